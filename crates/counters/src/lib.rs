@@ -1,0 +1,1 @@
+//! Scalable statistical counters.

@@ -1,0 +1,1 @@
+//! Load generator: pinned client threads, closed and open loop, key distributions, latency recording.

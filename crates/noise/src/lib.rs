@@ -1,0 +1,1 @@
+//! Machine-wide settings: record, apply, verify and restore, with a journal.

@@ -1,0 +1,1 @@
+//! Pure statistics for benchmarks: no I/O, no clock, no global random numbers.

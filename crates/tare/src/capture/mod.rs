@@ -1,0 +1,1 @@
+//! What is recorded beside the metrics: threads, host, profiles, lock waits.

@@ -1,0 +1,59 @@
+//! The one shape in which an error reaches the user: what happened, where, what was expected, what to do now.
+
+use super::Exit;
+use std::fmt;
+
+/// A rendered error and the exit code it leads to. Typed errors of the modules convert into it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What happened, one sentence.
+    pub what: String,
+    /// Where: a file with line and column, a path, a host.
+    pub place: Option<String>,
+    /// What was expected instead.
+    pub expected: Option<String>,
+    /// What to do now: a command or an edit.
+    pub advice: Option<String>,
+    /// Exit code.
+    pub exit: Exit,
+}
+
+impl Problem {
+    /// A problem that only says what happened.
+    pub fn new(exit: Exit, what: impl Into<String>) -> Self {
+        Self { what: what.into(), place: None, expected: None, advice: None, exit }
+    }
+
+    /// Adds where it happened.
+    #[must_use]
+    pub fn at(mut self, place: impl Into<String>) -> Self {
+        self.place = Some(place.into());
+        self
+    }
+
+    /// Adds what was expected.
+    #[must_use]
+    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+        self.expected = Some(expected.into());
+        self
+    }
+
+    /// Adds what to do now.
+    #[must_use]
+    pub fn advice(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.what)?;
+        for (label, text) in [("where", &self.place), ("expected", &self.expected), ("do now", &self.advice)] {
+            if let Some(text) = text {
+                write!(f, "\n  {label}: {}", text.replace('\n', "\n    "))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,1 @@
+//! The databases: start, prove ready, connect, stop.

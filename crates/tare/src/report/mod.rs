@@ -1,0 +1,1 @@
+//! Results as tables and as one HTML file. Reads results only.

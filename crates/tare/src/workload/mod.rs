@@ -1,0 +1,1 @@
+//! What the client threads do.
