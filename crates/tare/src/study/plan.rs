@@ -86,7 +86,7 @@ fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedC
 }
 
 fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> {
-    let lists = |sets: &[CpuSet]| sets.iter().map(|set| set.iter().collect()).collect::<Vec<Vec<usize>>>();
+    let lists = |sets: &[CpuSet]| sets.iter().map(|set| set.iter().map(|cpu| cpu as usize).collect()).collect::<Vec<Vec<usize>>>();
     let planned = PlannedPlacement { client: lists(&placement.client), server: lists(&placement.server) };
     (!planned.client.is_empty() || !planned.server.is_empty()).then_some(planned)
 }
@@ -113,7 +113,7 @@ fn skip_identical(conditions: &mut [PlannedCondition]) {
 
 /// Randomised complete blocks: every block holds every condition once, in an order of its own.
 fn schedule(conditions: &[&PlannedCondition], blocks: usize, seed: u64) -> Vec<PlannedTrial> {
-    tare_stats::order::blocks(conditions.len(), blocks, seed)
+    tare_stats::order::randomized_blocks(conditions.len(), blocks, seed)
         .into_iter()
         .enumerate()
         .flat_map(|(block, order)| order.into_iter().map(move |i| (block, i)))

@@ -24,6 +24,8 @@ pub fn start(trial: &Trial<'_>, prepared: &Path) -> Result<Box<dyn Server>, Tria
         ..StartRequest::new(data, state::run_directory(), log)
     };
     let all: CpuSet = trial.placement.server.iter().flat_map(CpuSet::iter).collect();
-    let _here = bind::CallingThread::placed((!all.is_empty()).then_some(&all), &trial.placement.memory)?;
-    Ok(engine.start(&request)?)
+    let here = bind::Placed::apply((!all.is_empty()).then_some(&all), &trial.placement.memory)?;
+    let server = engine.start(&request)?;
+    here.restore()?;
+    Ok(server)
 }

@@ -13,7 +13,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tare_noise::NoiseError;
-use tare_topology::{Machine, ResolvedPlacement, TopologyError};
+use tare_topology::bind::BindError;
+use tare_topology::{Machine, MachineError, ResolvedPlacement};
 use thiserror::Error;
 
 /// How long a server may take to shut down before it is killed.
@@ -28,9 +29,12 @@ pub enum TrialError {
     /// The plan has no such trial, or this machine is no longer the one it was made for.
     #[error("{0}")]
     Plan(String),
-    /// Reading the machine or binding.
+    /// Reading the machine.
     #[error(transparent)]
-    Topology(#[from] TopologyError),
+    Machine(#[from] MachineError),
+    /// Binding the server's process.
+    #[error(transparent)]
+    Bind(#[from] BindError),
     /// A machine setting.
     #[error(transparent)]
     Noise(#[from] NoiseError),
