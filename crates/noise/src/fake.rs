@@ -79,6 +79,14 @@ pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
     fs::rename(&next, path)
 }
 
+/// The files of a new control group.
+pub(crate) fn populate_group(folder: &Path) -> io::Result<()> {
+    for (name, text) in [("cgroup.procs", ""), ("cpuset.cpus", "\n"), ("cpuset.cpus.partition", "member\n")] {
+        fs::write(folder.join(name), text)?;
+    }
+    Ok(())
+}
+
 fn controllers(old: &str, change: &str) -> String {
     let mut words: Vec<&str> = old.split_whitespace().collect();
     let name = change.trim_start_matches(['+', '-']);

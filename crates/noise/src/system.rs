@@ -89,6 +89,12 @@ impl System {
         let done = if self.fake { fake::write(&path, text) } else { write_setting(&path, text) };
         done.map_err(|source| NoiseError::Write { action: "write", path, source })
     }
+
+    /// A control group's own files, which a kernel makes with the group, in a folder that plays a machine.
+    pub(crate) fn populate_group(&self, path: &str) -> Result<()> {
+        let path = self.path(path);
+        fake::populate_group(&path).map_err(|source| NoiseError::Write { action: "create", path, source })
+    }
 }
 
 /// One write(2): a setting is taken or refused as a whole.
