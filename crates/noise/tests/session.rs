@@ -1,5 +1,7 @@
 //! Applying and restoring on a fake machine.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests, outside test functions")]
+
 mod common;
 
 use std::fs;

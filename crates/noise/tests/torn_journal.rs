@@ -1,5 +1,7 @@
 //! A journal cut off anywhere, as by a kill or a power cut during its write, and one filled with rubbish.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests, outside test functions")]
+
 mod common;
 
 use std::fs;
