@@ -1,8 +1,17 @@
 //! The command line: one file a command. The only place that renders errors and chooses exit codes.
 
 mod args;
+mod convert;
 mod exit;
+mod interrupt;
+mod output;
+mod plan_view;
 mod problem;
+mod run;
+mod run_listener;
+mod studies;
+mod topo;
+mod trial;
 
 pub use args::main;
 pub use exit::Exit;

@@ -3,7 +3,7 @@
 use super::run_listener::TerminalListener;
 use super::{Exit, Problem, interrupt, plan_view};
 use crate::capture::environment::environment;
-use crate::results::directory::Directory;
+use crate::results::store::Directory;
 use crate::results::{self, schema::Plan};
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
@@ -81,8 +81,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
 fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
     let _host = state::take_host()?;
     let directory = Directory::resume(path)?;
-    let study = results::directory::read_study(path)?;
-    let plan = results::directory::read_plan(path)?;
+    let study = results::store::read_study(path)?;
+    let plan = results::store::read_plan(path)?;
     let machine = Machine::this()?;
     let mut resolved = resolve(&study, &machine, Where::Here).map_err(|e| Problem::new(Exit::Usage, e))?;
     // The order that was drawn at the start counts, whatever this version would draw.

@@ -1,7 +1,7 @@
 //! `tare trial` (hidden): one trial of a run, in a process of its own. A crash costs one trial.
 
 use super::{Exit, Problem, interrupt};
-use crate::results::directory::read_study;
+use crate::results::store::read_study;
 use crate::study::trial::Trial;
 use clap::Args;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};

@@ -1,6 +1,7 @@
 //! Every key a study may hold, in one table: parsing, factors, `--set`, writing and the reference page all read it.
 
-use super::settings::{AS_FOUND, Settings, Transport};
+use super::settings::{AS_FOUND, Settings};
+use crate::engine::{ENGINE_NAMES, Transport};
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -10,8 +11,6 @@ pub struct Field {
     pub section: &'static str,
     /// Its name.
     pub key: &'static str,
-    /// Which workloads it belongs to.
-    pub scope: Scope,
     /// What it means, for the reference.
     pub help: &'static str,
     /// The present value, none when it is not set.
@@ -20,36 +19,18 @@ pub struct Field {
     pub set: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
-/// Which workloads a field belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
-    /// All of them.
-    Any,
-    /// The sysbench OLTP workloads.
-    Oltp,
-}
-
-/// The OLTP workloads of sysbench.
-pub const OLTP_WORKLOADS: [&str; 6] =
-    ["point_select", "read_only", "read_write", "write_only", "update_index", "update_non_index"];
-
-/// Engines that a study may name.
-pub const ENGINES: [&str; 2] = ["sqlite", "mariadb"];
-
 /// All keys but `engine.options.*` and the machine settings, which are open-ended.
 pub const FIELDS: &[Field] = &[
     Field {
         section: "engine",
         key: "name",
-        scope: Scope::Any,
         help: "the database: sqlite (embedded, as a server process of its own) or mariadb",
         get: |s| Some(s.engine.name.clone()),
-        set: |s, v| one_of(v, &ENGINES).map(|v| s.engine.name = v),
+        set: |s, v| one_of(v, &ENGINE_NAMES).map(|v| s.engine.name = v),
     },
     Field {
         section: "engine",
         key: "binary",
-        scope: Scope::Any,
         help: "path of the server binary; as a factor: two builds side by side",
         get: |s| s.engine.binary.as_ref().map(|p| p.display().to_string()),
         set: |s, v| {
@@ -60,7 +41,6 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "engine",
         key: "transport",
-        scope: Scope::Any,
         help: "socket (Unix) or tcp (loopback)",
         get: |s| Some(if s.engine.transport == Transport::Tcp { "tcp" } else { "socket" }.into()),
         set: |s, v| {
@@ -72,7 +52,6 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "engine",
         key: "start_timeout_s",
-        scope: Scope::Any,
         help: "seconds the server may take to become ready",
         get: |s| Some(s.engine.start_timeout_s.to_string()),
         set: |s, v| seconds(v).map(|v| s.engine.start_timeout_s = v),
@@ -80,15 +59,13 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "name",
-        scope: Scope::Any,
         help: "what the clients do: point_select, read_only, read_write, write_only, update_index, update_non_index",
-        get: |s| Some(s.workload.name.clone()),
-        set: |s, v| one_of(v, &OLTP_WORKLOADS).map(|v| s.workload.name = v),
+        get: |s| Some(s.workload.oltp.workload.to_string()),
+        set: |s, v| parsed(v).map(|v| s.workload.oltp.workload = v),
     },
     Field {
         section: "workload",
         key: "threads",
-        scope: Scope::Any,
         help: "client threads, one connection each",
         get: |s| Some(s.workload.threads.to_string()),
         set: |s, v| whole(v, 1, 65_536).map(|v| s.workload.threads = v),
@@ -96,23 +73,20 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "tables",
-        scope: Scope::Oltp,
         help: "number of tables sbtest1, sbtest2 ...",
-        get: |s| Some(s.workload.oltp.tables.to_string()),
-        set: |s, v| whole(v, 1, 10_000).map(|v| s.workload.oltp.tables = v),
+        get: |s| Some(s.workload.oltp.tables.tables.to_string()),
+        set: |s, v| whole(v, 1, 10_000).map(|v| s.workload.oltp.tables.tables = v),
     },
     Field {
         section: "workload",
         key: "rows",
-        scope: Scope::Oltp,
         help: "rows a table",
-        get: |s| Some(s.workload.oltp.rows.to_string()),
-        set: |s, v| whole(v, 1, u64::from(u32::MAX)).map(|v| s.workload.oltp.rows = v),
+        get: |s| Some(s.workload.oltp.tables.rows.to_string()),
+        set: |s, v| whole(v, 1, i32::MAX as u64).map(|v| s.workload.oltp.tables.rows = v),
     },
     Field {
         section: "workload",
         key: "distribution",
-        scope: Scope::Oltp,
         help: "how ids are drawn: uniform, zipfian, special, pareto or gaussian",
         get: |s| Some(s.workload.oltp.distribution.to_string()),
         set: |s, v| parsed(v).map(|v| s.workload.oltp.distribution = v),
@@ -120,15 +94,76 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "rate",
-        scope: Scope::Oltp,
         help: "transactions a second over all threads (open loop); absent: as fast as they go (closed loop)",
-        get: |s| s.workload.oltp.rate.map(|r| r.to_string()),
-        set: |s, v| positive(v, "transactions a second").map(|v| s.workload.oltp.rate = Some(v)),
+        get: |s| s.workload.rate.map(|r| r.to_string()),
+        set: |s, v| positive(v, "transactions a second").map(|v| s.workload.rate = Some(v)),
+    },
+    Field {
+        section: "workload",
+        key: "point_selects",
+        help: "point selects in a transaction",
+        get: |s| Some(s.workload.oltp.counts.point_selects.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.point_selects = v),
+    },
+    Field {
+        section: "workload",
+        key: "simple_ranges",
+        help: "simple ranges in a transaction",
+        get: |s| Some(s.workload.oltp.counts.simple_ranges.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.simple_ranges = v),
+    },
+    Field {
+        section: "workload",
+        key: "sum_ranges",
+        help: "sum ranges in a transaction",
+        get: |s| Some(s.workload.oltp.counts.sum_ranges.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.sum_ranges = v),
+    },
+    Field {
+        section: "workload",
+        key: "order_ranges",
+        help: "order ranges in a transaction",
+        get: |s| Some(s.workload.oltp.counts.order_ranges.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.order_ranges = v),
+    },
+    Field {
+        section: "workload",
+        key: "distinct_ranges",
+        help: "distinct ranges in a transaction",
+        get: |s| Some(s.workload.oltp.counts.distinct_ranges.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.distinct_ranges = v),
+    },
+    Field {
+        section: "workload",
+        key: "index_updates",
+        help: "index updates in a transaction",
+        get: |s| Some(s.workload.oltp.counts.index_updates.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.index_updates = v),
+    },
+    Field {
+        section: "workload",
+        key: "non_index_updates",
+        help: "non index updates in a transaction",
+        get: |s| Some(s.workload.oltp.counts.non_index_updates.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.non_index_updates = v),
+    },
+    Field {
+        section: "workload",
+        key: "delete_inserts",
+        help: "delete inserts in a transaction",
+        get: |s| Some(s.workload.oltp.counts.delete_inserts.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.delete_inserts = v),
+    },
+    Field {
+        section: "workload",
+        key: "range_size",
+        help: "ids in a range query",
+        get: |s| Some(s.workload.oltp.counts.range_size.to_string()),
+        set: |s, v| whole(v, 1, 1_000_000).map(|v| s.workload.oltp.counts.range_size = v),
     },
     Field {
         section: "placement",
         key: "client",
-        scope: Scope::Any,
         help: "location of the client threads, or float",
         get: |s| Some(s.placement.client.to_string()),
         set: |s, v| parsed(v).map(|v| s.placement.client = v),
@@ -136,7 +171,6 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "server",
-        scope: Scope::Any,
         help: "location of the server threads, or float",
         get: |s| Some(s.placement.server.to_string()),
         set: |s, v| parsed(v).map(|v| s.placement.server = v),
@@ -144,7 +178,6 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "bind",
-        scope: Scope::Any,
         help: "set: all threads of a side share its CPUs, as numactl does; thread: each thread its own PU",
         get: |s| Some(s.placement.bind.to_string()),
         set: |s, v| parsed(v).map(|v| s.placement.bind = v),
@@ -152,7 +185,6 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "pairing",
-        scope: Scope::Any,
         help: "where a server thread sits relative to its client: none, same-pu, smt-sibling, same-core, same-cache, \
                same-node, other-node",
         get: |s| Some(s.placement.pairing.to_string()),
@@ -161,7 +193,6 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "memory",
-        scope: Scope::Any,
         help: "memory policy of the server: default, local, bind:NODES, interleave:NODES, preferred:NODE",
         get: |s| Some(s.placement.memory.to_string()),
         set: |s, v| parsed(v).map(|v| s.placement.memory = v),
@@ -169,7 +200,6 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "process",
         key: "aslr",
-        scope: Scope::Any,
         help: "address-space layout randomisation of the server: on, off or as-found",
         get: |s| Some(s.process.aslr.map_or(AS_FOUND, |on| if on { "on" } else { "off" }).into()),
         set: |s, v| {

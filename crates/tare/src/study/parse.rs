@@ -1,11 +1,11 @@
 //! TOML to [`Study`], with a place, an expectation and the nearest right name for every mistake.
 
 use super::document::{Source, StudyError};
-use super::field::{self, FIELDS, OLTP_WORKLOADS, Scope};
+use super::field::{self, FIELDS};
 use super::sampling_field::{self, SAMPLING_FIELDS};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, DesignKind, Factor, Study};
-use super::{machine, nearest};
+use super::{check, machine};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
@@ -33,7 +33,7 @@ const SECTIONS: [&str; 13] = [
 /// The first mistake, with its place.
 pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyError> {
     let root = source.table()?;
-    let mut parser = Parser { source, study: empty(), scoped: Vec::new() };
+    let mut parser = Parser { source, study: empty() };
     parser.sections(root.get_ref())?;
     if overrides.quick
         && let Some(quick) = root.get_ref().get("quick")
@@ -46,8 +46,7 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
     for set in &overrides.sets {
         parser.command_line(set)?;
     }
-    parser.check_scopes()?;
-    parser.check_factors(root.get_ref())?;
+    check::factors(source, root.get_ref(), &parser.study)?;
     Ok(parser.study)
 }
 
@@ -67,8 +66,6 @@ fn empty() -> Study {
 struct Parser<'a> {
     source: Source<'a>,
     study: Study,
-    /// Keys that belong to some workloads only, checked when the workload is known.
-    scoped: Vec<(&'static str, Scope, Range<usize>)>,
 }
 
 impl Parser<'_> {
@@ -82,9 +79,9 @@ impl Parser<'_> {
                 "conditions" => self.conditions(value)?,
                 // Read even where it is not used, so that a mistake in it does not wait for the first --quick.
                 "quick" => {
-                    let kept = (self.study.clone(), self.scoped.clone());
+                    let kept = self.study.clone();
                     self.quick(value)?;
-                    (self.study, self.scoped) = kept;
+                    self.study = kept;
                 }
                 section if SECTIONS.contains(&section) => {
                     for (key, value) in self.source.as_table(section, value)? {
@@ -167,9 +164,7 @@ impl Parser<'_> {
             }
             _ => {
                 let field = field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
-                (field.set)(&mut self.study.base, level).map_err(wrong)?;
-                self.scoped.push((field.key, field.scope, key_span));
-                Ok(())
+                (field.set)(&mut self.study.base, level).map_err(wrong)
             }
         }
     }
@@ -273,53 +268,6 @@ impl Parser<'_> {
             _ => self.set(section, key, value, 0..0, 0..0),
         }
     }
-
-    /// Keys of another workload than the study's are a mistake, not a silent no-op.
-    fn check_scopes(&self) -> Result<(), StudyError> {
-        let oltp = OLTP_WORKLOADS.contains(&self.study.base.workload.name.as_str());
-        match self.scoped.iter().find(|(_, scope, _)| *scope == Scope::Oltp && !oltp) {
-            None => Ok(()),
-            Some((key, _, span)) => Err(self.source.error(
-                span.clone(),
-                format!("`{key}` does not belong to workload {}", self.study.base.workload.name),
-                "a key of this workload",
-            )),
-        }
-    }
-
-    /// Every factor must exist and every level must fit, before anything is started.
-    fn check_factors(&self, root: &DeTable<'_>) -> Result<(), StudyError> {
-        let lists = std::iter::once(&self.study.factors).chain(&self.study.conditions);
-        for factor in lists.flatten() {
-            let mut seen = Vec::new();
-            for level in &factor.levels {
-                let span = || locate(root, &factor.name, level);
-                let mut settings = self.study.base.clone();
-                if let Err(expected) = self.study.apply(&mut settings, &factor.name, level) {
-                    let known = Study::factor_names();
-                    if !known.contains(&factor.name.as_str()) {
-                        return Err(self.source.unknown(span(), "factor", &factor.name, &known));
-                    }
-                    let mut error = self.source.error(span(), format!("{} = {level}", factor.name), expected);
-                    if factor.name == "placement" {
-                        let names = self.study.placements.keys().map(String::as_str);
-                        error.nearest = nearest::nearest(level, names).map(str::to_owned);
-                    }
-                    return Err(error);
-                }
-                if seen.contains(&level) {
-                    let what = format!("factor {} has the level {level} twice", factor.name);
-                    return Err(self.source.error(span(), what, "each level once"));
-                }
-                seen.push(level);
-            }
-        }
-        if !self.study.factors.is_empty() && !self.study.conditions.is_empty() {
-            let span = root.get("factors").map_or(0..0, Spanned::span);
-            return Err(self.source.error(span, "both [factors] and [[conditions]]", "one of the two"));
-        }
-        Ok(())
-    }
 }
 
 fn set_design(design: &mut Design, name: &str, level: &str) -> Result<Option<()>, String> {
@@ -333,27 +281,6 @@ fn set_design(design: &mut Design, name: &str, level: &str) -> Result<Option<()>
         _ => return Ok(None),
     }
     Ok(Some(()))
-}
-
-/// The place of a level in the file, for messages: the first value under a key of that name that reads so.
-fn locate(root: &DeTable<'_>, name: &str, level: &str) -> Range<usize> {
-    let tables = root.get("factors").into_iter().chain(match root.get("conditions").map(Spanned::get_ref) {
-        Some(DeValue::Array(entries)) => entries.iter().collect::<Vec<_>>(),
-        _ => Vec::new(),
-    });
-    for table in tables {
-        let DeValue::Table(table) = table.get_ref() else { continue };
-        let Some((key, value)) = table.get_key_value(name) else { continue };
-        let items = match value.get_ref() {
-            DeValue::Array(items) => items.iter().collect(),
-            _ => vec![value],
-        };
-        if let Some(item) = items.iter().find(|i| matches!(i.get_ref(), DeValue::String(s) if s == level)) {
-            return item.span();
-        }
-        return key.span();
-    }
-    0..0
 }
 
 fn is_file_name(name: &str) -> bool {

@@ -5,7 +5,7 @@ use super::plan::trial_s;
 use super::progress::Progress;
 use super::queue::{Next, Queue};
 use super::spec::Study;
-use crate::results::directory::{Directory, DirectoryError, append_trial, read_trials};
+use crate::results::store::{Directory, DirectoryError, append_trial, read_trials};
 use crate::results::schema::{Outcome, Plan, PlannedCondition, SCHEMA, TrialRecord};
 use std::collections::BTreeMap;
 use std::io;
@@ -24,8 +24,13 @@ pub enum RunError {
     #[error("cannot start a trial: {0}")]
     Spawn(io::Error),
     /// The data could not be prepared.
-    #[error("cannot prepare the data: {0}")]
-    Prepare(String),
+    #[error("cannot prepare the data: {said}")]
+    Prepare {
+        /// Exit code of the process that tried.
+        code: i32,
+        /// What it said.
+        said: String,
+    },
 }
 
 /// How a run ended.
@@ -104,8 +109,12 @@ impl Run<'_> {
             match ended {
                 Ended::Exited(status) if status.success() => {}
                 Ended::Interrupted => return Ok(false),
-                Ended::Exited(_) | Ended::TimedOut => {
-                    return Err(RunError::Prepare(log_tail(self.directory.path(), trial.trial, 0)));
+                Ended::Exited(status) => {
+                    let said = log_tail(self.directory.path(), trial.trial, 0);
+                    return Err(RunError::Prepare { code: status.code().unwrap_or(-1), said });
+                }
+                Ended::TimedOut => {
+                    return Err(RunError::Prepare { code: -1, said: "it took longer than a day".into() });
                 }
             }
         }

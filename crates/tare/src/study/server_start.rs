@@ -16,7 +16,7 @@ pub fn start(trial: &Trial<'_>, prepared: &Path) -> Result<Box<dyn Server>, Tria
     let log = trial.directory.join("logs").join(format!("server-{:05}-{}.log", trial.planned.trial, trial.attempt));
     let request = StartRequest {
         binary: settings.engine.binary.clone(),
-        state_directory: Some(state::directory().map_err(|e| TrialError::Plan(e.to_string()))?),
+        state_directory: Some(state::directory()?),
         options: settings.engine.options.clone(),
         aslr: settings.process.aslr,
         start_timeout: Duration::from_secs_f64(settings.engine.start_timeout_s),

@@ -5,11 +5,12 @@ use super::trial::Trial;
 use crate::capture::threads::{ThreadWatch, Watched, stray};
 use crate::engine::{EngineError, Server, SqlError};
 use crate::results::schema::{Role, SampleRecord};
-use crate::workload::oltp::{Oltp, OltpClient, OltpError};
+use super::dataset::dialect;
+use crate::workload::oltp::{OltpClient, OltpError};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
-use tare_load::{ClientThread, Connect, LoadSettings, Observer, Pace, Reading, RunError, Sample, Stage};
+use tare_load::{Arrivals, ClientThread, Connect, LoadSettings, Observer, Pace, Reading, RunError, Sample, Stage};
 use tare_noise::Snapshot;
 use tare_topology::bind::{self, BindError};
 use tare_topology::observe::{self, ObserveError};
@@ -70,17 +71,15 @@ pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Loaded, LoadError>
     let load_settings = LoadSettings {
         threads,
         seed: sampling.seed.wrapping_add(trial.planned.trial as u64),
-        pace: settings.workload.oltp.rate.map_or(Pace::Closed, Pace::poisson),
+        pace: settings
+            .workload
+            .rate
+            .map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
         warmup_s: sampling.warmup_s,
         samples: sampling.samples,
         sample_s: sampling.sample_s,
     };
-    let connector = Connector {
-        trial,
-        server,
-        workload: Oltp::of(settings),
-        server_threads: Mutex::new(vec![None; threads]),
-    };
+    let connector = Connector { trial, server, server_threads: Mutex::new(vec![None; threads]) };
     let mut watcher = Watcher { trial, server, connector: &connector, watched: Vec::new(), open: None, parts: Vec::new() };
     let samples = tare_load::run(&load_settings, &connector, &mut watcher).map_err(|e| match e {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
@@ -94,7 +93,6 @@ pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Loaded, LoadError>
 struct Connector<'a> {
     trial: &'a Trial<'a>,
     server: &'a dyn Server,
-    workload: Oltp,
     server_threads: Mutex<Vec<Option<u32>>>,
 }
 
@@ -113,7 +111,8 @@ impl Connect for Connector<'_> {
         let mut session = self.server.connect()?;
         let serving = session.server_thread()?;
         self.server_threads.lock().unwrap_or_else(PoisonError::into_inner)[thread.index] = serving;
-        Ok(WorkloadClient(self.workload.client(session)?))
+        let settings = &self.trial.condition.settings;
+        Ok(WorkloadClient(OltpClient::new(session, &settings.workload.oltp, dialect(settings))?))
     }
 }
 
@@ -269,7 +268,7 @@ fn add_thread_covariates(covariates: &mut BTreeMap<String, f64>, threads: &[crat
 fn add_pages(covariates: &mut BTreeMap<String, f64>, pid: i32) {
     // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
     for (node, pages) in observe::pages_by_node(pid).unwrap_or_default() {
-        covariates.insert(format!("server_memory_bytes_node{node}"), pages.bytes() as f64);
+        covariates.insert(format!("server_memory_bytes_node{node}"), pages.bytes as f64);
     }
 }
 

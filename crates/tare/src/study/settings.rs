@@ -1,8 +1,9 @@
 //! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
 
+use crate::engine::Transport;
+use crate::workload::oltp::{OltpSettings, Workload};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tare_load::Distribution;
 use tare_topology::Placement;
 
 /// The level of a machine or process setting that means: leave it, but record it.
@@ -50,50 +51,23 @@ impl Default for EngineSettings {
     }
 }
 
-/// How clients reach the server. The two differ by 18 to 35% in throughput, so it is never a silent default:
-/// every result records it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Transport {
-    /// Unix socket.
-    #[default]
-    Socket,
-    /// TCP on loopback.
-    Tcp,
-}
-
 /// `[workload]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSettings {
-    /// `point_select`, `read_only`, ...
-    pub name: String,
     /// Client threads, one connection each.
     pub threads: usize,
-    /// The OLTP workloads' own settings.
+    /// Transactions a second over all threads (open loop); none: as fast as they go (closed loop).
+    pub rate: Option<f64>,
+    /// Which OLTP workload, on which tables.
     pub oltp: OltpSettings,
 }
 
 impl Default for WorkloadSettings {
     fn default() -> Self {
-        Self { name: "point_select".into(), threads: 1, oltp: OltpSettings::default() }
-    }
-}
-
-/// Settings of the sysbench OLTP workloads.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OltpSettings {
-    /// Number of tables `sbtest1..`.
-    pub tables: u32,
-    /// Rows a table.
-    pub rows: u64,
-    /// How ids are drawn. sysbench's own default is `special`; uniform says less surprising things.
-    pub distribution: Distribution,
-    /// Transactions a second over all threads (open loop); none: as fast as they go (closed loop).
-    pub rate: Option<f64>,
-}
-
-impl Default for OltpSettings {
-    fn default() -> Self {
-        Self { tables: 1, rows: 10_000, distribution: Distribution::Uniform, rate: None }
+        // sysbench's own default distribution is special, which keeps a quarter of the ids in the middle of the table;
+        // uniform is what its users ask for.
+        let oltp = OltpSettings { distribution: tare_load::Distribution::Uniform, ..OltpSettings::new(Workload::PointSelect) };
+        Self { threads: 1, rate: None, oltp }
     }
 }
 

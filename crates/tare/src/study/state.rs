@@ -2,7 +2,7 @@
 
 use crate::engine::{EngineError, Reaped, reap_leftovers};
 use std::path::PathBuf;
-use tare_noise::{HostLock, NoiseError};
+use tare_noise::{HostLock, NoiseError, System};
 use thiserror::Error;
 
 /// Why the machine could not be taken.
@@ -51,7 +51,7 @@ pub fn take_host() -> Result<Host, StateError> {
     let state = directory()?;
     let lock = HostLock::acquire(&HostLock::default_dir())?;
     let reaped = reap_leftovers(&state)?;
-    let restored = tare_noise::recover(&state)?;
+    let restored = tare_noise::recover(&System::real(), &state, &lock)?;
     Ok(Host { _lock: lock, reaped, restored })
 }
 

@@ -4,15 +4,15 @@ use super::design::Condition;
 use super::progress::Progress;
 use super::session_load::{LoadError, Loaded, load};
 use super::spec::Study;
+use super::state::StateError;
 use super::{dataset, machine, server_start};
 use crate::engine::{EngineError, Server};
-use crate::results::directory::{self, DirectoryError};
+use crate::results::store::{self, DirectoryError};
 use crate::results::schema::{AppliedSetting, Outcome, PlannedTrial, SCHEMA, TrialRecord};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-use tare_noise::NoiseError;
 use tare_topology::bind::BindError;
 use tare_topology::{Machine, MachineError, ResolvedPlacement};
 use thiserror::Error;
@@ -37,7 +37,7 @@ pub enum TrialError {
     Bind(#[from] BindError),
     /// A machine setting.
     #[error(transparent)]
-    Noise(#[from] NoiseError),
+    State(#[from] StateError),
     /// The server.
     #[error(transparent)]
     Engine(#[from] EngineError),
@@ -76,7 +76,7 @@ impl<'a> Trial<'a> {
         attempt: u32,
         interrupted: &'a AtomicBool,
     ) -> Result<Self, TrialError> {
-        let plan = directory::read_plan(directory)?;
+        let plan = store::read_plan(directory)?;
         let planned = plan
             .trials
             .into_iter()
@@ -120,7 +120,7 @@ impl<'a> Trial<'a> {
             }
         }
         record.elapsed_s = clock.elapsed().as_secs_f64();
-        directory::append_trial(self.directory, &record)?;
+        store::append_trial(self.directory, &record)?;
         Ok(true)
     }
 
@@ -148,7 +148,7 @@ impl<'a> Trial<'a> {
         };
         record.samples = samples;
         server.stop(STOP_TIMEOUT)?;
-        machine.restore()?;
+        machine.restore().map_err(StateError::from)?;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! [`Study`] -> TOML with every default written out: what a results directory keeps. Parsing it gives the study back.
 
-use super::field::{FIELDS, OLTP_WORKLOADS, Scope};
+use super::field::FIELDS;
 use super::sampling_field::SAMPLING_FIELDS;
 use super::spec::{DesignKind, Factor, Study};
 use std::collections::BTreeMap;
@@ -34,10 +34,9 @@ pub fn to_toml(study: &Study) -> String {
 }
 
 fn section_table(study: &Study, section: &str) -> Table {
-    let oltp = OLTP_WORKLOADS.contains(&study.base.workload.name.as_str());
     let mut table: Table = FIELDS
         .iter()
-        .filter(|f| f.section == section && (f.scope == Scope::Any || oltp))
+        .filter(|f| f.section == section)
         .filter_map(|f| Some((f.key.to_owned(), value(&(f.get)(&study.base)?))))
         .collect();
     if section == "engine" && !study.base.engine.options.is_empty() {

@@ -1,6 +1,9 @@
 //! Writing a results directory: created once, locked while a run owns it, one synced line a finished trial.
 
 use super::schema::{Environment, Plan, SCHEMA, TrialRecord};
+use crate::study::document::Source;
+use crate::study::parse::{Overrides, parse};
+use crate::study::spec::Study;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -199,6 +202,21 @@ pub fn write_synced(path: &Path, text: &str) -> Result<(), DirectoryError> {
         fs::rename(&temporary, path)
     };
     write().map_err(|e| io_error("write", path, e))
+}
+
+/// Reads the resolved study that a run wrote.
+///
+/// # Errors
+/// When the file cannot be read; [`StudyError`] inside [`DirectoryError::Malformed`] when it does not parse.
+pub fn read_study(directory: &Path) -> Result<Study, DirectoryError> {
+    let path = directory.join("study.toml");
+    let text = fs::read_to_string(&path).map_err(|e| io_error("read", &path, e))?;
+    let source = Source { origin: &path.display().to_string(), text: &text };
+    parse(source, &Overrides::default()).map_err(|e| DirectoryError::Malformed {
+        path: path.clone(),
+        line: e.line,
+        reason: format!("{}; expected {}", e.what, e.expected),
+    })
 }
 
 fn read_document<T: DeserializeOwned>(path: &Path) -> Result<T, DirectoryError> {
