@@ -1,5 +1,7 @@
 //! Whole runs with clients that behave in a known way.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Mutex;
