@@ -113,7 +113,7 @@ impl Level {
         }
         let online = irq::online(system);
         if !cpus.is_subset(&online) {
-            return Some(format!("CPUs {} are not online", cpus.without(&online)));
+            return Some(format!("CPUs {} are not online", cpus.difference(&online)));
         }
         if online.is_subset(cpus) {
             return Some("no online CPU would be left for the rest of the machine".to_owned());
