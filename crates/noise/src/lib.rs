@@ -6,6 +6,7 @@
 //! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`.
 //! [`Snapshot`]s before and after a sample say what else the machine did.
 
+pub mod doctor;
 mod error;
 pub mod fake;
 pub mod interference;
