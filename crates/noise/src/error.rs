@@ -129,18 +129,12 @@ pub enum NoiseError {
     /// There is no directory for the journal.
     #[error("no state directory: set TARE_STATE_DIR, XDG_STATE_HOME or HOME")]
     NoStateDir,
-    /// A list of CPUs could not be understood.
-    #[error("{text:?} is no list of CPUs; expected for example 0-3,8")]
-    CpuList {
-        /// The text given.
-        text: String,
-    },
-    /// A thread could not be bound to a CPU.
-    #[error("cannot bind to CPU {cpu}: {source}")]
+    /// The spinning thread could not be bound to its CPU.
+    #[error("cannot measure CPU {cpu}: {source}")]
     Bind {
         /// OS number of the CPU.
         cpu: u32,
         /// What the system said.
-        source: io::Error,
+        source: tare_topology::bind::BindError,
     },
 }

@@ -6,7 +6,7 @@
 //! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`.
 //! [`Snapshot`]s before and after a sample say what else the machine did.
 
-mod cpulist;
+pub mod doctor;
 mod error;
 pub mod fake;
 pub mod interference;
@@ -17,7 +17,6 @@ mod setting;
 mod state_dir;
 mod system;
 
-pub use cpulist::CpuList;
 pub use error::{NoiseError, Result};
 pub use interference::Snapshot;
 pub use journal::{Journal, Outcome, RestoreReport, Restored, recover};

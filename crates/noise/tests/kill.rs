@@ -136,15 +136,7 @@ impl Drop for Originals {
 fn with_this_machine(test: impl FnOnce(&Originals)) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut lock = HostLock::acquire(&HostLock::default_dir());
-    for _ in 0..600 {
-        if lock.is_ok() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-        lock = HostLock::acquire(&HostLock::default_dir());
-    }
-    let _lock = lock.unwrap();
+    let _lock = common::host_lock();
     test(&Originals::read());
 }
 
@@ -179,10 +171,27 @@ fn this_machine_set_and_restored() {
                 assert!(message.contains("needs root: ") && message.contains("sudo "), "{message}");
             }
         }
+        idle_states(&mut session);
         let report = session.close().unwrap();
         assert_eq!(report.failed().count() + report.changed_by_other().count(), 0, "{report:?}");
         assert_eq!(read_harmless(), originals.0);
     });
+}
+
+fn idle_states(session: &mut Session) {
+    let off = level(Setting::CStates, "off");
+    let found = Setting::CStates.read(session.system());
+    match off.availability(session.system()) {
+        Availability::NotAvailable { reason } => {
+            assert!(session.apply(&off).unwrap_err().to_string().contains(&reason))
+        }
+        Availability::Available => {
+            session.apply(&off).unwrap();
+            assert_eq!(Setting::CStates.read(session.system()).unwrap(), "off");
+            session.restore().unwrap();
+            assert_eq!(Setting::CStates.read(session.system()).unwrap(), found.unwrap());
+        }
+    }
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn write_journal(machine: &Machine, bytes: &[u8]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 50, failure_persistence: None, ..Default::default() })]
 
     /// The write of the `done`-th change's lines is cut after some bytes: that change did not happen yet.
     #[test]

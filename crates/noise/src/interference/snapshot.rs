@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use super::counters::{CpuTimes, parse_pairs, parse_pressure, parse_stat};
-use crate::cpulist::CpuList;
 use crate::system::System;
+use tare_topology::CpuSet;
 
 /// One reading of what the machine has done since boot. Taking one reads a few small files (well under a
 /// millisecond on a small machine) and never fails: a source this kernel lacks is left out of the differences.
@@ -105,7 +105,7 @@ impl Snapshot {
     /// As [`Self::since`] for the CPUs of a benchmark alone: `bound_busy_fraction`, `bound_steal_fraction`,
     /// `bound_iowait_fraction`, `bound_irq_fraction`, and `bound_busy_s`, from which the benchmark's own CPU time
     /// is to be taken away to get foreign use.
-    pub fn since_on(&self, earlier: &Self, cpus: &CpuList) -> BTreeMap<String, f64> {
+    pub fn since_on(&self, earlier: &Self, cpus: &CpuSet) -> BTreeMap<String, f64> {
         let mut out = BTreeMap::new();
         let times = self.cpu_fractions(earlier, cpus, "bound_", &mut out);
         let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
@@ -113,7 +113,7 @@ impl Snapshot {
         out
     }
 
-    fn cpu_fractions(&self, earlier: &Self, cpus: &CpuList, prefix: &str, out: &mut BTreeMap<String, f64>) -> CpuTimes {
+    fn cpu_fractions(&self, earlier: &Self, cpus: &CpuSet, prefix: &str, out: &mut BTreeMap<String, f64>) -> CpuTimes {
         let times = cpus
             .iter()
             // A CPU that came or went meanwhile has no difference.

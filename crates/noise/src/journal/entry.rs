@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::cpulist::CpuList;
+use tare_topology::CpuSet;
 
 /// How the text of a settings file stands for its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ impl Format {
             Self::Choice => {
                 text.split_whitespace().find_map(|w| w.strip_prefix('[')?.strip_suffix(']')).unwrap_or(text).to_owned()
             }
-            Self::CpuList => text.parse::<CpuList>().map_or_else(|_| text.to_owned(), |list| list.to_string()),
+            Self::CpuList => text.parse::<CpuSet>().map_or_else(|_| text.to_owned(), |list| list.to_string()),
         }
     }
 

@@ -6,6 +6,9 @@ use super::level::DMA_LATENCY;
 use super::{Level, Setting, files, irq, shield};
 use crate::system::System;
 
+/// How a reason begins that is about the user, not the machine.
+const NEEDS_ROOT: &str = "needs root";
+
 /// Answer of [`Level::availability`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
@@ -27,7 +30,13 @@ impl Level {
         }
     }
 
-    fn lacking(&self, system: &System) -> Option<String> {
+    /// Whether this machine has it, for root at least.
+    pub(crate) fn is_here(&self, system: &System) -> bool {
+        self.lacking(system).is_none_or(|reason| reason.contains(NEEDS_ROOT))
+    }
+
+    /// Why it cannot be had, if so.
+    pub(crate) fn lacking(&self, system: &System) -> Option<String> {
         match (self.setting(), self.cpus()) {
             (Setting::IrqAffinity | Setting::CpuShield, None) => None,
             (Setting::IrqAffinity, Some(_)) => self.lacking_irq(system),
@@ -37,6 +46,19 @@ impl Level {
             (Setting::CStates, _) => self.lacking_c_states(system),
             _ => self.lacking_files(system),
         }
+    }
+
+    /// The command by which an administrator sets this level by hand, until the machine restarts; none where there
+    /// is no such file here, or where it takes more than a command.
+    pub fn command(&self, system: &System) -> Option<String> {
+        let paths = files::paths(self.setting(), system);
+        let first = paths.first()?;
+        let value = files::encode(self.setting(), first, self.text());
+        let many = match (paths.len(), first.rsplit_once("/policy")) {
+            (2.., Some((folder, rest))) => Some(format!("{folder}/policy*/{}", rest.rsplit('/').next()?)),
+            _ => None,
+        };
+        Some(command(many.as_ref().unwrap_or(first), &value))
     }
 
     fn lacking_files(&self, system: &System) -> Option<String> {
@@ -90,7 +112,7 @@ impl Level {
             return None;
         }
         // Reading it, to verify, takes root as well.
-        Some(format!("needs root to open {DMA_LATENCY}: run with sudo"))
+        Some(format!("{NEEDS_ROOT} to open {DMA_LATENCY}: run with sudo"))
     }
 
     fn lacking_irq(&self, system: &System) -> Option<String> {
@@ -113,7 +135,7 @@ impl Level {
         }
         let online = irq::online(system);
         if !cpus.is_subset(&online) {
-            return Some(format!("CPUs {} are not online", cpus.without(&online)));
+            return Some(format!("CPUs {} are not online", cpus.difference(&online)));
         }
         if online.is_subset(cpus) {
             return Some("no online CPU would be left for the rest of the machine".to_owned());
@@ -122,7 +144,7 @@ impl Level {
         system
             .may_write(&control)
             .err()
-            .map(|_| format!("needs root to make a control group in {}: run with sudo", shield::CGROUP))
+            .map(|_| format!("{NEEDS_ROOT} to make a control group in {}: run with sudo", shield::CGROUP))
     }
 }
 
@@ -132,13 +154,13 @@ fn writable(system: &System, path: &str, setting: Setting, value: &str) -> Optio
     Some(match error.kind() {
         ErrorKind::NotFound => files::missing(setting).to_owned(),
         ErrorKind::ReadOnlyFilesystem => format!("{path} is mounted read-only here, as in most containers"),
-        ErrorKind::PermissionDenied => format!("needs root: {}", command(path, value)),
+        ErrorKind::PermissionDenied => format!("{NEEDS_ROOT}: {}", command(path, value)),
         _ => format!("{path} cannot be written: {error}"),
     })
 }
 
 /// The command by which an administrator sets `value`.
-pub(crate) fn command(path: &str, value: &str) -> String {
+fn command(path: &str, value: &str) -> String {
     match path.strip_prefix("/proc/sys/") {
         Some(name) => format!("sudo sysctl {}={value}", name.replace('/', ".")),
         None => format!("echo {value} | sudo tee {path}"),

@@ -3,16 +3,16 @@
 use std::fmt;
 
 use super::{Setting, files, irq, shield};
-use crate::cpulist::CpuList;
 use crate::error::{NoiseError, Result};
 use crate::system::System;
+use tare_topology::CpuSet;
 
 /// A level that a [`Setting`] has; made by [`Setting::level`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Level {
     setting: Setting,
     text: String,
-    cpus: Option<CpuList>,
+    cpus: Option<CpuSet>,
 }
 
 impl Setting {
@@ -23,7 +23,7 @@ impl Setting {
     pub fn level(self, text: &str) -> Result<Level> {
         let number =
             |low: i32, high: i32| text.parse::<i32>().is_ok_and(|n| n >= low && n <= high && n.to_string() == text);
-        let cpus = text.strip_prefix("cpus:").and_then(|list| list.parse::<CpuList>().ok()).filter(|l| !l.is_empty());
+        let cpus = text.strip_prefix("cpus:").and_then(|list| list.parse::<CpuSet>().ok()).filter(|l| !l.is_empty());
         let known = match self {
             Self::NumaBalancing | Self::Turbo | Self::Smt | Self::CStates => ["on", "off"].contains(&text),
             Self::Thp => ["always", "madvise", "never"].contains(&text),
@@ -73,7 +73,7 @@ impl Level {
     }
 
     /// The CPUs of `cpus:LIST`.
-    pub fn cpus(&self) -> Option<&CpuList> {
+    pub fn cpus(&self) -> Option<&CpuSet> {
         self.cpus.as_ref()
     }
 

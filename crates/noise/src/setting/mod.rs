@@ -10,8 +10,10 @@ mod plan;
 mod shield;
 
 pub use availability::Availability;
+pub(crate) use files::policies as frequency_policies;
+pub(crate) use irq::online as online_cpus;
 pub use kind::Setting;
 pub(crate) use level::DMA_LATENCY;
 pub use level::Level;
 pub(crate) use plan::{Step, steps};
-pub(crate) use shield::SHIELD;
+pub(crate) use shield::{CGROUP, SHIELD};

@@ -1,8 +1,8 @@
 //! The CPU shield: a control group at the root of cgroup v2 whose cpuset is a partition, so that its CPUs are taken
 //! from every other group (kernel documentation, admin-guide/cgroup-v2, cpuset.cpus.partition).
 
-use crate::cpulist::CpuList;
 use crate::error::Result;
+use crate::journal::Format;
 use crate::system::System;
 
 /// Root of cgroup v2.
@@ -16,7 +16,7 @@ pub(crate) fn read(system: &System) -> Result<String> {
         return Ok("off".to_owned());
     }
     let state = system.read(&format!("{SHIELD}/cpuset.cpus.partition"))?;
-    let cpus = system.read(&format!("{SHIELD}/cpuset.cpus"))?.parse::<CpuList>()?;
+    let cpus = Format::CpuList.value(&system.read(&format!("{SHIELD}/cpuset.cpus"))?);
     match state.trim() {
         "root" => Ok(format!("cpus:{cpus}")),
         other => Ok(format!("{other} (cpus:{cpus})")),

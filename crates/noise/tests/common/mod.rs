@@ -89,6 +89,17 @@ pub fn level(setting: Setting, text: &str) -> Level {
     setting.level(text).unwrap()
 }
 
+/// The lock of this machine, waited for: other programs, and these tests run from another folder, may have it.
+pub fn host_lock() -> HostLock {
+    for _ in 0..600 {
+        if let Ok(lock) = HostLock::acquire(&HostLock::default_dir()) {
+            return lock;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    HostLock::acquire(&HostLock::default_dir()).unwrap()
+}
+
 /// Ends a session as SIGKILL does: nothing runs. (Its lock goes with the file descriptor.)
 pub fn kill(session: Session, machine: &Machine) {
     std::mem::forget(session);
