@@ -38,6 +38,9 @@ enum Command {
     /// One trial of a run (internal)
     #[command(hide = true)]
     Trial(super::trial::TrialArgs),
+    /// The embedded engine as a server (internal)
+    #[command(hide = true)]
+    SqliteServer(crate::engine::sqlite::ServeArgs),
 }
 
 /// Parses the command line, runs the command, renders its error.
@@ -47,6 +50,7 @@ pub fn main() -> ExitCode {
         Command::Studies(args) => super::studies::run(&args),
         Command::Topo(args) => super::topo::run(&args),
         Command::Trial(args) => super::trial::run(&args),
+        Command::SqliteServer(args) => super::sqlite_server::run(&args),
     };
     let exit = exit.unwrap_or_else(|problem: Problem| {
         eprintln!("{problem}");

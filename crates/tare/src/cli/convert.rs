@@ -1,6 +1,7 @@
 //! Typed errors of the modules -> [`Problem`]: which exit code each is, and what the user can do about it.
 
 use super::{Exit, Problem};
+use crate::engine::EngineError;
 use crate::results::store::DirectoryError;
 use crate::study::document::StudyError;
 use crate::study::run::RunError;
@@ -23,7 +24,7 @@ impl From<StudyError> for Problem {
 impl From<MachineError> for Problem {
     fn from(e: MachineError) -> Self {
         let exit = match e {
-            MachineError::Synthetic { .. } | MachineError::Xml { .. } => Exit::Usage,
+            MachineError::Synthetic { .. } | MachineError::XmlUnreadable { .. } | MachineError::XmlInvalid { .. } => Exit::Usage,
             _ => Exit::Machine,
         };
         Self::new(exit, e.to_string())
@@ -60,6 +61,26 @@ impl From<NoiseError> for Problem {
             _ => None,
         };
         let problem = Self::new(Exit::Machine, e.to_string());
+        match advice {
+            Some(advice) => problem.advice(advice),
+            None => problem,
+        }
+    }
+}
+
+impl From<EngineError> for Problem {
+    fn from(e: EngineError) -> Self {
+        let (exit, advice) = match &e {
+            EngineError::BinaryMissing { install, .. } => (Exit::Machine, Some(format!("run: {install}"))),
+            EngineError::OptionRefused { option, .. } => {
+                (Exit::Usage, Some(format!("correct or remove {option} under [engine.options] or in the factor")))
+            }
+            EngineError::DiskFull { .. } => {
+                (Exit::Machine, Some("make room, or set TARE_CACHE_DIR to a place that has some".to_owned()))
+            }
+            _ => (Exit::Machine, None),
+        };
+        let problem = Self::new(exit, e.to_string());
         match advice {
             Some(advice) => problem.advice(advice),
             None => problem,

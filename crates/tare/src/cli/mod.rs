@@ -9,6 +9,7 @@ mod plan_view;
 mod problem;
 mod run;
 mod run_listener;
+mod sqlite_server;
 mod studies;
 mod topo;
 mod trial;

@@ -21,7 +21,7 @@ pub enum StateError {
 pub struct Host {
     _lock: HostLock,
     /// What a killed run had left behind.
-    pub reaped: Reaped,
+    pub reaped: Vec<Reaped>,
     /// What was put back from the journal of a killed run.
     pub restored: tare_noise::RestoreReport,
 }
