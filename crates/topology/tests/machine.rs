@@ -8,7 +8,10 @@ use tare_topology::{Machine, MachineError, Origin, bind};
 #[test]
 fn article_a_has_its_vcpu_numbers() {
     let machine = synthetic(ARTICLE_A);
-    assert_eq!((machine.package_count(), machine.core_count(), machine.pu_count(), machine.node_count()), (2, 12, 24, 2));
+    assert_eq!(
+        (machine.package_count(), machine.core_count(), machine.pu_count(), machine.node_count()),
+        (2, 12, 24, 2)
+    );
     assert_eq!(machine.cpus(), set("0-23"));
     assert_eq!(machine.packages[0].cpus, set("0-11"));
     assert_eq!(machine.nodes[1].cpus, set("12-23"));
@@ -90,7 +93,9 @@ fn cpus_outside_the_affinity_do_not_count() {
     let machine = Machine::this().unwrap();
     assert_eq!((machine.cpus(), machine.core_count()), (last.into(), 1));
     assert_eq!(machine.excluded.affinity, cpus.difference(&last.into()));
-    assert!("cpus:0".parse::<tare_topology::Location>().unwrap().resolve(&machine).unwrap_err().reason.contains("affinity"));
+    assert!(
+        "cpus:0".parse::<tare_topology::Location>().unwrap().resolve(&machine).unwrap_err().reason.contains("affinity")
+    );
     assert_eq!("core:0.pu:0".parse::<tare_topology::Location>().unwrap().resolve(&machine), Ok(last.into()));
     bind::bind_thread(0, &cpus).unwrap();
 }
@@ -111,7 +116,10 @@ fn a_spec_is_a_file_or_a_description() {
     let odd_name = folder.path().join("machine");
     for bad in ["", "not XML", "<topology", "<a/>", "<topology version=\"2.0\"></topology>", "\0"] {
         std::fs::write(&odd_name, bad).unwrap();
-        assert!(matches!(Machine::describe(odd_name.to_str().unwrap()), Err(MachineError::XmlInvalid { .. })), "{bad:?}");
+        assert!(
+            matches!(Machine::describe(odd_name.to_str().unwrap()), Err(MachineError::XmlInvalid { .. })),
+            "{bad:?}"
+        );
     }
     std::fs::write(&odd_name, common::xml(&[], &[], 0, "")).unwrap();
     assert!(Machine::describe(odd_name.to_str().unwrap()).is_err());

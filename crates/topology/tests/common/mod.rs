@@ -38,7 +38,8 @@ pub fn xml(packages: &[TestPackage], memory_only: &[u64], offline: u64, rest: &s
             cpus | offline
         )
     };
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n");
+    let mut out =
+        String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n");
     let machine = attributes("Machine", 0, all_cpus, offline, all_nodes);
     let allowed = format!("allowed_cpuset=\"{all_cpus:#x}\" allowed_nodeset=\"{all_nodes:#x}\"");
     writeln!(out, "<topology version=\"2.0\"><object {machine} {allowed}>").unwrap();
