@@ -49,12 +49,7 @@ impl<'a> Piece<'a> {
     }
 
     fn error(self, expected: &str) -> LocationError {
-        LocationError {
-            offset: self.offset,
-            expected: expected.to_owned(),
-            found: self.text.to_owned(),
-            nearest: None,
-        }
+        LocationError { offset: self.offset, expected: expected.to_owned(), found: self.text.to_owned(), nearest: None }
     }
 }
 
@@ -62,7 +57,8 @@ impl FromStr for Location {
     type Err = LocationError;
 
     fn from_str(text: &str) -> Result<Self, LocationError> {
-        let terms = Piece { text, offset: 0 }.split('+').map(|piece| term(piece.trimmed())).collect::<Result<_, _>>()?;
+        let terms =
+            Piece { text, offset: 0 }.split('+').map(|piece| term(piece.trimmed())).collect::<Result<_, _>>()?;
         Ok(Self { terms })
     }
 }
