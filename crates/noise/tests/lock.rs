@@ -69,6 +69,18 @@ fn two_in_one_process_exclude_each_other_and_anyone_can_open_the_file() {
 }
 
 #[test]
+fn a_server_that_outlives_its_run_does_not_keep_the_lock() {
+    let dir = tempfile::tempdir().unwrap();
+    let lock = HostLock::acquire(dir.path()).unwrap();
+    let mut server = Command::new("sleep").arg("60").spawn().unwrap();
+    drop(lock);
+    let again = HostLock::acquire(dir.path());
+    server.kill().unwrap();
+    server.wait().unwrap();
+    again.unwrap();
+}
+
+#[test]
 fn a_trap_in_a_public_folder_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("tare-host.lock");

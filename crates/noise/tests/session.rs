@@ -96,8 +96,28 @@ fn the_first_original_stays_the_original() {
         session.apply(&level(Setting::Swappiness, text)).unwrap();
         assert_eq!(machine.file(SWAPPINESS).trim(), text);
     }
+    let journal = fs::read_to_string(machine.journal()).unwrap();
+    let lines: Vec<_> = journal.lines().filter(|l| !l.is_empty()).collect();
+    assert_eq!(lines.len(), 3, "one for each value of ours: {journal}");
+    assert!(lines.iter().all(|l| l.contains(r#""original":"60\n""#)), "{journal}");
     kill(session, &machine);
     machine.recover().unwrap();
+    assert_eq!(machine.tree(), before);
+}
+
+#[test]
+fn a_line_torn_by_a_full_disk_does_not_swallow_the_next() {
+    let machine = Machine::new();
+    let before = machine.tree();
+    let (mut session, _) = machine.begin();
+    session.apply(&level(Setting::Swappiness, "10")).unwrap();
+    let mut torn = fs::read(machine.journal()).unwrap();
+    torn.extend(br#"{"v":1,"boot":"1111"#);
+    fs::write(machine.journal(), torn).unwrap();
+    session.apply(&level(Setting::AslrSystem, "0")).unwrap();
+    kill(session, &machine);
+    let report = machine.recover().unwrap();
+    assert_eq!((report.torn_lines, report.files.len()), (1, 2), "{report:?}");
     assert_eq!(machine.tree(), before);
 }
 
@@ -246,6 +266,16 @@ fn idle_states_are_held_and_pages_dropped() {
     session.apply(&level(Setting::PageCache, "drop")).unwrap();
     assert_eq!(machine.file("/proc/sys/vm/drop_caches"), "3\n");
     assert!(!machine.state().exists(), "nothing to restore, so no journal");
+}
+
+#[test]
+fn what_did_not_take_is_an_error() {
+    let machine = Machine::new();
+    machine.remove("/dev/cpu_dma_latency");
+    // Takes every write and keeps none.
+    std::os::unix::fs::symlink("/dev/null", machine.system().path("/dev/cpu_dma_latency")).unwrap();
+    let (mut session, _) = machine.begin();
+    assert!(session.apply(&level(Setting::CStates, "off")).is_err());
 }
 
 #[test]

@@ -205,6 +205,21 @@ mod tests {
     }
 
     #[test]
+    fn pressure_is_a_fraction_of_the_time_between() {
+        let dir = tempfile::tempdir().unwrap();
+        let system = System::at(dir.path());
+        let path = "proc/pressure/cpu";
+        put(dir.path(), path, "some avg10=0 avg60=0 avg300=0 total=1000\n");
+        let before = Snapshot::take_from(&system);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        put(dir.path(), path, "some avg10=0 avg60=0 avg300=0 total=2000\n");
+        let seen = Snapshot::take_from(&system).since(&before);
+        assert!((seen["psi_cpu_some_fraction"] * seen["elapsed_s"] - 1e-3).abs() < 1e-12, "1000 us: {seen:?}");
+        put(dir.path(), path, "some avg10=0 avg60=0 avg300=0 total=99000000\n");
+        assert_eq!(Snapshot::take_from(&system).since(&before)["psi_cpu_some_fraction"], 1.0);
+    }
+
+    #[test]
     fn this_machine_has_the_essential_sources() {
         let before = Snapshot::take();
         let all = Snapshot::take().since(&before);
