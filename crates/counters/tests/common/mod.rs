@@ -2,15 +2,20 @@
 #![cfg(all(target_os = "linux", not(any(miri, loom))))]
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
+use std::time::Duration;
 use std::{ptr, thread};
 
 use tare_counters::CounterSet;
 
-/// One adds; the other is another counter of the same set, which the signal handler adds to.
-pub const COUNTED: usize = 0;
-const BY_SIGNAL: usize = 1;
+/// Counters the threads add to in turn, and the one the signal handler adds to.
+///
+/// Not one counter: each add would wait for the one before, interrupts would be taken when that wait ends, just after an
+/// add, and the mutant, which is vulnerable just before, would pass (it did: nothing lost in 4 x 10^9 adds).
+pub const ROTATING: usize = 8;
+const BY_SIGNAL: usize = ROTATING;
+pub const COUNTERS: usize = ROTATING + 1;
 /// As the issue asks: 8 threads.
 const THREADS: u64 = 8;
 
@@ -19,6 +24,7 @@ const THREADS: u64 = 8;
 pub struct Tally {
     pub expected: u64,
     pub counted: u64,
+    pub moves: u64,
     pub signals: u64,
     pub counted_by_signal: u64,
 }
@@ -36,7 +42,7 @@ extern "C" fn on_signal(_: c_int) {
 }
 
 /// `adds` adds of 1 by 8 threads, each with `add`, while one thread moves them between CPUs and interrupts them.
-pub fn tally(set: &CounterSet, adds: u64, add: impl Fn(&CounterSet) + Sync) -> Tally {
+pub fn tally(set: &CounterSet, adds: u64, add: impl Fn(&CounterSet, usize) + Sync) -> Tally {
     // Handler and counts are the process's: one run at a time.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,35 +52,38 @@ pub fn tally(set: &CounterSet, adds: u64, add: impl Fn(&CounterSet) + Sync) -> T
 
     let per_thread = adds / THREADS;
     let tids: Vec<AtomicI32> = (0..THREADS).map(|_| AtomicI32::new(0)).collect();
-    let (start, done) = (Barrier::new(THREADS as usize + 1), AtomicBool::new(false));
-    thread::scope(|scope| {
-        let workers: Vec<_> = tids
-            .iter()
-            .map(|tid| {
-                let (start, add) = (&start, &add);
-                scope.spawn(move || {
-                    // SAFETY: no arguments.
-                    tid.store(unsafe { libc::gettid() }, Ordering::Release);
-                    set.add(BY_SIGNAL, 0); // registers the thread, which a signal handler must not have to
-                    start.wait();
-                    (0..per_thread).for_each(|_| add(set));
-                    tid.store(0, Ordering::Release);
-                })
-            })
-            .collect();
+    let start = Barrier::new(THREADS as usize + 1);
+    let moves = thread::scope(|scope| {
+        for tid in &tids {
+            let (start, add) = (&start, &add);
+            scope.spawn(move || {
+                give_way();
+                // SAFETY: no arguments.
+                tid.store(unsafe { libc::gettid() }, Ordering::Release);
+                set.add(BY_SIGNAL, 0); // registers the thread, which a signal handler must not have to
+                start.wait();
+                (0..per_thread).for_each(|turn| add(set, turn as usize % ROTATING));
+                tid.store(0, Ordering::Release);
+            });
+        }
         start.wait();
-        let harasser = scope.spawn(|| harass(&tids, &cpus, &done));
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
-        done.store(true, Ordering::Release);
-        harasser.join().unwrap();
+        let harassers: Vec<_> = tids.iter().map(|tid| scope.spawn(|| harass(tid, &cpus))).collect();
+        harassers.into_iter().map(|harasser| harasser.join().unwrap()).sum()
     });
     HANDLER_SET.store(ptr::null_mut(), Ordering::Release);
     Tally {
         expected: per_thread * THREADS,
-        counted: set.sum(COUNTED),
+        counted: (0..ROTATING).map(|counter| set.sum(counter)).sum(),
+        moves,
         signals: SIGNALS.load(Ordering::Relaxed),
         counted_by_signal: set.sum(BY_SIGNAL),
     }
+}
+
+/// Lowers the calling worker's priority: the thread that moves the workers must run whenever it wants to.
+fn give_way() {
+    // SAFETY: no pointers; who 0 is the calling thread on Linux.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
 }
 
 fn install_handler(set: &CounterSet) {
@@ -89,24 +98,20 @@ fn install_handler(set: &CounterSet) {
     }
 }
 
-/// Moves every worker to the next CPU, over and over, and interrupts every other one.
-fn harass(tids: &[AtomicI32], cpus: &[usize], done: &AtomicBool) {
-    let mut turn = 0usize;
-    while !done.load(Ordering::Acquire) {
-        for (worker, tid) in tids.iter().enumerate() {
-            let tid = tid.load(Ordering::Acquire);
-            if tid == 0 {
-                continue;
-            }
-            turn += 1;
-            move_to(tid, cpus[turn % cpus.len()]);
-            if (turn + worker) % 2 == 0 {
-                // SAFETY: a signal with a handler; a thread that just ended answers ESRCH.
-                unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGUSR1) };
-            }
+/// Moves one worker to the other CPU and interrupts it, over and over until it ends. Answers the number of moves. (A
+/// harasser for each worker: moving a running thread makes the mover wait.)
+fn harass(tid: &AtomicI32, cpus: &[usize]) -> u64 {
+    for moves in 0.. {
+        let tid = tid.load(Ordering::Acquire);
+        if tid == 0 {
+            return moves;
         }
-        thread::sleep(std::time::Duration::from_micros(50));
+        move_to(tid, cpus[moves as usize % cpus.len()]);
+        // SAFETY: a signal with a handler; a thread that just ended answers ESRCH.
+        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGUSR1) };
+        thread::sleep(Duration::from_micros(50));
     }
+    0
 }
 
 fn move_to(tid: i32, cpu: usize) {
