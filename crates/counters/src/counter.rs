@@ -63,6 +63,16 @@ impl Inner {
     }
 
     #[inline]
+    fn increment(&self) {
+        match self.store() {
+            Store::Slot(slot) => slot.set.increment(slot.index),
+            Store::Alone(value) => {
+                value.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[inline]
     fn store(&self) -> &Store {
         self.0.get_or_init(Store::open)
     }
@@ -117,7 +127,7 @@ impl Counter {
     /// Adds 1.
     #[inline]
     pub fn increment(&self) {
-        self.0.add(1);
+        self.0.increment();
     }
 
     /// The value: see [`CounterSet::sum`](crate::CounterSet::sum).
@@ -191,7 +201,7 @@ impl UpDownCounter {
     /// Adds 1.
     #[inline]
     pub fn increment(&self) {
-        self.add(1);
+        self.0.increment();
     }
 
     /// Subtracts 1.

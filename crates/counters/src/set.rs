@@ -39,6 +39,8 @@ pub struct CounterSet {
     /// Possible CPUs. Row `cpus` is the odd one out: atomic adds only, for threads the restartable add cannot serve.
     cpus: usize,
     backend: Backend,
+    /// Whether the backend adds by rseq.
+    rseq: bool,
     area: isize,
     placement: Placement,
 }
@@ -62,7 +64,8 @@ impl CounterSet {
         let rows =
             Rows::new(cpus + 1, counters).map_err(|source| Error::Memory { counters, rows: cpus + 1, source })?;
         let placement = Placement::bind(&rows, cpus::nodes());
-        Ok(Self { rows, counters, cpus, backend, area, placement })
+        let rseq = matches!(backend, Backend::RseqGlibc | Backend::RseqSelf);
+        Ok(Self { rows, counters, cpus, backend, rseq, area, placement })
     }
 
     /// Number of counters.
@@ -96,22 +99,13 @@ impl CounterSet {
     /// When `counter` is not below [`len`](Self::len), as indexing a slice does.
     #[inline]
     pub fn add(&self, counter: usize, n: u64) {
+        // First of all, so that a loop of adds reads it once.
+        let guess = rseq::guess_cpu(self.area);
         self.check(counter);
-        match self.backend {
-            Backend::RseqGlibc | Backend::RseqSelf => {
-                // SAFETY: `probe` vouches for the area, `check` for the counter, `rows` for the mapping; rows below
-                // `cpus` of a set with this backend are written by this add alone.
-                if !unsafe { rseq::add(self.operands(), self.rows.first_row(counter), n) } {
-                    self.add_unregistered(counter, n);
-                }
-            }
-            Backend::CpuAtomic => {
-                let row = probe::current_cpu().unwrap_or(self.cpus).min(self.cpus);
-                self.rows.cell(row, counter).fetch_add(n, Ordering::Relaxed);
-            }
-            Backend::Striped => {
-                self.rows.cell(stripe::of_thread() % self.cpus, counter).fetch_add(n, Ordering::Relaxed);
-            }
+        // SAFETY: `probe` vouches for the area, `check` for the counter, `rows` for the mapping; rows below `cpus` of a
+        // set with this backend are written by this add alone.
+        if !(self.rseq && unsafe { rseq::add(self.operands(), guess, self.rows.first_row(counter), n) }) {
+            self.add_otherwise(counter, n);
         }
     }
 
@@ -121,7 +115,12 @@ impl CounterSet {
     /// When `counter` is not below [`len`](Self::len).
     #[inline]
     pub fn increment(&self, counter: usize) {
-        self.add(counter, 1);
+        let guess = rseq::guess_cpu(self.area);
+        self.check(counter);
+        // SAFETY: as in `add`.
+        if !(self.rseq && unsafe { rseq::increment(self.operands(), guess, self.rows.first_row(counter), 1) }) {
+            self.add_otherwise(counter, 1);
+        }
     }
 
     /// The counter's value: everything added before this call began, and possibly some of what is added meanwhile. Never
@@ -183,29 +182,41 @@ impl CounterSet {
         self.per_cpu(counter).by_node(cpus::nodes())
     }
 
-    /// [`add`](Self::add) by rseq with the restartable section taken out: loses counts. For the test that shows the test
+    /// [`increment`](Self::increment) by rseq with the restartable section taken out: loses counts. For the test that shows the test
     /// of exactness can fail.
     #[cfg(feature = "mutant")]
     #[doc(hidden)]
     #[inline]
-    pub fn add_without_section(&self, counter: usize, n: u64) {
+    pub fn increment_without_section(&self, counter: usize) {
+        let guess = rseq::guess_cpu(self.area);
         self.check(counter);
-        assert!(matches!(self.backend, Backend::RseqGlibc | Backend::RseqSelf), "the mutant is made of the rseq add");
+        assert!(self.rseq, "the mutant is made of the rseq add");
         // SAFETY: as in `add`; that counts get lost is the point, and loses nothing but counts.
-        if !unsafe { rseq::add_without_section(self.operands(), self.rows.first_row(counter), n) } {
-            self.add_unregistered(counter, n);
+        if !unsafe { rseq::add_without_section(self.operands(), guess, self.rows.first_row(counter), 1) } {
+            self.add_otherwise(counter, 1);
         }
     }
 
-    /// This thread has no registered area: register this crate's, or use the odd row, which only atomics touch.
-    #[cold]
+    /// The atomic backends, and a thread without a registered rseq area. Out of line, so that what is inlined everywhere
+    /// is the restartable add alone; a call is little beside an atomic.
     #[inline(never)]
-    fn add_unregistered(&self, counter: usize, n: u64) {
-        let registered = self.backend == Backend::RseqSelf && rseq::register_thread();
-        // SAFETY: as in `add`.
-        if !(registered && unsafe { rseq::add(self.operands(), self.rows.first_row(counter), n) }) {
-            self.rows.cell(self.cpus, counter).fetch_add(n, Ordering::Relaxed);
-        }
+    fn add_otherwise(&self, counter: usize, n: u64) {
+        let row = match self.backend {
+            // SAFETY: as in `add`.
+            Backend::RseqSelf
+                if rseq::register_thread()
+                    && unsafe {
+                        rseq::add(self.operands(), rseq::guess_cpu(self.area), self.rows.first_row(counter), n)
+                    } =>
+            {
+                return;
+            }
+            // The odd row, which only atomics touch.
+            Backend::RseqGlibc | Backend::RseqSelf => self.cpus,
+            Backend::CpuAtomic => probe::current_cpu().unwrap_or(self.cpus).min(self.cpus),
+            Backend::Striped => stripe::of_thread() % self.cpus,
+        };
+        self.rows.cell(row, counter).fetch_add(n, Ordering::Relaxed);
     }
 
     #[inline]
@@ -221,6 +232,16 @@ impl CounterSet {
 
     #[inline]
     fn check(&self, counter: usize) {
-        assert!(counter < self.counters, "counter {counter} of a set of {}", self.counters);
+        if counter >= self.counters {
+            out_of_range(counter, self.counters);
+        }
     }
+}
+
+/// Fails as slice indexing does; out of line, to keep its formatting out of the add.
+#[cold]
+#[inline(never)]
+#[expect(clippy::panic, reason = "the documented answer to an index out of range")]
+fn out_of_range(counter: usize, counters: usize) -> ! {
+    panic!("counter {counter} of a set of {counters}")
 }

@@ -13,7 +13,7 @@ mod selftest;
 
 #[cfg(feature = "mutant")]
 pub(crate) use arch::add_without_section;
-pub(crate) use arch::{Add, add};
+pub(crate) use arch::{Add, add, guess_cpu, increment};
 pub(crate) use area::{glibc, own, register_thread};
 #[cfg(target_arch = "aarch64")]
 pub(crate) use selftest::trusted as preemption_aborts;

@@ -32,10 +32,26 @@ pub(crate) fn own_area_offset() -> isize {
     offset
 }
 
+/// The CPU this runs on, as a guess: declared pure, so that a loop reads it once. Every add checks it within its section.
+/// `area` 0 is allowed: it reads some word of the thread's control block.
+#[inline(always)]
+pub(crate) fn guess_cpu(area: isize) -> u32 {
+    let cpu: u32;
+    // SAFETY: reads a word of the calling thread's area. Not memory in Rust's sense: only the kernel writes it.
+    unsafe {
+        asm!("mov {:e}, dword ptr fs:[{} + 4]", out(reg) cpu, in(reg) area, options(nostack, preserves_flags, pure, nomem))
+    };
+    cpu
+}
+
 // One text for the real add and for the mutant, so that they differ in nothing but the line that arms the section.
 macro_rules! define_add {
-    ($(#[$doc:meta])* $name:ident, $arm:literal) => {
+    ($(#[$doc:meta])* $name:ident, $current:ident, $arm:literal, $n:literal) => {
         $(#[$doc])*
+        ///
+        /// `guess` (from [`guess_cpu`]; any number will do) chooses the cell outside the section, and is checked inside: a loop then keeps the
+        /// cell's address in a register, and the CPU forwards one add's store to the next at once, as it does for a plain
+        /// add (an address computed anew each time costs it five cycles).
         ///
         /// Returns false, with nothing added, when the thread's CPU number is not below `rows`: no area registered for
         /// this thread (the kernel and glibc write -1 and -2, which are large unsigned), or not yet.
@@ -44,8 +60,55 @@ macro_rules! define_add {
         /// `op.area` must be the offset of an rseq area in every thread; `slot` must point to the counter in row 0 of
         /// `op.rows` rows `op.stride` bytes apart, all mapped; nothing but such adds may write to them.
         #[inline(always)]
-        pub(crate) unsafe fn $name(op: Add, slot: *mut u64, n: u64) -> bool {
-            // SAFETY: the caller's promises make both memory operands valid; no stack, all else is declared.
+        pub(crate) unsafe fn $name(op: Add, guess: u32, slot: *mut u64, n: u64) -> bool {
+            // A CPU number there never is, so that the check fails, in place of one beyond the rows.
+            let (guess, row) = if guess < op.rows { (guess, guess as usize) } else { (1 << 31, 0) };
+            let cell = slot.wrapping_byte_add(row * op.stride);
+            // SAFETY: the caller's promises make the memory operands valid; no stack, all else is declared.
+            unsafe {
+                asm!(
+                    ".pushsection __rseq_cs, \"aw\", @progbits",
+                    ".balign 32",
+                    "3:",
+                    ".long 0, 0",                     // version, flags
+                    ".quad 4f, 5f - 4f, 7f",          // start, length, abort address
+                    ".popsection",
+                    "2:",
+                    "lea {t}, [rip + 3b]",
+                    $arm,
+                    "4:",
+                    "cmp dword ptr fs:[{area} + 4], {guess:e}",
+                    "jne {elsewhere}",
+                    concat!("add qword ptr [{cell}], ", $n),
+                    "5:",
+                    ".pushsection __rseq_failure, \"ax\", @progbits",
+                    ".byte 0x0f, 0xb9, 0x3d",         // ud1: the signature must not be reachable as code
+                    ".long 0x53053053",
+                    "7:",
+                    "jmp 2b",                         // the kernel cleared rseq_cs: arm again
+                    ".popsection",
+                    area = in(reg) op.area,
+                    guess = in(reg) guess,
+                    cell = in(reg) cell,
+                    n = in(reg) n,
+                    t = out(reg) _,
+                    // SAFETY: passes the promises on.
+                    elsewhere = label { return unsafe { $current(op.area, op.rows, op.stride, slot, n) } },
+                    options(nostack),
+                );
+            }
+            true
+        }
+
+        /// The guess was wrong: reads the CPU's number inside the section. (Not given an [`Add`]: that would go through memory,
+        /// and the compiler would store it before every guess.)
+        ///
+        /// # Safety
+        /// As above.
+        #[cold]
+        #[inline(never)]
+        unsafe fn $current(area: isize, rows: u32, stride: usize, slot: *mut u64, n: u64) -> bool {
+            // SAFETY: as above.
             unsafe {
                 asm!(
                     ".pushsection __rseq_cs, \"aw\", @progbits",
@@ -62,7 +125,7 @@ macro_rules! define_add {
                     "cmp {t:e}, {rows:e}",
                     "jae {unregistered}",
                     "imul {t}, {stride}",
-                    "add qword ptr [{slot} + {t}], {n}",
+                    concat!("add qword ptr [{slot} + {t}], ", $n),
                     "5:",
                     ".pushsection __rseq_failure, \"ax\", @progbits",
                     ".byte 0x0f, 0xb9, 0x3d",         // ud1: the signature must not be reachable as code
@@ -70,9 +133,9 @@ macro_rules! define_add {
                     "7:",
                     "jmp 2b",                         // the kernel cleared rseq_cs: arm again
                     ".popsection",
-                    area = in(reg) op.area,
-                    rows = in(reg) op.rows,
-                    stride = in(reg) op.stride,
+                    area = in(reg) area,
+                    rows = in(reg) rows,
+                    stride = in(reg) stride,
                     slot = in(reg) slot,
                     n = in(reg) n,
                     t = out(reg) _,
@@ -87,13 +150,19 @@ macro_rules! define_add {
 
 define_add! {
     /// Adds `n` to `slot` in the row of the CPU this runs on.
-    add, "mov qword ptr fs:[{area} + 8], {t}"
+    add, add_on_current_cpu, "mov qword ptr fs:[{area} + 8], {t}", "{n}"
+}
+
+define_add! {
+    /// [`add`] of 1 (`n` is not looked at): Intel cores from Golden Cove on forward a store to the next add for nothing
+    /// when the amount is in the instruction (0.28 ns against 2.1 ns a plain add to the same cell).
+    increment, increment_on_current_cpu, "mov qword ptr fs:[{area} + 8], {t}", "1 /* {n} */"
 }
 
 #[cfg(feature = "mutant")]
 define_add! {
     /// [`add`] without its section: preempted between reading the CPU number and adding, it writes another CPU's row.
-    add_without_section, "/* not armed: {area} */"
+    add_without_section, add_on_current_cpu_without_section, "/* not armed: {area} */", "1 /* {n} */"
 }
 
 /// What became of a long section.
