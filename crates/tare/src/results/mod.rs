@@ -1,3 +1,9 @@
 //! What a run leaves on disk, and how it is read back.
 
+mod csv;
+mod directory;
+pub mod metric;
+pub mod reader;
 pub mod schema;
+
+pub use reader::{ReadError, Results, Source, open};
