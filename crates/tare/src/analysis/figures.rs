@@ -29,7 +29,11 @@ impl Scale {
             _ => prefixed(largest, 1.0, unit, 3),
         };
         let scaled = largest / divisor;
-        let integer_digits = if scaled >= 1.0 { scaled.log10().floor() as usize + 1 } else { 1 };
+        let integer_digits = match scaled {
+            s if s >= 1.0 => s.log10().floor() as usize + 1,
+            s if s > 0.0 => 0,
+            _ => 1,
+        };
         let leading_zeros = if scaled > 0.0 && scaled < 1.0 { (-scaled.log10().floor()) as usize - 1 } else { 0 };
         let decimals = (digits.saturating_sub(integer_digits) + leading_zeros).min(6);
         Self { divisor, decimals, unit }
@@ -138,7 +142,7 @@ mod tests {
         assert_eq!(figure(0.012, "fraction"), "1.20%");
         assert_eq!(figure(0.0, "1/s"), "0.00 /s");
         assert_eq!(figure(12_345.0, ""), "12.3 k");
-        assert_eq!(figure(f64::MAX, "s").is_empty(), false);
+        assert!(!figure(f64::MAX, "s").is_empty());
     }
 
     #[test]

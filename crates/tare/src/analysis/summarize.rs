@@ -1,0 +1,78 @@
+//! Results -> [`Summary`].
+
+use super::collect::{self, Condition};
+use super::machine_view::{self, MachineBox};
+use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
+use super::{odd, reading, statistics};
+use crate::results::Results;
+use crate::results::metric;
+
+/// Confidence of every interval.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Analyses results. Only trials that ended ok count; failed and contaminated ones are counted and listed.
+pub fn summarize(results: &Results) -> Summary {
+    let machine = results.environment.as_ref().and_then(|environment| machine_view::view(&environment.machine));
+    let conditions = collect::conditions(results);
+    let metrics = collect::all_metrics(&conditions);
+    let headline_metric = headline_metric(&metrics);
+    let mut summary = Summary {
+        conditions: conditions.iter().map(|condition| condition_summary(condition, machine.as_ref())).collect(),
+        effects: Vec::new(),
+        scaling: Vec::new(),
+        headline_metric,
+        reading: String::new(),
+        odd: Vec::new(),
+        unrealizable: unrealizable(results),
+    };
+    summary.reading = reading::headline(&summary, results);
+    summary.odd = odd::list(&summary, results);
+    summary
+}
+
+/// The metric that a headline is about: the first primary one, else the first.
+fn headline_metric(metrics: &[String]) -> Option<String> {
+    metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first()).cloned()
+}
+
+fn condition_summary(condition: &Condition<'_>, machine: Option<&MachineBox>) -> ConditionSummary {
+    ConditionSummary {
+        name: condition.name.to_owned(),
+        levels: condition.levels.clone(),
+        trials: condition.ok.len(),
+        metrics: condition.metrics().iter().filter_map(|name| metric_summary(condition, name, machine)).collect(),
+        failed_trials: condition.failed.len(),
+        contaminated_trials: condition.contaminated.len(),
+    }
+}
+
+fn metric_summary(condition: &Condition<'_>, name: &str, _machine: Option<&MachineBox>) -> Option<MetricSummary> {
+    let described = metric::describe(name);
+    let found = statistics::summarize(&condition.values(name), CONFIDENCE)?;
+    Some(MetricSummary {
+        name: name.to_owned(),
+        unit: described.unit.to_owned(),
+        better: described.better,
+        mean: found.mean,
+        ci_low: found.ci.as_ref().map(|ci| ci.low),
+        ci_high: found.ci.as_ref().map(|ci| ci.high),
+        within_cov: found.within_cov,
+        between_cov: found.between_cov,
+        min: found.min,
+        max: found.max,
+        modes: Vec::new(),
+        mode_cause: None,
+        trials: found.trials,
+    })
+}
+
+fn unrealizable(results: &Results) -> Vec<Unrealizable> {
+    let planned = results.plan.iter().flat_map(|plan| &plan.conditions);
+    planned
+        .filter(|condition| !condition.realizable)
+        .map(|condition| Unrealizable {
+            name: condition.name.clone(),
+            reason: condition.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
+        })
+        .collect()
+}

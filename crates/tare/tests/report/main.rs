@@ -1,0 +1,4 @@
+//! Results read back, analysed and drawn.
+
+mod fake;
+mod reading_files;
