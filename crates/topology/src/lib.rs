@@ -1,7 +1,25 @@
 //! The machine: hwloc topology, location expressions, placements, binding and reading back.
+//!
+//! - [`Machine`]: packages, caches, cores, PUs and NUMA nodes of this machine or of a described one, as plain data.
+//! - [`Location`]: which CPUs, in hwloc-calc's notation (`node:1.core:0-1.pu:0`).
+//! - [`Placement`]: which CPUs each client and server thread may run on, and where memory comes from.
+//! - [`bind`]: sets CPUs and memory policies of threads, and reads them back. Nothing else in this project binds.
+//! - [`observe`]: where threads and pages really are.
 
-use serde::{Deserialize, Serialize};
+pub mod bind;
+mod index_set;
+mod location;
+mod machine;
+pub mod observe;
+mod placement;
+mod reason;
+mod text;
 
-/// A machine: this one, a synthetic one or one from an hwloc XML file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Machine {}
+pub use index_set::{CpuSet, IndexSet, IndexSetError, MAX_INDEX, NodeSet};
+pub use location::{Index, Location, LocationError, ObjectKind, Step, Term};
+pub use machine::{Cache, Core, CpuKind, Die, Excluded, Machine, MachineError, Node, Origin, Package, Pu};
+pub use placement::{
+    Bind, MemoryPolicy, Nodes, Pairing, PairingChoice, Placement, PolicyError, ResolvedPlacement, Side,
+};
+pub use reason::NotRealizable;
+pub use text::UnknownWord;

@@ -1,23 +1,23 @@
 //! Results -> [`Summary`].
 
 use super::collect::{self, Condition};
-use super::machine_view::{self, MachineBox};
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{odd, reading, statistics};
 use crate::results::Results;
 use crate::results::metric;
+use tare_topology::Machine;
 
 /// Confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Analyses results. Only trials that ended ok count; failed and contaminated ones are counted and listed.
 pub fn summarize(results: &Results) -> Summary {
-    let machine = results.environment.as_ref().and_then(|environment| machine_view::view(&environment.machine));
+    let machine = results.environment.as_ref().map(|environment| &environment.machine);
     let conditions = collect::conditions(results);
     let metrics = collect::all_metrics(&conditions);
     let headline_metric = headline_metric(&metrics);
     let mut summary = Summary {
-        conditions: conditions.iter().map(|condition| condition_summary(condition, machine.as_ref())).collect(),
+        conditions: conditions.iter().map(|condition| condition_summary(condition, machine)).collect(),
         effects: Vec::new(),
         scaling: Vec::new(),
         headline_metric,
@@ -35,7 +35,7 @@ fn headline_metric(metrics: &[String]) -> Option<String> {
     metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first()).cloned()
 }
 
-fn condition_summary(condition: &Condition<'_>, machine: Option<&MachineBox>) -> ConditionSummary {
+fn condition_summary(condition: &Condition<'_>, machine: Option<&Machine>) -> ConditionSummary {
     ConditionSummary {
         name: condition.name.to_owned(),
         levels: condition.levels.clone(),
@@ -46,7 +46,7 @@ fn condition_summary(condition: &Condition<'_>, machine: Option<&MachineBox>) ->
     }
 }
 
-fn metric_summary(condition: &Condition<'_>, name: &str, _machine: Option<&MachineBox>) -> Option<MetricSummary> {
+fn metric_summary(condition: &Condition<'_>, name: &str, _machine: Option<&Machine>) -> Option<MetricSummary> {
     let described = metric::describe(name);
     let found = statistics::summarize(&condition.values(name), CONFIDENCE)?;
     Some(MetricSummary {

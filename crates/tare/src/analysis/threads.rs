@@ -1,8 +1,9 @@
 //! Where threads really ran: from sightings to a table, and to features that may explain a mode.
 
-use super::machine_view::{MachineBox, Relation};
+use super::machine_view::relation_words;
 use crate::results::schema::{Role, SampleRecord, ThreadRecord, TrialRecord};
 use std::collections::{BTreeMap, BTreeSet};
+use tare_topology::{Machine, Pairing};
 
 /// One thread of a condition, over all samples of the trials given.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +85,7 @@ pub enum Feature {
 }
 
 /// The features of a trial by name. Where the machine is known, pairs are described by how their CPUs relate.
-pub fn features(trial: &TrialRecord, machine: Option<&MachineBox>) -> BTreeMap<String, Feature> {
+pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
     let mut features = BTreeMap::new();
     let seats = seats(trial);
     if let Some(words) = pair_words(&seats, machine) {
@@ -139,28 +140,25 @@ pub fn main_cpu(counts: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
 }
 
 /// How pairs sat: "both threads of every pair on one PU", "1 of 2 pairs on one PU, 1 on different nodes".
-fn pair_words(seats: &BTreeMap<(Role, usize), usize>, machine: Option<&MachineBox>) -> Option<String> {
-    let mut counts: BTreeMap<Option<Relation>, usize> = BTreeMap::new();
+fn pair_words(seats: &BTreeMap<(Role, usize), usize>, machine: Option<&Machine>) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut pairs = 0;
     for ((role, pair), client) in seats {
         let (Role::Client, Some(server)) = (role, seats.get(&(Role::Server, *pair))) else { continue };
-        let relation = match machine.and_then(|machine| machine.relation(*client, *server)) {
-            None if client == server => Some(Relation::SamePu),
-            relation => relation,
-        };
-        *counts.entry(relation).or_default() += 1;
+        let relation = machine
+            .and_then(|machine| machine.relation(u32::try_from(*client).ok()?, u32::try_from(*server).ok()?))
+            .unwrap_or(if client == server { Pairing::SamePu } else { Pairing::None });
+        *counts.entry(relation_words(relation)).or_default() += 1;
         pairs += 1;
     }
-    let words = |relation: &Option<Relation>| relation.map_or("on different PUs", Relation::words);
     match counts.len() {
         0 => None,
-        1 => counts.keys().next().map(|relation| match pairs {
-            1 => format!("client and server thread {}", words(relation)),
-            _ => format!("client and server thread of every pair {}", words(relation)),
+        1 => counts.keys().next().map(|words| match pairs {
+            1 => format!("client and server thread {words}"),
+            _ => format!("client and server thread of every pair {words}"),
         }),
         _ => {
-            let parts: Vec<String> =
-                counts.iter().map(|(relation, n)| format!("{n} of {pairs} pairs {}", words(relation))).collect();
+            let parts: Vec<String> = counts.iter().map(|(words, n)| format!("{n} of {pairs} pairs {words}")).collect();
             Some(parts.join(", "))
         }
     }

@@ -278,5 +278,5 @@ fn environment(study: &Study) -> Environment {
 }
 
 fn machine() -> tare_topology::Machine {
-    tare_topology::Machine {}
+    tare_topology::Machine::synthetic("package:2 node:1 l3:1 core:6 pu:2").unwrap()
 }

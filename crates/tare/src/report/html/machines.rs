@@ -26,7 +26,7 @@ struct Group<'a> {
 
 /// One drawing for each group of trials.
 pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
-    let machine = page.machine?;
+    let machine = page.machine.as_ref()?;
     let layout = Layout::new(machine);
     let groups: Vec<Group<'_>> = page.conditions.iter().flat_map(|condition| groups(page, condition)).collect();
     let drawn: Vec<(&Group<'_>, Vec<ThreadSummary>)> = groups

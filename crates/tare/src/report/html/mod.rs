@@ -10,4 +10,4 @@ mod plots;
 mod record;
 mod tables;
 
-pub use page::{render, render_on};
+pub use page::render;

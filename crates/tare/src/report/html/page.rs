@@ -13,7 +13,7 @@ pub(super) struct Page<'a> {
     pub summary: &'a Summary,
     /// Trials by condition, in the order of `summary.conditions`.
     pub conditions: Vec<Condition<'a>>,
-    pub machine: Option<&'a MachineBox>,
+    pub machine: Option<MachineBox>,
 }
 
 impl Page<'_> {
@@ -25,12 +25,7 @@ impl Page<'_> {
 
 /// The report as one HTML document.
 pub fn render(results: &Results, summary: &Summary) -> String {
-    let machine = results.environment.as_ref().and_then(|environment| machine_view::view(&environment.machine));
-    render_on(results, summary, machine.as_ref())
-}
-
-/// The same, with threads drawn on the given machine.
-pub fn render_on(results: &Results, summary: &Summary, machine: Option<&MachineBox>) -> String {
+    let machine = results.environment.as_ref().map(|environment| machine_view::view(&environment.machine));
     let page = Page { results, summary, conditions: collect::conditions(results), machine };
     let sections = sections(&page);
     html! {

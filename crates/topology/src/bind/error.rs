@@ -1,0 +1,88 @@
+use std::io;
+
+use crate::{CpuSet, MemoryPolicy};
+
+/// Why a thread or its memory is not bound as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// A thread must run somewhere.
+    #[error("cannot bind thread {tid} to an empty set of CPUs")]
+    NoCpus {
+        /// The thread; 0 for the calling one.
+        tid: i32,
+    },
+    /// The binding uses the kernel's fixed-size CPU mask.
+    #[error("cannot bind to CPU {cpu}: numbers up to {max} are supported")]
+    CpuTooHigh {
+        /// The CPU's OS number.
+        cpu: u32,
+        /// The highest supported.
+        max: u32,
+    },
+    /// There is no such thread, or its number is none.
+    #[error("there is no thread {tid}")]
+    NoThread {
+        /// The thread.
+        tid: i32,
+    },
+    /// The kernel refused.
+    #[error("binding thread {tid} to CPUs {cpus} failed: {source}")]
+    Bind {
+        /// The thread; 0 for the calling one.
+        tid: i32,
+        /// What was asked.
+        cpus: CpuSet,
+        /// Why.
+        source: io::Error,
+    },
+    /// The kernel did not tell.
+    #[error("reading the CPU affinity of thread {tid} failed: {source}")]
+    ReadAffinity {
+        /// The thread; 0 for the calling one.
+        tid: i32,
+        /// Why.
+        source: io::Error,
+    },
+    /// The kernel bound the thread elsewhere, as when the cgroup's cpuset withholds some of the CPUs.
+    #[error("thread {tid} was to run on CPUs {requested}, but the kernel lets it run on {found}")]
+    AffinityDiffers {
+        /// The thread; 0 for the calling one.
+        tid: i32,
+        /// What was asked.
+        requested: CpuSet,
+        /// What was read back.
+        found: CpuSet,
+    },
+    /// hwloc or the kernel refused.
+    #[error("setting memory policy {policy} failed: {reason}")]
+    SetPolicy {
+        /// What was asked.
+        policy: MemoryPolicy,
+        /// Why.
+        reason: String,
+    },
+    /// The policy could not be read back.
+    #[error("reading the memory policy from {path} failed: {source}")]
+    ReadPolicy {
+        /// The file.
+        path: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A policy that [`MemoryPolicy`] has no word for.
+    #[error("{path} shows a memory policy that is not supported: {found:?}")]
+    UnknownPolicy {
+        /// The file.
+        path: String,
+        /// The kernel's text.
+        found: String,
+    },
+    /// The kernel took another policy than asked.
+    #[error("the memory policy was to be {requested}, but the kernel shows {found}")]
+    PolicyDiffers {
+        /// What was asked.
+        requested: MemoryPolicy,
+        /// What was read back.
+        found: MemoryPolicy,
+    },
+}

@@ -1,0 +1,124 @@
+use std::fs;
+use std::io;
+
+use hwlocality::Topology;
+use hwlocality::bitmap::BitmapIndex;
+use hwlocality::memory::binding::{MemoryBindingFlags as Flags, MemoryBindingPolicy as Policy};
+use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
+
+use super::error::BindError;
+use crate::{MemoryPolicy, NodeSet, Nodes};
+
+/// Sets the memory policy of the calling thread, which threads and processes started from it inherit, and makes sure
+/// that the kernel has it. Nodes must be spelt out: see [`MemoryPolicy::resolve`].
+///
+/// Takes the time of an hwloc discovery (milliseconds). A policy that is in force already is not set again, so
+/// `default` needs neither NUMA support nor privileges.
+pub fn set_memory_policy(policy: &MemoryPolicy) -> Result<(), BindError> {
+    if this_thread_memory_policy()? == *policy {
+        return Ok(());
+    }
+    apply(policy).map_err(|reason| BindError::SetPolicy { policy: policy.clone(), reason })?;
+    let found = this_thread_memory_policy()?;
+    if found == *policy { Ok(()) } else { Err(BindError::PolicyDiffers { requested: policy.clone(), found }) }
+}
+
+fn apply(policy: &MemoryPolicy) -> Result<(), String> {
+    let topology = Topology::new().map_err(|e| e.to_string())?;
+    let bind = |nodes: &HwlocNodeSet, kind: Policy, flags: Flags| {
+        topology.bind_memory(nodes, kind, Flags::THREAD | flags).map_err(|e| e.to_string())
+    };
+    match policy {
+        MemoryPolicy::Default => topology.unbind_memory(Flags::THREAD).map_err(|e| e.to_string()),
+        // hwloc calls MPOL_LOCAL "first touch", and takes it only for the whole machine.
+        MemoryPolicy::Local => bind(&topology.complete_nodeset().clone_target(), Policy::FirstTouch, Flags::empty()),
+        MemoryPolicy::Preferred(node) => bind(&nodeset(&(*node).into())?, Policy::Bind, Flags::empty()),
+        // Strict is what makes it MPOL_BIND in place of MPOL_PREFERRED.
+        MemoryPolicy::Bind(Nodes::These(nodes)) => bind(&nodeset(nodes)?, Policy::Bind, Flags::STRICT),
+        MemoryPolicy::Interleave(Nodes::These(nodes)) => bind(&nodeset(nodes)?, Policy::Interleave, Flags::STRICT),
+        MemoryPolicy::Bind(Nodes::All) | MemoryPolicy::Interleave(Nodes::All) => {
+            Err("its nodes are not spelt out for this machine".to_owned())
+        }
+    }
+}
+
+fn nodeset(nodes: &NodeSet) -> Result<HwlocNodeSet, String> {
+    let mut set = HwlocNodeSet::new();
+    for node in nodes.iter() {
+        set.set(BitmapIndex::try_from(node as usize).map_err(|e| e.to_string())?);
+    }
+    Ok(set)
+}
+
+/// The memory policy of the calling thread, from the kernel.
+pub fn this_thread_memory_policy() -> Result<MemoryPolicy, BindError> {
+    read("/proc/thread-self/numa_maps")
+}
+
+/// The memory policy of a process's main thread, from the kernel: what it was started with, unless it changed it.
+/// Walks all of its page tables: for a process with tens of gigabytes do this before they are filled.
+pub fn read_memory_policy(pid: i32) -> Result<MemoryPolicy, BindError> {
+    read(&format!("/proc/{pid}/numa_maps"))
+}
+
+/// A thread's policy shows on each mapping that has none of its own; the main stack is one nobody binds. hwloc's
+/// get_membind is no help: it does not tell preferred from bind, nor local from default.
+fn read(path: &str) -> Result<MemoryPolicy, BindError> {
+    let failed = |source| BindError::ReadPolicy { path: path.to_owned(), source };
+    let maps = match fs::read(path) {
+        Ok(maps) => String::from_utf8_lossy(&maps).into_owned(),
+        // A kernel without NUMA has no such file, and no other policy either.
+        Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists("/proc/self/maps").unwrap_or(false) => {
+            return no_numa(path, e);
+        }
+        Err(e) => return Err(failed(e)),
+    };
+    let is_stack = |line: &&str| line.split(' ').any(|field| field == "stack");
+    let line = maps.lines().find(is_stack).ok_or_else(|| failed(io::Error::other("it lists no stack")))?;
+    policy(line).ok_or_else(|| BindError::UnknownPolicy { path: path.to_owned(), found: line.to_owned() })
+}
+
+fn no_numa(path: &str, error: io::Error) -> Result<MemoryPolicy, BindError> {
+    if fs::exists("/proc/self/numa_maps").unwrap_or(true) {
+        return Err(BindError::ReadPolicy { path: path.to_owned(), source: error });
+    }
+    Ok(MemoryPolicy::Default)
+}
+
+/// The second field of a line: `bind:0-1`, `interleave:0,2`, `prefer:1`, `prefer (many):1`, `local`, `default`.
+fn policy(line: &str) -> Option<MemoryPolicy> {
+    let (_, rest) = line.split_once(' ')?;
+    let rest = rest.replacen("prefer (many)", "prefer", 1);
+    let word = rest.split(' ').next()?;
+    match word.split_once(':') {
+        None if word == "default" => Some(MemoryPolicy::Default),
+        None if word == "local" => Some(MemoryPolicy::Local),
+        Some(("bind", nodes)) => Some(MemoryPolicy::Bind(Nodes::These(nodes.parse().ok()?))),
+        Some(("interleave", nodes)) => Some(MemoryPolicy::Interleave(Nodes::These(nodes.parse().ok()?))),
+        Some(("prefer", node)) => Some(MemoryPolicy::Preferred(node.parse().ok()?)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_the_kernel_is_read() {
+        for (shown, expected) in [
+            ("default", Some("default")),
+            ("local", Some("local")),
+            ("bind:0-1,3", Some("bind:0-1,3")),
+            ("interleave:0-3", Some("interleave:0-3")),
+            ("prefer:1", Some("preferred:1")),
+            ("prefer (many):1", Some("preferred:1")),
+            ("prefer (many):0-1", None),
+            ("bind=static:0", None),
+            ("weighted interleave:0", None),
+        ] {
+            let line = format!("7ffe0000 {shown} stack anon=3 dirty=3 N0=3 kernelpagesize_kB=4");
+            assert_eq!(policy(&line).map(|p| p.to_string()).as_deref(), expected, "{shown}");
+        }
+    }
+}

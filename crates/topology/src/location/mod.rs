@@ -1,0 +1,8 @@
+//! Location expressions: which CPUs, in hwloc-calc's notation.
+
+mod model;
+mod parse;
+mod resolve;
+
+pub use model::{Index, Location, ObjectKind, Step, Term};
+pub use parse::LocationError;

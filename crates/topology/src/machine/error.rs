@@ -1,0 +1,46 @@
+use std::path::PathBuf;
+
+/// Why a machine could not be described.
+#[derive(Debug, thiserror::Error)]
+pub enum MachineError {
+    /// hwloc failed to look at this machine.
+    #[error("hwloc could not discover this machine: {0}")]
+    Discovery(String),
+    /// The environment makes hwloc describe another machine.
+    #[error(
+        "hwloc describes another machine than this one; unset HWLOC_SYNTHETIC, HWLOC_XMLFILE, HWLOC_FSROOT and \
+         HWLOC_THISSYSTEM"
+    )]
+    NotThisMachine,
+    /// The CPUs of this process could not be read.
+    #[error("could not read the CPU affinity of this process: {0}")]
+    Affinity(#[source] std::io::Error),
+    /// The process may run on no CPU that hwloc knows.
+    #[error("hwloc knows none of the CPUs this process may run on ({allowed})")]
+    NoCpus {
+        /// CPUs of the process's affinity mask.
+        allowed: crate::CpuSet,
+    },
+    /// A text that hwloc does not take as a synthetic description.
+    #[error(
+        "{description:?} is neither an existing file nor an hwloc synthetic description, such as \"node:4 core:32 pu:1\""
+    )]
+    Synthetic {
+        /// What was given.
+        description: String,
+    },
+    /// An XML file that could not be read.
+    #[error("could not read the hwloc XML file {}: {source}", path.display())]
+    XmlUnreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file that hwloc does not take as XML.
+    #[error("{} is not an hwloc XML file (as written by `lstopo machine.xml`)", path.display())]
+    XmlInvalid {
+        /// The file.
+        path: PathBuf,
+    },
+}

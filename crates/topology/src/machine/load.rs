@@ -1,0 +1,98 @@
+use std::path::Path;
+
+use hwlocality::Topology;
+use hwlocality::bitmap::Bitmap;
+use hwlocality::cpu::cpuset::CpuSet as HwlocCpuSet;
+use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
+use hwlocality::topology::builder::{BuildFlags, TopologyBuilder};
+use hwlocality::topology::editor::RestrictFlags;
+
+use super::error::MachineError;
+use super::hwloc::{indexes, snapshot};
+use super::model::{Excluded, Machine, Origin};
+use crate::bind;
+
+impl Machine {
+    /// The machine this process runs on, limited to the CPUs on which the calling thread may run (online, inside the
+    /// cgroup's cpuset, inside its affinity mask) and to the nodes whose memory the cgroup allows.
+    pub fn this() -> Result<Self, MachineError> {
+        let discovery = |e: &dyn std::fmt::Display| MachineError::Discovery(e.to_string());
+        // Objects that the cgroup withholds are kept at first, to be able to say that they exist.
+        let mut topology = Topology::builder()
+            .with_flags(BuildFlags::INCLUDE_DISALLOWED)
+            .map_err(|e| discovery(&e))?
+            .build()
+            .map_err(|e| discovery(&e))?;
+        if !topology.is_this_system() {
+            return Err(MachineError::NotThisMachine);
+        }
+        let affinity = bind::affinity_of(0).map_err(|e| MachineError::Affinity(std::io::Error::other(e)))?;
+        let online = indexes(topology.cpuset().iter_set());
+        let allowed = indexes(topology.allowed_cpuset().iter_set());
+        let usable = online.intersection(&allowed).intersection(&affinity);
+        if usable.is_empty() {
+            return Err(MachineError::NoCpus { allowed: affinity });
+        }
+        let excluded = Excluded {
+            offline: indexes(topology.complete_cpuset().iter_set()).difference(&online),
+            cgroup: online.difference(&allowed),
+            affinity: online.intersection(&allowed).difference(&affinity),
+            cgroup_nodes: indexes(topology.nodeset().iter_set())
+                .difference(&indexes(topology.allowed_nodeset().iter_set())),
+        };
+        let cpus = HwlocCpuSet::from(bitmap(&usable));
+        let nodes: HwlocNodeSet = topology.allowed_nodeset().clone_target();
+        let none_removed = RestrictFlags::empty();
+        topology
+            .edit(|editor| {
+                editor.restrict(&cpus, none_removed).map_err(|e| e.to_string())?;
+                editor.restrict(&nodes, none_removed).map_err(|e| e.to_string())
+            })
+            .map_err(MachineError::Discovery)?;
+        Ok(snapshot(&topology, Origin::This, excluded))
+    }
+
+    /// A machine from an hwloc synthetic description, such as `package:2 node:1 core:6 pu:2`.
+    pub fn synthetic(description: &str) -> Result<Self, MachineError> {
+        let invalid = || MachineError::Synthetic { description: description.to_owned() };
+        let topology = guarded(|| TopologyBuilder::new().from_synthetic(description).ok()?.build().ok());
+        let topology = topology.ok_or_else(invalid)?;
+        Ok(snapshot(&topology, Origin::Synthetic(description.to_owned()), Excluded::default()))
+    }
+
+    /// A machine from an XML file, as written by `lstopo machine.xml` there.
+    pub fn from_xml(path: impl AsRef<Path>) -> Result<Self, MachineError> {
+        let path = path.as_ref();
+        let xml = std::fs::read_to_string(path)
+            .map_err(|source| MachineError::XmlUnreadable { path: path.to_owned(), source })?;
+        let topology = guarded(|| TopologyBuilder::new().from_xml(&xml).ok()?.build().ok())
+            .ok_or_else(|| MachineError::XmlInvalid { path: path.to_owned() })?;
+        let excluded = Excluded {
+            offline: indexes(topology.complete_cpuset().iter_set()).difference(&indexes(topology.cpuset().iter_set())),
+            ..Excluded::default()
+        };
+        Ok(snapshot(&topology, Origin::Xml(path.display().to_string()), excluded))
+    }
+
+    /// What `--topology` takes: an existing file, or any name that ends in `.xml`, is XML; all else is synthetic.
+    pub fn describe(spec: &str) -> Result<Self, MachineError> {
+        let path = Path::new(spec);
+        let named_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
+        if named_xml || path.is_file() { Self::from_xml(path) } else { Self::synthetic(spec) }
+    }
+}
+
+fn bitmap(set: &crate::CpuSet) -> Bitmap {
+    let mut bitmap = Bitmap::new();
+    for index in set.iter() {
+        if let Ok(index) = hwlocality::bitmap::BitmapIndex::try_from(index as usize) {
+            bitmap.set(index);
+        }
+    }
+    bitmap
+}
+
+/// hwlocality panics where hwloc sets an errno it did not foresee; a bad file must be an error all the same.
+fn guarded<T>(load: impl FnOnce() -> Option<T>) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)).ok().flatten()
+}

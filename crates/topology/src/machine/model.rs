@@ -1,0 +1,147 @@
+use serde::{Deserialize, Serialize};
+
+use crate::{CpuSet, NodeSet};
+
+/// A machine: this one, a synthetic one or one from an hwloc XML file.
+///
+/// Holds only CPUs and nodes that this process may use; what is left out is in [`Machine::excluded`]. Every list is in
+/// hwloc's logical order, and **an object's logical index is its position in its list**. Objects without any usable CPU
+/// are left out, save NUMA nodes, whose memory remains usable.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Where the description comes from.
+    pub origin: Origin,
+    /// Sockets. Empty when hwloc knows of none, as on many synthetic machines.
+    pub packages: Vec<Package>,
+    /// Dies, where packages have several.
+    pub dies: Vec<Die>,
+    /// Data and unified caches, by level descending, then logical order.
+    pub caches: Vec<Cache>,
+    /// Physical cores. Empty when the machine lists PUs only.
+    pub cores: Vec<Core>,
+    /// Hardware threads. Never empty.
+    pub pus: Vec<Pu>,
+    /// NUMA nodes.
+    pub nodes: Vec<Node>,
+    /// Kinds of cores from most frugal to fastest, on hybrid machines. Empty otherwise.
+    pub cpu_kinds: Vec<CpuKind>,
+    /// Relative latencies between nodes as the firmware claims them: `distances[from][to]`, in the order of
+    /// [`Machine::nodes`], 10 meaning local. None when the machine reports none.
+    pub distances: Option<Vec<Vec<u64>>>,
+    /// What exists and was left out, and why.
+    pub excluded: Excluded,
+}
+
+/// Where the description of a machine comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The machine this process runs on.
+    This,
+    /// An hwloc synthetic description.
+    Synthetic(String),
+    /// An hwloc XML file.
+    Xml(String),
+}
+
+/// A socket.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Package {
+    /// The OS's number, where it has one.
+    pub os_index: Option<u32>,
+    /// Its usable CPUs.
+    pub cpus: CpuSet,
+    /// The processor's name, such as "AMD EPYC 7742".
+    pub model: Option<String>,
+}
+
+/// A die.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Die {
+    /// Its usable CPUs.
+    pub cpus: CpuSet,
+}
+
+/// A data or unified cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cache {
+    /// 1 for L1d, 2, 3, ...
+    pub level: u8,
+    /// Its size, where known.
+    pub size_bytes: Option<u64>,
+    /// CPUs that share it.
+    pub cpus: CpuSet,
+}
+
+/// A physical core.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Core {
+    /// The OS's number, unique only within a package on many machines.
+    pub os_index: Option<u32>,
+    /// Its usable CPUs.
+    pub cpus: CpuSet,
+    /// On hybrid machines, the index of its kind in [`Machine::cpu_kinds`].
+    pub kind: Option<usize>,
+}
+
+/// A hardware thread. All indexes but `os_index` are positions in the machine's lists.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pu {
+    /// The OS's CPU number.
+    pub os_index: u32,
+    /// Its core.
+    pub core: Option<usize>,
+    /// Its package.
+    pub package: Option<usize>,
+    /// Its NUMA node: the narrowest that contains it, and the first of these.
+    pub node: Option<usize>,
+    /// The outermost cache that serves it.
+    pub last_level_cache: Option<usize>,
+}
+
+/// A NUMA node.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Node {
+    /// The OS's node number, as memory policies use it.
+    pub os_index: u32,
+    /// Its usable CPUs. Empty for a memory-only node.
+    pub cpus: CpuSet,
+    /// Its memory. 0 for a node without memory, or when the description does not tell.
+    pub memory_bytes: u64,
+}
+
+/// A kind of core on a hybrid machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuKind {
+    /// hwloc's name for it, such as "IntelAtom" or "IntelCore".
+    pub name: Option<String>,
+    /// hwloc's rank: higher is faster and less frugal. None when hwloc cannot rank.
+    pub efficiency: Option<u32>,
+    /// Usable CPUs of this kind.
+    pub cpus: CpuSet,
+}
+
+/// What exists on the machine but may not be used.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excluded {
+    /// CPUs that are offline.
+    pub offline: CpuSet,
+    /// CPUs outside the cgroup's cpuset.
+    pub cgroup: CpuSet,
+    /// CPUs outside the process's own affinity mask, as set by taskset or numactl.
+    pub affinity: CpuSet,
+    /// Nodes whose memory the cgroup's cpuset withholds.
+    pub cgroup_nodes: NodeSet,
+}
+
+impl Excluded {
+    /// Why a CPU was left out: "is offline", ... None when it was not.
+    pub fn reason(&self, cpu: u32) -> Option<&'static str> {
+        let reasons = [
+            (&self.offline, "is offline"),
+            (&self.cgroup, "is outside this process's cgroup cpuset"),
+            (&self.affinity, "is outside this process's CPU affinity (taskset or numactl)"),
+        ];
+        reasons.into_iter().find(|(cpus, _)| cpus.contains(cpu)).map(|(_, reason)| reason)
+    }
+}

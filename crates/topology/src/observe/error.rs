@@ -1,0 +1,35 @@
+/// Why a process or thread could not be observed.
+#[derive(Debug, thiserror::Error)]
+pub enum ObserveError {
+    /// It has ended, or never was.
+    #[error("{path} does not exist: the process or thread has ended")]
+    Gone {
+        /// The file that is missing.
+        path: String,
+    },
+    /// It exists and cannot be read, or not understood.
+    #[error("reading {path} failed: {reason}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl ObserveError {
+    pub(super) fn io(path: &str, error: &std::io::Error) -> Self {
+        // ESRCH: the thread ended between opening and reading.
+        let gone = error.kind() == std::io::ErrorKind::NotFound
+            || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error());
+        if gone {
+            Self::Gone { path: path.to_owned() }
+        } else {
+            Self::Unreadable { path: path.to_owned(), reason: error.to_string() }
+        }
+    }
+
+    pub(super) fn format(path: &str, reason: impl std::fmt::Display) -> Self {
+        Self::Unreadable { path: path.to_owned(), reason: reason.to_string() }
+    }
+}

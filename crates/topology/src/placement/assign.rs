@@ -1,0 +1,172 @@
+//! Pairs of client and server threads onto PUs, with as few threads on a PU as can be.
+
+use std::collections::BTreeMap;
+
+/// Client and server PU of a pair, as logical indexes.
+pub(super) type Pair = (usize, usize);
+
+/// Beyond this many steps the exhaustive search gives up, and one more thread on a PU is allowed. Greedy and exchange
+/// alone are exact wherever both sides cover whole cores, caches or nodes; the search is for odd corners.
+const SEARCH_STEPS: usize = 20_000;
+
+/// Which servers a client PU may be paired with, each with the rank of the form of pairing (0 preferred).
+struct Graph {
+    servers_of: BTreeMap<usize, Vec<(usize, u8)>>,
+}
+
+/// How many threads each PU may take, and has.
+struct Board<'a> {
+    graph: &'a Graph,
+    limit: usize,
+    /// Pairs with a higher rank are not used.
+    worst_rank: u8,
+    load: BTreeMap<usize, usize>,
+    pairs: Vec<Pair>,
+}
+
+/// `threads` pairs, or None when no client PU can be paired with any server PU. The most loaded PU has as few threads
+/// as possible; given that, all pairs are in their preferred form if they can be.
+pub(super) fn assign(
+    clients: &[usize],
+    servers: &[usize],
+    threads: usize,
+    rank: impl Fn(usize, usize) -> Option<u8>,
+) -> Option<Vec<Pair>> {
+    let partners = |c: usize| servers.iter().filter_map(|s| Some((*s, rank(c, *s)?))).collect::<Vec<_>>();
+    let servers_of: BTreeMap<_, _> =
+        clients.iter().map(|c| (*c, partners(*c))).filter(|(_, servers)| !servers.is_empty()).collect();
+    if servers_of.is_empty() {
+        return None;
+    }
+    let graph = Graph { servers_of };
+    // One PU for all threads of both sides always suffices, if the graph has an edge at all.
+    (graph.least_limit(threads)..=2 * threads)
+        .find_map(|limit| [0, 1].into_iter().find_map(|worst_rank| graph.fill(limit, worst_rank, threads)))
+}
+
+impl Graph {
+    /// Fewer threads on the most loaded PU than this cannot be, by counting alone.
+    fn least_limit(&self, threads: usize) -> usize {
+        let clients: Vec<usize> = self.servers_of.keys().copied().collect();
+        let mut servers: Vec<usize> = self.servers_of.values().flatten().map(|(s, _)| *s).collect();
+        servers.sort_unstable();
+        servers.dedup();
+        let both = clients.len() + servers.iter().filter(|s| !self.servers_of.contains_key(*s)).count();
+        [threads.div_ceil(clients.len()), threads.div_ceil(servers.len()), (2 * threads).div_ceil(both)]
+            .into_iter()
+            .max()
+            .unwrap_or(1)
+    }
+
+    fn fill(&self, limit: usize, worst_rank: u8, threads: usize) -> Option<Vec<Pair>> {
+        let mut board = Board { graph: self, limit, worst_rank, load: BTreeMap::new(), pairs: Vec::new() };
+        while board.pairs.len() < threads {
+            if !board.add_greedily() && !board.exchange() {
+                let mut board = Board { load: BTreeMap::new(), pairs: Vec::new(), ..board };
+                let mut steps = SEARCH_STEPS;
+                return board.search(threads, &mut steps).then_some(board.pairs);
+            }
+        }
+        Some(board.pairs)
+    }
+}
+
+impl Board<'_> {
+    fn load(&self, pu: usize) -> usize {
+        self.load.get(&pu).copied().unwrap_or(0)
+    }
+
+    fn fits(&self, (client, server): Pair) -> bool {
+        if client == server {
+            self.load(client) + 2 <= self.limit
+        } else {
+            self.load(client) < self.limit && self.load(server) < self.limit
+        }
+    }
+
+    fn put(&mut self, pair: Pair) {
+        *self.load.entry(pair.0).or_default() += 1;
+        *self.load.entry(pair.1).or_default() += 1;
+        self.pairs.push(pair);
+    }
+
+    fn take(&mut self, position: usize) -> Pair {
+        let pair = self.pairs.remove(position);
+        for pu in [pair.0, pair.1] {
+            self.load.entry(pu).and_modify(|load| *load -= 1);
+        }
+        pair
+    }
+
+    /// Servers that this client can still be paired with, the least loaded first.
+    fn servers(&self, client: usize) -> Vec<usize> {
+        let all = self.graph.servers_of.get(&client).map_or(&[][..], Vec::as_slice);
+        let mut open: Vec<(usize, u8, usize)> = all
+            .iter()
+            .filter(|(s, rank)| *rank <= self.worst_rank && self.fits((client, *s)))
+            // The client itself is a thread on its own PU.
+            .map(|(s, rank)| (self.load(*s) + usize::from(*s == client), *rank, *s))
+            .collect();
+        open.sort_unstable();
+        open.into_iter().map(|(_, _, s)| s).collect()
+    }
+
+    /// Clients with room, the least loaded first.
+    fn clients(&self) -> Vec<usize> {
+        let mut open: Vec<usize> =
+            self.graph.servers_of.keys().copied().filter(|c| self.load(*c) < self.limit).collect();
+        open.sort_by_key(|c| (self.load(*c), *c));
+        open
+    }
+
+    fn add_greedily(&mut self) -> bool {
+        let pair = self.clients().into_iter().find_map(|c| Some((c, *self.servers(c).first()?)));
+        pair.map(|pair| self.put(pair)).is_some()
+    }
+
+    /// Makes two pairs of one: frees a pair, lets one of its ends pair with someone else, and places another.
+    fn exchange(&mut self) -> bool {
+        for position in 0..self.pairs.len() {
+            let old = self.take(position);
+            for first in self.touching(old) {
+                self.put(first);
+                if self.add_greedily() {
+                    return true;
+                }
+                self.take(self.pairs.len() - 1);
+            }
+            self.pairs.insert(position, old);
+            for pu in [old.0, old.1] {
+                *self.load.entry(pu).or_default() += 1;
+            }
+        }
+        false
+    }
+
+    /// Pairs that could be placed now and share an end with a pair just freed.
+    fn touching(&self, old: Pair) -> Vec<Pair> {
+        let all = self.clients().into_iter().flat_map(|c| self.servers(c).into_iter().map(move |s| (c, s)));
+        all.filter(|(c, s)| *c == old.0 || *s == old.0 || *c == old.1 || *s == old.1).filter(|p| *p != old).collect()
+    }
+
+    /// All assignments in turn, until one is complete.
+    fn search(&mut self, threads: usize, steps: &mut usize) -> bool {
+        if self.pairs.len() == threads {
+            return true;
+        }
+        for client in self.clients() {
+            for server in self.servers(client) {
+                if *steps == 0 {
+                    return false;
+                }
+                *steps -= 1;
+                self.put((client, server));
+                if self.search(threads, steps) {
+                    return true;
+                }
+                self.take(self.pairs.len() - 1);
+            }
+        }
+        false
+    }
+}

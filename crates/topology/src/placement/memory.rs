@@ -1,0 +1,182 @@
+use std::fmt;
+use std::str::FromStr;
+
+use crate::text::{hint, nearest, serde_as_string};
+use crate::{Machine, NodeSet, NotRealizable};
+
+/// Which nodes new pages come from. Nodes are **OS node numbers**, as in numactl and /sys/devices/system/node, unlike
+/// the logical indexes of `node:` in a location.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub enum MemoryPolicy {
+    /// The kernel's default: the node of the CPU that first touches a page (`default`, MPOL_DEFAULT).
+    #[default]
+    Default,
+    /// Only these nodes (`bind:0-1`, MPOL_BIND).
+    Bind(Nodes),
+    /// These nodes in turn, page by page (`interleave:all`, MPOL_INTERLEAVE).
+    Interleave(Nodes),
+    /// This node while it has memory (`preferred:1`, MPOL_PREFERRED).
+    Preferred(u32),
+    /// The node of the allocating CPU, said explicitly (`local`, MPOL_LOCAL).
+    Local,
+}
+
+/// The nodes of a policy.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Nodes {
+    /// Every node with memory (`all`).
+    All,
+    /// These OS node numbers. Never empty when parsed.
+    These(NodeSet),
+}
+
+/// A text that is not a memory policy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "at byte {offset}: expected {expected}, found {found:?}{}", hint(nearest.as_deref())
+)]
+pub struct PolicyError {
+    /// Where, in bytes from the start of the text.
+    pub offset: usize,
+    /// What was expected there, for people.
+    pub expected: &'static str,
+    /// What stands there.
+    pub found: String,
+    /// The likeliest intended word, when one is near enough.
+    pub nearest: Option<String>,
+}
+
+impl MemoryPolicy {
+    /// The same policy with its nodes spelt out, when this machine has them all and each has memory.
+    pub fn resolve(&self, machine: &Machine) -> Result<Self, NotRealizable> {
+        Ok(match self {
+            Self::Default => Self::Default,
+            Self::Local => Self::Local,
+            Self::Bind(nodes) => Self::Bind(nodes.resolve(machine)?),
+            Self::Interleave(nodes) => Self::Interleave(nodes.resolve(machine)?),
+            Self::Preferred(node) => {
+                Nodes::These((*node).into()).resolve(machine)?;
+                Self::Preferred(*node)
+            }
+        })
+    }
+}
+
+impl Nodes {
+    fn resolve(&self, machine: &Machine) -> Result<Self, NotRealizable> {
+        let usable = machine.memory_nodes();
+        let Self::These(nodes) = self else { return Ok(Self::These(usable)) };
+        if nodes.is_empty() {
+            return Err(NotRealizable::new("a memory policy without nodes"));
+        }
+        let Some(node) = nodes.difference(&usable).first() else { return Ok(self.clone()) };
+        let why = if machine.excluded.cgroup_nodes.contains(node) {
+            "is outside this process's cgroup cpuset"
+        } else if machine.nodes.iter().any(|n| n.os_index == node) {
+            "has no memory"
+        } else {
+            "does not exist"
+        };
+        Err(NotRealizable::new(format!("NUMA node {node} {why}; memory can come from nodes {usable}")))
+    }
+}
+
+impl fmt::Display for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("all"),
+            Self::These(nodes) => nodes.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for MemoryPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Bind(nodes) => write!(f, "bind:{nodes}"),
+            Self::Interleave(nodes) => write!(f, "interleave:{nodes}"),
+            Self::Preferred(node) => write!(f, "preferred:{node}"),
+            Self::Local => f.write_str("local"),
+        }
+    }
+}
+
+impl FromStr for MemoryPolicy {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        let error = |offset: usize, expected, nearest| PolicyError {
+            offset,
+            expected,
+            found: text.get(offset..).unwrap_or_default().to_owned(),
+            nearest,
+        };
+        let (word, nodes) = text.split_once(':').map_or((text, None), |(word, nodes)| (word, Some(nodes)));
+        let place = word.len() + usize::from(nodes.is_some());
+        let list = |nodes: Option<&str>| match nodes {
+            None | Some("") => Err(error(place, "OS node numbers, such as 0-1,3, or \"all\"", None)),
+            Some("all") => Ok(Nodes::All),
+            Some(nodes) => nodes
+                .parse()
+                .map(Nodes::These)
+                .map_err(|e: crate::IndexSetError| error(place + e.offset, e.expected, nearest(nodes, &["all"]))),
+        };
+        match (word, nodes) {
+            ("default", None) => Ok(Self::Default),
+            ("local", None) => Ok(Self::Local),
+            ("default" | "local", Some(_)) => Err(error(word.len(), "nothing more", None)),
+            ("bind", nodes) => list(nodes).map(Self::Bind),
+            ("interleave", nodes) => list(nodes).map(Self::Interleave),
+            ("preferred", nodes) => crate::index_set::number(nodes.unwrap_or_default(), place)
+                .map(Self::Preferred)
+                .map_err(|e| error(e.offset, "one OS node number", None)),
+            _ => Err(error(
+                0,
+                "default, bind:<nodes>, interleave:<nodes>, preferred:<node> or local",
+                nearest(word, &["default", "bind", "interleave", "preferred", "local"]),
+            )),
+        }
+    }
+}
+
+serde_as_string!(MemoryPolicy);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn policies_read_back() {
+        for text in ["default", "local", "bind:0-1,3", "interleave:all", "interleave:0,2", "preferred:1"] {
+            assert_eq!(text.parse::<MemoryPolicy>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn an_error_has_its_place_and_the_nearest_word() {
+        for (text, offset, nearest) in [
+            ("", 0, None),
+            ("interleaved:0", 0, Some("interleave")),
+            ("bind", 4, None),
+            ("bind:", 5, None),
+            ("bind:0,x", 7, None),
+            ("interleave:al", 11, Some("all")),
+            ("preferred:0-1", 10, None),
+            ("local:0", 5, None),
+        ] {
+            let e = text.parse::<MemoryPolicy>().unwrap_err();
+            assert_eq!((e.offset, e.nearest.as_deref()), (offset, nearest), "{text:?}: {e}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(bind|interleave|preferred|all|é|:|,|-|[0-9]){0,6}") {
+            if let Ok(policy) = text.parse::<MemoryPolicy>() {
+                prop_assert_eq!(policy.to_string().parse::<MemoryPolicy>().unwrap(), policy);
+            }
+        }
+    }
+}

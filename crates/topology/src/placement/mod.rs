@@ -1,0 +1,12 @@
+//! Placements: which CPUs each thread may run on, and which nodes its memory comes from.
+
+mod assign;
+mod memory;
+mod pairing;
+mod resolve;
+mod words;
+
+pub use memory::{MemoryPolicy, Nodes, PolicyError};
+pub use pairing::PairingChoice;
+pub use resolve::{Placement, ResolvedPlacement};
+pub use words::{Bind, Pairing, Side};

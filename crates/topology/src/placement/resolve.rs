@@ -1,0 +1,118 @@
+use serde::{Deserialize, Serialize};
+
+use super::assign::assign;
+use super::memory::MemoryPolicy;
+use super::words::{Bind, Pairing, Side};
+use crate::{CpuSet, Location, Machine, NotRealizable};
+
+/// Which CPUs client and server threads may run on, and which nodes the server's memory comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Placement {
+    /// Where client threads run.
+    pub client: Side,
+    /// Where server threads run.
+    pub server: Side,
+    /// Whether threads share their side's location.
+    pub bind: Bind,
+    /// Where a server thread sits relative to its client thread. Needs `bind = "thread"`.
+    pub pairing: Pairing,
+    /// Which nodes memory comes from.
+    pub memory: MemoryPolicy,
+}
+
+/// A placement on a machine: OS CPU numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResolvedPlacement {
+    /// Client threads. Empty: left to the OS. With `bind = "set"` one set for all threads, with `"thread"` one set of
+    /// one CPU for each thread.
+    pub client: Vec<CpuSet>,
+    /// Server threads, in the same form; with `"thread"`, element i serves client thread i.
+    pub server: Vec<CpuSet>,
+    /// Whether threads share their side's set.
+    pub bind: Bind,
+    /// The pairing that the threads satisfy.
+    pub pairing: Pairing,
+    /// The memory policy with its nodes spelt out.
+    pub memory: MemoryPolicy,
+}
+
+impl Placement {
+    /// The CPUs of every thread on this machine, for `threads` client threads with one server thread each.
+    ///
+    /// - `bind = "set"`: one set a side; a pairing then means nothing and is refused.
+    /// - `bind = "thread"`, no pairing: thread i of a side gets the i-th PU of its location in logical order, starting
+    ///   over when there are more threads than PUs.
+    /// - With a pairing, thread by thread: the client gets the PU of its location with the fewest threads of either
+    ///   side, lowest logical index first; the server gets the PU of its location, among those that satisfy the
+    ///   pairing, with the fewest threads. Where that would stack threads that can be spread, pairs are moved, so the
+    ///   most loaded PU has as few threads as any assignment can give it. A side that floats counts as `all`.
+    pub fn resolve(&self, machine: &Machine, threads: usize) -> Result<ResolvedPlacement, NotRealizable> {
+        if threads == 0 {
+            return Err(NotRealizable::new("a placement needs at least one thread"));
+        }
+        let memory = self.memory.resolve(machine)?;
+        let (client, server) = match (self.bind, self.pairing) {
+            (Bind::Set, Pairing::None) => (shared(&self.client, machine)?, shared(&self.server, machine)?),
+            (Bind::Set, pairing) => {
+                return Err(NotRealizable::new(format!(
+                    "pairing {pairing} needs bind = \"thread\": threads that share a set have no place of their own"
+                )));
+            }
+            (Bind::Thread, Pairing::None) => {
+                (in_turn(&self.client, machine, threads)?, in_turn(&self.server, machine, threads)?)
+            }
+            (Bind::Thread, pairing) => self.paired(machine, pairing, threads)?,
+        };
+        Ok(ResolvedPlacement { client, server, bind: self.bind, pairing: self.pairing, memory })
+    }
+
+    fn paired(
+        &self,
+        machine: &Machine,
+        pairing: Pairing,
+        threads: usize,
+    ) -> Result<(Vec<CpuSet>, Vec<CpuSet>), NotRealizable> {
+        let everywhere = Location::all();
+        let pus = |side: &Side| match side {
+            Side::Float => in_logical_order(machine, &everywhere),
+            Side::At(location) => in_logical_order(machine, location),
+        };
+        let (clients, servers) = (pus(&self.client)?, pus(&self.server)?);
+        let pairs = assign(&clients, &servers, threads, |c, s| pairing.rank(machine, c, s))
+            .ok_or_else(|| self.unpaired(machine, pairing))?;
+        let cpu = |pu: usize| machine.pus.get(pu).map_or_else(CpuSet::new, |pu| pu.os_index.into());
+        Ok(pairs.into_iter().map(|(c, s)| (cpu(c), cpu(s))).unzip())
+    }
+
+    /// Why no pair fits: the machine has none at all, or the two locations leave none.
+    fn unpaired(&self, machine: &Machine, pairing: Pairing) -> NotRealizable {
+        let anywhere = machine.pairings().into_iter().find(|choice| choice.pairing == pairing);
+        anywhere.and_then(|choice| choice.missing).unwrap_or_else(|| {
+            NotRealizable::new(format!(
+                "no PU of server location {} is {pairing} to a PU of client location {}",
+                self.server, self.client
+            ))
+        })
+    }
+}
+
+fn shared(side: &Side, machine: &Machine) -> Result<Vec<CpuSet>, NotRealizable> {
+    match side {
+        Side::Float => Ok(Vec::new()),
+        Side::At(location) => Ok(vec![location.resolve(machine)?]),
+    }
+}
+
+fn in_turn(side: &Side, machine: &Machine, threads: usize) -> Result<Vec<CpuSet>, NotRealizable> {
+    let Side::At(location) = side else { return Ok(Vec::new()) };
+    let pus = in_logical_order(machine, location)?;
+    let cpus = pus.iter().filter_map(|pu| machine.pus.get(*pu)).map(|pu| CpuSet::from(pu.os_index));
+    Ok(cpus.cycle().take(threads).collect())
+}
+
+/// Logical indexes of a location's PUs, ascending.
+fn in_logical_order(machine: &Machine, location: &Location) -> Result<Vec<usize>, NotRealizable> {
+    let cpus = location.resolve(machine)?;
+    Ok((0..machine.pus.len()).filter(|i| cpus.contains(machine.pus[*i].os_index)).collect())
+}

@@ -1,0 +1,139 @@
+use std::fmt;
+use std::str::FromStr;
+
+use crate::text::{lookup, serde_as_string, word_of};
+use crate::{Location, LocationError, UnknownWord};
+
+/// How the threads of a side share its location.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Bind {
+    /// Every thread may run on the whole location, as under `numactl --physcpubind` (`set`).
+    #[default]
+    Set,
+    /// Each thread has one PU of its own (`thread`).
+    Thread,
+}
+
+/// Where a server thread sits relative to the client thread it serves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Pairing {
+    /// Client and server threads are placed apart from each other (`none`).
+    #[default]
+    None,
+    /// The same PU (`same-pu`).
+    SamePu,
+    /// The other hardware thread of the same core (`smt-sibling`).
+    SmtSibling,
+    /// Any PU of the same core, another than the client's where possible (`same-core`).
+    SameCore,
+    /// Another core under the same last-level cache (`same-cache`).
+    SameCache,
+    /// Another core of the same NUMA node, under another last-level cache where possible (`same-node`).
+    SameNode,
+    /// A PU of another NUMA node (`other-node`).
+    OtherNode,
+}
+
+/// Where one side of a placement runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// Wherever the OS puts it (`float`).
+    #[default]
+    Float,
+    /// In a location.
+    At(Location),
+}
+
+const BINDS: [(&str, Bind); 2] = [("set", Bind::Set), ("thread", Bind::Thread)];
+
+const PAIRINGS: [(&str, Pairing); 7] = [
+    ("none", Pairing::None),
+    ("same-pu", Pairing::SamePu),
+    ("smt-sibling", Pairing::SmtSibling),
+    ("same-core", Pairing::SameCore),
+    ("same-cache", Pairing::SameCache),
+    ("same-node", Pairing::SameNode),
+    ("other-node", Pairing::OtherNode),
+];
+
+impl fmt::Display for Bind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(word_of(self, &BINDS))
+    }
+}
+
+impl FromStr for Bind {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        lookup(text, &BINDS)
+    }
+}
+
+impl fmt::Display for Pairing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(word_of(self, &PAIRINGS))
+    }
+}
+
+impl FromStr for Pairing {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        lookup(text, &PAIRINGS)
+    }
+}
+
+impl Pairing {
+    /// Every pairing but `none`, nearest first.
+    pub const PAIRED: [Self; 6] =
+        [Self::SamePu, Self::SmtSibling, Self::SameCore, Self::SameCache, Self::SameNode, Self::OtherNode];
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Float => f.write_str("float"),
+            Self::At(location) => location.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Side {
+    type Err = LocationError;
+
+    fn from_str(text: &str) -> Result<Self, LocationError> {
+        if text.trim() == "float" { Ok(Self::Float) } else { text.parse().map(Self::At) }
+    }
+}
+
+serde_as_string!(Bind);
+serde_as_string!(Pairing);
+serde_as_string!(Side);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_read_back() {
+        for (word, bind) in BINDS {
+            assert_eq!((word.parse(), bind.to_string().as_str()), (Ok(bind), word));
+        }
+        for (word, pairing) in PAIRINGS {
+            assert_eq!((word.parse(), pairing.to_string().as_str()), (Ok(pairing), word));
+            assert_eq!(serde_json::to_string(&pairing).unwrap(), format!("{word:?}"));
+        }
+        for text in ["float", "node:0.core:1"] {
+            assert_eq!(text.parse::<Side>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn a_misspelt_word_names_the_nearest() {
+        let e = "same-cpu".parse::<Pairing>().unwrap_err();
+        assert_eq!(e.nearest.as_deref(), Some("same-pu"));
+        assert!(e.to_string().contains("smt-sibling"), "{e}");
+        assert_eq!("flaot".parse::<Side>().unwrap_err().nearest.as_deref(), Some("float"));
+    }
+}
