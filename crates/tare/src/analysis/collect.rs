@@ -52,10 +52,15 @@ pub fn conditions(results: &Results) -> Vec<Condition<'_>> {
     conditions
 }
 
-impl Condition<'_> {
+impl<'a> Condition<'a> {
     /// The samples of each analysed trial that have this metric; trials without it are left out.
     pub fn values(&self, metric: &str) -> Vec<Vec<f64>> {
         self.ok.iter().map(|trial| sample_values(trial, metric)).filter(|samples| !samples.is_empty()).collect()
+    }
+
+    /// The analysed trials that have this metric, each with its mean over samples.
+    pub fn with(&self, metric: &str) -> Vec<(&'a TrialRecord, f64)> {
+        self.ok.iter().filter_map(|trial| Some((*trial, trial_mean(trial, metric)?))).collect()
     }
 
     /// Every metric that an analysed trial has, in table order.

@@ -60,7 +60,7 @@ fn one_condition(condition: &ConditionSummary, metric: &MetricSummary) -> String
     if !metric.modes.is_empty() {
         return format!(
             "Only {name} was measured, and its {} has two modes: {}. There is nothing to compare it with.",
-            metric.name,
+            phrase(&metric.name),
             modes(metric)
         );
     }
@@ -75,7 +75,7 @@ fn one_condition(condition: &ConditionSummary, metric: &MetricSummary) -> String
     };
     format!(
         "Only {name} was measured: {} {}{interval}. There is nothing to compare it with.",
-        metric.name,
+        phrase(&metric.name),
         figure(metric.mean, &metric.unit)
     )
 }
@@ -83,7 +83,7 @@ fn one_condition(condition: &ConditionSummary, metric: &MetricSummary) -> String
 type Measured<'a> = (&'a ConditionSummary, &'a MetricSummary);
 
 fn several(low: &Measured<'_>, high: &Measured<'_>, measured: usize, summary: &Summary, results: &Results) -> String {
-    let metric = &low.1.name;
+    let (metric, words) = (&low.1.name, phrase(&low.1.name));
     let few = low.1.trials.min(high.1.trials);
     let overlap = overlap(low.1, high.1);
     let from_to = format!(
@@ -96,14 +96,14 @@ fn several(low: &Measured<'_>, high: &Measured<'_>, measured: usize, summary: &S
     let ratio = if low.1.mean > 0.0 { high.1.mean / low.1.mean } else { f64::NAN };
     let mut text = match overlap {
         Some(true) if modes_of(summary, metric).is_empty() => format!(
-            "No difference is shown between the {measured} conditions: {metric} went {from_to}, but the 95% \
+            "No difference is shown between the {measured} conditions: {words} went {from_to}, but the 95% \
              intervals of these two overlap"
         ),
         _ if ratio.is_finite() => {
             let here = if results.source == Source::Directory { " on this machine" } else { "" };
-            format!("{} moved {metric} {}{here}: {from_to}", mover(summary), times(ratio))
+            format!("{} moved {words} {}{here}: {from_to}", mover(summary), times(ratio))
         }
-        _ => format!("{metric} went {from_to}"),
+        _ => format!("{words} went {from_to}"),
     };
     match overlap {
         None => text.push_str("; with one trial a condition nothing says how much of this is luck"),
@@ -116,7 +116,32 @@ fn several(low: &Measured<'_>, high: &Measured<'_>, measured: usize, summary: &S
     }
     text.push('.');
     text.push_str(&modes_sentence(summary, metric));
+    text.push_str(&sources_sentence(summary));
     text
+}
+
+/// " The spread between trials comes from aslr=on (61% of the variance); 39% is unexplained."
+fn sources_sentence(summary: &Summary) -> String {
+    let Some(sources) = &summary.spread_sources else { return String::new() };
+    let shown: Vec<String> = sources
+        .ranking
+        .iter()
+        .filter(|source| source.shown)
+        .map(|source| format!("{}={} ({} of the variance)", source.factor, source.noisy_level, percent(source.share)))
+        .collect();
+    if shown.is_empty() {
+        return " No factor is shown to make trials vary more.".to_owned();
+    }
+    let rest = percent(sources.unexplained);
+    format!(" The spread between trials comes from {}; {rest} is unexplained.", list(&shown))
+}
+
+/// A metric in a sentence.
+pub fn phrase(metric: &str) -> String {
+    match metric {
+        "tps" => "throughput".to_owned(),
+        other => other.to_owned(),
+    }
 }
 
 /// "placement alone" when one factor differs, "placement and threads" when all of several differ between conditions.

@@ -2,9 +2,10 @@
 
 use super::collect::{self, Condition};
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
-use super::{odd, reading, statistics};
+use super::{effects, modes, odd, reading, scaling};
 use crate::results::Results;
 use crate::results::metric;
+use tare_stats::trials;
 use tare_topology::Machine;
 
 /// Confidence of every interval.
@@ -18,8 +19,9 @@ pub fn summarize(results: &Results) -> Summary {
     let headline_metric = headline_metric(&metrics);
     let mut summary = Summary {
         conditions: conditions.iter().map(|condition| condition_summary(condition, machine)).collect(),
-        effects: Vec::new(),
-        scaling: Vec::new(),
+        effects: effects::effects(&conditions),
+        scaling: scaling::scaling(&conditions),
+        spread_sources: effects::sources(&conditions),
         headline_metric,
         reading: String::new(),
         odd: Vec::new(),
@@ -46,9 +48,10 @@ fn condition_summary(condition: &Condition<'_>, machine: Option<&Machine>) -> Co
     }
 }
 
-fn metric_summary(condition: &Condition<'_>, name: &str, _machine: Option<&Machine>) -> Option<MetricSummary> {
+fn metric_summary(condition: &Condition<'_>, name: &str, machine: Option<&Machine>) -> Option<MetricSummary> {
     let described = metric::describe(name);
-    let found = statistics::summarize(&condition.values(name), CONFIDENCE)?;
+    let found = trials::summarize(&condition.values(name), CONFIDENCE)?;
+    let (modes, mode_cause) = modes::find(condition, name, described.unit, machine);
     Some(MetricSummary {
         name: name.to_owned(),
         unit: described.unit.to_owned(),
@@ -60,8 +63,8 @@ fn metric_summary(condition: &Condition<'_>, name: &str, _machine: Option<&Machi
         between_cov: found.between_cov,
         min: found.min,
         max: found.max,
-        modes: Vec::new(),
-        mode_cause: None,
+        modes,
+        mode_cause,
         trials: found.trials,
     })
 }

@@ -13,6 +13,8 @@ pub struct Summary {
     pub effects: Vec<Effect>,
     /// Scaling laws, when threads or nodes vary.
     pub scaling: Vec<Scaling>,
+    /// Which two-level factor the spread comes from; none where the study cannot say.
+    pub spread_sources: Option<Sources>,
     /// The metric that headlines and default gates are about; none without an analysed trial.
     pub headline_metric: Option<String>,
     /// One plain sentence: what came out, and how sure it is.
@@ -105,7 +107,7 @@ pub struct Effect {
     pub ci_low: Option<f64>,
     /// Its upper end.
     pub ci_high: Option<f64>,
-    /// Ratio of the between-trial standard deviations; null where there are too few trials.
+    /// Ratio of the between-trial CoVs; null where there are too few trials.
     pub spread_ratio: Option<f64>,
     /// 95% interval of it.
     pub spread_ci_low: Option<f64>,
@@ -130,8 +132,57 @@ pub struct Scaling {
     pub kappa: f64,
     /// Number at which the law peaks; null when it never does.
     pub peak: Option<f64>,
-    /// More gave less.
+    /// 95% interval of lambda.
+    pub lambda_ci: Option<[f64; 2]>,
+    /// 95% interval of sigma.
+    pub sigma_ci: Option<[f64; 2]>,
+    /// 95% interval of kappa.
+    pub kappa_ci: Option<[f64; 2]>,
+    /// Some step gave less with more, beyond its interval.
     pub retrograde: bool,
+    /// From each number to the next.
+    pub steps: Vec<Step>,
+}
+
+/// From one number of threads or nodes to the next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Before.
+    pub from: f64,
+    /// After.
+    pub to: f64,
+    /// Throughput after / before.
+    pub ratio: f64,
+    /// 95% interval of it.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+    /// Less after than before, beyond the interval.
+    pub retrograde: bool,
+}
+
+/// Where the spread between trials comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sources {
+    /// Factors, the strongest effect on the spread first.
+    pub ranking: Vec<Source>,
+    /// Share of the variance that stays with every shown factor at its quiet level.
+    pub unexplained: f64,
+}
+
+/// One factor as a source of spread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// The factor.
+    pub factor: String,
+    /// The level at which trials vary more.
+    pub noisy_level: String,
+    /// Share of the between-trial variance that goes when it is held at its quiet level; 0 unless shown.
+    pub share: f64,
+    /// Adjusted over the factors.
+    pub p_value: f64,
+    /// Whether the study shows it.
+    pub shown: bool,
 }
 
 impl Summary {

@@ -84,6 +84,9 @@ pub enum Feature {
     Number(f64),
 }
 
+/// Pairs whose own CPUs are features: with hundreds, none could be shown after adjusting for their number.
+const SEATS_NAMED: usize = 8;
+
 /// The features of a trial by name. Where the machine is known, pairs are described by how their CPUs relate.
 pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
     let mut features = BTreeMap::new();
@@ -91,7 +94,7 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
     if let Some(words) = pair_words(&seats, machine) {
         features.insert(PAIRS.to_owned(), Feature::Word(words));
     }
-    for ((role, pair), cpu) in &seats {
+    for ((role, pair), cpu) in seats.iter().filter(|((_, pair), _)| *pair < SEATS_NAMED) {
         let side = if *role == Role::Client { "client" } else { "server" };
         features.insert(format!("{side} thread {pair}"), Feature::Word(format!("mostly on CPU {cpu}")));
     }

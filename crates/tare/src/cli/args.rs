@@ -14,7 +14,11 @@ struct Args {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    Show(super::show::Show),
+    Compare(super::compare::Compare),
+    Report(super::report::Report),
+}
 
 /// Parses the command line, runs the command, renders its error.
 pub fn main() -> ExitCode {
@@ -29,5 +33,9 @@ pub fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> Result<super::Exit, Problem> {
-    match args.command {}
+    match args.command {
+        Command::Show(args) => super::show::run(args),
+        Command::Compare(args) => super::compare::run(args),
+        Command::Report(args) => super::report::run(args),
+    }
 }

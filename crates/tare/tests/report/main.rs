@@ -2,4 +2,6 @@
 
 mod fake;
 mod html;
+mod numbers;
 mod reading_files;
+mod terminal;

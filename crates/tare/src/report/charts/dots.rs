@@ -2,7 +2,7 @@
 
 use super::axis::{Axis, px};
 use super::marks;
-use crate::analysis::figures::percent;
+use crate::analysis::figures::{Scale, percent};
 use crate::analysis::summary::MetricSummary;
 use maud::{Markup, html};
 
@@ -54,6 +54,7 @@ fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool) -> Markup {
     let (interval_y, trials_y, samples_y) = (top + 9.0, top + 23.0, top + 36.0);
     let class = marks::class(row.mark);
     let bimodal = !row.summary.modes.is_empty();
+    let figures = Scale::new(&row.summary.unit, row.summary.max, 4);
     html! {
         line.rule x1="0" x2=(px(WIDTH)) y1=(px(top)) y2=(px(top)) {}
         (label(row.label, top + ROW / 2.0))
@@ -71,15 +72,15 @@ fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool) -> Markup {
         }
         @if detailed {
             @for (index, (name, mean)) in row.trials.iter().enumerate() {
-                path.trial class=(class) d=(marks::path(0, axis.at(*mean), trials_y + jitter(index), 3.6)) {
-                    title { (name) ": " (axis.scale.figure(*mean)) }
+                path class={ "trial " (class) } d=(marks::path(0, axis.at(*mean), trials_y + jitter(index), 3.6)) {
+                    title { (name) ": " (figures.figure(*mean)) }
                 }
             }
         } @else {
             path class=(format!("dots {class}"))
                 d=(marks::dots(row.trials.iter().enumerate().map(|(i, (_, v))| (axis.at(*v), trials_y + jitter(i))))) {}
         }
-        (values(row, axis, top))
+        (values(row, &figures, top))
     }
 }
 
@@ -89,22 +90,22 @@ fn jitter(index: usize) -> f64 {
 }
 
 /// The figures at the right of a row: modes and weights in place of a mean where there are two.
-fn values(row: &Row<'_>, axis: &Axis, top: f64) -> Markup {
+fn values(row: &Row<'_>, scale: &Scale, top: f64) -> Markup {
     let summary = row.summary;
     let lines: Vec<String> = if summary.modes.is_empty() {
         let spread = summary
             .between_cov
             .map_or_else(|| "one trial: no interval".to_owned(), |cov| format!("between trials {}", percent(cov)));
         let half = match (summary.ci_low, summary.ci_high) {
-            (Some(low), Some(high)) => format!(" ± {}", axis.scale.number((high - low) / 2.0)),
+            (Some(low), Some(high)) => format!(" ± {}", scale.number((high - low) / 2.0)),
             _ => String::new(),
         };
-        vec![format!("{}{half} {}", axis.scale.number(summary.mean), axis.scale.unit), spread]
+        vec![format!("{}{half} {}", scale.number(summary.mean), scale.unit), spread]
     } else {
         summary
             .modes
             .iter()
-            .map(|mode| format!("{} in {} of trials", axis.scale.figure(mode.mean), percent(mode.weight)))
+            .map(|mode| format!("{} in {} of trials", scale.figure(mode.mean), percent(mode.weight)))
             .collect()
     };
     html! {

@@ -82,7 +82,7 @@ impl Layout {
     pub fn symbol(&self) -> Markup {
         html! {
             svg width="0" height="0" aria-hidden="true" style="position:absolute" {
-                symbol id="machine" viewBox=(self.view_box()) {
+                symbol id="machine-boxes" viewBox=(self.view_box()) {
                     @for (rect, kind, label) in &self.boxes {
                         rect class=(class_of(*kind)) x=(px(rect.x)) y=(px(rect.y)) width=(px(rect.width)) height=(px(rect.height)) rx="3" {}
                         @if *kind == BoxKind::Pu {
@@ -120,7 +120,7 @@ impl Layout {
             svg.machine viewBox=(self.view_box()) width=(px(self.width)) height=(px(self.height)) role="img" {
                 title { (title) }
                 desc { (description(&paired)) }
-                use href="#machine" width=(px(self.width)) height=(px(self.height)) {}
+                use href="#machine-boxes" width=(px(self.width)) height=(px(self.height)) {}
                 @for line in pair_lines(&paired, &spots) { path.pair d=(line) {} }
                 @for (cpu, here) in &on_pu {
                     @if here.len() <= MARKS_A_PU {

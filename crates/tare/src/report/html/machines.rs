@@ -103,8 +103,8 @@ pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
                 table {
                     thead { tr {
                         th.l scope="col" { "condition" } th.l.c scope="col" { "thread" } th.l.c scope="col" { "allowed CPUs" }
-                        th.l scope="col" { "seen on CPU" } th scope="col" { "migrations" } th scope="col" { "voluntary switches" }
-                        th scope="col" { "involuntary switches" } th scope="col" { "CPU time, s" }
+                        th.l scope="col" { "seen on CPU" } th scope="col" { "migrations" } th scope="col" { "voluntary" br; "switches" }
+                        th scope="col" { "involuntary" br; "switches" } th scope="col" { "CPU" br; "time, s" }
                     } }
                     @for (condition, rows) in &tables { tbody {
                         @for row in rows.iter().take(per_condition) { (thread_row(condition, row)) }
