@@ -1,1 +1,48 @@
-//! Pure statistics for benchmarks: no I/O, no clock, no global random numbers.
+//! Pure statistics for benchmarks: no I/O, no clock, no global random numbers. Seeds are passed in.
+//!
+//! The **trial** (one server lifetime) is the sampling unit everywhere. Samples of one trial share its memory layout
+//! and thread placement, so pooling them over trials understates every error; functions that take nested samples
+//! (`&[Vec<f64>]`, outer = trials) reduce them to trial means first, and functions that take `&[f64]` expect trial
+//! means.
+//!
+//! | module | question |
+//! | --- | --- |
+//! | [`descriptive`] | mean, spread, quantiles, autocorrelation, batch means of one slice |
+//! | [`trials`] | how large and how steady is a metric of one condition |
+//! | [`components`] | which level of repetition the variance comes from |
+//! | [`plan`] | how long to warm up, how many samples and trials to take |
+//! | [`ratio`] | is B faster than A, and by how much |
+//! | [`bootstrap`] | the same by resampling, where normal theory is in doubt |
+//! | [`modes`] | does the metric have two modes, and what tells them apart |
+//! | [`effects`] | which factor moves the mean, which one the spread |
+//! | [`covariates`] | which recorded covariate explains a response, by permutation |
+//! | [`scaling`] | the universal scalability law over threads or nodes |
+//! | [`ladder`] | gain of each step of a ladder, retrograde scaling |
+//! | [`growth`] | whose share grows along a ladder |
+//! | [`order`] | randomised complete blocks |
+//!
+//! Room is left for a sequential A/B test (beside `ratio`) and change points over a history (a module of its own).
+//!
+//! Functions return `None` where a figure does not exist (an interval from one trial) and [`Error`] where the input
+//! cannot be used. Finite input never gives a NaN.
+
+pub mod bootstrap;
+pub mod components;
+pub mod covariates;
+pub mod descriptive;
+pub mod effects;
+mod error;
+pub mod growth;
+mod interval;
+pub mod ladder;
+mod linear;
+pub mod modes;
+pub mod order;
+pub mod plan;
+mod quantiles;
+pub mod ratio;
+pub mod scaling;
+pub mod trials;
+
+pub use error::Error;
+pub use interval::{Estimate, Interval};

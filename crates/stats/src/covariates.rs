@@ -1,0 +1,272 @@
+//! Which recorded covariate (node of a thread, migrations, steal, layout) explains a response, by permutation: no
+//! distribution is assumed and a covariate that differs in every trial explains nothing.
+
+use std::collections::BTreeMap;
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::error::{Error, all_finite};
+use crate::order::{generator, shuffle};
+use crate::ratio::holm;
+
+/// Enough permutations for p-values down to 0.0005.
+pub const PERMUTATIONS: usize = 1999;
+
+/// A covariate, one entry a trial; `None` where it was not recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// A count or a measure.
+    Numeric(Vec<Option<f64>>),
+    /// A name, such as the node a thread ran on.
+    Categorical(Vec<Option<String>>),
+}
+
+/// A covariate with its name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Covariate {
+    /// What the report calls it.
+    pub name: String,
+    /// Its values.
+    pub values: Values,
+}
+
+/// How a numeric covariate may explain the response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shape {
+    /// A straight line: share = squared correlation within groups.
+    Linear,
+    /// A step at the threshold that fits best, as fits two modes; the permutation accounts for the choice.
+    Threshold,
+}
+
+/// How well one covariate explains the response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Association {
+    /// The covariate.
+    pub name: String,
+    /// Share of the response's variance (within groups) that it explains, 0 to 1. It counts luck too: judge by the
+    /// p-value.
+    pub share: f64,
+    /// (1 + permutations that explain as much) / (1 + permutations).
+    pub p_value: f64,
+    /// Holm-adjusted over all covariates: name the covariate when this is small.
+    pub p_adjusted: f64,
+    /// Trials in which it was recorded.
+    pub trials: usize,
+}
+
+/// Associations of all covariates with a response, the best first: smallest p-value, then largest share. The response
+/// is centred within `groups` (conditions) and permuted within them, so differences between conditions explain nothing.
+///
+/// # Errors
+/// [`Error::Mismatch`] when groups or a covariate have another length than the response, [`Error::NotFinite`].
+pub fn explain(
+    response: &[f64],
+    groups: &[usize],
+    covariates: &[Covariate],
+    shape: Shape,
+    permutations: usize,
+    seed: u64,
+) -> Result<Vec<Association>, Error> {
+    all_finite("response", response)?;
+    same_length("groups", response.len(), groups.len())?;
+    let mut found = Vec::with_capacity(covariates.len());
+    for covariate in covariates {
+        let length = match &covariate.values {
+            Values::Numeric(v) => v.len(),
+            Values::Categorical(v) => v.len(),
+        };
+        same_length(&format!("values of {}", covariate.name), response.len(), length)?;
+        // Each covariate begins from the same seed, so that adding one changes no other's p-value.
+        found.push(associate(response, groups, covariate, shape, permutations, &mut generator(seed)));
+    }
+    let adjusted = holm(&found.iter().map(|a| a.p_value).collect::<Vec<_>>());
+    found.iter_mut().zip(adjusted).for_each(|(a, p)| a.p_adjusted = p);
+    found.sort_by(|a, b| a.p_value.total_cmp(&b.p_value).then(b.share.total_cmp(&a.share)));
+    Ok(found)
+}
+
+fn same_length(what: &str, expected: usize, got: usize) -> Result<(), Error> {
+    if expected == got { Ok(()) } else { Err(Error::Mismatch { what: what.into(), expected, got }) }
+}
+
+/// The covariate over the trials that recorded it.
+enum Known {
+    /// Values centred within groups.
+    Linear(Vec<f64>),
+    /// Indexes in ascending order of value, and the places after which the value changes.
+    Threshold(Vec<usize>, Vec<usize>),
+    /// Indexes of each category.
+    Categories(Vec<Vec<usize>>),
+}
+
+impl Known {
+    /// Sum of squares that the covariate explains of a response centred over the same trials.
+    fn explained(&self, y: &[f64]) -> f64 {
+        match self {
+            Self::Linear(x) => {
+                let xx: f64 = x.iter().map(|x| x * x).sum();
+                let xy: f64 = x.iter().zip(y).map(|(x, y)| x * y).sum();
+                if xx > 0.0 { xy * xy / xx } else { 0.0 }
+            }
+            Self::Threshold(order, cuts) => {
+                let (n, mut sum, mut best) = (order.len(), 0.0, 0.0f64);
+                let mut cut = cuts.iter().peekable();
+                for (i, &trial) in order.iter().enumerate() {
+                    sum += y[trial];
+                    if cut.next_if_eq(&&i).is_some() {
+                        // Both sides of the cut sum to +-sum, since y sums to 0.
+                        let below = i as f64 + 1.0;
+                        best = best.max(sum * sum * (1.0 / below + 1.0 / (n as f64 - below)));
+                    }
+                }
+                best
+            }
+            Self::Categories(members) => members
+                .iter()
+                .map(|trials| trials.iter().map(|&i| y[i]).sum::<f64>().powi(2) / trials.len() as f64)
+                .sum(),
+        }
+    }
+}
+
+fn associate(
+    response: &[f64],
+    groups: &[usize],
+    covariate: &Covariate,
+    shape: Shape,
+    permutations: usize,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Association {
+    let (trials, known) = known(&covariate.values, groups, shape);
+    let groups: Vec<usize> = trials.iter().map(|&i| groups[i]).collect();
+    let members = members_of(&groups);
+    let mut y: Vec<f64> = trials.iter().map(|&i| response[i]).collect();
+    centre_within(&mut y, &members);
+    let total: f64 = y.iter().map(|v| v * v).sum();
+    let mut association =
+        Association { name: covariate.name.clone(), share: 0.0, p_value: 1.0, p_adjusted: 1.0, trials: trials.len() };
+    if !(total > 0.0 && total.is_finite()) {
+        return association;
+    }
+    let observed = known.explained(&y);
+    // Permutations that regroup the trials in the same way differ from the observed sum by rounding alone.
+    let as_much = observed - 1e-9 * total;
+    let mut reached = 0usize;
+    for _ in 0..permutations {
+        for trials in &members {
+            let mut values: Vec<f64> = trials.iter().map(|&i| y[i]).collect();
+            shuffle(rng, &mut values);
+            trials.iter().zip(values).for_each(|(&i, v)| y[i] = v);
+        }
+        reached += usize::from(known.explained(&y) >= as_much);
+    }
+    association.share = (observed / total).min(1.0);
+    association.p_value = (1 + reached) as f64 / (1 + permutations) as f64;
+    association
+}
+
+/// The trials that recorded the covariate, and it in the form that is tested.
+fn known(values: &Values, groups: &[usize], shape: Shape) -> (Vec<usize>, Known) {
+    match values {
+        Values::Categorical(names) => {
+            let trials: Vec<usize> = (0..names.len()).filter(|&i| names[i].is_some()).collect();
+            let mut members: BTreeMap<&Option<String>, Vec<usize>> = BTreeMap::new();
+            for (at, &i) in trials.iter().enumerate() {
+                members.entry(&names[i]).or_default().push(at);
+            }
+            let categories = members.into_values().collect();
+            (trials, Known::Categories(categories))
+        }
+        Values::Numeric(numbers) => {
+            let recorded = |i: &usize| numbers[*i].is_some_and(f64::is_finite);
+            let trials: Vec<usize> = (0..numbers.len()).filter(recorded).collect();
+            let mut x: Vec<f64> = trials.iter().filter_map(|&i| numbers[i]).collect();
+            if shape == Shape::Linear {
+                centre_within(&mut x, &members_of(&trials.iter().map(|&i| groups[i]).collect::<Vec<_>>()));
+                return (trials, Known::Linear(x));
+            }
+            let mut order: Vec<usize> = (0..x.len()).collect();
+            order.sort_by(|&i, &j| x[i].total_cmp(&x[j]));
+            let cuts = (1..order.len()).filter(|&k| x[order[k - 1]] < x[order[k]]).map(|k| k - 1).collect();
+            (trials, Known::Threshold(order, cuts))
+        }
+    }
+}
+
+/// Indexes of the members of each group.
+fn members_of(groups: &[usize]) -> Vec<Vec<usize>> {
+    let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (i, &g) in groups.iter().enumerate() {
+        members.entry(g).or_default().push(i);
+    }
+    members.into_values().collect()
+}
+
+fn centre_within(values: &mut [f64], members: &[Vec<usize>]) {
+    for trials in members {
+        let mean = trials.iter().map(|&i| values[i] / trials.len() as f64).sum::<f64>();
+        trials.iter().for_each(|&i| values[i] -= mean);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numeric(name: &str, values: &[f64]) -> Covariate {
+        Covariate { name: name.into(), values: Values::Numeric(values.iter().map(|v| Some(*v)).collect()) }
+    }
+
+    fn categorical(name: &str, values: &[&str]) -> Covariate {
+        let values = values.iter().map(|v| (!v.is_empty()).then(|| (*v).into())).collect();
+        Covariate { name: name.into(), values: Values::Categorical(values) }
+    }
+
+    #[test]
+    fn a_name_that_differs_in_every_trial_explains_nothing() {
+        let y = [1.0, 1.1, 0.9, 2.0, 2.1, 1.9];
+        let run = explain(&y, &[0; 6], &[categorical("layout", &["a", "b", "c", "d", "e", "f"])], Shape::Linear, 99, 1);
+        let layout = &run.unwrap()[0];
+        assert!((layout.share - 1.0).abs() < 1e-12);
+        assert_eq!(layout.p_value, 1.0);
+    }
+
+    #[test]
+    fn shares_are_the_squared_correlation_and_eta_squared() {
+        let y = [1.0, 2.0, 3.0, 5.0];
+        let found = explain(
+            &y,
+            &[0; 4],
+            &[numeric("x", &[1.0, 2.0, 3.0, 4.0]), categorical("side", &["a", "a", "b", "b"])],
+            Shape::Linear,
+            9,
+            1,
+        )
+        .unwrap();
+        let share = |name: &str| found.iter().find(|a| a.name == name).unwrap().share;
+        // y centred: -1.75 -0.75 0.25 2.25, total 8.75; r^2 = 6.5^2 / (5 x 8.75); between sides 4 x 1.25^2.
+        assert!((share("x") - 42.25 / 43.75).abs() < 1e-12);
+        assert!((share("side") - 6.25 / 8.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn differences_between_groups_are_not_explained() {
+        let y = [1.0, 1.1, 0.9, 1.05, 9.0, 9.1, 8.9, 9.05];
+        let groups = [0, 0, 0, 0, 1, 1, 1, 1];
+        let arm = numeric("condition in disguise", &[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]);
+        let found = explain(&y, &groups, &[arm], Shape::Linear, 99, 1).unwrap();
+        assert!(found[0].share < 1e-12);
+        assert_eq!(found[0].p_value, 1.0);
+    }
+
+    #[test]
+    fn missing_values_are_left_out_and_lengths_are_checked() {
+        let y = [1.0, 1.0, 5.0, 5.0, 3.0];
+        let found = explain(&y, &[0; 5], &[categorical("node", &["0", "0", "1", "1", ""])], Shape::Linear, 99, 1);
+        let node = &found.unwrap()[0];
+        assert_eq!((node.trials, node.share), (4, 1.0));
+        assert!(explain(&y, &[0; 4], &[], Shape::Linear, 9, 1).is_err());
+        assert!(explain(&y, &[0; 5], &[numeric("x", &[1.0])], Shape::Linear, 9, 1).is_err());
+    }
+}

@@ -1,0 +1,102 @@
+//! Effects on the spread between trials.
+
+use super::design::{Cell, Design};
+use crate::descriptive::{mean, variance};
+use crate::linear::{dot, gram, inverse_spd, moment, times};
+use crate::quantiles::trigamma;
+
+/// Log-linear model of the between-trial variance of ln(value), which is the squared CoV for small spreads.
+pub(super) struct Dispersion {
+    pub design: Design,
+    /// Coefficients of ln(variance).
+    pub values: Vec<f64>,
+    /// Their variances when trial means are normal.
+    pub variances: Vec<f64>,
+    /// Residuals of each cell's trials over their fitted standard deviation, in the order of the cells; cells with a
+    /// single trial are left out.
+    pub standardized: Vec<Vec<f64>>,
+}
+
+/// Fits ln(variance) of the cells with two or more trials. s_c^2 is sigma_c^2 chi^2_v / v, so this is a gamma regression
+/// with log link and weights v / 2, solved by Fisher scoring; with all interactions it equals the contrasts of ln(s^2).
+/// The variance of a coefficient is that of ln(s^2), psi'(v / 2), carried through the weights. `None` when no cell has
+/// spread.
+pub(super) fn fit(cells: &[&Cell], factors: usize, max_order: usize) -> Option<Dispersion> {
+    let cells: Vec<&Cell> = cells.iter().copied().filter(|c| c.trials.len() > 1).collect();
+    let raw: Vec<f64> = cells.iter().filter_map(|c| variance(&c.trials)).collect();
+    let largest = raw.iter().copied().fold(0.0, f64::max);
+    if raw.len() < 2 || raw.len() != cells.len() || largest <= 0.0 {
+        return None;
+    }
+    // A cell whose trials agree to the last digit has no logarithm; a billionth of the largest stands in.
+    let s2: Vec<f64> = raw.iter().map(|v| v.max(1e-9 * largest)).collect();
+    let design = Design::new(&cells, factors, max_order);
+    let weights: Vec<f64> = cells.iter().map(|c| (c.trials.len() as f64 - 1.0) / 2.0).collect();
+    let inverse = inverse_spd(&gram(&design.x, &weights))?;
+    let values = scoring(&design.x, &weights, &s2, &inverse);
+
+    let variance_of = |j: usize| -> f64 {
+        let cell = |(row, w): (&Vec<f64>, &f64)| (dot(&inverse[j], row) * w).powi(2) * trigamma(*w);
+        design.x.iter().zip(&weights).map(cell).sum()
+    };
+    let variances = (0..values.len()).map(variance_of).collect();
+    let fitted: Vec<f64> = design.x.iter().map(|row| dot(row, &values).exp()).collect();
+    let standardized = cells.iter().zip(fitted).map(|(c, s2)| standardize(&c.trials, s2)).collect();
+    Some(Dispersion { design, values, variances, standardized })
+}
+
+/// Fisher scoring from least squares on ln(s^2), halving steps that do not raise the likelihood.
+fn scoring(x: &[Vec<f64>], weights: &[f64], s2: &[f64], inverse: &[Vec<f64>]) -> Vec<f64> {
+    let deviance = |b: &[f64]| -> f64 {
+        let cell = |((row, w), s2): ((&Vec<f64>, &f64), &f64)| {
+            let eta = dot(row, b);
+            w * (eta + s2 * (-eta).exp())
+        };
+        x.iter().zip(weights).zip(s2).map(cell).sum()
+    };
+    let logs: Vec<f64> = s2.iter().map(|v| v.ln()).collect();
+    let mut b = times(inverse, &moment(x, weights, &logs));
+    let mut best = deviance(&b);
+    for _ in 0..100 {
+        let score: Vec<f64> = x.iter().zip(s2).map(|(row, s2)| s2 * (-dot(row, &b)).exp() - 1.0).collect();
+        let step = times(inverse, &moment(x, weights, &score));
+        let mut scale = 1.0;
+        let next = loop {
+            let next: Vec<f64> = b.iter().zip(&step).map(|(b, d)| b + scale * d).collect();
+            if deviance(&next) < best || scale < 1e-6 {
+                break next;
+            }
+            scale /= 2.0;
+        };
+        let value = deviance(&next);
+        if value.is_nan() || value >= best {
+            break;
+        }
+        let done = best - value < 1e-12 * (1.0 + best.abs());
+        (b, best) = (next, value);
+        if done {
+            break;
+        }
+    }
+    b
+}
+
+/// (x - mean) / (sigma sqrt(1 - 1/n)), whose variance is 1.
+fn standardize(trials: &[f64], s2: f64) -> Vec<f64> {
+    let centre = mean(trials).unwrap_or(0.0);
+    let scale = (s2 * (1.0 - 1.0 / trials.len() as f64)).sqrt();
+    trials.iter().map(|v| (v - centre) / scale).collect()
+}
+
+/// How much more a variance estimate varies than under normality, 1 + kurtosis v / (2 n), from the kurtosis pooled over
+/// cells (Layard, "Robust large-sample tests for homogeneity of variances", 1973). At least 1: short tails and two
+/// modes are not taken to sharpen it.
+pub(super) fn inflation(standardized: &[Vec<f64>]) -> f64 {
+    let fourth: Vec<f64> = standardized.iter().flatten().map(|z| z.powi(4)).collect();
+    let squares: f64 = standardized.iter().flatten().map(|z| z * z).sum::<f64>() / fourth.len() as f64;
+    let kurtosis = mean(&fourth).unwrap_or(3.0) / (squares * squares) - 3.0;
+    let cells = standardized.len() as f64;
+    let share = 1.0 - cells / fourth.len() as f64; // v / n on average
+    let inflation = 1.0 + kurtosis * share / 2.0;
+    if inflation.is_finite() { inflation.max(1.0) } else { 1.0 }
+}

@@ -1,0 +1,11 @@
+//! Two-level factors: what each does to the mean and to the spread between trials, and which one the spread comes from.
+
+mod design;
+mod dispersion;
+mod location;
+mod report;
+mod sources;
+
+pub use design::{Cell, residuals};
+pub use report::{Effect, effects};
+pub use sources::{Source, Sources, sources};

@@ -1,0 +1,174 @@
+//! Where the spread between restarts comes from: factors ranked over all queries of a study.
+
+use super::design::{Cell, log_cells};
+use super::dispersion::{Dispersion, fit, inflation};
+use super::report::log_estimate;
+use crate::error::{Error, valid_confidence};
+use crate::interval::Estimate;
+use crate::quantiles::{normal_cdf, normal_two_sided};
+use crate::ratio::holm;
+
+/// One factor as a source of spread.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    /// The factor.
+    pub factor: String,
+    /// The level under which trials vary more: `true` the high one.
+    pub noisy_level: bool,
+    /// Ratio of the between-trial variances, high over low level, averaged (on the log scale) over the metrics.
+    pub spread_ratio: Estimate,
+    /// p-value of no effect on the spread, Holm-adjusted over the factors.
+    pub p_value: f64,
+    /// Whether the p-value is within the error rate: the factor may be named as a cause.
+    pub shown: bool,
+    /// Share of the between-trial variance, with every factor at its noisy level, that goes when this one is held at
+    /// its quiet level. 0 unless shown.
+    pub share: f64,
+}
+
+/// Where the between-trial variance comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sources {
+    /// The factors, the strongest effect on the spread first. If the first is not shown, the study does not tell.
+    pub ranking: Vec<Source>,
+    /// The share that stays with every shown factor at its quiet level. Shares and this add up to 1.
+    pub unexplained: f64,
+    /// Metrics with enough replicated spread to take part.
+    pub metrics: usize,
+}
+
+/// Ranks the factors as sources of the between-trial variance, combining all `metrics` (queries): each an own slice of
+/// cells, in which cell c and trial t are the same trial in every metric.
+///
+/// For each metric a model of main effects on ln(variance) is fitted; coefficients are averaged. Queries of one trial share
+/// its luck, so they are not counted as independent: the variance of the average is that of one metric times sum
+/// rho_ab^2 / Q^2 with rho the correlation of standardised residuals (the correlation of two sample variances is the
+/// square of that of their values), less what chance correlation adds.
+///
+/// Shares: with shown factors S at their quiet level the variance is v(S) = prod 1 / ratio; a factor's share is its
+/// Shapley value in 1 - v, the average drop over all orders of quieting, so that shares add up.
+///
+/// # Errors
+/// As [`super::effects`], and [`Error::TooFew`] when no metric has two conditions with replicated spread.
+pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Result<Sources, Error> {
+    valid_confidence(confidence)?;
+    let mut fits = Vec::with_capacity(metrics.len());
+    for cells in metrics {
+        let logs = log_cells(factors.len(), cells)?;
+        fits.extend(fit(&logs.iter().collect::<Vec<_>>(), factors.len(), 1));
+    }
+    if fits.is_empty() {
+        return Err(Error::TooFew { what: "metrics with replicated spread".into(), needed: 1, got: 0 });
+    }
+    let shared = shared_luck(&fits);
+    let combined: Vec<Option<(f64, f64)>> = (0..factors.len()).map(|f| combine(&fits, f, shared)).collect();
+    let p_values: Vec<f64> =
+        combined.iter().map(|c| c.map_or(1.0, |(b, se)| 2.0 * normal_cdf(-b.abs() / se))).collect();
+    let adjusted = holm(&p_values);
+    let z = normal_two_sided(confidence);
+
+    let mut ranking: Vec<Source> = factors
+        .iter()
+        .zip(combined.iter().zip(adjusted))
+        .map(|(factor, (c, p_value))| Source {
+            factor: factor.clone(),
+            noisy_level: c.is_some_and(|(b, _)| b > 0.0),
+            spread_ratio: c.map_or(Estimate { value: 1.0, ci: None }, |(b, se)| log_estimate(b, Some(z * se))),
+            p_value,
+            shown: p_value <= 1.0 - confidence,
+            share: 0.0,
+        })
+        .collect();
+    let strength = |s: &Source| s.spread_ratio.value.ln().abs();
+    ranking.sort_by(|a, b| strength(b).total_cmp(&strength(a)));
+    let shown: Vec<usize> = (0..ranking.len()).filter(|&i| ranking[i].shown).collect();
+    let drops: Vec<f64> = shown.iter().map(|&i| (-strength(&ranking[i])).exp()).collect();
+    for (&i, share) in shown.iter().zip(shapley(&drops)) {
+        ranking[i].share = share;
+    }
+    Ok(Sources { ranking, unexplained: drops.iter().product(), metrics: fits.len() })
+}
+
+/// Log ratio of the variances at a factor's levels, averaged over the metrics, and its standard error.
+fn combine(fits: &[Dispersion], factor: usize, shared: f64) -> Option<(f64, f64)> {
+    let mut own = Vec::new();
+    for d in fits {
+        if let Some(j) = d.design.terms.iter().position(|t| *t == [factor]) {
+            own.push((2.0 * d.values[j], 4.0 * d.variances[j] * inflation(&d.standardized)));
+        }
+    }
+    let n = own.len() as f64;
+    let effect = own.iter().map(|o| o.0).sum::<f64>() / n;
+    let variance = own.iter().map(|o| o.1).sum::<f64>() / n * shared.max(1.0 / n);
+    (effect.is_finite() && variance > 0.0).then(|| (effect, variance.sqrt()))
+}
+
+/// Variance of an average of ln(s^2) over the metrics as a fraction of that of one of them: 1 / Q when they are
+/// independent, 1 when they move as one.
+fn shared_luck(fits: &[Dispersion]) -> f64 {
+    let q = fits.len() as f64;
+    let mut sum = q;
+    for (i, a) in fits.iter().enumerate() {
+        for b in &fits[..i] {
+            sum += 2.0 * squared_correlation(&a.standardized, &b.standardized);
+        }
+    }
+    (sum / (q * q)).clamp(1.0 / q, 1.0)
+}
+
+/// Squared correlation of the residuals of the same trials, less what chance adds (1 / degrees of freedom on average,
+/// and so below 0 as often as above for independent metrics). 1, the cautious end, for metrics of other trials.
+fn squared_correlation(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
+    if a.len() != b.len() || a.iter().zip(b).any(|(a, b)| a.len() != b.len()) {
+        return 1.0;
+    }
+    let pairs = || a.iter().flatten().zip(b.iter().flatten());
+    let product: f64 = pairs().map(|(x, y)| x * y).sum();
+    let (xx, yy): (f64, f64) = (pairs().map(|(x, _)| x * x).sum(), pairs().map(|(_, y)| y * y).sum());
+    let df: f64 = a.iter().map(|cell| cell.len() as f64 - 1.0).sum();
+    if df < 2.0 || xx * yy == 0.0 {
+        return 1.0;
+    }
+    let r2 = product * product / (xx * yy);
+    (r2 - 1.0 / df) / (1.0 - 1.0 / df)
+}
+
+/// Shapley values of the game 1 - product of the members' factors. With multiplicative factors the average over orders
+/// is an integral: a member entering at "time" t meets every other with probability t, so its value is the integral over
+/// t in (0, 1) of (1 - v_i) prod_{j != i} (1 - t + t v_j).
+fn shapley(v: &[f64]) -> Vec<f64> {
+    // The integrand is a polynomial of degree n - 1 in t; expand it and integrate term by term.
+    (0..v.len())
+        .map(|i| {
+            let mut polynomial = vec![1.0];
+            for (j, vj) in v.iter().enumerate() {
+                if j != i {
+                    // times (1 + t (v_j - 1))
+                    let mut next = vec![0.0; polynomial.len() + 1];
+                    for (k, c) in polynomial.iter().enumerate() {
+                        next[k] += c;
+                        next[k + 1] += c * (vj - 1.0);
+                    }
+                    polynomial = next;
+                }
+            }
+            (1.0 - v[i]) * polynomial.iter().enumerate().map(|(k, c)| c / (k as f64 + 1.0)).sum::<f64>()
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapley_shares_add_up_and_match_the_two_player_definition() {
+        let (a, b) = (0.3, 0.6);
+        let shares = shapley(&[a, b]);
+        // Average of quieting first and quieting second.
+        assert!((shares[0] - ((1.0 - a) + (b - a * b)) / 2.0).abs() < 1e-12);
+        assert!((shares.iter().sum::<f64>() - (1.0 - a * b)).abs() < 1e-12);
+        let three = shapley(&[0.5, 0.5, 0.9]);
+        assert!((three.iter().sum::<f64>() - (1.0 - 0.225)).abs() < 1e-12 && three[0] == three[1]);
+    }
+}

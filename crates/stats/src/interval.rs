@@ -1,0 +1,36 @@
+//! A figure with its confidence interval.
+
+/// A two-sided confidence interval, in the unit of what it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+}
+
+impl Interval {
+    /// `low` and `high` as an interval, `None` unless both are finite.
+    pub(crate) fn finite(low: f64, high: f64) -> Option<Self> {
+        (low.is_finite() && high.is_finite()).then_some(Self { low, high })
+    }
+
+    /// Whether `value` lies inside, bounds included.
+    pub fn contains(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// high - low.
+    pub fn width(&self) -> f64 {
+        self.high - self.low
+    }
+}
+
+/// A point estimate and its interval, absent where the data cannot carry one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The point estimate.
+    pub value: f64,
+    /// Its confidence interval.
+    pub ci: Option<Interval>,
+}

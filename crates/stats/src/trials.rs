@@ -1,0 +1,135 @@
+//! One metric of one condition: nested samples (`&[Vec<f64>]`, outer = trials) summarised with the trial as the unit.
+
+use crate::descriptive::{cov, mean, min_max, std_dev};
+use crate::interval::Interval;
+use crate::quantiles::{chi_squared, t_two_sided};
+
+/// What a condition's trials say about one metric. All in the metric's unit but for the CoVs, which are fractions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Trials with at least one sample.
+    pub trials: usize,
+    /// Samples in all of them.
+    pub samples: usize,
+    /// Mean of the trial means, each trial weighing the same however many samples it holds.
+    pub mean: f64,
+    /// mean +- t_{n-1} s / sqrt(n) over the trial means. Absent for a single trial.
+    pub ci: Option<Interval>,
+    /// CoV of the samples of each trial, averaged over the trials that have two or more.
+    pub within_cov: Option<f64>,
+    /// CoV of the trial means.
+    pub between_cov: Option<f64>,
+    /// Interval for `between_cov`, see [`cov_interval`].
+    pub between_cov_ci: Option<Interval>,
+    /// Smallest trial mean.
+    pub min: f64,
+    /// Largest trial mean.
+    pub max: f64,
+    /// Smallest single sample.
+    pub sample_min: f64,
+    /// Largest single sample.
+    pub sample_max: f64,
+}
+
+impl Summary {
+    /// (max - min) / min of the trial means, the stability article's measure. `None` unless min is positive.
+    pub fn relative_range(&self) -> Option<f64> {
+        let range = (self.max - self.min) / self.min;
+        (self.min > 0.0 && range.is_finite()).then_some(range)
+    }
+}
+
+/// The mean of each trial that has samples, in order.
+pub fn trial_means(trials: &[Vec<f64>]) -> Vec<f64> {
+    trials.iter().filter_map(|samples| mean(samples)).collect()
+}
+
+/// Summary of nested samples. `None` when no trial has a sample or a value is not finite.
+pub fn summarize(trials: &[Vec<f64>], confidence: f64) -> Option<Summary> {
+    if !trials.iter().flatten().all(|v| v.is_finite()) {
+        return None;
+    }
+    let means = trial_means(trials);
+    let pooled: Vec<f64> = trials.iter().flatten().copied().collect();
+    let (min, max) = min_max(&means)?;
+    let (sample_min, sample_max) = min_max(&pooled)?;
+    let within: Vec<f64> = trials.iter().filter_map(|samples| cov(samples)).collect();
+    let between_cov = cov(&means);
+    Some(Summary {
+        trials: means.len(),
+        samples: pooled.len(),
+        mean: mean(&means)?,
+        ci: mean_interval(&means, confidence),
+        within_cov: mean(&within),
+        between_cov,
+        between_cov_ci: between_cov.and_then(|k| cov_interval(k, means.len(), confidence)),
+        min,
+        max,
+        sample_min,
+        sample_max,
+    })
+}
+
+/// mean +- t_{n-1} s / sqrt(n). `None` below two values.
+pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    let half = t_two_sided(confidence, values.len() as f64 - 1.0) * std_dev(values)? / (values.len() as f64).sqrt();
+    let centre = mean(values)?;
+    Interval::finite(centre - half, centre + half)
+}
+
+/// Interval for a CoV `k` of `n` normal values: Vangel's modification of McKay's chi-squared approximation ("Confidence
+/// intervals for a normal coefficient of variation", The American Statistician 50, 1996). With v = n - 1 and u the
+/// chi-squared quantile, the bound is k / sqrt(((u + 2) / n - 1) k^2 + u / v). Good for CoVs below about 0.33; `None`
+/// where it has no solution.
+pub fn cov_interval(k: f64, n: usize, confidence: f64) -> Option<Interval> {
+    if n < 2 {
+        return None;
+    }
+    let v = (n - 1) as f64;
+    let bound = |p: f64| {
+        let u = chi_squared(p, v);
+        k / (((u + 2.0) / n as f64 - 1.0) * k * k + u / v).sqrt()
+    };
+    Interval::finite(bound(0.5 + confidence / 2.0), bound(0.5 - confidence / 2.0))
+}
+
+/// Average and largest of a spread (a CoV, a relative range) over queries or metrics.
+pub fn average_and_largest(spreads: &[f64]) -> Option<(f64, f64)> {
+    Some((mean(spreads)?, min_max(spreads)?.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_is_over_trial_means_never_over_pooled_samples() {
+        let trials = vec![vec![10.0, 12.0], vec![20.0, 22.0], vec![30.0, 32.0]];
+        let s = summarize(&trials, 0.95).unwrap();
+        assert_eq!((s.trials, s.samples, s.mean, s.min, s.max), (3, 6, 21.0, 11.0, 31.0));
+        assert_eq!((s.sample_min, s.sample_max), (10.0, 32.0));
+        // s = 10, t_{2, 0.975} = 4.302653
+        let half = 4.302_653 * 10.0 / 3f64.sqrt();
+        let ci = s.ci.unwrap();
+        assert!((ci.low - (21.0 - half)).abs() < 1e-4 && (ci.high - (21.0 + half)).abs() < 1e-4);
+        let within = (2f64.sqrt() / 11.0 + 2f64.sqrt() / 21.0 + 2f64.sqrt() / 31.0) / 3.0;
+        assert!((s.within_cov.unwrap() - within).abs() < 1e-12);
+        assert!((s.between_cov.unwrap() - 10.0 / 21.0).abs() < 1e-12);
+        assert!((s.relative_range().unwrap() - 20.0 / 11.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn trials_weigh_the_same_whatever_their_sample_counts() {
+        let s = summarize(&[vec![1.0; 99], vec![3.0], vec![]], 0.95).unwrap();
+        assert_eq!((s.mean, s.trials, s.samples, s.within_cov), (2.0, 2, 100, Some(0.0)));
+    }
+
+    #[test]
+    fn a_single_trial_has_a_mean_and_no_interval() {
+        let s = summarize(&[vec![5.0, 7.0]], 0.95).unwrap();
+        assert_eq!((s.mean, s.ci, s.between_cov, s.between_cov_ci), (6.0, None, None, None));
+        assert!(s.within_cov.is_some());
+        assert_eq!(summarize(&[], 0.95), None);
+        assert_eq!(summarize(&[vec![f64::NAN]], 0.95), None);
+    }
+}
