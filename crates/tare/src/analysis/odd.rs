@@ -56,12 +56,18 @@ fn modes(summary: &Summary) -> Vec<String> {
         .iter()
         .filter_map(|condition| Some((condition, condition.metrics.iter().find(|metric| metric.name == *name)?)))
         .filter(|(_, metric)| !metric.modes.is_empty())
-        .map(|(condition, metric)| {
+        .enumerate()
+        .map(|(index, (condition, metric))| {
+            let modes = reading::modes(metric);
+            // The reading names the cause of the first one.
+            if index == 0 {
+                return format!("{}: {name} has two modes, {modes}", condition.name);
+            }
             let cause = metric
                 .mode_cause
                 .as_ref()
                 .map_or_else(|| "no recorded covariate explains which trial falls where".to_owned(), Clone::clone);
-            format!("{}: {name} has two modes, {}; {cause}", condition.name, reading::modes(metric))
+            format!("{}: {name} has two modes, {modes}; {cause}", condition.name)
         })
         .collect()
 }

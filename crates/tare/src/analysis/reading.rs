@@ -2,7 +2,7 @@
 
 use super::collect;
 use super::figures::{count, figure, list, percent, times};
-use super::summary::{ConditionSummary, MetricSummary, Summary};
+use super::summary::{ConditionSummary, Effect, MetricSummary, Summary};
 use crate::results::metric::Better;
 use crate::results::schema::Levels;
 use crate::results::{Results, Source};
@@ -20,6 +20,8 @@ pub struct FirstScreen {
     pub machine: String,
     /// What came out.
     pub out: String,
+    /// More of what came out.
+    pub further: Vec<String>,
     /// How sure.
     pub sure: String,
 }
@@ -30,11 +32,12 @@ pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
         run: what_was_run(summary, results),
         machine: on_what(results),
         out: summary.reading.clone(),
+        further: summary.further_reading.clone(),
         sure: how_sure(summary, results),
     }
 }
 
-/// What came out, in one or two sentences.
+/// What came out, in one sentence.
 pub fn headline(summary: &Summary, results: &Results) -> String {
     let Some(name) = &summary.headline_metric else {
         return match results.trials.len() {
@@ -84,6 +87,9 @@ type Measured<'a> = (&'a ConditionSummary, &'a MetricSummary);
 
 fn several(low: &Measured<'_>, high: &Measured<'_>, measured: usize, summary: &Summary, results: &Results) -> String {
     let (metric, words) = (&low.1.name, phrase(&low.1.name));
+    if let Some(text) = largest_effect(low.1, summary, results) {
+        return text;
+    }
     let few = low.1.trials.min(high.1.trials);
     let overlap = overlap(low.1, high.1);
     let from_to = format!(
@@ -115,14 +121,55 @@ fn several(low: &Measured<'_>, high: &Measured<'_>, measured: usize, summary: &S
         }
     }
     text.push('.');
-    text.push_str(&modes_sentence(summary, metric));
-    text.push_str(&sources_sentence(summary));
     text
 }
 
-/// " The spread between trials comes from aslr=on (61% of the variance); 39% is unexplained."
-fn sources_sentence(summary: &Summary) -> String {
-    let Some(sources) = &summary.spread_sources else { return String::new() };
+/// With two or more two-level factors: the largest main effect, over all trials, says more than best against worst.
+fn largest_effect(metric: &MetricSummary, summary: &Summary, results: &Results) -> Option<String> {
+    let mains: Vec<&Effect> = summary
+        .effects
+        .iter()
+        .filter(|e| e.metric == metric.name && !e.levels.is_empty() && e.ci_low.is_some())
+        .collect();
+    if mains.len() < 2 {
+        return None;
+    }
+    let shown =
+        |effect: &Effect| effect.ci_low.is_some_and(|low| low > 1.0) || effect.ci_high.is_some_and(|high| high < 1.0);
+    let words = phrase(&metric.name);
+    let here = if results.source == Source::Directory { " on this machine" } else { "" };
+    let interval = |effect: &Effect| match (effect.ci_low, effect.ci_high) {
+        (Some(low), Some(high)) => format!(", 95% interval {} to {}", times(low), times(high)),
+        _ => String::new(),
+    };
+    let mut ranked: Vec<&Effect> = mains.iter().copied().filter(|effect| shown(effect)).collect();
+    ranked.sort_by(|a, b| b.mean_ratio.ln().abs().total_cmp(&a.mean_ratio.ln().abs()));
+    let names: Vec<String> = mains.iter().map(|effect| effect.term.clone()).collect();
+    let Some((first, rest)) = ranked.split_first() else {
+        return Some(format!("None of {} is shown to move {words}{here}.", list(&names)));
+    };
+    let lead = format!(
+        "{} moved {words} {}{here} ({}{}, averaged over the other factors)",
+        first.term,
+        times(first.mean_ratio),
+        first.levels.replace('/', " against "),
+        interval(first)
+    );
+    let rest: Vec<String> = rest.iter().map(|effect| format!("{} {}", effect.term, times(effect.mean_ratio))).collect();
+    let rest =
+        if rest.is_empty() { "no other factor is shown to".to_owned() } else { format!("after it {}", list(&rest)) };
+    Some(format!("{lead}; {rest}."))
+}
+
+/// Sentences after the headline.
+pub fn further(summary: &Summary) -> Vec<String> {
+    let Some(metric) = &summary.headline_metric else { return Vec::new() };
+    [modes_sentence(summary, metric), sources_sentence(summary)].into_iter().flatten().collect()
+}
+
+/// "The spread between trials comes from aslr=on (61% of the variance); 39% is unexplained."
+fn sources_sentence(summary: &Summary) -> Option<String> {
+    let sources = summary.spread_sources.as_ref()?;
     let shown: Vec<String> = sources
         .ranking
         .iter()
@@ -130,10 +177,10 @@ fn sources_sentence(summary: &Summary) -> String {
         .map(|source| format!("{}={} ({} of the variance)", source.factor, source.noisy_level, percent(source.share)))
         .collect();
     if shown.is_empty() {
-        return " No factor is shown to make trials vary more.".to_owned();
+        return Some("No factor is shown to make trials vary more.".to_owned());
     }
     let rest = percent(sources.unexplained);
-    format!(" The spread between trials comes from {}; {rest} is unexplained.", list(&shown))
+    Some(format!("The spread between trials comes from {}; {rest} is unexplained.", list(&shown)))
 }
 
 /// A metric in a sentence.
@@ -148,9 +195,9 @@ pub fn phrase(metric: &str) -> String {
 fn mover(summary: &Summary) -> String {
     let factors = varying_factors(summary.conditions.iter().map(|condition| &condition.levels));
     match factors.as_slice() {
-        [] => "The choice of condition".to_owned(),
-        [one] => format!("{} alone", capital(one)),
-        several => format!("{} together", capital(&list(several))),
+        [] => "the choice of condition".to_owned(),
+        [one] => format!("{one} alone"),
+        several => format!("{} together", list(several)),
     }
 }
 
@@ -181,15 +228,16 @@ fn modes_of<'a>(summary: &'a Summary, metric: &str) -> Vec<(&'a ConditionSummary
     found.filter(|(_, m)| m.name == metric && !m.modes.is_empty()).collect()
 }
 
-fn modes_sentence(summary: &Summary, metric: &str) -> String {
+fn modes_sentence(summary: &Summary, metric: &str) -> Option<String> {
     let bimodal = modes_of(summary, metric);
-    let Some((condition, first)) = bimodal.first() else { return String::new() };
+    let (condition, first) = bimodal.first()?;
     let cause = first.mode_cause.as_ref().map_or(String::new(), |cause| format!(": {cause}"));
     let others = match bimodal.len() {
         1 => String::new(),
-        n => format!(" {} more have two modes as well.", count(n - 1, "condition")),
+        2 => " 1 more condition has two modes.".to_owned(),
+        n => format!(" {} more conditions have two modes.", n - 1),
     };
-    format!(" {} has two modes ({}), so its mean describes no trial{cause}.{others}", condition.name, modes(first))
+    Some(format!("{} has two modes ({}), so its mean describes no trial{cause}.{others}", condition.name, modes(first)))
 }
 
 /// `24.4 k/s in 60% of trials and 37.2 k/s in 40%`.
@@ -272,11 +320,6 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
 
 fn metric_name(summary: &Summary) -> &str {
     summary.headline_metric.as_deref().unwrap_or("the metric")
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Trials of the schedule that have no usable record yet.

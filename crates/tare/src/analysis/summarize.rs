@@ -24,10 +24,12 @@ pub fn summarize(results: &Results) -> Summary {
         spread_sources: effects::sources(&conditions),
         headline_metric,
         reading: String::new(),
+        further_reading: Vec::new(),
         odd: Vec::new(),
         unrealizable: unrealizable(results),
     };
     summary.reading = reading::headline(&summary, results);
+    summary.further_reading = reading::further(&summary);
     summary.odd = odd::list(&summary, results);
     summary
 }

@@ -19,6 +19,8 @@ pub struct Summary {
     pub headline_metric: Option<String>,
     /// One plain sentence: what came out, and how sure it is.
     pub reading: String,
+    /// Further sentences: modes and their cause, where the spread comes from.
+    pub further_reading: Vec<String>,
     /// Odd things, most serious first: failed and contaminated trials, modes, missing trials, torn files.
     pub odd: Vec<String>,
     /// Conditions that this machine cannot do.

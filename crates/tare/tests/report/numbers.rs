@@ -45,13 +45,13 @@ fn two_modes_are_found_and_their_cause_named() {
     let (slow, fast) = cause.split_once(", client").unwrap();
     assert!(slow.contains("every pair on different nodes") && fast.contains("under one cache"), "{cause}");
     assert!(summary.metric("placement=same-pu", "tps").unwrap().modes.is_empty());
-    assert!(summary.reading.contains("its mean describes no trial"), "{}", summary.reading);
+    assert!(summary.further_reading[0].contains("its mean describes no trial"), "{:?}", summary.further_reading);
 }
 
 #[test]
 fn the_reading_is_careful() {
     let clear = summary_of(&fake::bimodal()).reading;
-    assert!(clear.starts_with("Placement alone moved throughput 5.0x on this machine: from 13.0 k/s"), "{clear}");
+    assert!(clear.starts_with("placement alone moved throughput 5.0x on this machine: from 13.0 k/s"), "{clear}");
     let one = summary_of_csv("a,0,0,tps,10\na,1,0,tps,11\n").reading;
     assert!(one.contains("Only a was measured") && one.contains("nothing to compare"), "{one}");
     let luck = summary_of_csv("a,0,0,tps,10\nb,0,0,tps,20\n").reading;
@@ -63,12 +63,19 @@ fn the_reading_is_careful() {
     // No time or throughput was measured on "this machine": a CSV says nothing of it.
     assert!(!luck.contains("this machine"), "{luck}");
     let names = summary_of_csv("p=1,0,0,tps,10\np=1,1,0,tps,10\np=2,0,0,tps,20\np=2,1,0,tps,20.1\n").reading;
-    assert!(names.starts_with("P alone moved throughput 2.0x: from"), "{names}");
+    assert!(names.starts_with("p alone moved throughput 2.0x: from"), "{names}");
 }
 
 #[test]
 fn effects_name_the_factor_of_the_mean_and_of_the_spread() {
     let summary = summary_of(&fake::eight());
+    assert!(
+        summary.reading.starts_with("ahi moved throughput 1.10x on this machine (on against off"),
+        "{}",
+        summary.reading
+    );
+    assert!(summary.reading.ends_with("no other factor is shown to."), "{}", summary.reading);
+    assert!(summary.further_reading[0].contains("comes from aslr=on"), "{:?}", summary.further_reading);
     let effect = |term: &str| summary.effects.iter().find(|e| e.metric == "tps" && e.term == term).unwrap();
     let ahi = effect("ahi");
     assert_eq!(ahi.levels, "on/off");

@@ -61,9 +61,9 @@ impl Layout {
         let head = if item.label.is_empty() { 0.0 } else { HEAD };
         let (mut right, mut bottom): (f64, f64) = (x + PAD, y + head + PAD);
         let (mut at_x, mut at_y) = (x + PAD, y + head + PAD);
-        for child in &item.children {
-            let (width, _) = measure(child);
-            if at_x > x + PAD && at_x + width > x + WRAP {
+        let per_row = per_row(&item.children);
+        for (index, child) in item.children.iter().enumerate() {
+            if index > 0 && index % per_row == 0 {
                 at_x = x + PAD;
                 at_y = bottom + PAD;
             }
@@ -159,6 +159,14 @@ impl Layout {
         }
         spots
     }
+}
+
+/// Children a row: as many rows as the width asks for, equally full.
+fn per_row(children: &[MachineBox]) -> usize {
+    let widest = children.iter().map(|child| measure(child).0 + PAD).fold(1.0, f64::max);
+    let fit = ((WRAP / widest) as usize).max(1);
+    let rows = children.len().div_ceil(fit).max(1);
+    children.len().div_ceil(rows).max(1)
 }
 
 /// Size of a box if it were placed; placing twice is simpler than carrying sizes around.

@@ -8,6 +8,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
     let screen = reading::first_screen(page.summary, page.results);
     html! {
         p.reading { (screen.out) }
+        @for sentence in &screen.further { p.further { (sentence) } }
         @if !page.summary.odd.is_empty() {
             div.odd role="note" {
                 strong { "What is odd" }

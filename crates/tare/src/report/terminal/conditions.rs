@@ -9,7 +9,7 @@ use crate::results::metric::{Better, sort_key};
 use std::collections::BTreeMap;
 
 /// Cells of the little picture of where the interval and the trials lie.
-const STRIP: usize = 20;
+const STRIP: usize = 16;
 
 type Row<'a> = (&'a ConditionSummary, Option<&'a MetricSummary>);
 
@@ -24,10 +24,19 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let scale = Scale::new(&first.unit, largest, 4);
     let (better, top) = (first.better, metrics.map(|metric| metric.max).fold(0.0, f64::max));
     conditions.sort_by(|a, b| order(a.1, b.1, better));
-    let head = ["condition", "trials", "mean ± 95%", "within", "between", "min", "max", "0 to largest trial"];
+    let ruler = format!("0{:─>width$}", scale.number(top), width = STRIP - 1);
+    let bad = conditions.iter().any(|(condition, _)| unused(condition) > 0);
+    let mut head = vec!["condition", "trials", "unused", "mean ± 95%", "within", "between", "min", "max", &ruler];
+    if !bad {
+        head.remove(2);
+    }
     let mut rows = table(&head, 1);
     for (condition, metric) in conditions {
-        add(&mut rows, 1, cells(condition, metric, &scale, top));
+        let mut cells = cells(condition, metric, &scale, top);
+        if !bad {
+            cells.remove(2);
+        }
+        add(&mut rows, 1, cells);
     }
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let head = style.bold(&format!("{name}{unit} ({}; best first; intervals over trials)", better_word(better)));
@@ -42,16 +51,15 @@ fn order(a: Option<&MetricSummary>, b: Option<&MetricSummary>, better: Better) -
     }
 }
 
+/// Attempts that failed or were contaminated.
+fn unused(condition: &ConditionSummary) -> usize {
+    condition.failed_trials + condition.contaminated_trials
+}
+
 fn cells(condition: &ConditionSummary, metric: Option<&MetricSummary>, scale: &Scale, top: f64) -> Vec<String> {
-    let mut trials = condition.trials.to_string();
-    if condition.failed_trials > 0 {
-        trials.push_str(&format!(" (+{} failed)", condition.failed_trials));
-    }
-    if condition.contaminated_trials > 0 {
-        trials.push_str(&format!(" (+{} contaminated)", condition.contaminated_trials));
-    }
+    let (trials, unused) = (condition.trials.to_string(), unused(condition).to_string());
     let Some(metric) = metric else {
-        return vec![plain(&condition.name), trials, "no usable trial".to_owned()];
+        return vec![plain(&condition.name), trials, unused, "no usable trial".to_owned()];
     };
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
     let middle = if metric.modes.is_empty() {
@@ -66,6 +74,7 @@ fn cells(condition: &ConditionSummary, metric: Option<&MetricSummary>, scale: &S
     vec![
         plain(&condition.name),
         trials,
+        unused,
         middle,
         cov(metric.within_cov),
         cov(metric.between_cov),
@@ -130,7 +139,9 @@ fn other_row(name: &str, chunk: &[ConditionSummary]) -> Vec<String> {
         .collect();
     let largest = by_condition.values().map(|metric| metric.mean.abs()).fold(0.0, f64::max);
     let unit = by_condition.values().next().map_or("", |metric| metric.unit.as_str());
-    let scale = Scale::new(unit, largest, 3);
+    let smallest = by_condition.values().map(|metric| metric.mean.abs()).fold(f64::INFINITY, f64::min);
+    // One more digit where the smallest value of the row would else show only two.
+    let scale = Scale::new(unit, largest, if smallest < largest / 2.0 { 4 } else { 3 });
     let mut cells = vec![plain(name), scale.unit.clone()];
     cells.extend(chunk.iter().map(|condition| {
         by_condition.get(condition.name.as_str()).map_or("-".to_owned(), |metric| {

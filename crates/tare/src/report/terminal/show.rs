@@ -12,6 +12,10 @@ use crate::results::Results;
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     let screen = reading::first_screen(summary, results);
     let mut parts = vec![style.bold(&wrap("", "", &plain(&screen.out)))];
+    let further: String = screen.further.iter().map(|sentence| wrap("", "", &plain(sentence))).collect();
+    if !further.is_empty() {
+        parts.push(further);
+    }
     if !summary.odd.is_empty() {
         let lines: String = summary.odd.iter().map(|line| wrap("  ! ", "    ", &plain(line))).collect();
         parts.push(style.warn(&lines));
