@@ -1,1 +1,17 @@
 //! From trial records to what they say: one summary that the terminal, the HTML report and --json share.
+
+pub mod collect;
+pub mod compare;
+mod differences;
+mod effects;
+pub mod figures;
+pub mod machine_view;
+mod modes;
+pub mod odd;
+pub mod reading;
+mod scaling;
+pub mod summarize;
+pub mod summary;
+pub mod threads;
+
+pub use summarize::summarize;

@@ -35,6 +35,9 @@ enum Command {
     Studies(super::studies::StudiesArgs),
     /// Show the machine as placements see it
     Topo(super::topo::TopoArgs),
+    Show(super::show::Show),
+    Compare(super::compare::Compare),
+    Report(super::report::Report),
     /// One trial of a run (internal)
     #[command(hide = true)]
     Trial(super::trial::TrialArgs),
@@ -49,6 +52,9 @@ pub fn main() -> ExitCode {
         Command::Run(args) => super::run::run(&args),
         Command::Studies(args) => super::studies::run(&args),
         Command::Topo(args) => super::topo::run(&args),
+        Command::Show(args) => super::show::run(args),
+        Command::Compare(args) => super::compare::run(args),
+        Command::Report(args) => super::report::run(args),
         Command::Trial(args) => super::trial::run(&args),
         Command::SqliteServer(args) => super::sqlite_server::run(&args),
     };

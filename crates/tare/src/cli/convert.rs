@@ -33,13 +33,13 @@ impl From<MachineError> for Problem {
 
 impl From<DirectoryError> for Problem {
     fn from(e: DirectoryError) -> Self {
-        let (exit, advice) = match &e {
-            DirectoryError::Io { .. } => (Exit::Machine, "make room or choose another place with --out"),
+        let (exit, advice) = match e {
+            DirectoryError::Read(e) => return e.into(),
+            DirectoryError::Study(e) => return e.into(),
+            DirectoryError::Io { .. } => (Exit::Machine, "make room, mend the permissions, or choose another --out"),
             DirectoryError::NotEmpty(_) => (Exit::Usage, "choose another --out, or go on with it: tare run --resume DIR"),
             DirectoryError::Busy(_) => (Exit::Usage, "wait for it to end, or choose another directory"),
             DirectoryError::NotResults { .. } => (Exit::Usage, "name a directory that `tare run` has made"),
-            DirectoryError::Newer { .. } => (Exit::Usage, "read it with the tare that wrote it, or a newer one"),
-            DirectoryError::Malformed { .. } => (Exit::Usage, "restore the file, or run the study again"),
         };
         Self::new(exit, e.to_string()).advice(advice)
     }

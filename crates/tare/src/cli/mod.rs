@@ -1,14 +1,18 @@
 //! The command line: one file a command. The only place that renders errors and chooses exit codes.
 
 mod args;
+mod compare;
 mod convert;
 mod exit;
 mod interrupt;
 mod output;
 mod plan_view;
 mod problem;
+mod report;
+mod results_problem;
 mod run;
 mod run_listener;
+mod show;
 mod sqlite_server;
 mod studies;
 mod topo;

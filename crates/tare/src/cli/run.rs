@@ -3,6 +3,7 @@
 use super::run_listener::TerminalListener;
 use super::{Exit, Problem, interrupt, plan_view};
 use crate::capture::environment::environment;
+use crate::report::write_report_to;
 use crate::results::store::Directory;
 use crate::results::{self, schema::Plan};
 use crate::study::document::Source;
@@ -99,8 +100,10 @@ fn finish(study: &Study, resolved: &Resolved, directory: &Directory, json: bool)
     listener.finish();
     let end = end?;
     if end.done > 0 {
-        super::show::print_results(directory.path(), json)?;
-        let report = super::report::write_report(directory.path(), None)?;
+        let results = results::open(directory.path())?;
+        super::show::print(&results, json)?;
+        let report = directory.path().join("report.html");
+        write_report_to(&results, &report)?;
         eprintln!("\nresults: {}\nreport:  {}", directory.path().display(), report.display());
     }
     ended(end, directory.path())

@@ -1,11 +1,11 @@
 //! Writing a results directory: created once, locked while a run owns it, one synced line a finished trial.
 
-use super::schema::{Environment, Plan, SCHEMA, TrialRecord};
-use crate::study::document::Source;
+use super::reader::{ReadError, open};
+use super::schema::{Environment, Plan, TrialRecord};
+use crate::study::document::{Source, StudyError};
 use crate::study::parse::{Overrides, parse};
 use crate::study::spec::Study;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -38,24 +38,12 @@ pub enum DirectoryError {
         /// The file that is not there.
         missing: &'static str,
     },
-    /// Written by a newer tare.
-    #[error("{} has schema {found}; this tare knows {SCHEMA}", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its schema.
-        found: u64,
-    },
-    /// A file that is not what it should be.
-    #[error("{}:{line}: {reason}", path.display())]
-    Malformed {
-        /// The file.
-        path: PathBuf,
-        /// From 1.
-        line: usize,
-        /// What the parser said.
-        reason: String,
-    },
+    /// It cannot be read back.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The study that the run wrote does not parse.
+    #[error(transparent)]
+    Study(#[from] StudyError),
 }
 
 /// A results directory that is open for writing; the lock goes with it.
@@ -151,7 +139,8 @@ impl Directory {
 /// # Errors
 /// When it is missing, newer or malformed.
 pub fn read_plan(directory: &Path) -> Result<Plan, DirectoryError> {
-    read_document(&directory.join("plan.json"))
+    let missing = DirectoryError::NotResults { path: directory.to_owned(), missing: "plan.json" };
+    open(directory)?.plan.ok_or(missing)
 }
 
 /// The records of `trials.jsonl`, in file order; none when there is no such file yet.
@@ -159,16 +148,7 @@ pub fn read_plan(directory: &Path) -> Result<Plan, DirectoryError> {
 /// # Errors
 /// When a whole line is newer or malformed. A last line without its end is a crash's and is left out.
 pub fn read_trials(directory: &Path) -> Result<Vec<TrialRecord>, DirectoryError> {
-    let path = directory.join("trials.jsonl");
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    let text = fs::read_to_string(&path).map_err(|e| io_error("read", &path, e))?;
-    text.split_inclusive('\n')
-        .enumerate()
-        .filter(|(_, line)| line.ends_with('\n') && !line.trim().is_empty())
-        .map(|(i, line)| parse_document(&path, i + 1, line))
-        .collect()
+    Ok(open(directory)?.trials)
 }
 
 /// Appends one record and does not return before it is on the disk.
@@ -207,33 +187,11 @@ pub fn write_synced(path: &Path, text: &str) -> Result<(), DirectoryError> {
 /// Reads the resolved study that a run wrote.
 ///
 /// # Errors
-/// When the file cannot be read; [`StudyError`] inside [`DirectoryError::Malformed`] when it does not parse.
+/// When the file cannot be read or does not parse.
 pub fn read_study(directory: &Path) -> Result<Study, DirectoryError> {
     let path = directory.join("study.toml");
     let text = fs::read_to_string(&path).map_err(|e| io_error("read", &path, e))?;
-    let source = Source { origin: &path.display().to_string(), text: &text };
-    parse(source, &Overrides::default()).map_err(|e| DirectoryError::Malformed {
-        path: path.clone(),
-        line: e.line,
-        reason: format!("{}; expected {}", e.what, e.expected),
-    })
-}
-
-fn read_document<T: DeserializeOwned>(path: &Path) -> Result<T, DirectoryError> {
-    let text = fs::read_to_string(path).map_err(|e| io_error("read", path, e))?;
-    parse_document(path, 1, &text)
-}
-
-/// The schema is looked at first: a newer document is expected not to parse.
-fn parse_document<T: DeserializeOwned>(path: &Path, line: usize, text: &str) -> Result<T, DirectoryError> {
-    let malformed =
-        |e: serde_json::Error| DirectoryError::Malformed { path: path.to_owned(), line, reason: e.to_string() };
-    let value: serde_json::Value = serde_json::from_str(text).map_err(malformed)?;
-    let found = value.get("schema").and_then(serde_json::Value::as_u64).unwrap_or(0);
-    if found > u64::from(SCHEMA) {
-        return Err(DirectoryError::Newer { path: path.to_owned(), found });
-    }
-    serde_json::from_value(value).map_err(malformed)
+    Ok(parse(Source { origin: &path.display().to_string(), text: &text }, &Overrides::default())?)
 }
 
 fn pretty<T: Serialize>(value: &T) -> String {

@@ -1,0 +1,166 @@
+//! Numbers as people read them: a unit on every figure, one scale a column.
+
+/// How the values of one metric are written in one table or on one axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scale {
+    divisor: f64,
+    decimals: usize,
+    /// Unit of the scaled numbers: `k/s`, `ms`, `%` ...; empty when there is none.
+    pub unit: String,
+}
+
+const SI: [(f64, &str); 7] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
+const BINARY: [(f64, &str); 5] =
+    [(1_099_511_627_776.0, "TiB"), (1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
+
+impl Scale {
+    /// A scale for a column in `unit` (of [`crate::results::metric`]) whose largest magnitude is `largest`,
+    /// showing it with `digits` significant digits.
+    pub fn new(unit: &str, largest: f64, digits: usize) -> Self {
+        let largest = largest.abs();
+        let (divisor, unit) = match unit {
+            "1/s" => prefixed(largest, 1.0, "/s", 3),
+            "s" | "ms" | "us" | "ns" => prefixed(largest, seconds_of(unit), "s", 3),
+            "bytes" => BINARY
+                .iter()
+                .find(|(step, _)| largest >= *step)
+                .map_or((1.0, "B".to_owned()), |(step, name)| (*step, (*name).to_owned())),
+            "fraction" => (0.01, "%".to_owned()),
+            _ => prefixed(largest, 1.0, unit, 3),
+        };
+        let scaled = largest / divisor;
+        let integer_digits = match scaled {
+            s if s >= 1.0 => s.log10().floor() as usize + 1,
+            s if s > 0.0 => 0,
+            _ => 1,
+        };
+        let leading_zeros = if scaled > 0.0 && scaled < 1.0 { (-scaled.log10().floor()) as usize - 1 } else { 0 };
+        let decimals = (digits.saturating_sub(integer_digits) + leading_zeros).min(6);
+        Self { divisor, decimals, unit }
+    }
+
+    /// The number without its unit, for a column whose head names the unit.
+    pub fn number(&self, value: f64) -> String {
+        let text = format!("{:.*}", self.decimals, value / self.divisor);
+        // A tiny negative rounds to "-0.00".
+        if text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
+            text.trim_start_matches('-').to_owned()
+        } else {
+            text
+        }
+    }
+
+    /// The number with its unit.
+    pub fn figure(&self, value: f64) -> String {
+        match self.unit.as_str() {
+            "" => self.number(value),
+            "%" => format!("{}%", self.number(value)),
+            unit => format!("{} {unit}", self.number(value)),
+        }
+    }
+}
+
+/// Chooses the SI step for a magnitude given in multiples of `base`.
+fn prefixed(largest: f64, base: f64, unit: &str, last_step: usize) -> (f64, String) {
+    let magnitude = largest * base;
+    // Only times go below one; counts and rates below one stay as they are.
+    let steps = if unit == "s" { &SI[..] } else { &SI[..=last_step] };
+    // Times stay in seconds above one second: nobody reads kiloseconds.
+    let steps = if unit == "s" { &steps[3..] } else { steps };
+    let fallback = if unit == "s" && magnitude > 0.0 { SI[6] } else { SI[3] };
+    let (step, prefix) = steps.iter().find(|(step, _)| magnitude >= *step).copied().unwrap_or(fallback);
+    (step / base, format!("{prefix}{unit}"))
+}
+
+fn seconds_of(unit: &str) -> f64 {
+    match unit {
+        "ms" => 1e-3,
+        "us" => 1e-6,
+        "ns" => 1e-9,
+        _ => 1.0,
+    }
+}
+
+/// One figure on its own, three significant digits, with its unit.
+pub fn figure(value: f64, unit: &str) -> String {
+    Scale::new(unit, value, 3).figure(value)
+}
+
+/// A fraction as a percentage with two significant digits: `0.21%`, `5.7%`, `42%`.
+pub fn percent(fraction: f64) -> String {
+    let value = (fraction * 100.0).abs();
+    let decimals = if value >= 9.95 {
+        0
+    } else if value >= 0.995 {
+        1
+    } else {
+        2
+    };
+    format!("{:.*}%", decimals, fraction * 100.0)
+}
+
+/// A ratio: `5.1x`, `1.04x`, `12x`.
+pub fn times(ratio: f64) -> String {
+    let decimals = if ratio.abs() >= 9.95 {
+        0
+    } else if ratio.abs() >= 1.95 {
+        1
+    } else {
+        2
+    };
+    format!("{ratio:.decimals$}x")
+}
+
+/// `1 trial`, `2 trials`.
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// Words joined as in a sentence: `a`, `a and b`, `a, b and c`.
+pub fn list(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_carry_units_and_three_digits() {
+        assert_eq!(figure(66_000.0, "1/s"), "66.0 k/s");
+        assert_eq!(figure(1_620_000.0, "1/s"), "1.62 M/s");
+        assert_eq!(figure(0.5, "1/s"), "0.500 /s");
+        assert_eq!(figure(0.1234, "ms"), "123 µs");
+        assert_eq!(figure(12.5, "ms"), "12.5 ms");
+        assert_eq!(figure(4.8, "ns"), "4.80 ns");
+        assert_eq!(figure(3600.0, "s"), "3600 s");
+        assert_eq!(figure(1.5 * 1024.0 * 1024.0, "bytes"), "1.50 MiB");
+        assert_eq!(figure(0.012, "fraction"), "1.20%");
+        assert_eq!(figure(0.0, "1/s"), "0.00 /s");
+        assert_eq!(figure(12_345.0, ""), "12.3 k");
+        assert!(!figure(f64::MAX, "s").is_empty());
+    }
+
+    #[test]
+    fn a_column_has_one_scale() {
+        let scale = Scale::new("1/s", 66_000.0, 4);
+        assert_eq!(scale.unit, "k/s");
+        assert_eq!(scale.number(66_000.0), "66.00");
+        assert_eq!(scale.number(950.0), "0.95");
+        assert_eq!(scale.number(-0.001), "0.00");
+    }
+
+    #[test]
+    fn ratios_and_percentages_are_short() {
+        assert_eq!(times(5.08), "5.1x");
+        assert_eq!(times(1.041), "1.04x");
+        assert_eq!(times(23.0), "23x");
+        assert_eq!(percent(0.0021), "0.21%");
+        assert_eq!(percent(0.057), "5.7%");
+        assert_eq!(percent(0.42), "42%");
+    }
+}

@@ -1,0 +1,190 @@
+//! The machine as a tree of boxes, as lstopo nests them: all that the drawing needs to know of it.
+
+use super::figures::figure;
+use tare_topology::{CpuSet, Machine, Pairing};
+
+/// What a box stands for, outermost first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BoxKind {
+    /// The whole machine.
+    Machine,
+    /// A socket.
+    Package,
+    /// A NUMA node.
+    Node,
+    /// A cache shared by several cores.
+    Cache,
+    /// A core.
+    Core,
+    /// A processing unit: what the OS calls a CPU.
+    Pu,
+}
+
+/// One box and what it contains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineBox {
+    /// What it is.
+    pub kind: BoxKind,
+    /// Its words in the drawing, such as `L3 32 MiB`.
+    pub label: String,
+    /// OS number of a PU.
+    pub cpu: Option<usize>,
+    /// What is inside, in logical order.
+    pub children: Vec<MachineBox>,
+}
+
+/// A box before it is nested: what it is and which CPUs it holds.
+struct Container {
+    kind: BoxKind,
+    label: String,
+    cpus: CpuSet,
+}
+
+/// The tree of a machine: packages, nodes, shared caches, cores and PUs, nested by the CPUs they hold.
+pub fn view(machine: &Machine) -> MachineBox {
+    let mut containers = containers(machine);
+    // A node may hold several packages or the other way round: the larger is outside.
+    containers.sort_by_key(|container| (std::cmp::Reverse(container.cpus.len()), container.kind));
+    let mut root = MachineBox { kind: BoxKind::Machine, label: String::new(), cpu: None, children: Vec::new() };
+    // Which container each box of the tree came from, by its path; boxes are made when their first PU comes by.
+    let mut made: Vec<Option<Vec<usize>>> = vec![None; containers.len()];
+    for pu in &machine.pus {
+        let mut path: Vec<usize> = Vec::new();
+        for (index, container) in containers.iter().enumerate().filter(|(_, c)| c.cpus.contains(pu.os_index)) {
+            path = match &made[index] {
+                Some(path) => path.clone(),
+                None => {
+                    let child = MachineBox {
+                        kind: container.kind,
+                        label: container.label.clone(),
+                        cpu: None,
+                        children: Vec::new(),
+                    };
+                    let path = add(&mut root, &path, child);
+                    made[index] = Some(path.clone());
+                    path
+                }
+            };
+        }
+        let cpu = pu.os_index as usize;
+        add(
+            &mut root,
+            &path,
+            MachineBox { kind: BoxKind::Pu, label: cpu.to_string(), cpu: Some(cpu), children: Vec::new() },
+        );
+    }
+    for node in machine.nodes.iter().filter(|node| node.cpus.is_empty()) {
+        let label = format!("{}, memory only", node_label(node.os_index, node.memory_bytes));
+        root.children.push(MachineBox { kind: BoxKind::Node, label, cpu: None, children: Vec::new() });
+    }
+    root
+}
+
+/// Puts a box under the one at `path` and returns its own path.
+fn add(root: &mut MachineBox, path: &[usize], child: MachineBox) -> Vec<usize> {
+    let mut at = root;
+    for step in path {
+        at = &mut at.children[*step];
+    }
+    at.children.push(child);
+    let mut path = path.to_vec();
+    path.push(at.children.len() - 1);
+    path
+}
+
+fn containers(machine: &Machine) -> Vec<Container> {
+    let mut containers = Vec::new();
+    for (index, package) in machine.packages.iter().enumerate() {
+        containers.push(Container {
+            kind: BoxKind::Package,
+            label: format!("package {index}"),
+            cpus: package.cpus.clone(),
+        });
+    }
+    for node in machine.nodes.iter().filter(|node| !node.cpus.is_empty()) {
+        let label = node_label(node.os_index, node.memory_bytes);
+        containers.push(Container { kind: BoxKind::Node, label, cpus: node.cpus.clone() });
+    }
+    for cache in shared_caches(machine) {
+        let size = cache.size_bytes.map_or(String::new(), |bytes| format!(" {}", bytes_label(bytes)));
+        let label = format!("L{}{size}", cache.level);
+        containers.push(Container { kind: BoxKind::Cache, label, cpus: cache.cpus.clone() });
+    }
+    for (index, core) in machine.cores.iter().enumerate() {
+        containers.push(Container { kind: BoxKind::Core, label: format!("core {index}"), cpus: core.cpus.clone() });
+    }
+    containers
+}
+
+/// Caches that several cores share; of two with the same CPUs the outer one.
+fn shared_caches(machine: &Machine) -> Vec<&tare_topology::Cache> {
+    let mut shared: Vec<&tare_topology::Cache> = Vec::new();
+    for cache in &machine.caches {
+        let in_one_core = machine.cores.iter().any(|core| cache.cpus.is_subset(&core.cpus));
+        let known = shared.iter().any(|outer| outer.cpus == cache.cpus);
+        if !in_one_core && !known && cache.cpus.len() > 1 {
+            shared.push(cache);
+        }
+    }
+    shared
+}
+
+fn node_label(node: u32, memory_bytes: u64) -> String {
+    if memory_bytes == 0 { format!("node {node}") } else { format!("node {node}, {}", bytes_label(memory_bytes)) }
+}
+
+fn bytes_label(bytes: u64) -> String {
+    let text = figure(bytes as f64, "bytes");
+    // "32.0 MiB" says no more than "32 MiB".
+    text.replace(".00 ", " ").replace(".0 ", " ")
+}
+
+/// How two CPUs sit, as in a sentence: "on one PU".
+pub fn relation_words(relation: Pairing) -> &'static str {
+    match relation {
+        Pairing::SamePu => "on one PU",
+        Pairing::SmtSibling | Pairing::SameCore => "on two PUs of one core",
+        Pairing::SameCache => "on two cores under one cache",
+        Pairing::SameNode => "on two cores of one node",
+        Pairing::OtherNode => "on different nodes",
+        Pairing::None => "on different PUs",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kinds and labels from the outside in, down to the first PU.
+    fn first_path(mut at: &MachineBox) -> Vec<(BoxKind, &str)> {
+        let mut path = Vec::new();
+        while let Some(child) = at.children.first() {
+            path.push((child.kind, child.label.as_str()));
+            at = child;
+        }
+        path
+    }
+
+    fn cpus(at: &MachineBox) -> Vec<usize> {
+        at.cpu.map_or_else(|| at.children.iter().flat_map(cpus).collect(), |cpu| vec![cpu])
+    }
+
+    #[test]
+    fn boxes_nest_as_lstopo_draws_them() {
+        let machine = Machine::synthetic("package:2 node:1 l3:1 core:6 pu:2").unwrap();
+        let root = view(&machine);
+        let kinds: Vec<BoxKind> = first_path(&root).iter().map(|(kind, _)| *kind).collect();
+        assert_eq!(kinds, [BoxKind::Package, BoxKind::Node, BoxKind::Cache, BoxKind::Core, BoxKind::Pu]);
+        assert_eq!(root.children.len(), 2);
+        assert_eq!(cpus(&root), (0..24).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn private_caches_and_machines_without_cores_make_no_boxes() {
+        let root = view(&Machine::synthetic("node:2 l2:3 core:1 pu:1").unwrap());
+        let kinds: Vec<BoxKind> = first_path(&root).iter().map(|(kind, _)| *kind).collect();
+        assert!(!kinds.contains(&BoxKind::Cache), "{kinds:?}");
+        let flat = view(&Machine::synthetic("pu:4").unwrap());
+        assert_eq!(cpus(&flat), [0, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,126 @@
+//! Two modes and what tells them apart.
+
+use super::collect::Condition;
+use super::figures::figure;
+use super::summary::Mode;
+use super::threads::{self, Feature, PAIRS};
+use crate::results::schema::TrialRecord;
+use std::collections::{BTreeMap, BTreeSet};
+use tare_stats::covariates::{Association, Covariate, PERMUTATIONS, Values};
+use tare_stats::modes::{Modes, association, detect};
+use tare_topology::Machine;
+
+/// A covariate is named as a cause when its adjusted p-value is at most this.
+const NAMED_BELOW: f64 = 0.05;
+/// Fixed, so that the same results always read the same.
+const SEED: u64 = 1;
+
+/// Modes of a metric, lower first, and their cause where one is shown. Empty when one mode describes the trials.
+pub(super) fn find(
+    condition: &Condition<'_>,
+    metric: &str,
+    unit: &str,
+    machine: Option<&Machine>,
+) -> (Vec<Mode>, Option<String>) {
+    let trials = condition.with(metric);
+    let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
+    let Some(found) = detect(&means) else { return (Vec::new(), None) };
+    let modes = found.modes.iter().map(|mode| Mode { mean: mode.mean, weight: mode.weight }).collect();
+    let records: Vec<&TrialRecord> = trials.iter().map(|(trial, _)| *trial).collect();
+    (modes, cause(&found, &records, unit, machine))
+}
+
+fn cause(found: &Modes, trials: &[&TrialRecord], unit: &str, machine: Option<&Machine>) -> Option<String> {
+    let features: Vec<BTreeMap<String, Feature>> =
+        trials.iter().map(|trial| threads::features(trial, machine)).collect();
+    let covariates = covariates(&features);
+    let ranked = association(found, &covariates, PERMUTATIONS, SEED).ok()?;
+    let name = &best(&ranked)?.name;
+    let sides = found.modes.each_ref().map(|mode| {
+        let values: Vec<&Feature> = mode.members.iter().filter_map(|index| features.get(*index)?.get(name)).collect();
+        format!("{} at {}", side(name, &values), figure(mode.mean, unit))
+    });
+    Some(sides.join(", "))
+}
+
+/// The best shown association; among equally good ones how pairs sat, which says the most.
+fn best(ranked: &[Association]) -> Option<&Association> {
+    let shown: Vec<&Association> = ranked.iter().filter(|found| found.p_adjusted <= NAMED_BELOW).collect();
+    let most = shown.iter().map(|found| found.share).fold(0.0, f64::max);
+    let equal = shown.iter().filter(|found| found.share >= most - 1e-9);
+    equal.clone().find(|found| found.name == PAIRS).or_else(|| equal.clone().next()).copied()
+}
+
+/// What the trials of one mode have in common.
+fn side(name: &str, values: &[&Feature]) -> String {
+    let numbers: Vec<f64> =
+        values.iter().filter_map(|f| if let Feature::Number(x) = f { Some(*x) } else { None }).collect();
+    if !numbers.is_empty() {
+        return format!("{name} {:.3} on average", numbers.iter().sum::<f64>() / numbers.len() as f64);
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for value in values {
+        if let Feature::Word(word) = value {
+            *counts.entry(word).or_default() += 1;
+        }
+    }
+    let most = counts.iter().max_by_key(|(_, count)| **count);
+    let Some((word, count)) = most else { return format!("{name} unknown") };
+    let share = if *count == values.len() { String::new() } else { format!(" in {count} of {} trials", values.len()) };
+    if name == PAIRS { format!("{word}{share}") } else { format!("{name} {word}{share}") }
+}
+
+fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariate> {
+    let mut names: Vec<&String> =
+        features.iter().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>().into_iter().collect();
+    names.sort_by_key(|name| name.as_str() != PAIRS);
+    let mut partitions = BTreeSet::new();
+    names
+        .into_iter()
+        .filter_map(|name| {
+            let values: Vec<Option<&Feature>> = features.iter().map(|trial| trial.get(name)).collect();
+            // Every covariate costs the others significance. One that never varies cannot explain anything, and one that
+            // divides the trials as an earlier one does (each thread of a pair, say) explains nothing more.
+            let partition = partition(&values);
+            let tells = partition.iter().any(|group| *group > 0) && partitions.insert(partition);
+            tells.then(|| Covariate { name: name.clone(), values: as_values(&values) })
+        })
+        .collect()
+}
+
+/// Number of each trial's value in order of first appearance.
+fn partition(values: &[Option<&Feature>]) -> Vec<usize> {
+    let mut distinct: Vec<Option<&Feature>> = Vec::new();
+    values
+        .iter()
+        .map(|value| match distinct.iter().position(|known| known == value) {
+            Some(group) => group,
+            None => {
+                distinct.push(*value);
+                distinct.len() - 1
+            }
+        })
+        .collect()
+}
+
+fn as_values(values: &[Option<&Feature>]) -> Values {
+    if values.iter().flatten().all(|feature| matches!(feature, Feature::Number(_))) {
+        Values::Numeric(values.iter().map(|value| value.and_then(number)).collect())
+    } else {
+        Values::Categorical(values.iter().map(|value| value.and_then(word)).collect())
+    }
+}
+
+fn number(feature: &Feature) -> Option<f64> {
+    match feature {
+        Feature::Number(value) => Some(*value),
+        Feature::Word(_) => None,
+    }
+}
+
+fn word(feature: &Feature) -> Option<String> {
+    match feature {
+        Feature::Word(word) => Some(word.clone()),
+        Feature::Number(_) => None,
+    }
+}

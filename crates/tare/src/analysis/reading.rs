@@ -1,0 +1,343 @@
+//! Plain sentences from the figures: true, careful, and with a unit on every number.
+
+use super::collect;
+use super::figures::{count, figure, list, percent, times};
+use super::summary::{ConditionSummary, Effect, MetricSummary, Summary};
+use crate::results::metric::Better;
+use crate::results::schema::Levels;
+use crate::results::{Results, Source};
+use std::collections::BTreeSet;
+
+/// The fewest trials of a condition from which anything is claimed without a caution.
+const ENOUGH_TRIALS: usize = 5;
+
+/// The first screen of a report: one sentence a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstScreen {
+    /// What was run.
+    pub run: String,
+    /// On what.
+    pub machine: String,
+    /// What came out.
+    pub out: String,
+    /// More of what came out.
+    pub further: Vec<String>,
+    /// How sure.
+    pub sure: String,
+}
+
+/// All sentences of the first screen but what is odd, which is [`Summary::odd`].
+pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
+    FirstScreen {
+        run: what_was_run(summary, results),
+        machine: on_what(results),
+        out: summary.reading.clone(),
+        further: summary.further_reading.clone(),
+        sure: how_sure(summary, results),
+    }
+}
+
+/// What came out, in one sentence.
+pub fn headline(summary: &Summary, results: &Results) -> String {
+    let Some(name) = &summary.headline_metric else {
+        return match results.trials.len() {
+            0 => "No trial has been recorded yet.".to_owned(),
+            n => format!("No trial gave a usable result: {} recorded, none of them ok.", count(n, "attempt")),
+        };
+    };
+    let mut measured: Vec<(&ConditionSummary, &MetricSummary)> = summary
+        .conditions
+        .iter()
+        .filter_map(|condition| Some((condition, condition.metrics.iter().find(|metric| metric.name == *name)?)))
+        .collect();
+    measured.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
+    match measured.as_slice() {
+        [] => "No trial gave a usable result.".to_owned(),
+        [(condition, metric)] => one_condition(condition, metric),
+        [low, .., high] => several(low, high, measured.len(), summary, results),
+    }
+}
+
+fn one_condition(condition: &ConditionSummary, metric: &MetricSummary) -> String {
+    let name = if condition.name.is_empty() { "the only condition" } else { &condition.name };
+    if !metric.modes.is_empty() {
+        return format!(
+            "Only {name} was measured, and its {} has two modes: {}. There is nothing to compare it with.",
+            phrase(&metric.name),
+            modes(metric)
+        );
+    }
+    let interval = match (metric.ci_low, metric.ci_high) {
+        (Some(low), Some(high)) => format!(
+            " (95% interval {} to {} over {})",
+            figure(low, &metric.unit),
+            figure(high, &metric.unit),
+            count(metric.trials, "trial")
+        ),
+        _ => " in a single trial, which cannot say how much of that is luck".to_owned(),
+    };
+    format!(
+        "Only {name} was measured: {} {}{interval}. There is nothing to compare it with.",
+        phrase(&metric.name),
+        figure(metric.mean, &metric.unit)
+    )
+}
+
+type Measured<'a> = (&'a ConditionSummary, &'a MetricSummary);
+
+fn several(low: &Measured<'_>, high: &Measured<'_>, measured: usize, summary: &Summary, results: &Results) -> String {
+    let (metric, words) = (&low.1.name, phrase(&low.1.name));
+    if let Some(text) = largest_effect(low.1, summary, results) {
+        return text;
+    }
+    let few = low.1.trials.min(high.1.trials);
+    let overlap = overlap(low.1, high.1);
+    let from_to = format!(
+        "from {} at {} to {} at {}",
+        figure(low.1.mean, &low.1.unit),
+        low.0.name,
+        figure(high.1.mean, &high.1.unit),
+        high.0.name
+    );
+    let ratio = if low.1.mean > 0.0 { high.1.mean / low.1.mean } else { f64::NAN };
+    let mut text = match overlap {
+        Some(true) if modes_of(summary, metric).is_empty() => format!(
+            "No difference is shown between the {measured} conditions: {words} went {from_to}, but the 95% \
+             intervals of these two overlap"
+        ),
+        _ if ratio.is_finite() => {
+            let here = if results.source == Source::Directory { " on this machine" } else { "" };
+            format!("{} moved {words} {}{here}: {from_to}", mover(summary), times(ratio))
+        }
+        _ => format!("{words} went {from_to}"),
+    };
+    match overlap {
+        None => text.push_str("; with one trial a condition nothing says how much of this is luck"),
+        Some(overlaps) => {
+            text.push_str(&spread_words(low.1, high.1, overlaps));
+            if few < ENOUGH_TRIALS {
+                text.push_str(&format!("; {} is few, repeat before relying on it", count(few, "trial")));
+            }
+        }
+    }
+    text.push('.');
+    text
+}
+
+/// With two or more two-level factors: the largest main effect, over all trials, says more than best against worst.
+fn largest_effect(metric: &MetricSummary, summary: &Summary, results: &Results) -> Option<String> {
+    let mains: Vec<&Effect> = summary
+        .effects
+        .iter()
+        .filter(|e| e.metric == metric.name && !e.levels.is_empty() && e.ci_low.is_some())
+        .collect();
+    if mains.len() < 2 {
+        return None;
+    }
+    let shown =
+        |effect: &Effect| effect.ci_low.is_some_and(|low| low > 1.0) || effect.ci_high.is_some_and(|high| high < 1.0);
+    let words = phrase(&metric.name);
+    let here = if results.source == Source::Directory { " on this machine" } else { "" };
+    let interval = |effect: &Effect| match (effect.ci_low, effect.ci_high) {
+        (Some(low), Some(high)) => format!(", 95% interval {} to {}", times(low), times(high)),
+        _ => String::new(),
+    };
+    let mut ranked: Vec<&Effect> = mains.iter().copied().filter(|effect| shown(effect)).collect();
+    ranked.sort_by(|a, b| b.mean_ratio.ln().abs().total_cmp(&a.mean_ratio.ln().abs()));
+    let names: Vec<String> = mains.iter().map(|effect| effect.term.clone()).collect();
+    let Some((first, rest)) = ranked.split_first() else {
+        return Some(format!("None of {} is shown to move {words}{here}.", list(&names)));
+    };
+    let lead = format!(
+        "{} moved {words} {}{here} ({}{}, averaged over the other factors)",
+        first.term,
+        times(first.mean_ratio),
+        first.levels.replace('/', " against "),
+        interval(first)
+    );
+    let rest: Vec<String> = rest.iter().map(|effect| format!("{} {}", effect.term, times(effect.mean_ratio))).collect();
+    let rest =
+        if rest.is_empty() { "no other factor is shown to".to_owned() } else { format!("after it {}", list(&rest)) };
+    Some(format!("{lead}; {rest}."))
+}
+
+/// Sentences after the headline.
+pub fn further(summary: &Summary) -> Vec<String> {
+    let Some(metric) = &summary.headline_metric else { return Vec::new() };
+    [modes_sentence(summary, metric), sources_sentence(summary)].into_iter().flatten().collect()
+}
+
+/// "The spread between trials comes from aslr=on (61% of the variance); 39% is unexplained."
+fn sources_sentence(summary: &Summary) -> Option<String> {
+    let sources = summary.spread_sources.as_ref()?;
+    let shown: Vec<String> = sources
+        .ranking
+        .iter()
+        .filter(|source| source.shown)
+        .map(|source| format!("{}={} ({} of the variance)", source.factor, source.noisy_level, percent(source.share)))
+        .collect();
+    if shown.is_empty() {
+        return Some("No factor is shown to make trials vary more.".to_owned());
+    }
+    let rest = percent(sources.unexplained);
+    Some(format!("The spread between trials comes from {}; {rest} is unexplained.", list(&shown)))
+}
+
+/// A metric in a sentence.
+pub fn phrase(metric: &str) -> String {
+    match metric {
+        "tps" => "throughput".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// "placement alone" when one factor differs, "placement and threads" when all of several differ between conditions.
+fn mover(summary: &Summary) -> String {
+    let factors = varying_factors(summary.conditions.iter().map(|condition| &condition.levels));
+    match factors.as_slice() {
+        [] => "the choice of condition".to_owned(),
+        [one] => format!("{one} alone"),
+        several => format!("{} together", list(several)),
+    }
+}
+
+/// Factors with more than one level among these conditions.
+pub fn varying_factors<'a>(conditions: impl Iterator<Item = &'a Levels>) -> Vec<String> {
+    let conditions: Vec<&Levels> = conditions.collect();
+    let names: BTreeSet<&String> = conditions.iter().flat_map(|levels| levels.keys()).collect();
+    names
+        .into_iter()
+        .filter(|name| conditions.iter().map(|levels| levels.get(*name)).collect::<BTreeSet<_>>().len() > 1)
+        .cloned()
+        .collect()
+}
+
+/// Whether the intervals of two conditions overlap; none when either has no interval.
+fn overlap(low: &MetricSummary, high: &MetricSummary) -> Option<bool> {
+    Some(low.ci_high? >= high.ci_low?)
+}
+
+fn spread_words(low: &MetricSummary, high: &MetricSummary, overlaps: bool) -> String {
+    let spreads: Vec<String> = [low, high].into_iter().filter_map(|metric| metric.between_cov).map(percent).collect();
+    let spread = format!("between-trial spread {}", list(&spreads));
+    if overlaps { format!(" ({spread})") } else { format!(" ({spread}; their 95% intervals do not overlap)") }
+}
+
+fn modes_of<'a>(summary: &'a Summary, metric: &str) -> Vec<(&'a ConditionSummary, &'a MetricSummary)> {
+    let found = summary.conditions.iter().flat_map(|condition| condition.metrics.iter().map(move |m| (condition, m)));
+    found.filter(|(_, m)| m.name == metric && !m.modes.is_empty()).collect()
+}
+
+fn modes_sentence(summary: &Summary, metric: &str) -> Option<String> {
+    let bimodal = modes_of(summary, metric);
+    let (condition, first) = bimodal.first()?;
+    let cause = first.mode_cause.as_ref().map_or(String::new(), |cause| format!(": {cause}"));
+    let others = match bimodal.len() {
+        1 => String::new(),
+        2 => " 1 more condition has two modes.".to_owned(),
+        n => format!(" {} more conditions have two modes.", n - 1),
+    };
+    Some(format!("{} has two modes ({}), so its mean describes no trial{cause}.{others}", condition.name, modes(first)))
+}
+
+/// `24.4 k/s in 60% of trials and 37.2 k/s in 40%`.
+pub fn modes(metric: &MetricSummary) -> String {
+    let words: Vec<String> = metric
+        .modes
+        .iter()
+        .enumerate()
+        .map(|(index, mode)| {
+            let of = if index == 0 { " of trials" } else { "" };
+            format!("{} in {}{of}", figure(mode.mean, &metric.unit), percent(mode.weight))
+        })
+        .collect();
+    list(&words)
+}
+
+fn what_was_run(summary: &Summary, results: &Results) -> String {
+    let ok: usize = summary.conditions.iter().map(|condition| condition.trials).sum();
+    let conditions = count(summary.conditions.len(), "condition");
+    let samples = results.trials.iter().map(|trial| trial.samples.len()).max().unwrap_or(0);
+    let versions: BTreeSet<&str> = results.trials.iter().filter_map(|trial| trial.server_version.as_deref()).collect();
+    let version = match versions.len() {
+        0 => String::new(),
+        _ => format!(", server {}", versions.into_iter().collect::<Vec<_>>().join(" and ")),
+    };
+    let when = match (results.trials.first(), results.trials.last()) {
+        (Some(first), Some(last)) if !first.started_at.is_empty() => {
+            format!(", from {} to {}", first.started_at, last.started_at)
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{}: {conditions}, {} analysed, up to {} each{version}{when}.",
+        results.study,
+        count(ok, "trial"),
+        count(samples, "sample")
+    )
+}
+
+fn on_what(results: &Results) -> String {
+    let Some(environment) = &results.environment else {
+        return match results.source {
+            Source::Csv => "A CSV file, which says nothing of the machine.".to_owned(),
+            Source::Directory => "Unknown: environment.json is missing.".to_owned(),
+        };
+    };
+    let guest =
+        environment.hypervisor.as_ref().map_or(String::new(), |name| format!(", a virtual machine under {name}"));
+    format!("{}{guest}, {}, kernel {}.", environment.cpu_model, environment.os, environment.kernel)
+}
+
+fn how_sure(summary: &Summary, results: &Results) -> String {
+    let Some(name) = &summary.headline_metric else { return "There is nothing to be sure of.".to_owned() };
+    let measured: Vec<(&str, &MetricSummary)> = summary
+        .conditions
+        .iter()
+        .filter_map(|c| Some((c.name.as_str(), c.metrics.iter().find(|metric| metric.name == *name)?)))
+        .collect();
+    let trials: Vec<usize> = measured.iter().map(|(_, metric)| metric.trials).collect();
+    let (fewest, most) = (trials.iter().min().copied().unwrap_or(0), trials.iter().max().copied().unwrap_or(0));
+    let per = if fewest == most { count(fewest, "trial") } else { format!("{fewest} to {most} trials") };
+    let unit = match results.source {
+        Source::Directory => ", each a fresh server",
+        Source::Csv => "",
+    };
+    let widest = measured
+        .iter()
+        .filter_map(|(name, metric)| Some((name, (metric.ci_high? - metric.ci_low?) / 2.0 / metric.mean)))
+        .filter(|(_, half)| half.is_finite())
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let widest = widest.map_or("no interval can be given".to_owned(), |(name, half)| {
+        format!("the widest 95% interval of {} is ±{}, at {name}", metric_name(summary), percent(half))
+    });
+    let order = results
+        .plan
+        .as_ref()
+        .map_or(String::new(), |plan| format!(" Trials ran in randomised blocks (seed {}).", plan.seed));
+    format!("{per} a condition{unit}; {widest}.{order}")
+}
+
+fn metric_name(summary: &Summary) -> &str {
+    summary.headline_metric.as_deref().unwrap_or("the metric")
+}
+
+/// Trials of the schedule that have no usable record yet.
+pub fn missing_words(results: &Results) -> Option<String> {
+    let missing = collect::missing_trials(results);
+    let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
+    (missing > 0).then(|| {
+        format!(
+            "{missing} of {of} planned trials have no usable result: `tare run --resume {}` completes them",
+            results.path.display()
+        )
+    })
+}
+
+/// Which of two values is the better one, in words.
+pub fn better_word(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "higher is better",
+        Better::Lower => "lower is better",
+    }
+}

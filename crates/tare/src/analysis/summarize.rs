@@ -1,0 +1,83 @@
+//! Results -> [`Summary`].
+
+use super::collect::{self, Condition};
+use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
+use super::{effects, modes, odd, reading, scaling};
+use crate::results::Results;
+use crate::results::metric;
+use tare_stats::trials;
+use tare_topology::Machine;
+
+/// Confidence of every interval.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// Analyses results. Only trials that ended ok count; failed and contaminated ones are counted and listed.
+pub fn summarize(results: &Results) -> Summary {
+    let machine = results.environment.as_ref().map(|environment| &environment.machine);
+    let conditions = collect::conditions(results);
+    let metrics = collect::all_metrics(&conditions);
+    let headline_metric = headline_metric(&metrics);
+    let mut summary = Summary {
+        conditions: conditions.iter().map(|condition| condition_summary(condition, machine)).collect(),
+        effects: effects::effects(&conditions),
+        scaling: scaling::scaling(&conditions),
+        spread_sources: effects::sources(&conditions),
+        headline_metric,
+        reading: String::new(),
+        further_reading: Vec::new(),
+        odd: Vec::new(),
+        unrealizable: unrealizable(results),
+    };
+    summary.reading = reading::headline(&summary, results);
+    summary.further_reading = reading::further(&summary);
+    summary.odd = odd::list(&summary, results);
+    summary
+}
+
+/// The metric that a headline is about: the first primary one, else the first.
+fn headline_metric(metrics: &[String]) -> Option<String> {
+    metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first()).cloned()
+}
+
+fn condition_summary(condition: &Condition<'_>, machine: Option<&Machine>) -> ConditionSummary {
+    ConditionSummary {
+        name: condition.name.to_owned(),
+        levels: condition.levels.clone(),
+        trials: condition.ok.len(),
+        metrics: condition.metrics().iter().filter_map(|name| metric_summary(condition, name, machine)).collect(),
+        failed_trials: condition.failed.len(),
+        contaminated_trials: condition.contaminated.len(),
+    }
+}
+
+fn metric_summary(condition: &Condition<'_>, name: &str, machine: Option<&Machine>) -> Option<MetricSummary> {
+    let described = metric::describe(name);
+    let found = trials::summarize(&condition.values(name), CONFIDENCE)?;
+    let (modes, mode_cause) = modes::find(condition, name, described.unit, machine);
+    Some(MetricSummary {
+        name: name.to_owned(),
+        unit: described.unit.to_owned(),
+        better: described.better,
+        mean: found.mean,
+        ci_low: found.ci.as_ref().map(|ci| ci.low),
+        ci_high: found.ci.as_ref().map(|ci| ci.high),
+        within_cov: found.within_cov,
+        between_cov: found.between_cov,
+        min: found.min,
+        max: found.max,
+        modes,
+        mode_cause,
+        trials: found.trials,
+    })
+}
+
+fn unrealizable(results: &Results) -> Vec<Unrealizable> {
+    let planned = results.plan.iter().flat_map(|plan| &plan.conditions);
+    planned
+        .filter(|condition| !condition.realizable)
+        .map(|condition| Unrealizable {
+            name: condition.name.clone(),
+            reason: condition.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
+        })
+        .collect()
+}

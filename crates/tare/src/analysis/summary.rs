@@ -1,0 +1,200 @@
+//! The summary: what `tare show --json` prints and every report is drawn from.
+
+use crate::results::metric::Better;
+use crate::results::schema::Levels;
+use serde::{Deserialize, Serialize};
+
+/// What a set of results says. The first three fields are the contract of `tare show --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// One entry a condition of which anything was run, in the order of the plan.
+    pub conditions: Vec<ConditionSummary>,
+    /// Main effects and interactions, when there are two-level factors.
+    pub effects: Vec<Effect>,
+    /// Scaling laws, when threads or nodes vary.
+    pub scaling: Vec<Scaling>,
+    /// Which two-level factor the spread comes from; none where the study cannot say.
+    pub spread_sources: Option<Sources>,
+    /// The metric that headlines and default gates are about; none without an analysed trial.
+    pub headline_metric: Option<String>,
+    /// One plain sentence: what came out, and how sure it is.
+    pub reading: String,
+    /// Further sentences: modes and their cause, where the spread comes from.
+    pub further_reading: Vec<String>,
+    /// Odd things, most serious first: failed and contaminated trials, modes, missing trials, torn files.
+    pub odd: Vec<String>,
+    /// Conditions that this machine cannot do.
+    pub unrealizable: Vec<Unrealizable>,
+}
+
+/// A condition that was not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unrealizable {
+    /// Its name.
+    pub name: String,
+    /// Why the machine cannot do it.
+    pub reason: String,
+}
+
+/// One condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConditionSummary {
+    /// Its name.
+    pub name: String,
+    /// Factor -> level.
+    pub levels: Levels,
+    /// Analysed trials.
+    pub trials: usize,
+    /// What they gave, in table order.
+    pub metrics: Vec<MetricSummary>,
+    /// Attempts that gave no usable result.
+    pub failed_trials: usize,
+    /// Attempts that were interfered with.
+    pub contaminated_trials: usize,
+}
+
+/// One metric of one condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricSummary {
+    /// Name of the metric.
+    pub name: String,
+    /// Unit, empty where unknown.
+    pub unit: String,
+    /// Better direction.
+    pub better: Better,
+    /// Mean over trials of the trial means.
+    pub mean: f64,
+    /// 95% interval over trials, lower end; null with fewer than two trials.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+    /// Coefficient of variation of the samples of a trial, averaged over trials, as a fraction; null with one sample a trial.
+    pub within_cov: Option<f64>,
+    /// Coefficient of variation of the trial means, as a fraction; null with fewer than two trials.
+    pub between_cov: Option<f64>,
+    /// Smallest trial mean.
+    pub min: f64,
+    /// Largest trial mean.
+    pub max: f64,
+    /// Two entries when the trials fall into two modes, and then the mean describes no trial; else empty.
+    pub modes: Vec<Mode>,
+    /// What the trials of each mode have in common, where a recorded covariate explains it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode_cause: Option<String>,
+    /// Trials analysed for this metric.
+    pub trials: usize,
+}
+
+/// One mode of a bimodal metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mode {
+    /// Centre.
+    pub mean: f64,
+    /// Share of trials, 0 to 1.
+    pub weight: f64,
+}
+
+/// Effect of a factor or an interaction on a metric's mean and on its spread between trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Effect {
+    /// Metric.
+    pub metric: String,
+    /// `aslr`, or `aslr:ahi` for an interaction.
+    pub term: String,
+    /// The levels compared, `on/off`: ratios are first against second. Empty for an interaction.
+    pub levels: String,
+    /// Ratio of the mean at the first level to the mean at the second.
+    pub mean_ratio: f64,
+    /// 95% interval of it.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+    /// Ratio of the between-trial CoVs; null where there are too few trials.
+    pub spread_ratio: Option<f64>,
+    /// 95% interval of it.
+    pub spread_ci_low: Option<f64>,
+    /// Its upper end.
+    pub spread_ci_high: Option<f64>,
+}
+
+/// What a scaling law says over threads or nodes, other factors held.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scaling {
+    /// Metric.
+    pub metric: String,
+    /// `threads` or `nodes`.
+    pub over: String,
+    /// The levels of the other factors; empty when there are none.
+    pub levels: Levels,
+    /// Throughput of one.
+    pub lambda: f64,
+    /// Contention.
+    pub sigma: f64,
+    /// Coherency.
+    pub kappa: f64,
+    /// Number at which the law peaks; null when it never does.
+    pub peak: Option<f64>,
+    /// 95% interval of lambda.
+    pub lambda_ci: Option<[f64; 2]>,
+    /// 95% interval of sigma.
+    pub sigma_ci: Option<[f64; 2]>,
+    /// 95% interval of kappa.
+    pub kappa_ci: Option<[f64; 2]>,
+    /// Some step gave less with more, beyond its interval.
+    pub retrograde: bool,
+    /// From each number to the next.
+    pub steps: Vec<Step>,
+}
+
+/// From one number of threads or nodes to the next.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Before.
+    pub from: f64,
+    /// After.
+    pub to: f64,
+    /// Throughput after / before.
+    pub ratio: f64,
+    /// 95% interval of it.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+    /// Less after than before, beyond the interval.
+    pub retrograde: bool,
+}
+
+/// Where the spread between trials comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sources {
+    /// Factors, the strongest effect on the spread first.
+    pub ranking: Vec<Source>,
+    /// Share of the variance that stays with every shown factor at its quiet level.
+    pub unexplained: f64,
+}
+
+/// One factor as a source of spread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Source {
+    /// The factor.
+    pub factor: String,
+    /// The level at which trials vary more.
+    pub noisy_level: String,
+    /// Share of the between-trial variance that goes when it is held at its quiet level; 0 unless shown.
+    pub share: f64,
+    /// Adjusted over the factors.
+    pub p_value: f64,
+    /// Whether the study shows it.
+    pub shown: bool,
+}
+
+impl Summary {
+    /// Looks a metric of a condition up.
+    pub fn metric(&self, condition: &str, metric: &str) -> Option<&MetricSummary> {
+        self.conditions
+            .iter()
+            .find(|candidate| candidate.name == condition)?
+            .metrics
+            .iter()
+            .find(|candidate| candidate.name == metric)
+    }
+}

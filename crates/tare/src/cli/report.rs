@@ -1,0 +1,32 @@
+//! `tare report`: one self-contained HTML file.
+
+use super::{Exit, Problem};
+use crate::report::write_report_to;
+use crate::results::{self, Source};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Write the results as one self-contained HTML file
+#[derive(Debug, Args)]
+pub struct Report {
+    /// A results directory, or a CSV file with the columns condition,trial,sample,metric,value
+    results: PathBuf,
+    /// Where to write; by default report.html in the directory, or beside the CSV file with its name
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Runs the command and prints the path of the file.
+///
+/// # Errors
+/// [`Problem`] when the results cannot be read or the file not written.
+pub fn run(args: Report) -> Result<Exit, Problem> {
+    let results = results::open(&args.results)?;
+    let output = args.output.unwrap_or_else(|| match results.source {
+        Source::Directory => args.results.join("report.html"),
+        Source::Csv => args.results.with_extension("html"),
+    });
+    write_report_to(&results, &output)?;
+    super::output::text(&format!("{}\n", output.display()))?;
+    Ok(Exit::Done)
+}

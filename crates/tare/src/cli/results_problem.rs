@@ -1,0 +1,57 @@
+//! Errors of reading results and writing reports, as a user reads them.
+
+use super::{Exit, Problem};
+use crate::report::WriteError;
+use crate::results::ReadError;
+use std::io::ErrorKind;
+
+impl From<ReadError> for Problem {
+    fn from(error: ReadError) -> Self {
+        let problem = Self::new(Exit::Usage, error.to_string());
+        match error {
+            ReadError::Io { path, source } => {
+                let problem =
+                    Self::new(Exit::Usage, format!("cannot read the results: {source}")).at(path.display().to_string());
+                match source.kind() {
+                    ErrorKind::NotFound => problem.expected(
+                        "a results directory, or a CSV file with the columns condition,trial,sample,metric,value",
+                    ),
+                    ErrorKind::PermissionDenied => problem.advice("ask its owner for read permission"),
+                    _ => problem,
+                }
+            }
+            ReadError::NotResults { path } => Self::new(Exit::Usage, "this is not a results directory")
+                .at(path.display().to_string())
+                .expected("a directory with plan.json and trials.jsonl, as `tare run --out DIR` writes it"),
+            ReadError::NewerSchema { path, found, known } => {
+                Self::new(Exit::Usage, format!("these results have schema {found}, newer than this tare reads"))
+                    .at(path.display().to_string())
+                    .expected(format!("schema {known} or older"))
+                    .advice("read them with the tare that wrote them, or a newer one")
+            }
+            ReadError::Malformed { path, line, column, expected, .. } => {
+                problem.at(format!("{}, line {line}, column {column}", path.display())).expected(expected)
+            }
+        }
+    }
+}
+
+impl From<WriteError> for Problem {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Read(error) => error.into(),
+            WriteError::Io { path, source } => {
+                let problem = Self::new(Exit::Machine, format!("cannot write the report: {source}"))
+                    .at(path.display().to_string());
+                match source.kind() {
+                    ErrorKind::NotFound => problem.expected("a directory that exists"),
+                    ErrorKind::StorageFull => {
+                        problem.advice("free some space and run `tare report` again; the results are untouched")
+                    }
+                    ErrorKind::PermissionDenied => problem.advice("write it elsewhere with --output"),
+                    _ => problem,
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! `tare show`: the tables again.
+
+use super::{Exit, Problem};
+use crate::analysis;
+use crate::report::terminal::{self, Style};
+use crate::results::{self, Results};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Show the tables of a finished or interrupted run
+#[derive(Debug, Args)]
+pub struct Show {
+    /// A results directory, or a CSV file with the columns condition,trial,sample,metric,value
+    results: PathBuf,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// [`Problem`] when the results cannot be read or the output not written.
+pub fn run(args: Show) -> Result<Exit, Problem> {
+    print(&results::open(&args.results)?, args.json)?;
+    Ok(Exit::Done)
+}
+
+/// Prints the summary of results: tables, or one JSON document.
+pub fn print(results: &Results, json: bool) -> Result<(), Problem> {
+    let summary = analysis::summarize(results);
+    if json {
+        super::output::json(&summary)
+    } else {
+        super::output::text(&terminal::show(results, &summary, Style::of_stdout()))
+    }
+}

@@ -1,0 +1,129 @@
+//! A value axis: range, ticks, and whether it starts at zero.
+
+use crate::analysis::figures::Scale;
+use maud::{Markup, html};
+
+/// Below this share of the largest value, the spread of the data is invisible on an axis that starts at zero.
+const ZERO_SPAN: f64 = 0.15;
+
+/// Maps values to pixels.
+#[derive(Debug, Clone)]
+pub struct Axis {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+    /// How the numbers at the ticks are written.
+    pub scale: Scale,
+    ticks: Vec<f64>,
+}
+
+impl Axis {
+    /// An axis for values of a unit between two pixel positions (`to` may be the smaller one).
+    pub fn new(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
+        let (mut low, mut high) = values
+            .filter(|value| value.is_finite())
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        if low > high {
+            (low, high) = (0.0, 1.0);
+        }
+        let span = high - low;
+        if low >= 0.0 && (span >= ZERO_SPAN * high || span == 0.0) {
+            low = 0.0;
+        }
+        if high == low {
+            high = low + 1.0;
+        }
+        let step = nice_step((high - low) / 5.0);
+        let low = (low / step).floor() * step;
+        let high = (high / step).ceil() * step;
+        let count = ((high - low) / step).round() as usize;
+        let ticks: Vec<f64> = (0..=count).map(|i| low + i as f64 * step).collect();
+        let largest = high.abs().max(low.abs());
+        // Enough digits that two ticks never read the same.
+        let digits = (largest / step).log10().ceil().max(1.0) as usize + 1;
+        Self { low, high, from, to, scale: Scale::new(unit, largest, digits.min(6)), ticks }
+    }
+
+    /// Pixel of a value, held inside the axis.
+    pub fn at(&self, value: f64) -> f64 {
+        let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
+        self.from + share * (self.to - self.from)
+    }
+
+    /// Whether zero is its lowest value.
+    pub fn starts_at_zero(&self) -> bool {
+        self.low == 0.0
+    }
+
+    /// What the reader must know of the axis: its name, unit, and where it starts.
+    pub fn label(&self, metric: &str) -> String {
+        let unit = if self.scale.unit.is_empty() { String::new() } else { format!(", {}", self.scale.unit) };
+        let zero = if self.starts_at_zero() { "" } else { " (axis does not start at zero)" };
+        format!("{metric}{unit}{zero}")
+    }
+
+    /// Vertical grid lines from `top` to `bottom` with their numbers below.
+    pub fn horizontal(&self, top: f64, bottom: f64) -> Markup {
+        html! {
+            @for tick in &self.ticks {
+                @let x = px(self.at(*tick));
+                line.grid x1=(x) x2=(x) y1=(px(top)) y2=(px(bottom)) {}
+                text.tick x=(x) y=(px(bottom + 14.0)) text-anchor="middle" { (self.scale.number(*tick)) }
+            }
+        }
+    }
+
+    /// Horizontal grid lines from `left` to `right` with their numbers at the left.
+    pub fn vertical(&self, left: f64, right: f64) -> Markup {
+        html! {
+            @for tick in &self.ticks {
+                @let y = px(self.at(*tick));
+                line.grid x1=(px(left)) x2=(px(right)) y1=(y) y2=(y) {}
+                text.tick x=(px(left - 6.0)) y=(px(self.at(*tick) + 4.0)) text-anchor="end" { (self.scale.number(*tick)) }
+            }
+        }
+    }
+}
+
+/// A pixel position with one decimal: what the eye sees, and no byte more.
+pub fn px(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// The next of 1, 2, 5, 10 ... at or above `raw`.
+fn nice_step(raw: f64) -> f64 {
+    let power = 10f64.powf(raw.log10().floor());
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= raw * 0.999_999).unwrap_or(10.0);
+    factor * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_starts_at_zero_or_says_that_it_does_not() {
+        let wide = Axis::new([13_000.0, 66_000.0].into_iter(), "1/s", 0.0, 100.0);
+        assert!(wide.starts_at_zero());
+        assert_eq!(wide.label("tps"), "tps, k/s");
+        assert_eq!(wide.at(0.0), 0.0);
+        let narrow = Axis::new([39_000.0, 40_000.0].into_iter(), "1/s", 0.0, 100.0);
+        assert!(!narrow.starts_at_zero());
+        assert!(narrow.label("tps").contains("does not start at zero"));
+        assert!(narrow.at(39_000.0) >= 0.0 && narrow.at(40_000.0) <= 100.0);
+    }
+
+    #[test]
+    fn ticks_never_read_the_same() {
+        for (low, high) in [(0.0, 1.0), (39_000.0, 39_010.0), (1e-9, 2e-9), (5.0, 5.0), (0.0, 0.0), (1e12, 3e12)] {
+            let axis = Axis::new([low, high].into_iter(), "s", 0.0, 100.0);
+            let mut labels: Vec<String> = axis.ticks.iter().map(|tick| axis.scale.number(*tick)).collect();
+            let count = labels.len();
+            labels.dedup();
+            assert_eq!(labels.len(), count, "{low}..{high}: {labels:?}");
+            assert!(count >= 2 && count <= 12, "{labels:?}");
+        }
+    }
+}

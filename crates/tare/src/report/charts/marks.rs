@@ -1,0 +1,77 @@
+//! Marks that tell conditions apart by shape as well as by colour.
+
+use super::axis::px;
+use maud::{Markup, PreEscaped, html};
+
+/// Colours of the page's palette (`--c0` .. `--c7` in its CSS).
+const COLOURS: usize = 8;
+/// Shapes; not a divisor of [`COLOURS`], so that 56 conditions get 56 different marks.
+const SHAPES: usize = 7;
+
+/// CSS class that gives a mark its colour.
+pub fn class(index: usize) -> String {
+    format!("m{}", index % COLOURS)
+}
+
+/// The outline of mark `index` around a point, as path data.
+pub fn path(index: usize, x: f64, y: f64, r: f64) -> String {
+    let p = |dx: f64, dy: f64| format!("{} {}", px(x + dx * r), px(y + dy * r));
+    let polygon = |points: &[(f64, f64)]| {
+        let points: Vec<String> = points.iter().map(|(dx, dy)| p(*dx, *dy)).collect();
+        format!("M{}Z", points.join("L"))
+    };
+    match index % SHAPES {
+        0 => format!("M{}a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0", p(-1.0, 0.0), r = px(r), d = px(2.0 * r)),
+        1 => polygon(&[(-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)]),
+        2 => polygon(&[(0.0, -1.2), (1.1, 0.9), (-1.1, 0.9)]),
+        3 => polygon(&[(0.0, -1.3), (1.3, 0.0), (0.0, 1.3), (-1.3, 0.0)]),
+        4 => polygon(&[(0.0, 1.2), (1.1, -0.9), (-1.1, -0.9)]),
+        5 => polygon(&PLUS),
+        _ => polygon(&[(0.0, -1.2), (1.15, -0.35), (0.7, 1.0), (-0.7, 1.0), (-1.15, -0.35)]),
+    }
+}
+
+const PLUS: [(f64, f64); 12] = [
+    (-0.4, -1.2),
+    (0.4, -1.2),
+    (0.4, -0.4),
+    (1.2, -0.4),
+    (1.2, 0.4),
+    (0.4, 0.4),
+    (0.4, 1.2),
+    (-0.4, 1.2),
+    (-0.4, 0.4),
+    (-1.2, 0.4),
+    (-1.2, -0.4),
+    (-0.4, -0.4),
+];
+
+/// One mark as a small picture for a legend or a table.
+pub fn swatch(index: usize) -> Markup {
+    html! {
+        svg.swatch viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" {
+            path class=(class(index)) d=(path(index, 7.0, 7.0, 5.0)) {}
+        }
+    }
+}
+
+/// Many small round dots as one path: a dot is a line of no length with round ends, 8 bytes instead of 50.
+pub fn dots(points: impl Iterator<Item = (f64, f64)>) -> PreEscaped<String> {
+    let mut data = String::new();
+    for (x, y) in points {
+        data.push_str(&format!("M{} {}h0", px(x), px(y)));
+    }
+    PreEscaped(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn fifty_six_conditions_get_different_marks() {
+        let marks: BTreeSet<(String, String)> = (0..56).map(|i| (class(i), path(i, 0.0, 0.0, 4.0))).collect();
+        assert_eq!(marks.len(), 56);
+    }
+}

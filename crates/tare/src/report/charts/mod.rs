@@ -1,0 +1,8 @@
+//! One module a chart. Every chart is inline SVG with a title and a description, coloured by the page's CSS
+//! variables, so that it follows light and dark and prints.
+
+pub mod axis;
+pub mod dots;
+pub mod machine;
+pub mod marks;
+pub mod run_order;

@@ -1,0 +1,53 @@
+//! The machine and its settings as found, and what trials set and verified.
+
+use super::page::Page;
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let environment = page.results.environment.as_ref()?;
+    let mut rows: Vec<(&str, &str)> = vec![
+        ("CPU", &environment.cpu_model),
+        ("hypervisor", environment.hypervisor.as_deref().unwrap_or("none seen")),
+        ("operating system", &environment.os),
+        ("kernel", &environment.kernel),
+    ];
+    rows.extend(environment.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    let set = settings(page);
+    Some(html! {
+        div.scroll tabindex="0" role="region" aria-label="Table of the environment" {
+            table {
+                thead { tr { th.l scope="col" { "what" } th.l scope="col" { "as found" } } }
+                tbody { @for (name, value) in rows { tr { th scope="row" { (name) } td.l { (value) } } } }
+            }
+        }
+        @if !set.is_empty() {
+            h3 { "Set by trials, and verified" }
+            div.scroll tabindex="0" role="region" aria-label="Table of settings" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "factor" } th.l scope="col" { "level" } th.l scope="col" { "found before" }
+                        th.l scope="col" { "read back" } th scope="col" { "trials" }
+                    } }
+                    tbody { @for ((factor, level, found, verified), trials) in set.iter().take(200) { tr {
+                        th scope="row" { (factor) } td.l { (level) } td.l { (found) } td.l { (verified) } td { (trials) }
+                    } } }
+                }
+            }
+        }
+    })
+}
+
+type Setting<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// Each distinct setting and in how many trials it was made.
+fn settings<'a>(page: &Page<'a>) -> BTreeMap<Setting<'a>, usize> {
+    let mut rows = BTreeMap::new();
+    for setting in page.results.trials.iter().flat_map(|trial| &trial.settings) {
+        let found = setting.found.as_deref().unwrap_or("–");
+        *rows
+            .entry((setting.factor.as_str(), setting.level.as_str(), found, setting.verified.as_str()))
+            .or_default() += 1;
+    }
+    rows
+}

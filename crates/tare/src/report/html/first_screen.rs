@@ -1,0 +1,27 @@
+//! What was run, on what, what came out, how sure, what is odd.
+
+use super::page::Page;
+use crate::analysis::reading;
+use maud::{Markup, html};
+
+pub(super) fn section(page: &Page<'_>) -> Markup {
+    let screen = reading::first_screen(page.summary, page.results);
+    html! {
+        p.reading { (screen.out) }
+        @for sentence in &screen.further { p.further { (sentence) } }
+        @if !page.summary.odd.is_empty() {
+            div.odd role="note" {
+                strong { "What is odd" }
+                ul { @for line in &page.summary.odd { li { (line) } } }
+            }
+        }
+        dl.first {
+            dt { "What was run" } dd { (screen.run) }
+            dt { "On what" } dd { (screen.machine) }
+            dt { "How sure" } dd { (screen.sure) }
+            @if page.summary.odd.is_empty() {
+                dt { "What is odd" } dd { "Nothing: no trial failed or was contaminated, and no result has two modes." }
+            }
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! One self-contained HTML file: no network, no script, light and dark from the reader's setting, readable on paper.
+//!
+//! Every outside string goes through `maud`, which escapes it; nothing here uses `PreEscaped` on such a string.
+
+mod environment;
+mod first_screen;
+mod machines;
+mod page;
+mod plots;
+mod record;
+mod tables;
+
+pub use page::render;

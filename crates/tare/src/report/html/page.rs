@@ -1,0 +1,95 @@
+//! The document: sections in the order in which a reader asks.
+
+use super::{environment, first_screen, machines, plots, record, tables};
+use crate::analysis::collect::{self, Condition};
+use crate::analysis::machine_view::{self, MachineBox};
+use crate::analysis::summary::Summary;
+use crate::results::Results;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// What every section draws from.
+pub(super) struct Page<'a> {
+    pub results: &'a Results,
+    pub summary: &'a Summary,
+    /// Trials by condition, in the order of `summary.conditions`.
+    pub conditions: Vec<Condition<'a>>,
+    pub machine: Option<MachineBox>,
+}
+
+impl Page<'_> {
+    /// Number of a condition's mark: its place in the plan, the same in every chart.
+    pub fn mark(&self, condition: &str) -> usize {
+        self.conditions.iter().position(|candidate| candidate.name == condition).unwrap_or(0)
+    }
+}
+
+/// The report as one HTML document.
+pub fn render(results: &Results, summary: &Summary) -> String {
+    let machine = results.environment.as_ref().map(|environment| machine_view::view(&environment.machine));
+    let page = Page { results, summary, conditions: collect::conditions(results), machine };
+    let sections = sections(&page);
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width,initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                // Nothing is ever loaded, whatever a results directory holds.
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                title { (results.study) " - tare" }
+                style { (PreEscaped(include_str!("style.css"))) }
+            }
+            body {
+                header {
+                    h1 { "tare · " (results.study) }
+                    (first_screen::section(&page))
+                    nav aria-label="Sections" {
+                        @for (id, title, _) in &sections { a href={ "#" (id) } { (title) } }
+                    }
+                }
+                main {
+                    @for (id, title, body) in &sections {
+                        section id=(id) aria-labelledby={ (id) "-title" } {
+                            h2 id={ (id) "-title" } { (title) }
+                            (body)
+                        }
+                    }
+                }
+                footer { (footer(&page)) }
+            }
+        }
+    }
+    .into_string()
+}
+
+/// (anchor, title, content) of every section that has something to show.
+fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
+    let all = [
+        ("trials", "Every trial", plots::headline(page)),
+        ("order", "In the order they ran", plots::run_order(page)),
+        ("conditions", "Conditions", tables::conditions(page)),
+        ("effects", "Effects of the factors", tables::effects(page)),
+        ("scaling", "Scaling", tables::scaling(page)),
+        ("machine", "Where the threads ran", machines::drawings(page)),
+        ("threads", "Threads", machines::threads(page)),
+        ("metrics", "All metrics", plots::others(page)),
+        ("environment", "Environment", environment::section(page)),
+        ("record", "Repeat it, and the full record", record::section(page)),
+    ];
+    all.into_iter().filter_map(|(id, title, body)| Some((id, title, body?))).collect()
+}
+
+fn footer(page: &Page<'_>) -> Markup {
+    let written_by = page.results.environment.as_ref().map(|environment| environment.tare_version.as_str());
+    html! {
+        p {
+            "Intervals are 95% t-intervals over trials, never over pooled samples. Within: coefficient of variation of the "
+            "samples of one trial, averaged. Between: coefficient of variation of the trial means."
+        }
+        p {
+            @if let Some(version) = written_by { "Measured by tare " (version) ". " }
+            "Drawn by tare " (env!("CARGO_PKG_VERSION")) "."
+        }
+    }
+}

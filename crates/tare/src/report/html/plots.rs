@@ -1,0 +1,134 @@
+//! Dot plots and the run-order strip, fed from trials.
+
+use super::page::Page;
+use super::tables;
+use crate::analysis::collect;
+use crate::analysis::figures::figure;
+use crate::analysis::reading::better_word;
+use crate::analysis::summary::MetricSummary;
+use crate::report::charts::dots::{self, Row};
+use crate::report::charts::marks;
+use crate::report::charts::run_order::{self, Point};
+use crate::results::metric::Better;
+use crate::results::schema::{Outcome, TrialRecord};
+use maud::{Markup, html};
+
+/// Trials up to which each dot has a tooltip in the first plot.
+const DETAILED_TRIALS: usize = 1500;
+/// Bytes after which further metrics get no plot of their own, only their rows in the table.
+const PLOT_BYTES: usize = 250_000;
+
+/// The dot plot of the headline metric.
+pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
+    let metric = page.summary.headline_metric.as_deref()?;
+    let rows = rows(page, metric);
+    let first = rows.first()?;
+    let detailed = page.results.trials.len() <= DETAILED_TRIALS;
+    Some(html! {
+        p.note {
+            (metric) ", " (better_word(first.summary.better)) "; best first. A large dot is a trial, a small pale dot a "
+            "sample, the bar a 95% interval with its mean"
+            @if rows.iter().any(|row| !row.summary.modes.is_empty()) {
+                "; diamonds are the two modes of a condition, whose mean describes no trial"
+            }
+            "."
+        }
+        div.scroll tabindex="0" role="region" aria-label={ "Dot plot of " (metric) } { (dots::draw(metric, &rows, detailed)) }
+    })
+}
+
+/// Every further metric: its plot, folded, and one table of all.
+pub(super) fn others(page: &Page<'_>) -> Option<Markup> {
+    let metrics = collect::all_metrics(&page.conditions);
+    let mut bytes = 0;
+    let mut plots = Vec::new();
+    let mut left_out = 0;
+    for metric in metrics.iter().filter(|metric| Some(*metric) != page.summary.headline_metric.as_ref()) {
+        if bytes > PLOT_BYTES {
+            left_out += 1;
+            continue;
+        }
+        let plot = dots::draw(metric, &rows(page, metric), false);
+        bytes += plot.0.len();
+        plots.push((metric, plot));
+    }
+    (!metrics.is_empty()).then(|| {
+        html! {
+            @for (metric, plot) in &plots {
+                details {
+                    summary { (metric) }
+                    div.scroll tabindex="0" role="region" aria-label={ "Dot plot of " (metric) } { (plot) }
+                }
+            }
+            @if left_out > 0 { p.note { (left_out) " more metrics are in the table only, to keep this file small." } }
+            (tables::all_metrics(page))
+        }
+    })
+}
+
+/// One row a condition that has the metric, best first.
+fn rows<'a>(page: &'a Page<'_>, metric: &str) -> Vec<Row<'a>> {
+    let mut rows: Vec<Row<'a>> = page
+        .conditions
+        .iter()
+        .filter_map(|condition| {
+            let summary: &MetricSummary = page.summary.metric(condition.name, metric)?;
+            let mean =
+                |trial: &&TrialRecord| Some((format!("trial {}", trial.trial), collect::trial_mean(trial, metric)?));
+            let samples: Vec<f64> = condition.values(metric).into_iter().filter(|s| s.len() > 1).flatten().collect();
+            Some(Row {
+                label: condition.name,
+                mark: page.mark(condition.name),
+                trials: condition.ok.iter().filter_map(mean).collect(),
+                samples,
+                summary,
+            })
+        })
+        .collect();
+    rows.sort_by(|a, b| match a.summary.better {
+        Better::Higher => b.summary.mean.total_cmp(&a.summary.mean),
+        Better::Lower => a.summary.mean.total_cmp(&b.summary.mean),
+    });
+    rows
+}
+
+/// The run-order strip of the headline metric, failed and contaminated attempts below it.
+pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
+    let metric = page.summary.headline_metric.as_deref()?;
+    let unit = crate::results::metric::describe(metric).unit;
+    let trials = &page.results.trials;
+    let clock = trials.iter().all(|trial| seconds(trial).is_some());
+    let points: Vec<Point> = trials
+        .iter()
+        .enumerate()
+        .map(|(index, trial)| {
+            let value = (trial.outcome == Outcome::Ok).then(|| collect::trial_mean(trial, metric)).flatten();
+            let words = match trial.outcome {
+                Outcome::Ok => value.map_or("no value".to_owned(), |value| figure(value, unit)),
+                Outcome::Failed => format!("failed: {}", trial.reason.as_deref().unwrap_or("no reason recorded")),
+                Outcome::Contaminated => {
+                    format!("contaminated: {}", trial.reason.as_deref().unwrap_or("no reason recorded"))
+                }
+            };
+            Point {
+                at: if clock { seconds(trial).unwrap_or(0.0) } else { index as f64 },
+                value,
+                mark: page.mark(&trial.condition),
+                title: format!("trial {} ({}): {words}", trial.trial, trial.condition),
+            }
+        })
+        .collect();
+    Some(html! {
+        p.note { "A slope or a step that all conditions share is drift or interference, not a difference between them." }
+        div.scroll tabindex="0" role="region" aria-label="Run-order strip" { (run_order::draw(metric, unit, &points, clock)) }
+        ul.legend {
+            @for condition in &page.conditions { li { (marks::swatch(page.mark(condition.name))) (condition.name) } }
+            @if points.iter().any(|point| point.value.is_none()) { li { "× not used: failed or contaminated" } }
+        }
+    })
+}
+
+/// Start of a trial in seconds since the epoch.
+fn seconds(trial: &TrialRecord) -> Option<f64> {
+    trial.started_at.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond() as f64 / 1000.0)
+}

@@ -1,0 +1,168 @@
+//! Tables of figures. Each is a plain HTML table, so that it copies into a spreadsheet: a number a cell, units in heads.
+
+use super::page::Page;
+use crate::analysis::figures::{Scale, percent, times};
+use crate::analysis::reading;
+use crate::analysis::summary::{ConditionSummary, MetricSummary};
+use crate::report::charts::marks;
+use maud::{Markup, html};
+
+/// Rows of the table of all metrics; a study of many conditions has the rest in `tare show --json`.
+const ROWS: usize = 1200;
+
+/// One row a condition, of the headline metric.
+pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
+    let metric = page.summary.headline_metric.as_deref()?;
+    let rows: Vec<(&ConditionSummary, Option<&MetricSummary>)> =
+        page.summary.conditions.iter().map(|c| (c, c.metrics.iter().find(|m| m.name == metric))).collect();
+    let scale = scale(rows.iter().filter_map(|(_, metric)| *metric));
+    let with_modes = rows.iter().any(|(_, metric)| metric.is_some_and(|metric| !metric.modes.is_empty()));
+    let bad = page.summary.conditions.iter().any(|c| c.failed_trials + c.contaminated_trials > 0);
+    Some(html! {
+        div.scroll tabindex="0" role="region" aria-label="Table of conditions" {
+            table {
+                caption { (metric) @if !scale.unit.is_empty() { ", " (scale.unit) } }
+                thead { tr {
+                    th.l scope="col" { "condition" }
+                    th scope="col" { "trials" } th scope="col" { "mean" } th scope="col" { "95% from" } th scope="col" { "95% to" }
+                    th scope="col" { "within" } th scope="col" { "between" } th scope="col" { "min" } th scope="col" { "max" }
+                    @if with_modes { th.l scope="col" { "modes" } }
+                    @if bad { th scope="col" { "failed" } th scope="col" { "contam." } }
+                } }
+                tbody { @for (condition, metric) in &rows { tr {
+                    th scope="row" { (marks::swatch(page.mark(&condition.name))) (condition.name) }
+                    @match metric {
+                        Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (reading::modes(metric)) } } },
+                        None => { td colspan={ (8 + usize::from(with_modes)) } { "no usable trial" } },
+                    }
+                    @if bad { td { (condition.failed_trials) } td { (condition.contaminated_trials) } }
+                } } }
+            }
+        }
+        @for condition in &page.summary.unrealizable {
+            p.note { (condition.name) ": not realizable here, " (condition.reason) }
+        }
+    })
+}
+
+fn cells(metric: &MetricSummary, scale: &Scale) -> Markup {
+    let end = |end: Option<f64>| end.map_or("–".to_owned(), |value| scale.number(value));
+    let cov = |cov: Option<f64>| cov.map_or("–".to_owned(), percent);
+    html! {
+        td { (metric.trials) }
+        @if metric.modes.is_empty() {
+            td { (scale.number(metric.mean)) } td { (end(metric.ci_low)) } td { (end(metric.ci_high)) }
+        } @else {
+            td { "two modes" } td { "–" } td { "–" }
+        }
+        td { (cov(metric.within_cov)) } td { (cov(metric.between_cov)) }
+        td { (scale.number(metric.min)) } td { (scale.number(metric.max)) }
+    }
+}
+
+/// Every metric of every condition.
+pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
+    let names = crate::analysis::collect::all_metrics(&page.conditions);
+    let find = |name: &str| {
+        let rows: Vec<(&str, &MetricSummary)> = page
+            .summary
+            .conditions
+            .iter()
+            .filter_map(|c| Some((c.name.as_str(), c.metrics.iter().find(|m| m.name == name)?)))
+            .collect();
+        let scale = scale(rows.iter().map(|(_, metric)| *metric));
+        (rows, scale)
+    };
+    let total = names.len() * page.summary.conditions.len();
+    let shown = (ROWS / page.summary.conditions.len().max(1)).max(1);
+    html! {
+        details open[total <= 60] {
+            summary { "Table of all metrics" }
+            div.scroll tabindex="0" role="region" aria-label="Table of all metrics" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "metric" } th scope="col" { "unit" } th.l scope="col" { "condition" }
+                        th scope="col" { "trials" } th scope="col" { "mean" } th scope="col" { "95% from" } th scope="col" { "95% to" }
+                        th scope="col" { "within" } th scope="col" { "between" } th scope="col" { "min" } th scope="col" { "max" }
+                    } }
+                    @for name in names.iter().take(shown) {
+                        @let (rows, scale) = find(name);
+                        tbody { @for (condition, metric) in &rows { tr {
+                            th scope="row" { (name) } td { (scale.unit) } td.l { (condition) } (cells(metric, &scale))
+                        } } }
+                    }
+                }
+            }
+            @if names.len() > shown { p.note { "The remaining " (names.len() - shown) " metrics: tare show --json" } }
+        }
+    }
+}
+
+/// Effects of two-level factors on the mean and on the spread.
+pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
+    let effects = &page.summary.effects;
+    let interval = |low: Option<f64>, high: Option<f64>| match (low, high) {
+        (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
+        _ => "–".to_owned(),
+    };
+    (!effects.is_empty()).then(|| {
+        html! {
+            p.note {
+                "Ratio of the first level to the second; 1x is no effect. Spread is the standard deviation between trials. "
+                "An interval that holds 1x shows no effect."
+            }
+            div.scroll tabindex="0" role="region" aria-label="Table of effects" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "metric" } th.l scope="col" { "factor" } th.l scope="col" { "levels" }
+                        th scope="col" { "mean" } th scope="col" { "95% interval" }
+                        th scope="col" { "spread" } th scope="col" { "95% interval" }
+                    } }
+                    tbody { @for effect in effects.iter().take(400) { tr {
+                        th scope="row" { (effect.metric) } td.l { (effect.term) } td.l { (effect.levels) }
+                        td { (times(effect.mean_ratio)) } td { (interval(effect.ci_low, effect.ci_high)) }
+                        td { (effect.spread_ratio.map_or("–".to_owned(), times)) }
+                        td { (interval(effect.spread_ci_low, effect.spread_ci_high)) }
+                    } } }
+                }
+            }
+        }
+    })
+}
+
+/// Scaling laws.
+pub(super) fn scaling(page: &Page<'_>) -> Option<Markup> {
+    let laws = &page.summary.scaling;
+    (!laws.is_empty()).then(|| {
+        html! {
+            p.note { "Universal scalability law: X(N) = λN / (1 + σ(N-1) + κN(N-1))." }
+            div.scroll tabindex="0" role="region" aria-label="Table of scaling laws" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "metric" } th.l scope="col" { "over" } th.l scope="col" { "at" } th scope="col" { "λ" }
+                        th scope="col" { "σ contention" } th scope="col" { "κ coherency" } th scope="col" { "peak at" }
+                        th.l scope="col" { "retrograde" }
+                    } }
+                    tbody { @for law in laws { tr {
+                        th scope="row" { (law.metric) } td.l { (law.over) }
+                        td.l { (law.levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(" ")) }
+                        td { (format!("{:.4}", law.lambda)) } td { (format!("{:.4}", law.sigma)) } td { (format!("{:.6}", law.kappa)) }
+                        td { (law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}"))) }
+                        td.l { (if law.retrograde { "yes: more gave less" } else { "no" }) }
+                    } } }
+                }
+            }
+        }
+    })
+}
+
+/// One scale for a column of one metric.
+fn scale<'a>(metrics: impl Iterator<Item = &'a MetricSummary>) -> Scale {
+    let mut unit = "";
+    let mut largest: f64 = 0.0;
+    for metric in metrics {
+        unit = &metric.unit;
+        largest = largest.max(metric.max.abs());
+    }
+    Scale::new(unit, largest, 4)
+}

@@ -1,0 +1,97 @@
+//! `tare compare`: what differs in how they were made, then metric | A | B | ratio | interval | verdict.
+
+use super::style::{Style, add, finish, table};
+use super::text::{plain, wrap};
+use crate::analysis::compare::{Comparison, Gate, MetricComparison, Options, Verdict};
+use crate::analysis::figures::{Scale, percent};
+
+/// Everything `tare compare` prints.
+pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String {
+    let mut parts = vec![differences(found, style)];
+    if !found.notes.is_empty() {
+        let lines: String = found.notes.iter().map(|line| wrap("  ! ", "    ", &plain(line))).collect();
+        parts.push(style.warn(&lines));
+    }
+    let mut conditions: Vec<&str> = found.metrics.iter().map(|metric| metric.condition.as_str()).collect();
+    conditions.dedup();
+    conditions.sort_unstable();
+    conditions.dedup();
+    for condition in conditions {
+        let rows: Vec<&MetricComparison> = found.metrics.iter().filter(|m| m.condition == condition).collect();
+        parts.push(format!("{}\n{}", style.bold(&plain(condition)), metrics(&rows)));
+    }
+    parts.push(explanation(options));
+    parts.extend(found.gate.map(|gate| style.bold(&wrap("", "", &gate_words(gate, found, options)))));
+    parts.join("\n")
+}
+
+fn differences(found: &Comparison, style: Style) -> String {
+    if found.differences.is_empty() {
+        return "Nothing recorded differs in how A and B were made.\n".to_owned();
+    }
+    let mut rows = table(&["differs", "A", "B"], 3);
+    for difference in &found.differences {
+        let value = |text: &str| if text.is_empty() { "-".to_owned() } else { plain(text) };
+        add(&mut rows, 3, vec![plain(&difference.what), value(&difference.a), value(&difference.b)]);
+    }
+    format!("{}\n{}", style.bold("how they were made"), finish(rows))
+}
+
+fn metrics(rows: &[&MetricComparison]) -> String {
+    let mut out = table(&["metric", "A", "B", "B/A", "95% interval", "verdict"], 1);
+    for metric in rows {
+        let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
+        let interval = match (metric.ci_low, metric.ci_high) {
+            (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
+            _ => "-".to_owned(),
+        };
+        let name = if metric.judged { format!("{} *", metric.name) } else { metric.name.clone() };
+        let cells = vec![
+            plain(&name),
+            format!("{} (n {})", scale.figure(metric.mean_a), metric.trials_a),
+            format!("{} (n {})", scale.figure(metric.mean_b), metric.trials_b),
+            metric.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}")),
+            interval,
+            word(metric.verdict).to_owned(),
+        ];
+        add(&mut out, 1, cells);
+    }
+    finish(out)
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Inconclusive => "inconclusive",
+    }
+}
+
+fn explanation(options: &Options) -> String {
+    let text = format!(
+        "faster and slower say which way B is, by the metric's better direction and by more than {}; equivalent: the \
+         difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together.",
+        percent(options.min_effect)
+    );
+    wrap("", "", &text)
+}
+
+fn gate_words(gate: Gate, found: &Comparison, options: &Options) -> String {
+    let judged: Vec<&str> = found.metrics.iter().filter(|m| m.judged).map(|m| m.name.as_str()).collect();
+    let mut names: Vec<&str> = Vec::new();
+    judged.into_iter().for_each(|name| {
+        if !names.contains(&name) {
+            names.push(name)
+        }
+    });
+    let limit = percent(options.fail_if_slower.unwrap_or(0.0));
+    let what = match gate {
+        Gate::Passed => format!("gate passed: no judged metric can be more than {limit} slower"),
+        Gate::Failed => format!("gate failed: slower by more than {limit}"),
+        Gate::Inconclusive => {
+            format!("gate inconclusive: whether B is more than {limit} slower, these trials do not tell; run more")
+        }
+    };
+    format!("{what} ({}).", names.join(", "))
+}

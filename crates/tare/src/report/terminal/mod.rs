@@ -1,0 +1,11 @@
+//! The tables on a terminal: within 100 columns, no colour unless asked for.
+
+mod comparison;
+mod conditions;
+mod show;
+mod style;
+mod text;
+
+pub use comparison::comparison;
+pub use show::show;
+pub use style::{Style, WIDTH};

@@ -1,0 +1,82 @@
+//! `tare show`: the reading, odd things, then tables.
+
+use super::conditions;
+use super::style::{Style, add, finish, table};
+use super::text::{plain, wrap};
+use crate::analysis::figures::times;
+use crate::analysis::reading;
+use crate::analysis::summary::Summary;
+use crate::results::Results;
+
+/// Everything `tare show` prints.
+pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
+    let screen = reading::first_screen(summary, results);
+    let mut parts = vec![style.bold(&wrap("", "", &plain(&screen.out)))];
+    let further: String = screen.further.iter().map(|sentence| wrap("", "", &plain(sentence))).collect();
+    if !further.is_empty() {
+        parts.push(further);
+    }
+    if !summary.odd.is_empty() {
+        let lines: String = summary.odd.iter().map(|line| wrap("  ! ", "    ", &plain(line))).collect();
+        parts.push(style.warn(&lines));
+    }
+    let facts: String = [("ran", &screen.run), ("on", &screen.machine), ("sure", &screen.sure)]
+        .iter()
+        .map(|(label, text)| wrap(&format!("{label:<5} "), "      ", &plain(text)))
+        .collect();
+    parts.push(facts);
+    parts.extend(conditions::headline(summary, style));
+    parts.extend(conditions::others(summary, style));
+    parts.extend(effects(summary, style));
+    parts.extend(scaling(summary, style));
+    parts.join("\n")
+}
+
+fn effects(summary: &Summary, style: Style) -> Option<String> {
+    let headline = summary.headline_metric.as_deref()?;
+    let shown: Vec<_> = summary.effects.iter().filter(|effect| effect.metric == headline).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let mut rows = table(&["factor", "levels", "mean", "95% interval", "spread", "95% interval"], 2);
+    for effect in shown {
+        let interval = |low: Option<f64>, high: Option<f64>| match (low, high) {
+            (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
+            _ => "-".to_owned(),
+        };
+        let spread = effect.spread_ratio.map_or("-".to_owned(), times);
+        let cells = vec![
+            plain(&effect.term),
+            plain(&effect.levels),
+            times(effect.mean_ratio),
+            interval(effect.ci_low, effect.ci_high),
+            spread,
+            interval(effect.spread_ci_low, effect.spread_ci_high),
+        ];
+        add(&mut rows, 2, cells);
+    }
+    let head = style.bold(&format!("effects on {headline} (ratio of the first level to the second; 1x is none)"));
+    Some(format!("{head}\n{}", finish(rows)))
+}
+
+fn scaling(summary: &Summary, style: Style) -> Option<String> {
+    if summary.scaling.is_empty() {
+        return None;
+    }
+    let mut rows = table(&["metric", "over", "at", "lambda", "sigma", "kappa", "peak", "retrograde"], 3);
+    for law in &summary.scaling {
+        let levels: Vec<String> = law.levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
+        let cells = vec![
+            plain(&law.metric),
+            law.over.clone(),
+            plain(&levels.join(" ")),
+            format!("{:.4}", law.lambda),
+            format!("{:.4}", law.sigma),
+            format!("{:.6}", law.kappa),
+            law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}")),
+            if law.retrograde { "yes" } else { "no" }.to_owned(),
+        ];
+        add(&mut rows, 3, cells);
+    }
+    Some(format!("{}\n{}", style.bold("scaling: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))"), finish(rows)))
+}

@@ -1,0 +1,49 @@
+//! Wrapped text and control characters from outside.
+
+use super::style::WIDTH;
+
+/// Breaks a sentence at words into lines of at most [`WIDTH`] columns, the later ones indented. Words longer than a
+/// line stay whole.
+pub(super) fn wrap(first: &str, indent: &str, text: &str) -> String {
+    let mut out = String::new();
+    let mut line = first.to_owned();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        if !empty && line.chars().count() + 1 + word.chars().count() > usize::from(WIDTH) {
+            out.push_str(line.trim_end());
+            out.push('\n');
+            line = indent.to_owned();
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    out.push_str(line.trim_end());
+    out.push('\n');
+    out
+}
+
+/// Replaces control characters: a condition name or a log line must not steer the reader's terminal.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_wrap_at_words_within_the_width() {
+        let text = wrap("- ", "  ", &"word ".repeat(60));
+        assert!(text.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{text}");
+        assert_eq!(text.split_whitespace().filter(|word| *word == "word").count(), 60);
+    }
+
+    #[test]
+    fn escape_sequences_from_outside_are_defused() {
+        assert_eq!(plain("a\u{1b}[2Jb\tc\u{9b}"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}");
+    }
+}

@@ -1,0 +1,282 @@
+//! Made-up results with known contents, written as `tare run` writes them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use tare::results::schema::*;
+
+/// One condition to make up.
+pub struct Fake {
+    /// `factor=level` words.
+    pub name: &'static str,
+    /// Centres of tps that trials take in turn: two make it bimodal.
+    pub tps: Vec<f64>,
+    /// Relative noise between trials.
+    pub between: f64,
+    /// CPUs of client 0, server 0, client 1, server 1 for each centre.
+    pub cpus: Vec<[usize; 4]>,
+}
+
+/// What to write.
+pub struct Study {
+    pub name: &'static str,
+    pub conditions: Vec<Fake>,
+    pub trials: usize,
+    pub samples: usize,
+    /// (trial of the schedule, outcome, reason): written as a first attempt, followed by a good second one.
+    pub bad: Vec<(usize, Outcome, &'static str)>,
+    /// Left out of the end of the schedule, as after Ctrl-C.
+    pub missing: usize,
+}
+
+/// Deterministic noise in -1..1, roughly bell-shaped.
+pub struct Noise(u64);
+
+impl Noise {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1))
+    }
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+    pub fn bell(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+}
+
+/// Two client threads on the article's machine: luck gives two modes, pairing removes them.
+pub fn bimodal() -> Study {
+    Study {
+        name: "mind-your-core",
+        conditions: vec![
+            Fake {
+                name: "placement=float",
+                tps: vec![24_400.0, 37_200.0],
+                between: 0.012,
+                cpus: vec![[0, 16, 12, 4], [0, 4, 12, 16]],
+            },
+            Fake { name: "placement=same-pu", tps: vec![66_000.0], between: 0.021, cpus: vec![[0, 0, 12, 12]] },
+            Fake { name: "placement=other-node", tps: vec![13_000.0], between: 0.018, cpus: vec![[0, 12, 1, 13]] },
+        ],
+        trials: 10,
+        samples: 3,
+        bad: vec![
+            (4, Outcome::Failed, "server died: signal 11; last log line: <b>[ERROR] InnoDB & friends</b>"),
+            (11, Outcome::Contaminated, "steal time was 4.1% of the sample, over the limit of 1%"),
+        ],
+        missing: 0,
+    }
+}
+
+/// The stability article's 2^3 over 8 conditions.
+pub fn eight() -> Study {
+    let names = [
+        "ahi=off aslr=off preload=off",
+        "ahi=off aslr=off preload=on",
+        "ahi=off aslr=on preload=off",
+        "ahi=off aslr=on preload=on",
+        "ahi=on aslr=off preload=off",
+        "ahi=on aslr=off preload=on",
+        "ahi=on aslr=on preload=off",
+        "ahi=on aslr=on preload=on",
+    ];
+    let conditions = names
+        .into_iter()
+        .map(|name| Fake {
+            name,
+            tps: vec![20_000.0 * if name.contains("ahi=on") { 1.1 } else { 1.0 }],
+            between: if name.contains("aslr=on") { 0.03 } else { 0.005 },
+            cpus: vec![[0, 4, 2, 6]],
+        })
+        .collect();
+    Study { name: "single-thread-stability", conditions, trials: 10, samples: 4, bad: Vec::new(), missing: 0 }
+}
+
+/// Writes a study and returns the number of records.
+pub fn write(study: &Study, dir: &Path) -> usize {
+    let mut noise = Noise::new(7);
+    let mut schedule = Vec::new();
+    for block in 0..study.trials {
+        for index in 0..study.conditions.len() {
+            let condition = &study.conditions[(index + block) % study.conditions.len()];
+            schedule.push((block, condition));
+        }
+    }
+    let planned = schedule
+        .iter()
+        .enumerate()
+        .map(|(trial, (block, fake))| PlannedTrial { trial, block: *block, condition: fake.name.into() })
+        .collect();
+    let plan = Plan {
+        schema: SCHEMA,
+        study: study.name.into(),
+        seed: 42,
+        conditions: planned_conditions(study),
+        trials: planned,
+        samples: study.samples,
+        estimated_s: 60.0 * schedule.len() as f64,
+    };
+    let mut lines = Vec::new();
+    let run = schedule.len() - study.missing;
+    for (trial, (block, fake)) in schedule.iter().enumerate().take(run) {
+        let mut attempt = 1;
+        if let Some((_, outcome, reason)) = study.bad.iter().find(|(bad, ..)| *bad == trial) {
+            let mut record = record(study, fake, trial, *block, attempt, &mut noise);
+            record.outcome = *outcome;
+            record.reason = Some((*reason).into());
+            if *outcome == Outcome::Failed {
+                record.samples.clear();
+            }
+            lines.push(record);
+            attempt = 2;
+        }
+        lines.push(record(study, fake, trial, *block, attempt, &mut noise));
+    }
+    fs::write(dir.join("plan.json"), serde_json::to_string_pretty(&plan).unwrap()).unwrap();
+    fs::write(dir.join("environment.json"), serde_json::to_string_pretty(&environment(study)).unwrap()).unwrap();
+    fs::write(dir.join("study.toml"), format!("name = \"{}\"\nengine = \"mariadb\"\n", study.name)).unwrap();
+    let text: String = lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect();
+    fs::write(dir.join("trials.jsonl"), text).unwrap();
+    lines.len()
+}
+
+fn levels(name: &str) -> Levels {
+    tare::results::reader::levels_of(name)
+}
+
+fn planned_conditions(study: &Study) -> Vec<PlannedCondition> {
+    let mut conditions: Vec<PlannedCondition> = study
+        .conditions
+        .iter()
+        .map(|fake| PlannedCondition {
+            name: fake.name.into(),
+            levels: levels(fake.name),
+            realizable: true,
+            reason: None,
+            placement: None,
+        })
+        .collect();
+    if study.name == "mind-your-core" {
+        conditions.push(PlannedCondition {
+            name: "placement=smt-sibling".into(),
+            levels: levels("placement=smt-sibling"),
+            realizable: false,
+            reason: Some("core 0 has one PU; smt-sibling needs two".into()),
+            placement: None,
+        });
+    }
+    conditions
+}
+
+fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, noise: &mut Noise) -> TrialRecord {
+    // Which mode a trial falls into looks random but is fixed.
+    let mode = (trial * 7 + trial / 3) % fake.tps.len();
+    let centre = fake.tps[mode] * (1.0 + fake.between * noise.bell());
+    let start_s = trial * 65 + (attempt as usize - 1) * 20;
+    let started_at = |offset: usize| {
+        let s = start_s + offset;
+        format!("2026-11-20T{:02}:{:02}:{:02}Z", 9 + s / 3600, s / 60 % 60, s % 60)
+    };
+    let samples = (0..study.samples)
+        .map(|sample| {
+            let tps = centre * (1.0 + 0.004 * noise.bell());
+            SampleRecord {
+                sample,
+                started_at: started_at(2 + sample * 10),
+                elapsed_s: 10.0,
+                metrics: metrics(tps, noise),
+                tps_each_second: Vec::new(),
+                covariates: BTreeMap::from([("steal_fraction".into(), 0.0004 * (1.0 + 0.3 * noise.bell()).abs())]),
+                threads: threads(fake.cpus[mode], noise),
+            }
+        })
+        .collect();
+    TrialRecord {
+        schema: SCHEMA,
+        trial,
+        attempt,
+        block,
+        condition: fake.name.into(),
+        levels: levels(fake.name),
+        outcome: Outcome::Ok,
+        reason: None,
+        started_at: started_at(0),
+        elapsed_s: 10.0 * study.samples as f64 + 6.0,
+        settings: vec![AppliedSetting {
+            factor: "numa_balancing".into(),
+            level: "off".into(),
+            found: Some("1".into()),
+            verified: "0 in /proc/sys/kernel/numa_balancing".into(),
+        }],
+        server_version: Some("11.8.3-MariaDB".into()),
+        samples,
+        captures: BTreeMap::new(),
+    }
+}
+
+fn metrics(tps: f64, noise: &mut Noise) -> BTreeMap<String, f64> {
+    let mean = 2000.0 / tps;
+    let mut latency = |factor: f64| mean * factor * (1.0 + 0.01 * noise.bell());
+    BTreeMap::from([
+        ("tps".into(), tps),
+        ("qps".into(), tps),
+        ("latency_ms_min".into(), latency(0.6)),
+        ("latency_ms_mean".into(), mean),
+        ("latency_ms_p50".into(), latency(0.95)),
+        ("latency_ms_p90".into(), latency(1.3)),
+        ("latency_ms_p95".into(), latency(1.5)),
+        ("latency_ms_p99".into(), latency(2.4)),
+        ("latency_ms_p99_9".into(), latency(6.0)),
+        ("latency_ms_max".into(), latency(40.0)),
+    ])
+}
+
+fn threads(cpus: [usize; 4], noise: &mut Noise) -> Vec<ThreadRecord> {
+    let thread = |role: Role, pair: Option<usize>, name: &str, cpu: usize, tid: u32, noise: &mut Noise| ThreadRecord {
+        role,
+        pair,
+        tid,
+        name: name.into(),
+        allowed_cpus: if role == Role::Background { "0-23".into() } else { cpu.to_string() },
+        seen_cpus: if role == Role::Background {
+            BTreeMap::from([(5, 3), (17, 2)])
+        } else {
+            BTreeMap::from([(cpu, 100)])
+        },
+        migrations: if role == Role::Background { 3 } else { 0 },
+        voluntary_switches: (240_000.0 * (1.0 + 0.01 * noise.bell())) as u64,
+        involuntary_switches: (120.0 * (1.0 + 0.2 * noise.bell())) as u64,
+        user_s: 3.1,
+        system_s: 4.2,
+    };
+    vec![
+        thread(Role::Client, Some(0), "tare-client-0", cpus[0], 1001, noise),
+        thread(Role::Server, Some(0), "mariadbd", cpus[1], 2001, noise),
+        thread(Role::Client, Some(1), "tare-client-1", cpus[2], 1002, noise),
+        thread(Role::Server, Some(1), "mariadbd", cpus[3], 2002, noise),
+        thread(Role::Background, None, "ib_log_writer", 5, 2050, noise),
+    ]
+}
+
+fn environment(study: &Study) -> Environment {
+    Environment {
+        schema: SCHEMA,
+        tare_version: "0.1.0".into(),
+        command: format!("tare run {} --engine mariadb --out results", study.name),
+        kernel: "6.12.48+deb13-amd64 #1 SMP PREEMPT_DYNAMIC".into(),
+        cpu_model: "Example CPU 6126 @ 2.60GHz".into(),
+        hypervisor: Some("KVM".into()),
+        os: "Debian GNU/Linux 13 (trixie)".into(),
+        settings: BTreeMap::from([
+            ("/proc/sys/kernel/numa_balancing".into(), "1".into()),
+            ("/proc/sys/kernel/randomize_va_space".into(), "2".into()),
+            ("transparent_hugepage".into(), "always [madvise] never".into()),
+        ]),
+        machine: machine(),
+    }
+}
+
+fn machine() -> tare_topology::Machine {
+    tare_topology::Machine::synthetic("package:2 node:1 l3:1 core:6 pu:2").unwrap()
+}

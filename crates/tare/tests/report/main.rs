@@ -1,0 +1,7 @@
+//! Results read back, analysed and drawn.
+
+mod fake;
+mod html;
+mod numbers;
+mod reading_files;
+mod terminal;

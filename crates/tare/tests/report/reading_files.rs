@@ -1,0 +1,149 @@
+//! Results directories and CSV files, good and bad.
+
+use crate::fake;
+use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
+use tare::results::schema::{Outcome, SCHEMA};
+use tare::results::{ReadError, open};
+
+fn csv(text: &str) -> Result<tare::results::Results, ReadError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("results.csv");
+    fs::write(&path, text).unwrap();
+    open(&path)
+}
+
+/// Line, column and text of a malformed file.
+fn malformed(result: Result<tare::results::Results, ReadError>) -> (usize, usize, String) {
+    match result {
+        Err(ReadError::Malformed { line, column, what, .. }) => (line, column, what),
+        other => panic!("expected a malformed file, got {other:?}"),
+    }
+}
+
+#[test]
+fn a_results_directory_comes_back_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let records = fake::write(&fake::bimodal(), dir.path());
+    let results = open(dir.path()).unwrap();
+    assert_eq!(results.trials.len(), records);
+    assert_eq!(results.trials.iter().filter(|trial| trial.outcome == Outcome::Ok).count(), 30);
+    assert_eq!(results.study, "mind-your-core");
+    assert_eq!(results.plan.unwrap().conditions.len(), 4);
+    assert!(results.environment.unwrap().command.starts_with("tare run"));
+    assert_eq!(results.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn a_torn_last_line_is_a_warning_and_a_torn_middle_an_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let records = fake::write(&fake::bimodal(), dir.path());
+    let path = dir.path().join("trials.jsonl");
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 40]).unwrap();
+    let results = open(dir.path()).unwrap();
+    assert_eq!(results.trials.len(), records - 1);
+    assert!(results.warnings[0].contains("line 32"), "{:?}", results.warnings);
+
+    let mut torn = whole[..whole.len() - 40].to_vec();
+    torn.push(b'\n');
+    fs::write(&path, &torn).unwrap();
+    let (line, column, _) = malformed(open(dir.path()));
+    assert_eq!(line, records);
+    assert!(column > 1);
+}
+
+#[test]
+fn a_newer_schema_is_refused_with_both_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    // A newer format need not even have today's fields.
+    fs::write(dir.path().join("trials.jsonl"), "{\"schema\": 99, \"unheard_of\": []}\n").unwrap();
+    let error = open(dir.path()).unwrap_err();
+    assert!(matches!(error, ReadError::NewerSchema { found: 99, known: SCHEMA, .. }), "{error}");
+    assert!(error.to_string().contains("trials.jsonl has schema 99"), "{error}");
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(open(dir.path()), Err(ReadError::NotResults { .. })));
+    assert!(matches!(open(&dir.path().join("nowhere")), Err(ReadError::Io { .. })));
+    fs::write(dir.path().join("plan.json"), "not json").unwrap();
+    assert_eq!(malformed(open(dir.path())).0, 1);
+}
+
+#[test]
+fn missing_environment_and_trials_are_warnings() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    fs::remove_file(dir.path().join("environment.json")).unwrap();
+    fs::remove_file(dir.path().join("trials.jsonl")).unwrap();
+    let results = open(dir.path()).unwrap();
+    assert_eq!(results.warnings.len(), 2);
+    assert!(results.trials.is_empty());
+}
+
+#[test]
+fn csv_rows_become_trials_with_levels() {
+    let results = csv("metric,condition,trial,sample,value\n\
+                       tps,aslr=on ahi=off,1,0,10.5\n\
+                       tps,aslr=on ahi=off,1,1,11.5\n\
+                       tps,aslr=off ahi=off,1,0,9\n\
+                       \"latency_ms_p99\",\"aslr=on ahi=off\",1,0,1.25e-3\n")
+    .unwrap();
+    assert_eq!(results.trials.len(), 2);
+    let trial = &results.trials[0];
+    assert_eq!(trial.levels.get("ahi").map(String::as_str), Some("off"));
+    assert_eq!(trial.samples.len(), 2);
+    assert_eq!(trial.samples[0].metrics["latency_ms_p99"], 1.25e-3);
+}
+
+#[test]
+fn csv_mistakes_name_line_and_column() {
+    let header = "condition,trial,sample,metric,value\n";
+    let good = "a,0,0,tps,1\n";
+    let cases = [
+        ("condition,trial,sample,metric\n".to_owned(), 1, 4, "column `value` is missing"),
+        ("condition,trial,sample,metric,value,host\n".to_owned(), 1, 6, "unknown column `host`"),
+        ("condition,trial,trial,metric,value\n".to_owned(), 1, 3, "appears twice"),
+        (format!("{header}{good}a,0,1,tps,fast\n"), 3, 5, "`fast` in column `value` is not a number"),
+        (format!("{header}{good}a,0,1,tps,NaN\n"), 3, 5, "`NaN`"),
+        (format!("{header}{good}a,0,1,tps,inf\n"), 3, 5, "`inf`"),
+        (format!("{header}{good}a,-1,1,tps,1\n"), 3, 2, "`-1` in column `trial`"),
+        (format!("{header}{good}a,0,1.5,tps,1\n"), 3, 3, "`1.5` in column `sample`"),
+        (format!("{header}{good}a,0,1,tps\n"), 3, 5, "the row has 4 fields"),
+        (format!("{header}{good}a,0,1,tps,1,2\n"), 3, 6, "the row has 6 fields"),
+        (format!("{header}{good},0,1,tps,1\n"), 3, 1, "the condition is empty"),
+        (format!("{header}{good}{good}"), 3, 1, "a second value"),
+        (header.to_owned(), 1, 1, "no rows"),
+        (String::new(), 1, 1, "column `condition` is missing"),
+    ];
+    for (text, line, column, what) in cases {
+        let (found_line, found_column, found) = malformed(csv(&text));
+        assert!(found.contains(what), "{text:?}: {found}");
+        assert_eq!((found_line, found_column), (line, column), "{text:?}: {found}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn no_bytes_make_the_readers_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("results.csv");
+        fs::write(&path, &bytes).unwrap();
+        let _ = open(&path);
+        let headed = [b"condition,trial,sample,metric,value\n".as_slice(), &bytes].concat();
+        fs::write(&path, headed).unwrap();
+        let _ = open(&path);
+        open_as_plan(dir.path(), &bytes);
+    }
+}
+
+fn open_as_plan(dir: &Path, bytes: &[u8]) {
+    fs::write(dir.join("plan.json"), bytes).unwrap();
+    let _ = open(dir);
+}
