@@ -14,7 +14,11 @@ struct Args {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {}
+enum Command {
+    /// The server process of the embedded engine
+    #[command(hide = true)]
+    SqliteServer(crate::engine::sqlite::ServeArgs),
+}
 
 /// Parses the command line, runs the command, renders its error.
 pub fn main() -> ExitCode {
@@ -29,5 +33,10 @@ pub fn main() -> ExitCode {
 }
 
 fn run(args: Args) -> Result<super::Exit, Problem> {
-    match args.command {}
+    match args.command {
+        Command::SqliteServer(args) => match crate::engine::sqlite::serve(&args) {
+            Ok(()) => Ok(super::Exit::Done),
+            Err(error) => Err(Problem::new(super::Exit::Machine, error.to_string())),
+        },
+    }
 }
