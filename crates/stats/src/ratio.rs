@@ -64,12 +64,16 @@ impl Moments {
         let few = |arm: &str| Error::TooFew { what: format!("trials of {arm}"), needed: 1, got: 0 };
         all_finite("trial means", a)?;
         all_finite("trial means", b)?;
-        let mean = [mean(a).ok_or_else(|| few("A"))?, mean(b).ok_or_else(|| few("B"))?];
+        // In units of the largest value: squares neither overflow nor vanish whatever the metric's unit.
+        let largest = a.iter().chain(b).fold(0.0f64, |m, v| m.max(v.abs()));
+        let unit = if largest > 0.0 { largest } else { 1.0 };
+        let [a, b] = [a, b].map(|x| x.iter().map(|v| v / unit).collect::<Vec<f64>>());
+        let mean = [mean(&a).ok_or_else(|| few("A"))?, mean(&b).ok_or_else(|| few("B"))?];
         if mean[0] == 0.0 {
             return Err(Error::NotPositive { what: "magnitude of the mean of A".into(), value: 0.0 });
         }
-        let se2 = [a, b].map(|x| variance(x).map_or(f64::NAN, |v| v / x.len() as f64));
-        Ok(Self { mean, se2, df: [a, b].map(|x| x.len() as f64 - 1.0) })
+        let se2 = [&a, &b].map(|x| variance(x).map_or(f64::NAN, |v| v / x.len() as f64));
+        Ok(Self { mean, se2, df: [&a, &b].map(|x| x.len() as f64 - 1.0) })
     }
 
     fn ratio(&self) -> f64 {

@@ -28,10 +28,19 @@ pub struct Law {
     pub peak: Option<f64>,
     /// Standard deviation of the points about the law, as a fraction. `None` when there are as many parameters as points.
     pub residual_cov: Option<f64>,
-    /// Covariance of the parameters that are not held at 0, for predictions.
+    /// The fit without sign constraints, on which predictions rest.
+    open: Open,
+}
+
+/// The fit without sign constraints.
+#[derive(Debug, Clone, PartialEq)]
+struct Open {
+    /// ln lambda, sigma, kappa.
+    theta: [f64; 3],
+    /// Inverse of the normal equations of ln X, to be multiplied by the residual variance.
     covariance: Vec<Vec<f64>>,
-    /// Which of ln lambda, sigma, kappa these are.
-    free: Vec<usize>,
+    /// Its residual standard deviation and degrees of freedom.
+    sd: f64,
     df: f64,
 }
 
@@ -41,17 +50,25 @@ impl Law {
         self.lambda.value * n / cost(n, self.sigma.value, self.kappa.value)
     }
 
-    /// Throughput of one more trial at `n` with its prediction interval, X exp(+- t sqrt(s^2 + g' C g)) with g the
-    /// gradient of ln X: the uncertainty of the law and the spread of a trial. It takes for granted that the law goes on
-    /// to hold, so show it as a prediction.
+    /// Throughput of one more trial at `n` with its prediction interval: the uncertainty of the law and the spread of a
+    /// trial. It takes for granted that the law goes on to hold, so show it as a prediction.
+    ///
+    /// n / X is linear in 1 / lambda, sigma / lambda and kappa / lambda, so the t interval is taken on that scale, where it
+    /// holds far outside the ladder, and from the fit without sign constraints; it is then cut where throughput would
+    /// exceed linear scaling.
     pub fn predict(&self, n: f64, confidence: f64) -> Estimate {
         let value = self.at(n);
-        let ci = self.residual_cov.and_then(|s| {
-            let gradient = gradient(n, self.sigma.value, self.kappa.value);
-            let g: Vec<f64> = self.free.iter().map(|&j| gradient[j]).collect();
-            let variance = s * s * (1.0 + dot(&g, &times(&self.covariance, &g)).max(0.0));
-            let half = t_two_sided(confidence, self.df) * variance.sqrt();
-            Interval::finite(value * (-half).exp(), value * half.exp())
+        let ci = self.lambda.ci.and_then(|lambda| {
+            let [log_lambda, sigma, kappa] = self.open.theta;
+            let scale = (-log_lambda).exp();
+            let y = scale * cost(n, sigma, kappa);
+            let slope = [-y, scale * (n - 1.0), scale * n * (n - 1.0)];
+            let of_law = dot(&slope, &times(&self.open.covariance, &slope)).max(0.0).sqrt();
+            let t = t_two_sided(confidence, self.open.df);
+            let half = t * self.open.sd * of_law.hypot(n / value);
+            let linear = lambda.high * n * (t * self.open.sd).exp();
+            let high = if y > half { (n / (y - half)).min(linear) } else { linear };
+            Interval::finite((n / (y + half).max(n / value)).min(value), high.max(value))
         });
         Estimate { value, ci }
     }
@@ -83,7 +100,7 @@ pub fn fit(points: &[Point], confidence: f64) -> Result<Law, Error> {
     }
     let failed = || Error::NotFinite { what: "fit of the scalability law".into() };
     let open = minimise(points, [None; 3]).ok_or_else(failed)?;
-    let (best, held) = constrained(points, &open).ok_or_else(failed)?;
+    let best = constrained(points, &open).ok_or_else(failed)?;
 
     let df = points.len() as f64 - 3.0;
     let limit = open.rss * (1.0 + t_two_sided(confidence, df.max(1.0)).powi(2) / df);
@@ -100,11 +117,16 @@ pub fn fit(points: &[Point], confidence: f64) -> Result<Law, Error> {
     };
     let (sigma, kappa) = (estimate(1), estimate(2));
     let peak = (kappa.value > 0.0 && sigma.value < 1.0).then(|| ((1.0 - sigma.value) / kappa.value).sqrt());
-    let free: Vec<usize> = (0..3).filter(|&j| held[j].is_none()).collect();
-    let rows: Vec<Vec<f64>> = points.iter().map(|p| pick(&gradient(p.n, sigma.value, kappa.value), &free)).collect();
-    let covariance = inverse_spd(&gram(&rows, &vec![1.0; rows.len()])).ok_or_else(failed)?;
     let residual_cov = (df > 0.0).then(|| (best.rss / df).sqrt());
-    Ok(Law { lambda, sigma, kappa, peak, residual_cov, covariance, free, df })
+    let covariance = covariance(points, &open.theta).ok_or_else(failed)?;
+    let open = Open { theta: open.theta, covariance, sd: (open.rss / df).sqrt(), df };
+    Ok(Law { lambda, sigma, kappa, peak, residual_cov, open })
+}
+
+/// Inverse of the normal equations of ln X with all three parameters free.
+fn covariance(points: &[Point], theta: &[f64; 3]) -> Option<Vec<Vec<f64>>> {
+    let rows: Vec<Vec<f64>> = points.iter().map(|p| gradient(p.n, theta[1], theta[2]).to_vec()).collect();
+    inverse_spd(&gram(&rows, &vec![1.0; rows.len()]))
 }
 
 /// 1 + sigma (n - 1) + kappa n (n - 1).
@@ -197,22 +219,21 @@ fn start(points: &[Point], held: [Option<f64>; 3]) -> Option<[f64; 3]> {
 }
 
 /// The best fit with sigma and kappa at least 0: the open one if it is, else the best of those with one or both at 0.
-fn constrained(points: &[Point], open: &Minimum) -> Option<(Minimum, [Option<f64>; 3])> {
+fn constrained(points: &[Point], open: &Minimum) -> Option<Minimum> {
     if open.theta[1] >= 0.0 && open.theta[2] >= 0.0 {
-        return Some((Minimum { theta: open.theta, rss: open.rss }, [None; 3]));
+        return Some(Minimum { theta: open.theta, rss: open.rss });
     }
     [[None, Some(0.0), None], [None, None, Some(0.0)], [None, Some(0.0), Some(0.0)]]
         .into_iter()
-        .filter_map(|held| Some((minimise(points, held)?, held)))
-        .filter(|(m, _)| m.theta[1] >= 0.0 && m.theta[2] >= 0.0)
-        .min_by(|a, b| a.0.rss.total_cmp(&b.0.rss))
+        .filter_map(|held| minimise(points, held))
+        .filter(|m| m.theta[1] >= 0.0 && m.theta[2] >= 0.0)
+        .min_by(|a, b| a.rss.total_cmp(&b.rss))
 }
 
 /// The interval of parameter `j` within which the best fit stays within `limit`, by stepping out from the minimum and
 /// bisection. A side on which the limit is not reached before the law breaks down makes it absent.
 fn profile(points: &[Point], open: &Minimum, j: usize, limit: f64) -> Option<Interval> {
-    let rows: Vec<Vec<f64>> = points.iter().map(|p| gradient(p.n, open.theta[1], open.theta[2]).to_vec()).collect();
-    let covariance = inverse_spd(&gram(&rows, &vec![1.0; rows.len()]))?;
+    let covariance = covariance(points, &open.theta)?;
     let width = (covariance[j][j] * (limit - open.rss)).sqrt();
     if width == 0.0 {
         return Interval::finite(open.theta[j], open.theta[j]);
