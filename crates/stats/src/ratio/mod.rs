@@ -1,0 +1,9 @@
+//! Is B faster than A: the ratio of two means with its interval, and a verdict against a minimum effect of interest.
+//!
+//! Arguments are trial means (see [`crate::trials::trial_means`]); ratios are B / A.
+
+mod fieller;
+mod verdict;
+
+pub use fieller::{fieller, paired};
+pub use verdict::{Arms, Better, Comparison, Verdict, compare, holm};

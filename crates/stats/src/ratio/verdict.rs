@@ -1,0 +1,155 @@
+//! Faster, slower, equivalent or inconclusive, over a family of metrics.
+
+use super::fieller::{Moments, fieller};
+use crate::error::Error;
+use crate::interval::Estimate;
+
+/// Which direction of a metric is the better one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// Throughput.
+    Higher,
+    /// Time.
+    Lower,
+}
+
+/// What a comparison came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// B is better by more than the minimum effect.
+    Faster,
+    /// B is worse by more than the minimum effect.
+    Slower,
+    /// The difference is smaller than the minimum effect.
+    Equivalent,
+    /// The trials do not tell.
+    Inconclusive,
+}
+
+/// One metric of B against A.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Comparison {
+    /// B / A with its interval for this comparison alone (not widened for the number of comparisons).
+    pub ratio: Estimate,
+    /// p-value of the claim that the verdict makes, Holm-adjusted over the family. 1 where no interval exists.
+    pub p_value: f64,
+    /// The verdict at the family's confidence level.
+    pub verdict: Verdict,
+}
+
+/// One metric measured in two arms.
+#[derive(Debug, Clone, Copy)]
+pub struct Arms<'a> {
+    /// Trial means of A.
+    pub a: &'a [f64],
+    /// Trial means of B.
+    pub b: &'a [f64],
+    /// The metric's better direction.
+    pub better: Better,
+}
+
+/// Holm's step-down adjustment of p-values ("A simple sequentially rejective multiple test procedure", 1979): the k-th
+/// smallest of m is multiplied by m - k + 1, made monotone, capped at 1. In the order given.
+pub fn holm(p_values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..p_values.len()).collect();
+    order.sort_by(|&i, &j| p_values[i].total_cmp(&p_values[j]));
+    let mut adjusted = vec![1.0; p_values.len()];
+    let mut largest = 0.0f64;
+    for (rank, &i) in order.iter().enumerate() {
+        largest = largest.max(p_values[i] * (p_values.len() - rank) as f64).min(1.0);
+        adjusted[i] = largest;
+    }
+    adjusted
+}
+
+/// B against A for a family of metrics or queries, verdicts Holm-adjusted over the family.
+///
+/// `min_effect` is the smallest change of interest as a fraction, e.g. 0.01: ratios from 1 / (1 + e) to 1 + e count as
+/// equal. The claim "changed" is tested against the nearer end of that range, "equivalent" against both ends (two
+/// one-sided tests); a single comparison is changed exactly when its interval lies outside the range, equivalent when
+/// inside, up to the t quantile. With `min_effect` 0 nothing can be equivalent.
+///
+/// # Errors
+/// As [`fieller`], and [`Error::OutOfRange`] for a negative minimum effect.
+pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<Comparison>, Error> {
+    if !(min_effect >= 0.0 && min_effect.is_finite()) {
+        return Err(Error::OutOfRange { what: "minimum effect".into(), expected: "0 or more".into(), got: min_effect });
+    }
+    let (low, high) = (1.0 / (1.0 + min_effect), 1.0 + min_effect);
+    let mut claims = Vec::with_capacity(family.len());
+    for arms in family {
+        let ratio = fieller(arms.a, arms.b, confidence)?;
+        claims.push((ratio, claim(&Moments::of(arms.a, arms.b)?, low, high, arms.better)));
+    }
+    let adjusted = holm(&claims.iter().map(|(_, (p, _))| *p).collect::<Vec<_>>());
+    let settled = claims.into_iter().zip(adjusted);
+    Ok(settled
+        .map(|((ratio, (_, verdict)), p_value)| {
+            let verdict = if p_value <= 1.0 - confidence { verdict } else { Verdict::Inconclusive };
+            Comparison { ratio, p_value, verdict }
+        })
+        .collect())
+}
+
+/// The claim that the data support best and its two-sided p-value. The claims exclude each other, so whichever is
+/// chosen is false with at most that probability.
+fn claim(m: &Moments, low: f64, high: f64, better: Better) -> (f64, Verdict) {
+    if !m.replicated() {
+        return (1.0, Verdict::Inconclusive);
+    }
+    let (up, down) = match better {
+        Better::Higher => (Verdict::Faster, Verdict::Slower),
+        Better::Lower => (Verdict::Slower, Verdict::Faster),
+    };
+    let above = 2.0 * m.p_above(high);
+    let below = 2.0 * m.p_below(low);
+    let inside = 2.0 * m.p_above(low).max(m.p_below(high));
+    let claims = [(above, up), (below, down), (inside, Verdict::Equivalent)];
+    claims.into_iter().fold((1.0, Verdict::Inconclusive), |best, c| if c.0 < best.0 { c } else { best })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: [f64; 5] = [10.1, 9.8, 10.3, 9.9, 10.0];
+    const B: [f64; 4] = [11.9, 12.4, 12.1, 12.0];
+
+    fn one(a: &[f64], b: &[f64], better: Better, e: f64) -> Verdict {
+        compare(&[Arms { a, b, better }], e, 0.95).unwrap()[0].verdict
+    }
+
+    #[test]
+    fn verdicts_follow_direction_and_minimum_effect() {
+        assert_eq!(one(&[1.0], &[2.0], Better::Higher, 0.01), Verdict::Inconclusive);
+        assert_eq!(one(&A, &B, Better::Higher, 0.01), Verdict::Faster);
+        assert_eq!(one(&A, &B, Better::Lower, 0.01), Verdict::Slower);
+        assert_eq!(one(&B, &A, Better::Higher, 0.01), Verdict::Slower);
+        assert_eq!(one(&A, &A, Better::Higher, 0.10), Verdict::Equivalent);
+        assert_eq!(one(&A, &A, Better::Higher, 0.001), Verdict::Inconclusive);
+        assert_eq!(one(&A, &B, Better::Higher, 0.20), Verdict::Inconclusive);
+        // No spread at all: the figures speak for themselves.
+        assert_eq!(one(&[1.0, 1.0], &[2.0, 2.0], Better::Higher, 0.01), Verdict::Faster);
+        assert_eq!(one(&[1.0, 1.0], &[1.0, 1.0], Better::Higher, 0.01), Verdict::Equivalent);
+    }
+
+    #[test]
+    fn holm_on_a_worked_example() {
+        // 0.01, 0.02, 0.03, 0.04 x 4, 3, 2, 1 made monotone.
+        let adjusted = holm(&[0.03, 0.01, 0.04, 0.02]);
+        for (got, expected) in adjusted.iter().zip([0.06, 0.04, 0.06, 0.06]) {
+            assert!((got - expected).abs() < 1e-12, "{adjusted:?}");
+        }
+        assert_eq!(holm(&[0.9, 0.9]), [1.0, 1.0]);
+    }
+
+    #[test]
+    fn a_family_asks_for_more_than_one_comparison() {
+        let (a, b) = ([10.0, 10.2, 9.8, 10.1], [10.3, 10.5, 10.2, 10.6]);
+        let arms = Arms { a: &a, b: &b, better: Better::Higher };
+        assert_eq!(compare(&[arms], 0.0, 0.95).unwrap()[0].verdict, Verdict::Faster);
+        let null = Arms { a: &A, b: &A, better: Better::Higher };
+        let family = [vec![arms], vec![null; 20]].concat();
+        assert_eq!(compare(&family, 0.0, 0.95).unwrap()[0].verdict, Verdict::Inconclusive);
+    }
+}

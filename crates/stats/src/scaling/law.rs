@@ -1,0 +1,199 @@
+//! The law, its intervals and predictions.
+
+use super::solve::{constrained, cost, covariance, minimise, profile};
+use crate::error::{Error, all_positive, valid_confidence};
+use crate::interval::{Estimate, Interval};
+use crate::linear::{dot, times};
+use crate::quantiles::t_two_sided;
+
+/// One trial of the ladder.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Threads or nodes.
+    pub n: f64,
+    /// Throughput, the mean of the trial.
+    pub x: f64,
+}
+
+/// The fitted law.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Law {
+    /// Throughput of one thread or node.
+    pub lambda: Estimate,
+    /// Contention, the serial fraction.
+    pub sigma: Estimate,
+    /// Coherency, the cost of keeping pairs in agreement.
+    pub kappa: Estimate,
+    /// N* = sqrt((1 - sigma) / kappa), where throughput is largest; `None` when the law has no peak (kappa 0).
+    pub peak: Option<f64>,
+    /// Standard deviation of the points about the law, as a fraction. `None` when there are as many parameters as points.
+    pub residual_cov: Option<f64>,
+    /// The fit without sign constraints, on which predictions rest.
+    open: Open,
+}
+
+/// The fit without sign constraints.
+#[derive(Debug, Clone, PartialEq)]
+struct Open {
+    /// ln lambda, sigma, kappa.
+    theta: [f64; 3],
+    /// Inverse of the normal equations of ln X, to be multiplied by the residual variance.
+    covariance: Vec<Vec<f64>>,
+    /// Its residual standard deviation and degrees of freedom.
+    sd: f64,
+    df: f64,
+}
+
+impl Law {
+    /// Throughput that the law gives at `n`.
+    pub fn at(&self, n: f64) -> f64 {
+        self.lambda.value * n / cost(n, self.sigma.value, self.kappa.value)
+    }
+
+    /// Throughput of one more trial at `n` with its prediction interval: the uncertainty of the law and the spread of a
+    /// trial. It takes for granted that the law goes on to hold, so show it as a prediction.
+    ///
+    /// n / X is linear in 1 / lambda, sigma / lambda and kappa / lambda, so the t interval is taken on that scale, where it
+    /// holds far outside the ladder, and from the fit without sign constraints; it is then cut where throughput would
+    /// exceed linear scaling.
+    pub fn predict(&self, n: f64, confidence: f64) -> Estimate {
+        let value = self.at(n);
+        let ci = self.lambda.ci.and_then(|lambda| {
+            let [log_lambda, sigma, kappa] = self.open.theta;
+            let scale = (-log_lambda).exp();
+            let y = scale * cost(n, sigma, kappa);
+            let slope = [-y, scale * (n - 1.0), scale * n * (n - 1.0)];
+            let of_law = dot(&slope, &times(&self.open.covariance, &slope)).max(0.0).sqrt();
+            let t = t_two_sided(confidence, self.open.df);
+            let half = t * self.open.sd * of_law.hypot(n / value);
+            let linear = lambda.high * n * (t * self.open.sd).exp();
+            let high = if y > half { (n / (y - half)).min(linear) } else { linear };
+            Interval::finite((n / (y + half).max(n / value)).min(value), high.max(value))
+        });
+        Estimate { value, ci }
+    }
+}
+
+/// Fits the law to one point a trial (trial means, so that repeated trials weigh as they should).
+///
+/// Throughput varies in proportion to itself, so ln X is fitted by least squares: that is weighting by 1 / X^2, and errors
+/// are multiplicative. sigma and kappa are held at 0 where they would come out negative (superlinear scaling is not in the
+/// law). Intervals are profile likelihood: all values of a parameter for which the best fit with the others free has a
+/// sum of squares of at most RSS (1 + t^2 / (n - 3)); they are taken without the sign constraints, which keeps their
+/// coverage near the boundary, and then cut at 0. They are absent with fewer than four points.
+///
+/// # Errors
+/// [`Error::NotPositive`], and [`Error::TooFew`] for fewer than three different N.
+pub fn fit(points: &[Point], confidence: f64) -> Result<Law, Error> {
+    valid_confidence(confidence)?;
+    all_positive("threads or nodes", &points.iter().map(|p| p.n).collect::<Vec<_>>())?;
+    all_positive("throughput", &points.iter().map(|p| p.x).collect::<Vec<_>>())?;
+    let mut ladder: Vec<f64> = points.iter().map(|p| p.n).collect();
+    ladder.sort_by(f64::total_cmp);
+    ladder.dedup();
+    if ladder.len() < 3 {
+        return Err(Error::TooFew {
+            what: "different numbers of threads or nodes".into(),
+            needed: 3,
+            got: ladder.len(),
+        });
+    }
+    let failed = || Error::NotFinite { what: "fit of the scalability law".into() };
+    let open = minimise(points, [None; 3]).ok_or_else(failed)?;
+    let best = constrained(points, &open).ok_or_else(failed)?;
+
+    let df = points.len() as f64 - 3.0;
+    let limit = open.rss * (1.0 + t_two_sided(confidence, df.max(1.0)).powi(2) / df);
+    let interval = |j: usize| if df > 0.0 { profile(points, &open, j, limit) } else { None };
+    let estimate = |j: usize| {
+        let value = best.theta[j];
+        // The point estimate belongs to the constrained fit and must not fall outside.
+        let ci = interval(j).map(|i| Interval { low: i.low.max(0.0).min(value), high: i.high.max(value) });
+        Estimate { value, ci }
+    };
+    let lambda = Estimate {
+        value: best.theta[0].exp(),
+        ci: interval(0).and_then(|i| Interval::finite(i.low.min(best.theta[0]).exp(), i.high.max(best.theta[0]).exp())),
+    };
+    let (sigma, kappa) = (estimate(1), estimate(2));
+    let peak = (kappa.value > 0.0 && sigma.value < 1.0).then(|| ((1.0 - sigma.value) / kappa.value).sqrt());
+    let residual_cov = (df > 0.0).then(|| (best.rss / df).sqrt());
+    let covariance = covariance(points, &open.theta).ok_or_else(failed)?;
+    let open = Open { theta: open.theta, covariance, sd: (open.rss / df).sqrt(), df };
+    Ok(Law { lambda, sigma, kappa, peak, residual_cov, open })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::solve::residuals;
+    use super::*;
+
+    fn law(lambda: f64, sigma: f64, kappa: f64, ladder: &[f64]) -> Vec<Point> {
+        ladder.iter().map(|&n| Point { n, x: lambda * n / cost(n, sigma, kappa) }).collect()
+    }
+
+    #[test]
+    fn an_exact_law_is_recovered() {
+        let points = law(995.6, 0.02671, 0.000769, &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
+        let f = fit(&points, 0.95).unwrap();
+        assert!((f.lambda.value - 995.6).abs() < 1e-5);
+        assert!((f.sigma.value - 0.02671).abs() < 1e-9 && (f.kappa.value - 0.000769).abs() < 1e-10);
+        assert!((f.peak.unwrap() - (0.97329f64 / 0.000769).sqrt()).abs() < 1e-4);
+        assert!((f.at(128.0) - law(995.6, 0.02671, 0.000769, &[128.0])[0].x).abs() < 1e-4);
+    }
+
+    #[test]
+    fn three_points_give_the_law_without_intervals() {
+        let f = fit(&law(100.0, 0.05, 0.01, &[1.0, 2.0, 4.0]), 0.95).unwrap();
+        assert!((f.kappa.value - 0.01).abs() < 1e-9);
+        assert_eq!((f.kappa.ci, f.residual_cov, f.predict(8.0, 0.95).ci), (None, None, None));
+    }
+
+    #[test]
+    fn superlinear_throughput_stays_at_the_boundary() {
+        let points: Vec<Point> = [(1.0, 100.0), (2.0, 215.0), (4.0, 440.0), (8.0, 900.0), (16.0, 1800.0)]
+            .map(|(n, x)| Point { n, x })
+            .into();
+        let f = fit(&points, 0.95).unwrap();
+        assert_eq!((f.sigma.value, f.kappa.value >= 0.0), (0.0, true));
+        let ci = f.sigma.ci.unwrap();
+        assert!(ci.low == 0.0 && ci.contains(0.0), "{ci:?}");
+        assert!(f.predict(32.0, 0.95).ci.unwrap().contains(3600.0));
+    }
+
+    /// An independent search: no point of a fine grid around the minimum has a smaller sum of squares, and the profile
+    /// bounds are where the best of the grid crosses the limit.
+    #[test]
+    fn the_minimum_and_the_profile_agree_with_a_grid() {
+        let noise = [1.03, 0.96, 1.01, 1.05, 0.97, 0.99, 1.02, 0.98];
+        let ladder = [1.0, 2.0, 4.0, 8.0, 12.0, 16.0, 24.0, 32.0];
+        let mut points = law(50.0, 0.06, 0.002, &ladder);
+        points.iter_mut().zip(noise).for_each(|(p, e)| p.x *= e);
+        let f = fit(&points, 0.95).unwrap();
+        // For given sigma and kappa the best ln lambda is the mean residual, so RSS is a sum about a mean.
+        let rss = |s: f64, k: f64| {
+            let Some(r) = residuals(&points, &[0.0, s, k]) else { return f64::INFINITY };
+            let m = r.iter().sum::<f64>() / r.len() as f64;
+            r.iter().map(|v| (v - m).powi(2)).sum::<f64>()
+        };
+        let best = rss(f.sigma.value, f.kappa.value);
+        for i in -100..=100 {
+            for j in -100..=100 {
+                let (s, k) = (f.sigma.value + 1e-4 * f64::from(i), f.kappa.value + 1e-6 * f64::from(j));
+                assert!(rss(s, k) >= best * (1.0 - 1e-12));
+            }
+        }
+        let limit = best * (1.0 + t_two_sided(0.95, 5.0).powi(2) / 5.0);
+        for bound in [f.kappa.ci.unwrap().low, f.kappa.ci.unwrap().high] {
+            let smallest = (0..40_000).map(|i| rss(-0.2 + 2e-5 * f64::from(i), bound)).fold(f64::INFINITY, f64::min);
+            assert!((smallest / limit - 1.0).abs() < 1e-3, "{smallest} {limit}");
+        }
+    }
+
+    #[test]
+    fn unusable_points_are_named() {
+        assert!(matches!(fit(&law(1.0, 0.1, 0.1, &[1.0, 2.0, 2.0]), 0.95), Err(Error::TooFew { .. })));
+        let zero = [1.0, 2.0, 3.0].map(|n| Point { n, x: 0.0 });
+        assert!(matches!(fit(&zero, 0.95), Err(Error::NotPositive { .. })));
+    }
+}
