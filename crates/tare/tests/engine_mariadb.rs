@@ -1,5 +1,7 @@
 //! A private MariaDB instance, for real. Needs `sudo apt-get install mariadb-server`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
 mod engine_support;
 
 use std::collections::BTreeMap;
