@@ -1,5 +1,7 @@
 //! kill -9 of the program that started a server, and what the next start finds.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
 mod engine_support;
 
 use std::io::{BufRead, BufReader};

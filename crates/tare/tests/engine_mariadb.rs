@@ -1,5 +1,7 @@
 //! A private MariaDB instance, for real. Needs `sudo apt-get install mariadb-server`.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
 mod engine_support;
 
 use std::collections::BTreeMap;
@@ -7,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use engine_support::{PATIENCE, Place, fill, one, prepared, runs, wait_until_gone};
+use engine_support::{PATIENCE, Place, one, prepared, runs, wait_until_gone};
 use tare::engine::{
     Address, ConnectTarget, DataDirectory, Engine, EngineError, Mariadb, Param, SqlErrorKind, StartRequest,
     StatementId, StopOutcome, Transport, find_serving_thread,
@@ -98,9 +100,9 @@ fn packets_of_sixteen_mebibytes_and_more() {
     let options = BTreeMap::from([("max_allowed_packet".to_owned(), "64M".to_owned())]);
     let server = Mariadb.start(&StartRequest { options, ..place.start_request(&shared.data, None) }).unwrap();
     let mut session = server.connect().unwrap();
-    // 1 byte command and 16 bytes around the text: one length below a full packet, at it, above it, and at two.
+    // 1 byte command and 17 bytes around the text: one length below a full packet, at it, above it, and at two.
     for payload in [0xff_fffe, 0xff_ffff, 0x100_0000, 2 * 0xff_ffff] {
-        let text = "x".repeat(payload - 17);
+        let text = "x".repeat(payload - 18);
         let sql = format!("SELECT LENGTH('{text}')");
         assert_eq!(sql.len() + 1, payload);
         assert_eq!(one(&mut *session, &sql), Some(text.len().to_string()));

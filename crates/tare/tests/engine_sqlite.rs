@@ -1,5 +1,7 @@
 //! The embedded engine as a server process, for real.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
 mod engine_support;
 
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! What the engine tests share: scratch places and requests.
 
 #![allow(dead_code, reason = "each test program uses a part")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::super::EngineError;
 use super::NAME;
+use super::arguments::variable_name;
 
 /// The typed error that a log explains, where it does.
 pub(super) fn explain(log: &str, data: &Path, expected: &str) -> Option<EngineError> {
@@ -39,8 +40,8 @@ pub(super) fn refused_option(line: &str) -> Option<EngineError> {
         Some(rest)
     };
     let quoted = about.or_else(adjusted).or_else(wrong_value)?;
-    let name = quoted.split(['\'', '=']).next()?.trim_start_matches('-');
-    Some(EngineError::OptionRefused { engine: NAME, option: name.to_owned(), reason: text.to_owned() })
+    let name = variable_name(quoted.split(['\'', '=']).next()?);
+    Some(EngineError::OptionRefused { engine: NAME, option: name, reason: text.to_owned() })
 }
 
 fn full_disk(line: &str, data: &Path) -> Option<EngineError> {
@@ -86,7 +87,7 @@ mod tests {
         assert!(
             matches!(of(adjusted), Some(EngineError::OptionRefused { option, .. }) if option == "table_open_cache")
         );
-        let value = "2026-01-01 10:00:00 0 [ERROR] mariadbd: Error while setting value 'x' to 'innodb_flush_method'";
+        let value = "2026-01-01 10:00:00 0 [ERROR] mariadbd: Error while setting value 'x' to 'innodb-flush-method'";
         assert!(
             matches!(of(value), Some(EngineError::OptionRefused { option, .. }) if option == "innodb_flush_method")
         );

@@ -58,10 +58,9 @@ fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> 
     if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c)) {
         return refuse(format!("{value:?} is no value of a PRAGMA: expected a word or a number"));
     }
-    if let Err(error) = connection.query_row(&format!("PRAGMA {name} = {value}"), [], |_| Ok(())) {
-        if error != rusqlite::Error::QueryReturnedNoRows {
-            return refuse(error.to_string());
-        }
+    match connection.query_row(&format!("PRAGMA {name} = {value}"), [], |_| Ok(())) {
+        Ok(()) | Err(rusqlite::Error::QueryReturnedNoRows) => {}
+        Err(error) => return refuse(error.to_string()),
     }
     match read(connection, name) {
         Ok(Some(found)) if same_value(number_of(name, value), &found) => Ok(()),

@@ -68,9 +68,7 @@ pub fn serve(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
     if let Some(signal) = signals.forever().next() {
         eprintln!("signal {signal}: shutting down");
     }
-    for thread in server.disconnect_all() {
-        let _ = thread.join();
-    }
+    server.disconnect_all();
     keeper.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     keeper.close().map_err(|(_, error)| error)?;
     eprintln!("shut down");
@@ -112,25 +110,32 @@ impl Shared {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the running statement and the stream of every client; the threads to wait for.
-    fn disconnect_all(&self) -> Vec<JoinHandle<()>> {
-        let mut clients = self.clients();
-        self.stopping.store(true, Ordering::SeqCst);
-        let end = |(_, client): (u64, Client)| {
-            client.stream.shutdown();
-            if let Some(interrupt) = client.interrupt {
-                interrupt.interrupt();
-            }
-            client.thread
+    /// Ends the stream and the running statement of every client and waits for their threads.
+    fn disconnect_all(&self) {
+        let clients: Vec<Client> = {
+            let mut clients = self.clients();
+            self.stopping.store(true, Ordering::SeqCst);
+            clients.drain().map(|(_, client)| client).collect()
         };
-        clients.drain().filter_map(end).collect()
+        clients.iter().for_each(|client| client.stream.shutdown());
+        for Client { interrupt, thread, .. } in clients {
+            // Again and again: an interrupt just before a statement that was already received has no effect on it.
+            while thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+                if let Some(interrupt) = &interrupt {
+                    interrupt.interrupt();
+                }
+                thread::sleep(Duration::from_millis(2));
+            }
+        }
     }
 
     /// The life of one connection's thread.
     fn serve(&self, number: u64, stream: &mut Stream) -> Result<(), Box<dyn Error>> {
         let connection = self.database.open()?;
-        if let Some(client) = self.clients().get_mut(&number) {
-            client.interrupt = Some(connection.get_interrupt_handle());
+        match self.clients().get_mut(&number) {
+            Some(client) => client.interrupt = Some(connection.get_interrupt_handle()),
+            // Everybody was sent away in the meantime.
+            None => return Ok(()),
         }
         Ok(connection::serve(stream, &connection, &self.password)?)
     }
