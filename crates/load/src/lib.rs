@@ -1,1 +1,24 @@
 //! Load generator: pinned client threads, closed and open loop, key distributions, latency recording.
+//!
+//! A caller implements [`Client`] (one connection that runs transactions) and [`Connect`] (makes one inside the thread
+//! that will use it), says how to drive them in a [`LoadSettings`] and calls [`run`]. An [`Observer`] hears of the
+//! threads, of the borders of every sample and of the throughput once a second, and can end the run.
+//!
+//! The crate binds nothing itself: [`Connect::bind`] runs first in every client thread and [`Observer::connected`] once
+//! all of them are connected; the caller binds there.
+
+mod client;
+mod cpu;
+mod pace;
+mod random;
+mod recorder;
+mod run;
+mod sample;
+mod text;
+
+pub use client::{Attempt, Client, ClientThread, Connect, Queries};
+pub use pace::{Arrivals, Pace, Schedule};
+pub use random::{Distribution, Draw, Purpose, Random, UnknownDistribution};
+pub use run::{LoadSettings, Observer, Reading, RunError, Stage, Unobserved, run};
+pub use sample::{CpuPerTransaction, LatencyMs, Sample, ThreadSample};
+pub use text::{C_GROUPS, GROUP_DIGITS, PAD_GROUPS, push_groups};

@@ -1,1 +1,27 @@
-//! Machine-wide settings: record, apply, verify and restore, with a journal.
+//! Machine-wide settings: record, apply, verify and restore, with a journal; what disturbs a measurement.
+//!
+//! The only place that writes under /proc/sys, /proc/irq and /sys. No printing: everything is data.
+//!
+//! Take the [`HostLock`], begin a [`Session`] (which first puts back what a killed run left), apply levels of
+//! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`.
+//! [`Snapshot`]s before and after a sample say what else the machine did.
+
+pub mod doctor;
+mod error;
+pub mod fake;
+pub mod interference;
+mod journal;
+mod lock;
+mod session;
+mod setting;
+mod state_dir;
+mod system;
+
+pub use error::{NoiseError, Result};
+pub use interference::Snapshot;
+pub use journal::{Journal, Outcome, RestoreReport, Restored, recover};
+pub use lock::HostLock;
+pub use session::{Applied, Session};
+pub use setting::{Availability, Level, Setting};
+pub use state_dir::{ROOT_STATE_DIR, default_state_dir};
+pub use system::System;

@@ -34,7 +34,7 @@ impl IndexSet {
     }
 
     /// Numbers in ascending order.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + '_ {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + ExactSizeIterator + Clone + '_ {
         self.0.iter().copied()
     }
 

@@ -1,1 +1,4 @@
 //! What is recorded beside the metrics: threads, host, profiles, lock waits.
+
+pub mod environment;
+pub mod threads;

@@ -1,41 +1,66 @@
-//! The argument table: every command and option, with the help a user reads.
+//! The argument table: every command, with the help a user reads.
 
+use super::Problem;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-use super::Problem;
-
 /// NUMA-aware, noise-controlled benchmarking of databases. Zero the scale before you weigh.
+///
+/// A study says what to run: a database, a workload, factors and their levels. Every combination of levels is a
+/// condition; every condition gets several trials, each with a server of its own, in random order. Client and server
+/// threads are put where the study says, pair by pair, and proved to have stayed there.
 #[derive(Debug, Parser)]
-#[command(name = "tare", version, propagate_version = true)]
+#[command(name = "tare", version, propagate_version = true, after_help = AFTER_HELP)]
 struct Args {
     #[command(subcommand)]
     command: Command,
 }
 
+const AFTER_HELP: &str = "\
+Start here:
+  tare run                          two minutes: what placement alone does on this machine (embedded SQLite)
+  tare run --engine mariadb         the same on a private MariaDB
+  tare topo                         the machine, and which pairings it has
+  tare studies                      the built-in studies; `tare studies first-look > my.toml` to start your own
+  tare run my.toml --dry-run        which CPU every thread gets, and what this machine cannot do
+
+Exit codes: 0 done; 1 a gate failed; 2 wrong usage or study; 3 this machine cannot do it; 4 a trial failed for good;
+5 a gate could not decide; 130 interrupted.";
+
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run a study: a file or a built-in name
+    Run(super::run::RunArgs),
+    /// List the built-in studies, print one, or explain the keys of a study file
+    Studies(super::studies::StudiesArgs),
+    /// Show the machine as placements see it
+    Topo(super::topo::TopoArgs),
     Show(super::show::Show),
     Compare(super::compare::Compare),
     Report(super::report::Report),
+    /// One trial of a run (internal)
+    #[command(hide = true)]
+    Trial(super::trial::TrialArgs),
+    /// The embedded engine as a server (internal)
+    #[command(hide = true)]
+    SqliteServer(crate::engine::sqlite::ServeArgs),
 }
 
 /// Parses the command line, runs the command, renders its error.
 pub fn main() -> ExitCode {
-    let args = Args::parse();
-    match run(args) {
-        Ok(exit) => ExitCode::from(exit as u8),
-        Err(problem) => {
-            eprintln!("{problem}");
-            ExitCode::from(problem.exit as u8)
-        }
-    }
-}
-
-fn run(args: Args) -> Result<super::Exit, Problem> {
-    match args.command {
+    let exit = match Args::parse().command {
+        Command::Run(args) => super::run::run(&args),
+        Command::Studies(args) => super::studies::run(&args),
+        Command::Topo(args) => super::topo::run(&args),
         Command::Show(args) => super::show::run(args),
         Command::Compare(args) => super::compare::run(args),
         Command::Report(args) => super::report::run(args),
-    }
+        Command::Trial(args) => super::trial::run(&args),
+        Command::SqliteServer(args) => super::sqlite_server::run(&args),
+    };
+    let exit = exit.unwrap_or_else(|problem: Problem| {
+        eprintln!("{problem}");
+        problem.exit
+    });
+    ExitCode::from(exit as u8)
 }

@@ -1,13 +1,22 @@
 //! The command line: one file a command. The only place that renders errors and chooses exit codes.
 
 mod args;
-pub mod compare;
+mod compare;
+mod convert;
 mod exit;
+mod interrupt;
 mod output;
+mod plan_view;
 mod problem;
-pub mod report;
+mod report;
 mod results_problem;
-pub mod show;
+mod run;
+mod run_listener;
+mod show;
+mod sqlite_server;
+mod studies;
+mod topo;
+mod trial;
 
 pub use args::main;
 pub use exit::Exit;

@@ -1,23 +1,32 @@
-//! Standard output: one JSON document, or text.
+//! Writing to standard output without a panic when the reader has gone (`tare show | head`).
 
 use super::{Exit, Problem};
 use serde::Serialize;
-use std::io::{ErrorKind, Write};
+use std::io::{self, ErrorKind, Write};
 
-/// Prints one JSON document.
-pub(super) fn json(value: &impl Serialize) -> Result<(), Problem> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Problem::new(Exit::TrialFailed, format!("cannot write JSON: {error}")))?;
-    self::text(&format!("{text}\n"))
-}
-
-/// Prints text. A reader that has gone away (`tare show | head`) is not an error.
-pub(super) fn text(text: &str) -> Result<(), Problem> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Problem::new(Exit::Machine, format!("cannot write to standard output: {error}")))
+/// Prints text.
+pub fn text(text: &str) -> Result<(), Problem> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(Problem::new(Exit::Machine, format!("cannot write to standard output: {e}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// Prints one JSON document.
+pub fn json<T: Serialize>(value: &T) -> Result<(), Problem> {
+    let document = serde_json::to_string_pretty(value)
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot write JSON: {e}")))?;
+    text(&(document + "\n"))
+}
+
+/// Seconds as people say them: `45 s`, `12 min`, `3 h 20 min`.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round().max(0.0) as u64;
+    match whole {
+        0..=119 => format!("{whole} s"),
+        120..=7199 => format!("{} min", whole.div_ceil(60)),
+        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
     }
 }

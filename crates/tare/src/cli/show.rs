@@ -3,7 +3,7 @@
 use super::{Exit, Problem};
 use crate::analysis;
 use crate::report::terminal::{self, Style};
-use crate::results;
+use crate::results::{self, Results};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -22,12 +22,16 @@ pub struct Show {
 /// # Errors
 /// [`Problem`] when the results cannot be read or the output not written.
 pub fn run(args: Show) -> Result<Exit, Problem> {
-    let results = results::open(&args.results)?;
-    let summary = analysis::summarize(&results);
-    if args.json {
-        super::output::json(&summary)?;
-    } else {
-        super::output::text(&terminal::show(&results, &summary, Style::of_stdout()))?;
-    }
+    print(&results::open(&args.results)?, args.json)?;
     Ok(Exit::Done)
+}
+
+/// Prints the summary of results: tables, or one JSON document.
+pub fn print(results: &Results, json: bool) -> Result<(), Problem> {
+    let summary = analysis::summarize(results);
+    if json {
+        super::output::json(&summary)
+    } else {
+        super::output::text(&terminal::show(results, &summary, Style::of_stdout()))
+    }
 }

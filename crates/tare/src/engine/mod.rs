@@ -1,1 +1,45 @@
 //! The databases: start, prove ready, connect, stop.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `session` | one connection as a workload sees it |
+//! | `server` | the traits [`Engine`] and [`Server`] and what they are asked with |
+//! | `registry` | the engine of a name |
+//! | `mariadb/`, `sqlite/` | the engines; `wire/` is MariaDB's protocol |
+//! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
+//! | `cache`, `directories` | prepared data directories, private copies, run directories |
+//! | `threads` | the server thread behind a connection, for engines that cannot say it |
+//!
+//! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
+//! (`PR_SET_PDEATHSIG`), so start servers from a thread that lives as long as they should.
+
+mod buffer;
+mod cache;
+mod directories;
+mod error;
+mod instance;
+mod leftovers;
+mod log;
+mod mariadb;
+mod options;
+mod process;
+mod registry;
+mod secret;
+mod server;
+mod session;
+pub mod sqlite;
+mod stream;
+mod threads;
+mod wire;
+
+pub use error::EngineError;
+pub use leftovers::{Reaped, reap_leftovers};
+pub use mariadb::Mariadb;
+pub use registry::{ENGINE_NAMES, UnknownEngine, engine_by_name};
+pub use server::{
+    Address, Binary, ConnectTarget, DEFAULT_DATABASE, DataDirectory, Engine, PrepareRequest, Server, StartRequest,
+    StopOutcome, Transport,
+};
+pub use session::{Param, Session, SqlError, SqlErrorKind, StatementId};
+pub use sqlite::Sqlite;
+pub use threads::find_serving_thread;

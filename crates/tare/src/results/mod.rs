@@ -5,5 +5,9 @@ mod directory;
 pub mod metric;
 pub mod reader;
 pub mod schema;
+pub mod store;
+
+mod time;
+pub use time::now;
 
 pub use reader::{ReadError, Results, Source, open};

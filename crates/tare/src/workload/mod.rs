@@ -1,1 +1,3 @@
 //! What the client threads do.
+
+pub mod oltp;

@@ -31,7 +31,8 @@ pub(super) fn snapshot(topology: &Topology, origin: Origin, excluded: Excluded) 
             Core { os_index: os_index(object), cpus, kind }
         })
         .collect();
-    let nodes: Vec<Node> = topology.objects_with_type(ObjectType::NUMANode).filter_map(node).collect();
+    let mut nodes: Vec<Node> = topology.objects_with_type(ObjectType::NUMANode).filter_map(node).collect();
+    keep_own_cpus(&mut nodes);
     let pus = topology
         .objects_with_type(ObjectType::PU)
         .filter_map(os_index)
@@ -39,7 +40,7 @@ pub(super) fn snapshot(topology: &Topology, origin: Origin, excluded: Excluded) 
             os_index: cpu,
             core: cores.iter().position(|core| core.cpus.contains(cpu)),
             package: packages.iter().position(|package| package.cpus.contains(cpu)),
-            node: narrowest(&nodes, cpu),
+            node: nodes.iter().position(|node| node.cpus.contains(cpu)),
             last_level_cache: caches.iter().position(|cache| cache.cpus.contains(cpu)),
         })
         .collect();
@@ -86,9 +87,18 @@ fn node(object: &TopologyObject) -> Option<Node> {
     Some(Node { os_index: os_index(object)?, cpus: cpus_of(object), memory_bytes })
 }
 
-fn narrowest(nodes: &[Node], cpu: u32) -> Option<usize> {
-    let of_cpu = nodes.iter().enumerate().filter(|(_, node)| node.cpus.contains(cpu));
-    of_cpu.min_by_key(|(position, node)| (node.cpus.len(), *position)).map(|(position, _)| position)
+/// hwloc gives every node the CPUs of what it is attached to: a memory-only node those of its package, or all. A CPU
+/// belongs to one node, as the OS has it: the narrowest that covers it, and of several the one with the lowest number,
+/// since firmware numbers nodes with CPUs first. What then has no CPU is memory-only.
+fn keep_own_cpus(nodes: &mut [Node]) {
+    let reach: Vec<(u32, CpuSet)> = nodes.iter().map(|node| (node.os_index, node.cpus.clone())).collect();
+    let owner = |cpu: u32| {
+        let covering = reach.iter().filter(|(_, cpus)| cpus.contains(cpu));
+        covering.min_by_key(|(number, cpus)| (cpus.len(), *number)).map(|(number, _)| *number)
+    };
+    for node in nodes {
+        node.cpus = node.cpus.iter().filter(|cpu| owner(*cpu) == Some(node.os_index)).collect();
+    }
 }
 
 /// hwloc lists a single kind on machines that are not hybrid; that says nothing and is dropped.

@@ -93,7 +93,7 @@ pub struct Pu {
     pub core: Option<usize>,
     /// Its package.
     pub package: Option<usize>,
-    /// Its NUMA node: the narrowest that contains it, and the first of these.
+    /// Its NUMA node.
     pub node: Option<usize>,
     /// The outermost cache that serves it.
     pub last_level_cache: Option<usize>,
@@ -104,7 +104,8 @@ pub struct Pu {
 pub struct Node {
     /// The OS's node number, as memory policies use it.
     pub os_index: u32,
-    /// Its usable CPUs. Empty for a memory-only node.
+    /// Its usable CPUs; every CPU belongs to at most one node. Empty for a memory-only node, such as high-bandwidth or
+    /// CXL memory, for which hwloc itself gives the CPUs it is attached to.
     pub cpus: CpuSet,
     /// Its memory. 0 for a node without memory, or when the description does not tell.
     pub memory_bytes: u64,

@@ -1,0 +1,34 @@
+# Everything a newcomer needs: `make demo` to see it work, `make test` to check it.
+CARGO ?= cargo
+# A toolchain that rustup has just put there is not on the PATH of the shell that called make.
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+
+.PHONY: demo build test test-user check setup setup-test bench clean
+
+## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
+demo: build
+	./target/release/tare run first-look
+
+## build: install what a build needs, then build the release binary
+build: setup
+	$(CARGO) build --release --locked -p tare
+
+## test: install what the tests need, then formatting, lints, docs and all tests (as root also once more as an ordinary user)
+test: setup-test check
+	$(CARGO) test --locked --workspace
+	scripts/test-as-user
+
+## check: formatting, clippy with warnings as errors, documentation
+check:
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --document-private-items
+
+setup:
+	scripts/setup build
+
+setup-test:
+	scripts/setup test
+
+clean:
+	$(CARGO) clean

@@ -1,0 +1,185 @@
+//! What is measured: ways to hold counters, and ways to walk over them. One loop, monomorphised for each pair.
+
+use std::cell::UnsafeCell;
+use std::hint::black_box;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use tare_counters::{Backend, CounterSet};
+
+/// "Among 100,000 counters".
+pub const MANY: usize = 100_000;
+/// Shards of the sharded contender, as the article's.
+const SHARDS: usize = 24;
+
+/// Which counter the next add goes to.
+#[derive(Clone, Copy)]
+pub enum Walk {
+    /// Always the first.
+    Same,
+    /// One after the other, wrapping at this mask.
+    Rotate(usize),
+    /// Any of all, by a generator of half a nanosecond.
+    Random,
+}
+
+/// The amount added: 1 as a constant, or a number known at run time only.
+#[derive(Clone, Copy)]
+pub enum Amount {
+    One,
+    Given(u64),
+}
+
+impl Amount {
+    fn value(self) -> u64 {
+        match self {
+            Self::One => 1,
+            Self::Given(n) => n,
+        }
+    }
+}
+
+/// The rotating walk's span: 1024 counters, 8 KiB, which every level-1 cache holds.
+pub struct Rotate;
+impl Rotate {
+    pub const MASK: usize = 1023;
+}
+
+/// Something with counters.
+pub trait Contender: Sync {
+    /// `adds` adds along the walk, by the calling thread.
+    fn run(&self, walk: Walk, amount: Amount, adds: u64, seed: u64);
+}
+
+#[inline(always)]
+fn walk(walk: Walk, adds: u64, seed: u64, add: impl Fn(usize)) {
+    match walk {
+        Walk::Same => (0..adds).for_each(|_| add(0)),
+        Walk::Rotate(mask) => (0..adds).for_each(|turn| add(turn as usize & mask)),
+        Walk::Random => {
+            let mut state = seed;
+            for _ in 0..adds {
+                // A Weyl sequence, mixed by one multiplication: a generator must not hide what is measured.
+                state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+                let mixed = (state ^ (state >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+                add((((mixed >> 32) * MANY as u64) >> 32) as usize);
+            }
+        }
+    }
+}
+
+/// The crate's own, on the backend that is current.
+pub struct Rseq(CounterSet);
+
+impl Rseq {
+    pub fn new(counters: usize) -> Self {
+        Self(CounterSet::new(counters).expect("a set"))
+    }
+
+    pub fn backend(&self) -> Backend {
+        self.0.backend()
+    }
+
+    pub fn read_all(&self) -> u64 {
+        self.0.snapshot().sums().iter().sum()
+    }
+}
+
+impl Contender for Rseq {
+    fn run(&self, path: Walk, amount: Amount, adds: u64, seed: u64) {
+        match amount {
+            Amount::One => walk(path, adds, seed, |counter| self.0.increment(counter)),
+            Amount::Given(n) => walk(path, adds, seed, |counter| self.0.add(counter, n)),
+        }
+    }
+}
+
+/// Not a counter for threads: the plain add to memory nothing here can beat. One thread only.
+pub struct Plain(Vec<UnsafeCell<u64>>);
+
+// SAFETY: measured with one thread only.
+unsafe impl Sync for Plain {}
+
+impl Plain {
+    pub fn new(counters: usize) -> Self {
+        Self((0..counters).map(|_| UnsafeCell::new(0)).collect())
+    }
+}
+
+impl Contender for Plain {
+    fn run(&self, path: Walk, amount: Amount, adds: u64, seed: u64) {
+        // SAFETY: one thread; volatile, or the compiler would add once for the whole loop.
+        let add = |cell: *mut u64, n: u64| unsafe { cell.write_volatile(cell.read_volatile().wrapping_add(n)) };
+        match amount {
+            Amount::One => walk(path, adds, seed, |counter| add(self.0[counter].get(), 1)),
+            Amount::Given(n) => walk(path, adds, seed, |counter| add(self.0[counter].get(), n)),
+        }
+    }
+}
+
+/// One relaxed atomic a counter, packed.
+pub struct Atomics(Vec<AtomicU64>);
+
+impl Atomics {
+    pub fn new(counters: usize) -> Self {
+        Self((0..counters).map(|_| AtomicU64::new(0)).collect())
+    }
+}
+
+impl Contender for Atomics {
+    fn run(&self, path: Walk, amount: Amount, adds: u64, seed: u64) {
+        let n = amount.value();
+        walk(path, adds, seed, |counter| {
+            self.0[counter].fetch_add(n, Ordering::Relaxed);
+        });
+    }
+}
+
+/// 24 atomics a counter, a cache line each: the shard by CPU number, as the article's best on x86.
+pub struct Sharded(Vec<[Line; SHARDS]>);
+
+#[repr(align(64))]
+struct Line(AtomicU64);
+
+impl Sharded {
+    pub fn new(counters: usize) -> Self {
+        Self((0..counters).map(|_| [const { Line(AtomicU64::new(0)) }; SHARDS]).collect())
+    }
+
+    pub fn read_all(&self) -> u64 {
+        self.0.iter().flatten().map(|line| line.0.load(Ordering::Relaxed)).sum()
+    }
+}
+
+impl Contender for Sharded {
+    fn run(&self, path: Walk, amount: Amount, adds: u64, seed: u64) {
+        let n = amount.value();
+        walk(path, adds, seed, |counter| {
+            // SAFETY: no arguments.
+            let cpu = unsafe { libc::sched_getcpu() } as usize;
+            self.0[counter][cpu % SHARDS].0.fetch_add(n, Ordering::Relaxed);
+        });
+    }
+}
+
+/// Wall time per add of the slowest thread, ns.
+pub fn ns_per_add(contender: &dyn Contender, path: Walk, amount: Amount, threads: usize, adds: u64) -> f64 {
+    let start = Barrier::new(threads);
+    let slowest = thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads)
+            .map(|thread| {
+                let start = &start;
+                scope.spawn(move || {
+                    start.wait();
+                    let begin = Instant::now();
+                    black_box(contender).run(path, amount, adds, 0x9e37_79b9_7f4a_7c15 ^ thread as u64);
+                    begin.elapsed()
+                })
+            })
+            .collect();
+        handles.into_iter().filter_map(|handle| handle.join().ok()).max()
+    });
+    slowest.map_or(f64::NAN, |slowest| slowest.as_secs_f64() * 1e9 / adds as f64)
+}

@@ -1,0 +1,118 @@
+//! What an add costs, as ratios within one run: `cargo bench -p tare-counters --bench ratios`.
+//!
+//! Contenders are measured in turn, round after round, so that whatever else the machine does hits both; a ratio is taken
+//! within each round. Printed: median, least and greatest of the rounds, and the bound of the project's promise. The exit
+//! code is 1 when a median breaks its bound. `ROUNDS` (environment) sets the number of rounds.
+
+mod contenders;
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use contenders::{Amount, Atomics, Contender, MANY, Plain, Rotate, Rseq, Sharded, Walk};
+
+/// Adds a measurement, in one thread.
+const ADDS: u64 = 4_000_000;
+
+/// A promise: this many times the cost of the other, at most or at least.
+enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+struct Line<'a> {
+    name: &'a str,
+    /// None: printed for the record.
+    bound: Option<Bound>,
+    threads: usize,
+    walk: Walk,
+    amount: Amount,
+    rseq: &'a Rseq,
+    other: &'a dyn Contender,
+}
+
+fn main() -> ExitCode {
+    // `cargo test --benches` runs this with --test: there is nothing to test in a measurement.
+    if std::env::args().any(|argument| argument == "--test") {
+        return ExitCode::SUCCESS;
+    }
+    let rounds = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(15usize).max(3);
+    let (one, many) = (Rseq::new(1), Rseq::new(MANY));
+    let (plain, plain_many) = (Plain::new(1), Plain::new(MANY));
+    let (atomic, atomics, shards) = (Atomics::new(1), Atomics::new(MANY), Sharded::new(MANY));
+    println!("backend {}, {rounds} rounds of {ADDS} adds a thread; ns per add and thread", one.backend());
+    let two = Amount::Given(black_box(2));
+    let most = |bound| Some(Bound::AtMost(bound));
+    let least = |bound| Some(Bound::AtLeast(bound));
+    let (same, rotate, random) = (Walk::Same, Walk::Rotate(Rotate::MASK), Walk::Random);
+    let line =
+        |name, bound, threads, walk, amount, rseq, other| Line { name, bound, threads, walk, amount, rseq, other };
+    let lines: [Line<'_>; 10] = [
+        line("add(n), same counter : plain add", most(1.5), 1, same, two, &one, &plain),
+        line("increment, same counter : plain increment", most(1.5), 1, same, Amount::One, &one, &plain),
+        line("add(n), rotating : plain add", most(2.5), 1, rotate, two, &many, &plain_many),
+        line("increment, rotating : plain increment", most(2.5), 1, rotate, Amount::One, &many, &plain_many),
+        line("relaxed atomic : increment, 1 thread", least(8.0), 1, same, Amount::One, &one, &atomic),
+        line("relaxed atomic : increment, 2 threads", least(15.0), 2, same, Amount::One, &one, &atomic),
+        line("relaxed atomic : add(n), 1 thread", None, 1, same, two, &one, &atomic),
+        line("relaxed atomic : add(n), 2 threads", None, 2, same, two, &one, &atomic),
+        line("packed atomics : increment, random", least(2.5), 1, random, Amount::One, &many, &atomics),
+        line("64-byte shards : increment, random", least(8.0), 1, random, Amount::One, &many, &shards),
+    ];
+    println!("{:<42} {:>8} {:>8} {:>8} {:>8} {:>8}  promise", "ratio", "rseq ns", "other ns", "median", "min", "max");
+    let kept = lines.iter().map(|line| measure(line, rounds)).fold(true, |all, kept| all & kept);
+    reads(&many, &shards);
+    if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Measures both in turn and prints the line. True when the promise is kept.
+fn measure(line: &Line<'_>, rounds: usize) -> bool {
+    let (mut ratios, mut rseq_ns, mut other_ns) = (Vec::new(), Vec::new(), Vec::new());
+    for round in 0..=rounds {
+        let rseq = contenders::ns_per_add(line.rseq, line.walk, line.amount, line.threads, ADDS);
+        let other = contenders::ns_per_add(line.other, line.walk, line.amount, line.threads, ADDS);
+        if round > 0 {
+            // The first pair is warm-up.
+            rseq_ns.push(rseq);
+            other_ns.push(other);
+            ratios.push(match line.bound {
+                Some(Bound::AtMost(_)) => rseq / other,
+                _ => other / rseq,
+            });
+        }
+    }
+    let median = median(&mut ratios);
+    let (kept, promise) = match line.bound {
+        Some(Bound::AtMost(bound)) => (median <= bound, format!("at most {bound}x")),
+        Some(Bound::AtLeast(bound)) => (median >= bound, format!("at least {bound}x")),
+        None => (true, "for the record".to_owned()),
+    };
+    let (rseq, other) = (self::median(&mut rseq_ns), self::median(&mut other_ns));
+    let (min, max) = (ratios[0], ratios[ratios.len() - 1]);
+    let verdict = if kept { "" } else { ": BROKEN" };
+    println!("{:<42} {rseq:>8.2} {other:>8.2} {median:>8.2} {min:>8.2} {max:>8.2}  {promise}{verdict}", line.name);
+    kept
+}
+
+/// The cost of reading everything, for the record.
+fn reads(rseq: &Rseq, shards: &Sharded) {
+    let time = |read: &dyn Fn() -> u64| {
+        let start = Instant::now();
+        black_box(read());
+        start.elapsed().as_secs_f64() * 1e9 / MANY as f64
+    };
+    let (mut snapshot, mut sharded): (Vec<f64>, Vec<f64>) =
+        (0..9).map(|_| (time(&|| rseq.read_all()), time(&|| shards.read_all()))).unzip();
+    println!(
+        "reading all: snapshot {:.2} ns a counter, 64-byte shards {:.2}",
+        median(&mut snapshot),
+        median(&mut sharded)
+    );
+}
+
+/// The median; sorts.
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}

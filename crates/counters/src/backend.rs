@@ -1,0 +1,81 @@
+//! How an add finds the row it may touch.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::Error;
+
+/// Environment variable that names the backend to use in place of the probed one.
+pub const BACKEND_VARIABLE: &str = "TARE_COUNTERS_BACKEND";
+
+/// How an add finds its row and makes the addition safe. Every backend is exact; they differ in cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Backend {
+    /// One plain add inside a restartable sequence, through the area the C library registered (glibc 2.35 and later).
+    RseqGlibc,
+    /// The same add through an area this crate registers for each thread at its first add: static musl, or glibc
+    /// started with `GLIBC_TUNABLES=glibc.pthread.rseq=0`.
+    RseqSelf,
+    /// The current CPU's number, then an atomic add to that CPU's row. A thread moved in between still adds exactly.
+    CpuAtomic,
+    /// An atomic add to a row chosen once a thread, in turn. Works everywhere.
+    Striped,
+}
+
+impl Backend {
+    /// Every backend, the fastest first.
+    pub const ALL: [Self; 4] = [Self::RseqGlibc, Self::RseqSelf, Self::CpuAtomic, Self::Striped];
+
+    /// The name printed, and accepted in [`BACKEND_VARIABLE`]: `rseq-glibc`, `rseq-self`, `cpu-atomic`, `striped`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::RseqGlibc => "rseq-glibc",
+            Self::RseqSelf => "rseq-self",
+            Self::CpuAtomic => "cpu-atomic",
+            Self::Striped => "striped",
+        }
+    }
+
+    /// Whether adds are attributed to CPUs (a striped row belongs to threads instead).
+    pub(crate) const fn by_cpu(self) -> bool {
+        !matches!(self, Self::Striped)
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Backend {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        Self::ALL
+            .into_iter()
+            .find(|backend| backend.name() == text)
+            .ok_or_else(|| Error::UnknownBackend { given: text.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_parses_back() {
+        for backend in Backend::ALL {
+            assert_eq!(backend.to_string().parse::<Backend>().unwrap(), backend);
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_known_ones() {
+        let message = "magic".parse::<Backend>().unwrap_err().to_string();
+        assert!(
+            message.contains("magic") && message.contains("rseq-glibc") && message.contains("striped"),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,243 @@
+//! Single counters.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::backend::Backend;
+use crate::cpus;
+use crate::error::Error;
+use crate::pool::Slot;
+use crate::snapshot::{PerCpu, PerNode};
+
+/// What a counter turned out to be at its first use.
+#[derive(Debug)]
+enum Store {
+    Slot(Slot),
+    /// No slot to be had (no memory, or an override that names no backend that works here): one exact atomic.
+    Alone(AtomicU64),
+}
+
+impl Store {
+    fn open() -> Self {
+        Backend::current().and_then(Slot::take).map_or_else(|_| Self::Alone(AtomicU64::new(0)), Self::Slot)
+    }
+
+    fn sum(&self) -> u64 {
+        match self {
+            Self::Slot(slot) => slot.sum(),
+            Self::Alone(value) => value.load(Ordering::Relaxed),
+        }
+    }
+
+    fn per_cpu(&self) -> PerCpu<u64> {
+        match self {
+            Self::Slot(slot) => slot.per_cpu(),
+            Self::Alone(value) => {
+                PerCpu { cpus: vec![0; cpus::possible()], unattributed: value.load(Ordering::Relaxed) }
+            }
+        }
+    }
+}
+
+/// What [`Counter`] and [`UpDownCounter`] share: 64 bits that wrap, read as unsigned or signed.
+#[derive(Debug)]
+struct Inner(OnceLock<Store>);
+
+impl Inner {
+    const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    fn with_backend(backend: Backend) -> Result<Self, Error> {
+        Ok(Self(OnceLock::from(Store::Slot(Slot::take(backend)?))))
+    }
+
+    #[inline]
+    fn add(&self, n: u64) {
+        match self.store() {
+            Store::Slot(slot) => slot.set.add(slot.index, n),
+            Store::Alone(value) => {
+                value.fetch_add(n, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[inline]
+    fn increment(&self) {
+        match self.store() {
+            Store::Slot(slot) => slot.set.increment(slot.index),
+            Store::Alone(value) => {
+                value.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    #[inline]
+    fn store(&self) -> &Store {
+        self.0.get_or_init(Store::open)
+    }
+
+    fn backend(&self) -> Option<Backend> {
+        match self.store() {
+            Store::Slot(slot) => Some(slot.set.backend()),
+            Store::Alone(_) => None,
+        }
+    }
+}
+
+/// A counter that only goes up. Takes its place in a shared [`CounterSet`](crate::CounterSet) at its first use, so it
+/// can stand in a `static`. Memory: 8 bytes x possible CPUs there, and a few words here.
+///
+/// ```
+/// use tare_counters::Counter;
+///
+/// static REQUESTS: Counter = Counter::new();
+///
+/// let before = REQUESTS.sum();
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| REQUESTS.increment());
+///     }
+/// });
+/// assert_eq!(REQUESTS.delta_since(before), 4);
+/// ```
+#[derive(Debug)]
+pub struct Counter(Inner);
+
+impl Counter {
+    /// A counter at 0, on the backend that is current at its first use.
+    pub const fn new() -> Self {
+        Self(Inner::new())
+    }
+
+    /// A counter at 0 on this backend.
+    ///
+    /// # Errors
+    /// The backend cannot work here, or the memory cannot be had.
+    pub fn with_backend(backend: Backend) -> Result<Self, Error> {
+        Inner::with_backend(backend).map(Self)
+    }
+
+    /// Adds `n` (wrapping at 2^64).
+    #[inline]
+    pub fn add(&self, n: u64) {
+        self.0.add(n);
+    }
+
+    /// Adds 1.
+    #[inline]
+    pub fn increment(&self) {
+        self.0.increment();
+    }
+
+    /// The value: see [`CounterSet::sum`](crate::CounterSet::sum).
+    pub fn sum(&self) -> u64 {
+        self.0.store().sum()
+    }
+
+    /// What was added since an earlier [`sum`](Self::sum) of this counter.
+    pub fn delta_since(&self, earlier: u64) -> u64 {
+        self.sum().wrapping_sub(earlier)
+    }
+
+    /// The value by the CPU it was added on: see [`CounterSet::per_cpu`](crate::CounterSet::per_cpu).
+    pub fn per_cpu(&self) -> PerCpu<u64> {
+        self.0.store().per_cpu()
+    }
+
+    /// The value by the node of the CPU it was added on.
+    pub fn per_node(&self) -> PerNode<u64> {
+        self.per_cpu().by_node(cpus::nodes())
+    }
+
+    /// The backend in use; `None` when no shared set could be had and the counter is one plain atomic.
+    pub fn backend(&self) -> Option<Backend> {
+        self.0.backend()
+    }
+}
+
+impl Default for Counter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A counter that goes up and down: connections open, bytes in use. Otherwise as [`Counter`]; successive sums may fall,
+/// as the value may.
+///
+/// ```
+/// use tare_counters::UpDownCounter;
+///
+/// static OPEN: UpDownCounter = UpDownCounter::new();
+///
+/// OPEN.add(3);
+/// OPEN.decrement();
+/// std::thread::spawn(|| OPEN.add(-2)).join().unwrap();
+/// assert_eq!(OPEN.sum(), 0);
+/// ```
+#[derive(Debug)]
+pub struct UpDownCounter(Inner);
+
+impl UpDownCounter {
+    /// A counter at 0, on the backend that is current at its first use.
+    pub const fn new() -> Self {
+        Self(Inner::new())
+    }
+
+    /// A counter at 0 on this backend.
+    ///
+    /// # Errors
+    /// The backend cannot work here, or the memory cannot be had.
+    pub fn with_backend(backend: Backend) -> Result<Self, Error> {
+        Inner::with_backend(backend).map(Self)
+    }
+
+    /// Adds `n`, which may be negative (wrapping at the ends of i64).
+    #[inline]
+    pub fn add(&self, n: i64) {
+        self.0.add(n.cast_unsigned());
+    }
+
+    /// Adds 1.
+    #[inline]
+    pub fn increment(&self) {
+        self.0.increment();
+    }
+
+    /// Subtracts 1.
+    #[inline]
+    pub fn decrement(&self) {
+        self.add(-1);
+    }
+
+    /// The value: everything added before this call began, and any part of what is added meanwhile.
+    pub fn sum(&self) -> i64 {
+        self.0.store().sum().cast_signed()
+    }
+
+    /// How far the value went since an earlier [`sum`](Self::sum) of this counter.
+    pub fn delta_since(&self, earlier: i64) -> i64 {
+        self.sum().wrapping_sub(earlier)
+    }
+
+    /// The value by the CPU it was added on. One CPU's part may be negative.
+    pub fn per_cpu(&self) -> PerCpu<i64> {
+        self.0.store().per_cpu().map(u64::cast_signed)
+    }
+
+    /// The value by the node of the CPU it was added on.
+    pub fn per_node(&self) -> PerNode<i64> {
+        self.0.store().per_cpu().by_node(cpus::nodes()).map(u64::cast_signed)
+    }
+
+    /// The backend in use; `None` when no shared set could be had and the counter is one plain atomic.
+    pub fn backend(&self) -> Option<Backend> {
+        self.0.backend()
+    }
+}
+
+impl Default for UpDownCounter {
+    fn default() -> Self {
+        Self::new()
+    }
+}

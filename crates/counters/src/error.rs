@@ -1,0 +1,68 @@
+//! What can go wrong when a set is made. Adding and reading cannot fail.
+
+use std::fmt;
+use std::io;
+
+use crate::Backend;
+
+/// Why a [`CounterSet`](crate::CounterSet) could not be made, or two snapshots not be compared. Written by hand: the
+/// crate promises no dependency beyond libc.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// A backend's name, given by the program or in the environment, is not one of [`Backend::ALL`].
+    UnknownBackend {
+        /// The name as given.
+        given: String,
+    },
+    /// The backend asked for cannot work in this process.
+    Unavailable {
+        /// The backend asked for.
+        backend: Backend,
+        /// What is missing.
+        reason: String,
+    },
+    /// The rows do not fit: more counters than addresses, or the kernel refused the mapping.
+    Memory {
+        /// Counters asked for.
+        counters: usize,
+        /// Rows: possible CPUs and one more.
+        rows: usize,
+        /// What the kernel said; none when the size does not fit an address.
+        source: Option<io::Error>,
+    },
+    /// A snapshot of another set (another number of counters) was given.
+    OtherSet {
+        /// Counters in this set.
+        expected: usize,
+        /// Counters in the snapshot.
+        found: usize,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownBackend { given } => {
+                let known = Backend::ALL.map(Backend::name).join(", ");
+                write!(f, "no counter backend is called {given:?}; expected one of {known}")
+            }
+            Self::Unavailable { backend, reason } => write!(f, "counter backend {backend} cannot work here: {reason}"),
+            Self::Memory { counters, rows, .. } => {
+                write!(f, "no memory for {rows} rows of {counters} counters of 8 bytes")
+            }
+            Self::OtherSet { expected, found } => {
+                write!(f, "the snapshot has {found} counters, this set has {expected}: it was taken from another set")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Memory { source: Some(source), .. } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Slots for single counters, out of sets shared by the whole process: a row takes whole pages, which a single counter
+//! must not.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::backend::Backend;
+use crate::error::Error;
+use crate::set::CounterSet;
+use crate::snapshot::PerCpu;
+
+/// Counters in a shared set: a page of 4 KiB a row.
+const CHUNK: usize = 512;
+
+/// A slot and the values it had when it was given out: slots are used again, and never written to start anew.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    pub(crate) set: &'static CounterSet,
+    pub(crate) index: usize,
+    base: PerCpu<u64>,
+    base_sum: u64,
+}
+
+type Free = Vec<(&'static CounterSet, usize)>;
+
+static FREE: [Mutex<Free>; 4] = [const { Mutex::new(Vec::new()) }; 4];
+
+impl Slot {
+    pub(crate) fn take(backend: Backend) -> Result<Self, Error> {
+        let mut free = lock(backend);
+        if free.is_empty() {
+            // Never freed: counters in statics hold on to it to the very end.
+            let set: &'static CounterSet = Box::leak(Box::new(CounterSet::with_backend(CHUNK, backend)?));
+            free.extend((0..CHUNK).rev().map(|index| (set, index)));
+        }
+        let Some((set, index)) = free.pop() else {
+            return Err(Error::Memory { counters: CHUNK, rows: 0, source: None });
+        };
+        Ok(Self { set, index, base: set.per_cpu(index), base_sum: set.sum(index) })
+    }
+
+    pub(crate) fn sum(&self) -> u64 {
+        self.set.sum(self.index).wrapping_sub(self.base_sum)
+    }
+
+    pub(crate) fn per_cpu(&self) -> PerCpu<u64> {
+        let mut now = self.set.per_cpu(self.index);
+        now.cpus.iter_mut().zip(&self.base.cpus).for_each(|(now, &base)| *now = now.wrapping_sub(base));
+        now.unattributed = now.unattributed.wrapping_sub(self.base.unattributed);
+        now
+    }
+}
+
+impl Drop for Slot {
+    /// Whoever owns the counter owns the slot alone, so no add is under way, and the next owner's base is exact.
+    fn drop(&mut self) {
+        lock(self.set.backend()).push((self.set, self.index));
+    }
+}
+
+fn lock(backend: Backend) -> std::sync::MutexGuard<'static, Free> {
+    // A list that only ever grows or shrinks by whole entries cannot be left half-done.
+    FREE[backend as usize].lock().unwrap_or_else(PoisonError::into_inner)
+}

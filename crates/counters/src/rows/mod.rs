@@ -1,0 +1,17 @@
+//! The memory of a set: a row of packed 8-byte counters for each possible CPU, and one more row for adds that no CPU's
+//! row may take.
+
+#[cfg(not(all(target_os = "linux", not(any(miri, loom)))))]
+mod heap;
+#[cfg(all(target_os = "linux", not(any(miri, loom))))]
+mod mapped;
+
+#[cfg(not(all(target_os = "linux", not(any(miri, loom)))))]
+pub(crate) use heap::Rows;
+#[cfg(all(target_os = "linux", not(any(miri, loom))))]
+pub(crate) use mapped::Rows;
+
+#[cfg(loom)]
+pub(crate) use loom::sync::atomic::AtomicU64;
+#[cfg(not(loom))]
+pub(crate) use std::sync::atomic::AtomicU64;

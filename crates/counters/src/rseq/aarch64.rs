@@ -1,0 +1,236 @@
+//! The add and its test section for aarch64. The thread's rseq area is at `tpidr_el0 + area`: `cpu_id` at 4, `rseq_cs`
+//! at 8.
+
+use std::arch::asm;
+use std::sync::atomic::AtomicU32;
+
+/// What every add of a set has in common.
+#[derive(Clone, Copy)]
+pub(crate) struct Add {
+    /// Offset of the rseq area from the thread pointer.
+    pub(crate) area: isize,
+    /// Rows an add may choose from: possible CPUs.
+    pub(crate) rows: u32,
+    /// Bytes from a row to the next.
+    pub(crate) stride: usize,
+}
+
+/// The thread pointer.
+pub(crate) fn thread_pointer() -> usize {
+    let pointer: usize;
+    // SAFETY: reads a register that user space may read.
+    unsafe { asm!("mrs {}, tpidr_el0", out(reg) pointer, options(nostack, nomem, preserves_flags)) };
+    pointer
+}
+
+/// Offset of this crate's own area from the thread pointer. Initial-exec, so that it is the same in every thread.
+pub(crate) fn own_area_offset() -> isize {
+    let offset: isize;
+    // SAFETY: reads the linker's constant for a symbol `area.rs` defines.
+    unsafe {
+        asm!(
+            "adrp {o}, :gottprel:__tare_counters_rseq_area",
+            "ldr {o}, [{o}, #:gottprel_lo12:__tare_counters_rseq_area]",
+            o = out(reg) offset,
+            options(nostack, preserves_flags, readonly, pure)
+        );
+    };
+    offset
+}
+
+/// The CPU this runs on, as a guess: declared pure, so that a loop reads it once. Every add checks it within its section.
+/// `area` 0 is allowed: it reads some word of the thread's control block.
+#[inline(always)]
+pub(crate) fn guess_cpu(area: isize) -> u32 {
+    let cpu: u32;
+    // SAFETY: reads a word of the calling thread's area. Not memory in Rust's sense: only the kernel writes it.
+    unsafe {
+        asm!("mrs {t}, tpidr_el0", "add {t}, {t}, {area}", "ldr {cpu:w}, [{t}, #4]", t = out(reg) _, area = in(reg) area,
+            cpu = lateout(reg) cpu, options(nostack, preserves_flags, pure, nomem));
+    };
+    cpu
+}
+
+// One text for the real add and for the mutant, so that they differ in nothing but the line that arms the section.
+macro_rules! define_add {
+    ($(#[$doc:meta])* $name:ident, $current:ident, $arm:literal) => {
+        $(#[$doc])*
+        ///
+        /// `guess` (from [`guess_cpu`]; any number will do) chooses the cell outside the section, and is checked inside: a loop then keeps the
+        /// cell's address in a register, and the CPU forwards one add's store to the next at once, as it does for a plain
+        /// add (an address computed anew each time costs it five cycles).
+        ///
+        /// Returns false, with nothing added, when the thread's CPU number is not below `rows`: no area registered for
+        /// this thread (the kernel and glibc write -1 and -2, which are large unsigned), or not yet.
+        ///
+        /// # Safety
+        /// `op.area` must be the offset of an rseq area in every thread; `slot` must point to the counter in row 0 of
+        /// `op.rows` rows `op.stride` bytes apart, all mapped; nothing but such adds may write to them.
+        #[inline(always)]
+        pub(crate) unsafe fn $name(op: Add, guess: u32, slot: *mut u64, n: u64) -> bool {
+            // A CPU number there never is, so that the check fails, in place of one beyond the rows.
+            let (guess, row) = if guess < op.rows { (guess, guess as usize) } else { (1 << 31, 0) };
+            let cell = slot.wrapping_byte_add(row * op.stride);
+            // SAFETY: the caller's promises make the memory operands valid; no stack, all else is declared.
+            unsafe {
+                asm!(
+                    ".pushsection __rseq_cs, \"aw\", %progbits",
+                    ".balign 32",
+                    "3:",
+                    ".long 0, 0",                     // version, flags
+                    ".quad 4f, 5f - 4f, 7f",          // start, length, abort address
+                    ".popsection",
+                    "2:",
+                    "mrs {tp}, tpidr_el0",
+                    "add {tp}, {tp}, {area}",
+                    "adrp {t}, 3b",
+                    "add {t}, {t}, #:lo12:3b",
+                    $arm,
+                    "4:",
+                    "ldr {t:w}, [{tp}, #4]",
+                    "cmp {t:w}, {guess:w}",
+                    "b.ne {elsewhere}",
+                    "ldr {t}, [{cell}]",
+                    "add {t}, {t}, {n}",
+                    "str {t}, [{cell}]",
+                    "5:",
+                    ".pushsection __rseq_failure, \"ax\", %progbits",
+                    ".long 0xd428bc00",               // brk #0x45e0: the signature
+                    "7:",
+                    "b 2b",                           // the kernel cleared rseq_cs: arm again
+                    ".popsection",
+                    area = in(reg) op.area,
+                    guess = in(reg) guess,
+                    cell = in(reg) cell,
+                    n = in(reg) n,
+                    tp = out(reg) _,
+                    t = out(reg) _,
+                    // SAFETY: passes the promises on.
+                    elsewhere = label { return unsafe { $current(op.area, op.rows, op.stride, slot, n) } },
+                    options(nostack),
+                );
+            }
+            true
+        }
+
+        /// The guess was wrong: reads the CPU's number inside the section. (Not given an [`Add`]: that would go through memory,
+        /// and the compiler would store it before every guess.)
+        ///
+        /// # Safety
+        /// As above.
+        #[cold]
+        #[inline(never)]
+        unsafe fn $current(area: isize, rows: u32, stride: usize, slot: *mut u64, n: u64) -> bool {
+            // SAFETY: as above.
+            unsafe {
+                asm!(
+                    ".pushsection __rseq_cs, \"aw\", %progbits",
+                    ".balign 32",
+                    "3:",
+                    ".long 0, 0",                     // version, flags
+                    ".quad 4f, 5f - 4f, 7f",          // start, length, abort address
+                    ".popsection",
+                    "2:",
+                    "mrs {tp}, tpidr_el0",
+                    "add {tp}, {tp}, {area}",
+                    "adrp {t}, 3b",
+                    "add {t}, {t}, #:lo12:3b",
+                    $arm,
+                    "4:",
+                    "ldr {t:w}, [{tp}, #4]",
+                    "cmp {t:w}, {rows:w}",
+                    "b.hs {unregistered}",
+                    "madd {t}, {t}, {stride}, {slot}",
+                    "ldr {tp}, [{t}]",
+                    "add {tp}, {tp}, {n}",
+                    "str {tp}, [{t}]",
+                    "5:",
+                    ".pushsection __rseq_failure, \"ax\", %progbits",
+                    ".long 0xd428bc00",               // brk #0x45e0: the signature
+                    "7:",
+                    "b 2b",                           // the kernel cleared rseq_cs: arm again
+                    ".popsection",
+                    area = in(reg) area,
+                    rows = in(reg) rows,
+                    stride = in(reg) stride,
+                    slot = in(reg) slot,
+                    n = in(reg) n,
+                    tp = out(reg) _,
+                    t = out(reg) _,
+                    unregistered = label { return false },
+                    options(nostack),
+                );
+            }
+            true
+        }
+    };
+}
+
+define_add! {
+    /// Adds `n` to `slot` in the row of the CPU this runs on.
+    add, add_on_current_cpu, "str {t}, [{tp}, #8]"
+}
+
+/// [`add`] of 1 (`n` is not looked at), a form of its own on x86-64 only.
+///
+/// # Safety
+/// As [`add`].
+#[inline(always)]
+pub(crate) unsafe fn increment(op: Add, guess: u32, slot: *mut u64, _n: u64) -> bool {
+    // SAFETY: passes the promises on.
+    unsafe { add(op, guess, slot, 1) }
+}
+
+#[cfg(feature = "mutant")]
+define_add! {
+    /// [`add`] without its section: preempted between reading the CPU number and adding, it writes another CPU's row.
+    add_without_section, add_on_current_cpu_without_section, "/* not armed */"
+}
+
+/// Spins inside a section until `flag` is set (returns 1), `limit` turns passed (2) or the kernel aborted it (0).
+/// `armed` false leaves the section out, as a kernel that does not abort would.
+///
+/// # Safety
+/// `area` must be the offset of a registered rseq area.
+pub(super) unsafe fn spin(area: isize, flag: &AtomicU32, limit: u64, armed: bool) -> u32 {
+    let outcome: u64;
+    // SAFETY: writes rseq_cs and reads the flag only.
+    unsafe {
+        asm!(
+            ".pushsection __rseq_cs, \"aw\", %progbits",
+            ".balign 32",
+            "3:",
+            ".long 0, 0",
+            ".quad 4f, 5f - 4f, 7f",
+            ".popsection",
+            "cbz {armed:w}, 4f",
+            "mrs {tp}, tpidr_el0",
+            "add {tp}, {tp}, {area}",
+            "adrp {t}, 3b",
+            "add {t}, {t}, #:lo12:3b",
+            "str {t}, [{tp}, #8]",
+            "4:",
+            "ldr {tp:w}, [{flag}]",
+            "mov {t:w}, #1",
+            "cbnz {tp:w}, 5f",
+            "mov {t:w}, #2",
+            "subs {limit}, {limit}, #1",
+            "b.ne 4b",
+            "5:",
+            ".pushsection __rseq_failure, \"ax\", %progbits",
+            ".long 0xd428bc00",
+            "7:",
+            "mov {t:w}, #0",
+            "b 5b",
+            ".popsection",
+            area = in(reg) area,
+            flag = in(reg) flag.as_ptr(),
+            armed = in(reg) u32::from(armed),
+            limit = inout(reg) limit => _,
+            tp = out(reg) _,
+            t = out(reg) outcome,
+            options(nostack),
+        );
+    }
+    outcome as u32
+}

@@ -1,0 +1,39 @@
+//! Stands in for `rseq` where there is none: another system or architecture, Miri, loom.
+
+const REASON: &str = "restartable sequences need Linux on x86-64 or aarch64, outside Miri and loom";
+
+/// The operands of an add; never used here.
+#[derive(Clone, Copy)]
+pub(crate) struct Add {
+    pub(crate) area: isize,
+    pub(crate) rows: u32,
+    pub(crate) stride: usize,
+}
+
+pub(crate) fn glibc() -> Result<isize, String> {
+    Err(REASON.to_owned())
+}
+
+pub(crate) fn own() -> Result<isize, String> {
+    Err(REASON.to_owned())
+}
+
+pub(crate) fn register_thread() -> bool {
+    false
+}
+
+pub(crate) fn guess_cpu(_: isize) -> u32 {
+    0
+}
+
+/// Never adds.
+///
+/// # Safety
+/// None needed; the signature is that of the real one.
+pub(crate) unsafe fn add(_: Add, _: u32, _: *mut u64, _: u64) -> bool {
+    false
+}
+
+#[cfg(feature = "mutant")]
+pub(crate) use add as add_without_section;
+pub(crate) use add as increment;

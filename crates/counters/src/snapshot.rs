@@ -1,0 +1,81 @@
+//! What reads of a set give back.
+
+/// The sums of all counters of a set, taken one after the other: each exact as [`CounterSet::sum`](crate::CounterSet::sum)
+/// is, not all at one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snapshot(pub(crate) Vec<u64>);
+
+impl Snapshot {
+    /// One sum a counter, in the set's order.
+    pub fn sums(&self) -> &[u64] {
+        &self.0
+    }
+
+    /// The sum of one counter, `None` beyond the set's end.
+    pub fn get(&self, counter: usize) -> Option<u64> {
+        self.0.get(counter).copied()
+    }
+}
+
+/// One counter's sum by CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerCpu<T> {
+    /// The part added on each possible CPU, by its OS number.
+    pub cpus: Vec<T>,
+    /// The part no CPU can be named for: adds of threads without a registered rseq area, and all of them on the striped
+    /// backend.
+    pub unattributed: T,
+}
+
+/// One counter's sum by node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerNode<T> {
+    /// The part added on the CPUs of each node, by ascending node number. A node without CPUs is not listed.
+    pub nodes: Vec<(u32, T)>,
+    /// The part no node can be named for: see [`PerCpu::unattributed`], and CPUs whose node the kernel does not say.
+    pub unattributed: T,
+}
+
+impl<T> PerCpu<T> {
+    pub(crate) fn map<U>(self, convert: impl Fn(T) -> U) -> PerCpu<U> {
+        PerCpu { cpus: self.cpus.into_iter().map(&convert).collect(), unattributed: convert(self.unattributed) }
+    }
+}
+
+impl PerCpu<u64> {
+    /// Folds by node.
+    pub(crate) fn by_node(&self, node_of: &[Option<u32>]) -> PerNode<u64> {
+        let mut known: Vec<u32> = node_of.iter().flatten().copied().collect();
+        known.sort_unstable();
+        known.dedup();
+        let mut folded =
+            PerNode { nodes: known.into_iter().map(|node| (node, 0)).collect(), unattributed: self.unattributed };
+        for (cpu, &part) in self.cpus.iter().enumerate() {
+            let node = node_of.get(cpu).copied().flatten();
+            match folded.nodes.iter_mut().find(|(known, _)| Some(*known) == node) {
+                Some((_, sum)) => *sum = sum.wrapping_add(part),
+                None => folded.unattributed = folded.unattributed.wrapping_add(part),
+            }
+        }
+        folded
+    }
+}
+
+impl<T> PerNode<T> {
+    pub(crate) fn map<U>(self, convert: impl Fn(T) -> U) -> PerNode<U> {
+        let nodes = self.nodes.into_iter().map(|(node, part)| (node, convert(part))).collect();
+        PerNode { nodes, unattributed: convert(self.unattributed) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_fold_into_their_nodes_and_nothing_is_lost() {
+        let per_cpu = PerCpu { cpus: vec![1, 2, 4, 8], unattributed: 16 };
+        let folded = per_cpu.by_node(&[Some(1), Some(0), Some(1), None]);
+        assert_eq!(folded, PerNode { nodes: vec![(0, 2), (1, 5)], unattributed: 24 });
+    }
+}

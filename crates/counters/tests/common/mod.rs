@@ -1,0 +1,136 @@
+//! Threads that add while they are moved from CPU to CPU and interrupted by signals: what a counter must survive.
+#![cfg(all(target_os = "linux", not(any(miri, loom))))]
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::time::Duration;
+use std::{ptr, thread};
+
+use tare_counters::CounterSet;
+
+/// Counters the threads add to in turn, and the one the signal handler adds to.
+///
+/// Not one counter: each add would wait for the one before, interrupts would be taken when that wait ends, just after an
+/// add, and the mutant, which is vulnerable just before, would pass (it did: nothing lost in 4 x 10^9 adds).
+pub const ROTATING: usize = 8;
+const BY_SIGNAL: usize = ROTATING;
+pub const COUNTERS: usize = ROTATING + 1;
+/// As the issue asks: 8 threads.
+const THREADS: u64 = 8;
+
+/// What one run found.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tally {
+    pub expected: u64,
+    pub counted: u64,
+    pub moves: u64,
+    pub signals: u64,
+    pub counted_by_signal: u64,
+}
+
+static HANDLER_SET: AtomicPtr<CounterSet> = AtomicPtr::new(ptr::null_mut());
+static SIGNALS: AtomicU64 = AtomicU64::new(0);
+
+/// Every signal adds too, in the middle of whatever add it interrupted.
+extern "C" fn on_signal(_: c_int) {
+    // SAFETY: set to a live set before the first signal is sent, and read by its handlers only.
+    if let Some(set) = unsafe { HANDLER_SET.load(Ordering::Acquire).as_ref() } {
+        set.add(BY_SIGNAL, 1);
+        SIGNALS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// `adds` adds of 1 by 8 threads, each with `add`, while one thread moves them between CPUs and interrupts them.
+pub fn tally(set: &CounterSet, adds: u64, add: impl Fn(&CounterSet, usize) + Sync) -> Tally {
+    // Handler and counts are the process's: one run at a time.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let cpus = usable_cpus();
+    assert!(cpus.len() >= 2, "needs 2 CPUs to move threads between, found {cpus:?}");
+    install_handler(set);
+
+    let per_thread = adds / THREADS;
+    let tids: Vec<AtomicI32> = (0..THREADS).map(|_| AtomicI32::new(0)).collect();
+    let start = Barrier::new(THREADS as usize + 1);
+    let moves = thread::scope(|scope| {
+        for tid in &tids {
+            let (start, add) = (&start, &add);
+            scope.spawn(move || {
+                give_way();
+                // SAFETY: no arguments.
+                tid.store(unsafe { libc::gettid() }, Ordering::Release);
+                set.add(BY_SIGNAL, 0); // registers the thread, which a signal handler must not have to
+                start.wait();
+                (0..per_thread).for_each(|turn| add(set, turn as usize % ROTATING));
+                tid.store(0, Ordering::Release);
+            });
+        }
+        start.wait();
+        let harassers: Vec<_> = tids.iter().map(|tid| scope.spawn(|| harass(tid, &cpus))).collect();
+        harassers.into_iter().map(|harasser| harasser.join().unwrap()).sum()
+    });
+    HANDLER_SET.store(ptr::null_mut(), Ordering::Release);
+    Tally {
+        expected: per_thread * THREADS,
+        counted: (0..ROTATING).map(|counter| set.sum(counter)).sum(),
+        moves,
+        signals: SIGNALS.load(Ordering::Relaxed),
+        counted_by_signal: set.sum(BY_SIGNAL),
+    }
+}
+
+/// Lowers the calling worker's priority: the thread that moves the workers must run whenever it wants to.
+fn give_way() {
+    // SAFETY: no pointers; who 0 is the calling thread on Linux.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
+}
+
+fn install_handler(set: &CounterSet) {
+    SIGNALS.store(0, Ordering::Relaxed);
+    HANDLER_SET.store(ptr::from_ref(set).cast_mut(), Ordering::Release);
+    // SAFETY: an all-zero sigaction with a handler that only adds to counters and an atomic.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_signal as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        assert_eq!(libc::sigaction(libc::SIGUSR1, &raw const action, ptr::null_mut()), 0);
+    }
+}
+
+/// Moves one worker to the other CPU and interrupts it, over and over until it ends. Answers the number of moves. (A
+/// harasser for each worker: moving a running thread makes the mover wait.)
+fn harass(tid: &AtomicI32, cpus: &[usize]) -> u64 {
+    for moves in 0.. {
+        let tid = tid.load(Ordering::Acquire);
+        if tid == 0 {
+            return moves;
+        }
+        move_to(tid, cpus[moves as usize % cpus.len()]);
+        // SAFETY: a signal with a handler; a thread that just ended answers ESRCH.
+        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGUSR1) };
+        thread::sleep(Duration::from_micros(50));
+    }
+    0
+}
+
+fn move_to(tid: i32, cpu: usize) {
+    // SAFETY: a valid set; a thread that just ended answers ESRCH.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        libc::sched_setaffinity(tid, size_of::<libc::cpu_set_t>(), &raw const set);
+    }
+}
+
+/// The CPUs this process may use, two at most: the issue's machine, and the more collisions the better.
+fn usable_cpus() -> Vec<usize> {
+    // SAFETY: fills the set given.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        assert_eq!(libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set), 0);
+        set
+    };
+    // SAFETY: below the set's size.
+    (0..8 * size_of::<libc::cpu_set_t>()).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).take(2).collect()
+}

@@ -1,0 +1,140 @@
+//! No backend loses an add, and the test that says so can fail: the same add without its restartable section loses some.
+//!
+//! `cargo test --release --test exact` makes 10^9 adds a backend; without `--release` an add is ten times as slow and
+//! 2 x 10^7 must do.
+#![cfg(all(target_os = "linux", not(any(miri, loom))))]
+
+mod common;
+
+use std::process::Command;
+
+use common::{COUNTERS, ROTATING, tally};
+use tare_counters::{BACKEND_VARIABLE, Backend, CounterSet};
+
+const ADDS: u64 = if cfg!(debug_assertions) { 20_000_000 } else { 1_000_000_000 };
+/// The mutant stops at the first loss; this is how often it may try (a move must hit a window of a few instructions).
+const MUTANT_ATTEMPTS: u64 = 40;
+
+fn is_exact(backend: Backend) {
+    let set = CounterSet::with_backend(COUNTERS, backend).unwrap();
+    let tally = tally(&set, ADDS, CounterSet::increment);
+    println!("{backend}: {tally:?}");
+    assert_eq!(tally.counted, tally.expected, "{backend} lost or invented adds");
+    assert_eq!(tally.counted_by_signal, tally.signals, "{backend} lost adds of the signal handler");
+    assert!(tally.signals > 0, "no signal arrived: the test proved less than it says");
+    let per_cpu = set.per_cpu(0);
+    assert_eq!(per_cpu.cpus.iter().sum::<u64>() + per_cpu.unattributed, tally.expected / ROTATING as u64);
+    if backend != Backend::Striped {
+        assert!(per_cpu.cpus.iter().filter(|&&part| part > 0).count() >= 2, "no thread moved: {per_cpu:?}");
+    }
+}
+
+/// The fastest rseq backend that works here.
+fn rseq() -> Backend {
+    let found = [Backend::RseqGlibc, Backend::RseqSelf].into_iter().find(|backend| backend.available().is_ok());
+    found.unwrap_or_else(|| panic!("this test needs rseq: {:?}", Backend::RseqSelf.available()))
+}
+
+#[test]
+fn rseq_loses_nothing() {
+    is_exact(rseq());
+}
+
+#[test]
+fn cpu_atomic_loses_nothing() {
+    is_exact(Backend::CpuAtomic);
+}
+
+#[test]
+fn striped_loses_nothing() {
+    is_exact(Backend::Striped);
+}
+
+#[test]
+fn without_the_restartable_section_adds_are_lost() {
+    let set = CounterSet::with_backend(COUNTERS, rseq()).unwrap();
+    let mut before = 0;
+    for attempt in 1..=MUTANT_ATTEMPTS {
+        let tally = tally(&set, ADDS.min(100_000_000), CounterSet::increment_without_section);
+        let counted = tally.counted - before;
+        if counted < tally.expected {
+            println!("attempt {attempt}: {} of {} lost", tally.expected - counted, tally.expected);
+            return;
+        }
+        before = tally.counted;
+    }
+    panic!("the mutant lost nothing in {MUTANT_ATTEMPTS} attempts: the tests of exactness prove nothing here");
+}
+
+/// Runs one of this file's ignored tests in a process of its own, with glibc's rseq switched off (musl ignores that).
+fn in_child(test: &str, environment: &[(&str, &str)]) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
+        .env_remove(BACKEND_VARIABLE)
+        .envs(environment.iter().copied())
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && text.contains("1 passed"),
+        "{text}\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    print!("{text}");
+}
+
+#[test]
+fn with_glibcs_rseq_off_this_crates_own_area_loses_nothing() {
+    in_child("child_own_area", &[]);
+}
+
+#[test]
+#[ignore = "run by with_glibcs_rseq_off_this_crates_own_area_loses_nothing"]
+fn child_own_area() {
+    assert!(Backend::RseqGlibc.available().is_err());
+    assert_eq!(Backend::current().unwrap(), Backend::RseqSelf);
+    is_exact(Backend::RseqSelf);
+    threads_that_come_and_go();
+}
+
+/// A thread's area goes with the thread: were it still registered, the kernel would write to freed memory.
+fn threads_that_come_and_go() {
+    let set = CounterSet::new(1).unwrap();
+    for _ in 0..200 {
+        std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(|| set.increment(0)))));
+    }
+    assert_eq!(set.sum(0), 1600);
+    assert_eq!(set.per_cpu(0).unattributed, 0, "some thread could not register");
+}
+
+#[test]
+fn the_environment_overrides_the_probe() {
+    for (name, test) in
+        [("striped", "child_says_striped"), ("cpu-atomic", "child_says_cpu_atomic"), ("no-such", "child_says_unknown")]
+    {
+        in_child(test, &[(BACKEND_VARIABLE, name)]);
+    }
+}
+
+#[test]
+#[ignore = "run by the_environment_overrides_the_probe"]
+fn child_says_striped() {
+    assert_eq!(CounterSet::new(1).unwrap().backend(), Backend::Striped);
+}
+
+#[test]
+#[ignore = "run by the_environment_overrides_the_probe"]
+fn child_says_cpu_atomic() {
+    assert_eq!(CounterSet::new(1).unwrap().backend(), Backend::CpuAtomic);
+}
+
+#[test]
+#[ignore = "run by the_environment_overrides_the_probe"]
+fn child_says_unknown() {
+    let message = CounterSet::new(1).unwrap_err().to_string();
+    assert!(message.contains("no-such") && message.contains("rseq-glibc"), "{message}");
+    let counter = tare_counters::Counter::new();
+    counter.add(5);
+    assert_eq!((counter.sum(), counter.backend()), (5, None), "a counter counts even so");
+}

@@ -1,0 +1,82 @@
+//! What a caller brings: connections that run transactions.
+
+use crate::random::Random;
+
+/// Queries sent, sorted as sysbench sorts them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Queries {
+    /// Queries that return rows.
+    pub read: u64,
+    /// Queries that changed rows.
+    pub write: u64,
+    /// Everything else: BEGIN, COMMIT, changes that met no row.
+    pub other: u64,
+}
+
+impl std::ops::AddAssign for Queries {
+    fn add_assign(&mut self, more: Self) {
+        self.read += more.read;
+        self.write += more.write;
+        self.other += more.other;
+    }
+}
+
+/// How one attempt at a transaction ended, and the queries it sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// The transaction is complete.
+    Done(Queries),
+    /// The database asked to run it again (deadlock, lock timeout, busy). The caller is called again at once, with new
+    /// random numbers; the latency goes on, and the transaction will count once.
+    Restart(Queries),
+}
+
+/// One connection. Made in the thread that uses it, and dropped there.
+pub trait Client: Send {
+    /// Why a transaction failed for good; it ends the run.
+    type Error: Send;
+
+    /// Runs one transaction, or one attempt at it.
+    fn transaction(&mut self, random: &mut Random) -> Result<Attempt, Self::Error>;
+}
+
+/// One client thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientThread {
+    /// Number in the run, from 0.
+    pub index: usize,
+    /// Kernel thread id.
+    pub tid: u32,
+}
+
+/// Makes the clients. Both functions run in the client thread itself, so that what they allocate and touch lies on the
+/// node where the thread runs.
+pub trait Connect: Sync {
+    /// The clients it makes.
+    type Client: Client<Error = Self::Error>;
+    /// Why a thread could not be bound or connected, or a transaction failed.
+    type Error: Send;
+
+    /// Binds the calling thread, before anything else happens in it. By default it stays where the OS puts it.
+    fn bind(&self, thread: ClientThread) -> Result<(), Self::Error> {
+        let _ = thread;
+        Ok(())
+    }
+
+    /// Connects.
+    fn connect(&self, thread: ClientThread) -> Result<Self::Client, Self::Error>;
+}
+
+/// A plain function connects threads that need no binding.
+impl<F, C> Connect for F
+where
+    F: Fn(ClientThread) -> Result<C, C::Error> + Sync,
+    C: Client,
+{
+    type Client = C;
+    type Error = C::Error;
+
+    fn connect(&self, thread: ClientThread) -> Result<C, C::Error> {
+        self(thread)
+    }
+}

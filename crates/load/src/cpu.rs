@@ -1,0 +1,48 @@
+//! CPU time of the calling thread.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
+/// CPU time used by one thread, seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct CpuTime {
+    pub(crate) user_s: f64,
+    pub(crate) system_s: f64,
+}
+
+impl CpuTime {
+    /// What the calling thread has used since it began (`RUSAGE_THREAD`). The kernel knows the sum to the nanosecond and
+    /// splits it by what its ticks saw, so the split of a short interval is coarse.
+    pub(crate) fn of_this_thread() -> Self {
+        // getrusage fails only for an unknown `who` or a bad address, neither of which can occur here.
+        getrusage(UsageWho::RUSAGE_THREAD)
+            .map(|usage| Self {
+                user_s: usage.user_time().num_microseconds() as f64 / 1e6,
+                system_s: usage.system_time().num_microseconds() as f64 / 1e6,
+            })
+            .unwrap_or_default()
+    }
+
+    /// Since an earlier reading; never negative.
+    pub(crate) fn since(self, earlier: Self) -> Self {
+        Self { user_s: (self.user_s - earlier.user_s).max(0.0), system_s: (self.system_s - earlier.system_s).max(0.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_this_thread_and_no_other() {
+        let before = CpuTime::of_this_thread();
+        std::thread::spawn(|| {
+            // Burns CPU in the other thread until the kernel has booked 50 ms to it.
+            while CpuTime::of_this_thread().user_s + CpuTime::of_this_thread().system_s < 0.05 {}
+        })
+        .join()
+        .unwrap();
+        let used = CpuTime::of_this_thread().since(before);
+        assert!(used.user_s + used.system_s < 0.05, "{used:?}");
+    }
+}

@@ -1,0 +1,157 @@
+//! The key distributions of sysbench 1.0.20, and the Zipfian one of its later versions.
+
+use super::stream::Random;
+use super::zipfian::Zipfian;
+use std::fmt;
+use std::str::FromStr;
+
+/// Uniform numbers summed for one gaussian number (sysbench's `rand-spec-iter`).
+const GAUSSIAN_TERMS: u32 = 12;
+/// Part of the range in which `special` puts its hot keys (`rand-spec-pct` 1).
+const SPECIAL_HOT_PART: f64 = 0.01;
+/// Part of the draws of `special` that are not hot: 1 - `rand-spec-res` 75 %.
+const SPECIAL_COLD_DRAWS: f64 = 0.25;
+/// `rand-pareto-h`: the first h of the range gets 1 - h of the draws.
+const PARETO_H: f64 = 0.2;
+/// `rand-zipfian-exp`.
+const ZIPFIAN_EXPONENT: f64 = 0.8;
+
+/// How keys are drawn from a range. The defaults of every shape are those of sysbench.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Distribution {
+    /// Every key alike.
+    Uniform,
+    /// P(k) proportional to k^-exponent, not scrambled: the first key is the hottest and hot keys are neighbours.
+    Zipfian {
+        /// At least 0; 0.8 unless told.
+        exponent: f64,
+    },
+    /// Three draws of four fall into the middle 1 % of the range, the others are bell-shaped over all of it.
+    #[default]
+    Special,
+    /// 80 % of the draws fall into the first 20 % of the range, and so on inside it.
+    Pareto,
+    /// Bell-shaped around the middle: the mean of 12 uniform numbers.
+    Gaussian,
+}
+
+/// A name that is no distribution.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown distribution {given:?}: expected uniform, zipfian, zipfian:EXPONENT (at least 0), special, pareto or gaussian"
+)]
+pub struct UnknownDistribution {
+    /// The name as given.
+    pub given: String,
+}
+
+impl FromStr for Distribution {
+    type Err = UnknownDistribution;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "uniform" => Ok(Self::Uniform),
+            "zipfian" => Ok(Self::Zipfian { exponent: ZIPFIAN_EXPONENT }),
+            "special" => Ok(Self::Special),
+            "pareto" => Ok(Self::Pareto),
+            "gaussian" => Ok(Self::Gaussian),
+            _ => text
+                .strip_prefix("zipfian:")
+                .and_then(|exponent| exponent.parse::<f64>().ok())
+                .filter(|exponent| exponent.is_finite() && *exponent >= 0.0)
+                .map(|exponent| Self::Zipfian { exponent })
+                .ok_or_else(|| UnknownDistribution { given: text.to_owned() }),
+        }
+    }
+}
+
+impl fmt::Display for Distribution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uniform => f.write_str("uniform"),
+            Self::Zipfian { exponent } if *exponent == ZIPFIAN_EXPONENT => f.write_str("zipfian"),
+            Self::Zipfian { exponent } => write!(f, "zipfian:{exponent}"),
+            Self::Special => f.write_str("special"),
+            Self::Pareto => f.write_str("pareto"),
+            Self::Gaussian => f.write_str("gaussian"),
+        }
+    }
+}
+
+impl Distribution {
+    /// The names that parse, for help and for suggestions.
+    pub const NAMES: [&str; 5] = ["uniform", "zipfian", "special", "pareto", "gaussian"];
+
+    /// This distribution over `[a, b]`, with what can be computed once computed. A `b` below `a` counts as `a`.
+    pub fn over(self, a: u64, b: u64) -> Draw {
+        let b = b.max(a);
+        let n = (b - a).saturating_add(1);
+        let shape = match self {
+            Self::Uniform => Shape::Uniform,
+            Self::Zipfian { exponent } => Shape::Zipfian(Zipfian::new(n, exponent)),
+            Self::Special => Shape::Special,
+            Self::Pareto => Shape::Pareto { power: PARETO_H.ln() / (1.0 - PARETO_H).ln() },
+            Self::Gaussian => Shape::Gaussian,
+        };
+        Draw { a, b, n: n as f64, shape }
+    }
+
+    /// One number from `[a, b]`. For many from one range, [`Distribution::over`] is cheaper.
+    pub fn draw(self, random: &mut Random, a: u64, b: u64) -> u64 {
+        self.over(a, b).draw(random)
+    }
+}
+
+/// A distribution over one range, ready to draw from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Draw {
+    a: u64,
+    b: u64,
+    /// Numbers in the range.
+    n: f64,
+    shape: Shape,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Shape {
+    Uniform,
+    Zipfian(Zipfian),
+    Special,
+    Pareto { power: f64 },
+    Gaussian,
+}
+
+impl Draw {
+    /// One number from the range, both ends included.
+    #[inline]
+    pub fn draw(&self, random: &mut Random) -> u64 {
+        let offset = match &self.shape {
+            Shape::Uniform => (random.unit() * self.n) as u64,
+            Shape::Zipfian(zipfian) => zipfian.draw(random) - 1,
+            Shape::Special => special(random, self.n - 1.0),
+            Shape::Pareto { power } => (self.n * random.unit().powf(*power)) as u64,
+            Shape::Gaussian => (mean_of_uniforms(random) * self.n) as u64,
+        };
+        // Beyond 2^53 rows a product could round up to the end of the range.
+        (self.a + offset).min(self.b)
+    }
+}
+
+fn mean_of_uniforms(random: &mut Random) -> f64 {
+    (0..GAUSSIAN_TERMS).map(|_| random.unit()).sum::<f64>() / f64::from(GAUSSIAN_TERMS)
+}
+
+/// Offset into a range of span `t` (last - first). The number that decides between hot and cold is used again for the
+/// hot key, so hot keys come from the upper three quarters of the hot part: sysbench does so, and it is the contract.
+fn special(random: &mut Random, t: f64) -> u64 {
+    let u = random.unit();
+    if u / SPECIAL_COLD_DRAWS * t < t {
+        return (mean_of_uniforms(random) * t) as u64;
+    }
+    let hot = SPECIAL_HOT_PART * t;
+    (u * (hot + 1.0) + t / 2.0 - hot / 2.0) as u64
+}
+
+#[cfg(test)]
+#[path = "distribution_tests.rs"]
+mod tests;

@@ -1,0 +1,147 @@
+//! What one thread records during one sample.
+
+use crate::client::Queries;
+use crate::sample::LatencyMs;
+use hdrhistogram::Histogram;
+
+/// Latencies above an hour are counted as an hour in the histogram; the maximum stays exact.
+const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// Three significant digits: percentiles within 0.1 %.
+const DIGITS: u8 = 3;
+
+/// Latencies and counts of one thread. Made by that thread, so that its memory lies on that thread's node.
+#[derive(Debug, Clone)]
+pub(crate) struct Recorder {
+    latency_ns: Histogram<u64>,
+    min_ns: u64,
+    max_ns: u64,
+    sum_ns: u128,
+    pub(crate) transactions: u64,
+    pub(crate) queries: Queries,
+    pub(crate) restarts: u64,
+}
+
+impl Recorder {
+    /// An empty recorder whose memory has been touched, so that no page fault falls into the measurement.
+    pub(crate) fn new() -> Self {
+        #[expect(clippy::expect_used, reason = "the bounds are constants that the library accepts")]
+        let mut latency_ns = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS).expect("valid bounds");
+        latency_ns.reset();
+        Self {
+            latency_ns,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            sum_ns: 0,
+            transactions: 0,
+            queries: Queries::default(),
+            restarts: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, latency_ns: u64, queries: Queries, restarts: u64) {
+        self.latency_ns.saturating_record(latency_ns);
+        self.min_ns = self.min_ns.min(latency_ns);
+        self.max_ns = self.max_ns.max(latency_ns);
+        self.sum_ns += u128::from(latency_ns);
+        self.transactions += 1;
+        self.queries += queries;
+        self.restarts += restarts;
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for step in other.latency_ns.iter_recorded() {
+            self.latency_ns.saturating_record_n(step.value_iterated_to(), step.count_at_value());
+        }
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.sum_ns += other.sum_ns;
+        self.transactions += other.transactions;
+        self.queries += other.queries;
+        self.restarts += other.restarts;
+    }
+
+    /// The summary in milliseconds; none when nothing was recorded.
+    pub(crate) fn latency_ms(&self) -> Option<LatencyMs> {
+        if self.transactions == 0 {
+            return None;
+        }
+        // The histogram gives the upper end of a bucket, which may lie beyond the exact maximum.
+        let quantile = |q| self.latency_ns.value_at_quantile(q).clamp(self.min_ns, self.max_ns) as f64 / 1e6;
+        Some(LatencyMs {
+            min: self.min_ns as f64 / 1e6,
+            mean: self.sum_ns as f64 / self.transactions as f64 / 1e6,
+            p50: quantile(0.50),
+            p90: quantile(0.90),
+            p95: quantile(0.95),
+            p99: quantile(0.99),
+            p99_9: quantile(0.999),
+            max: self.max_ns as f64 / 1e6,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, Random};
+
+    const NO_QUERIES: Queries = Queries { read: 0, write: 0, other: 0 };
+
+    #[test]
+    fn merged_recorders_give_the_quantiles_of_all_latencies() {
+        let mut random = Random::new(11, Purpose::Transactions, 0);
+        let mut all = Vec::new();
+        let mut merged = Recorder::new();
+        for thread in 0..3u32 {
+            let mut recorder = Recorder::new();
+            for _ in 0..10_000 {
+                // From a microsecond to ten seconds, evenly in the logarithm, each thread on its own scale.
+                let latency_ns = 10f64.powf(3.0 + 7.0 * random.unit()) as u64 >> thread;
+                recorder.record(latency_ns, Queries { read: 1, write: 2, other: 3 }, 1);
+                all.push(latency_ns);
+            }
+            merged.merge(&recorder);
+        }
+        all.sort_unstable();
+        let latency = merged.latency_ms().unwrap();
+        let exact = |q: f64| all[(q * all.len() as f64).ceil() as usize - 1] as f64 / 1e6;
+        for (q, found) in
+            [(0.5, latency.p50), (0.9, latency.p90), (0.95, latency.p95), (0.99, latency.p99), (0.999, latency.p99_9)]
+        {
+            assert!((found / exact(q) - 1.0).abs() < 1.1e-3, "q {q}: {found} against {}", exact(q));
+        }
+        assert_eq!(latency.min, all[0] as f64 / 1e6);
+        assert_eq!(latency.max, *all.last().unwrap() as f64 / 1e6);
+        let mean = all.iter().map(|ns| *ns as f64).sum::<f64>() / all.len() as f64 / 1e6;
+        assert!((latency.mean / mean - 1.0).abs() < 1e-9);
+        assert_eq!(merged.transactions, 30_000);
+        assert_eq!(merged.queries, Queries { read: 30_000, write: 60_000, other: 90_000 });
+        assert_eq!(merged.restarts, 30_000);
+    }
+
+    #[test]
+    fn a_single_latency_is_every_figure_exactly() {
+        let mut recorder = Recorder::new();
+        recorder.record(1_234_567, NO_QUERIES, 0);
+        let LatencyMs { min, mean, p50, p90, p95, p99, p99_9, max } = recorder.latency_ms().unwrap();
+        assert_eq!([min, mean, p50, p90, p95, p99, p99_9, max], [1.234_567; 8]);
+    }
+
+    #[test]
+    fn nothing_recorded_has_no_latency() {
+        let mut empty = Recorder::new();
+        assert_eq!(empty.latency_ms(), None);
+        empty.merge(&Recorder::new());
+        assert_eq!(empty.latency_ms(), None);
+    }
+
+    #[test]
+    fn latencies_beyond_the_histogram_keep_their_exact_maximum() {
+        let mut recorder = Recorder::new();
+        recorder.record(2 * HIGHEST_NS, NO_QUERIES, 0);
+        recorder.record(0, NO_QUERIES, 0);
+        let latency = recorder.latency_ms().unwrap();
+        assert_eq!((latency.min, latency.max), (0.0, 2.0 * HIGHEST_NS as f64 / 1e6));
+    }
+}

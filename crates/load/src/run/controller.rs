@@ -1,0 +1,165 @@
+//! The controller: starts the client threads, announces the phases, collects the reports.
+
+use super::error::RunError;
+use super::observer::{Observer, Reading, Stage};
+use super::phase::{Phase, Shared};
+use super::report::{Message, ThreadReport, summarise};
+use super::settings::LoadSettings;
+use super::worker::{Common, live};
+use crate::client::{ClientThread, Connect};
+use crate::sample::Sample;
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::{Builder, Thread, scope};
+use std::time::{Duration, Instant};
+
+/// How often the observer is polled.
+const POLL: Duration = Duration::from_millis(100);
+
+type Ended<K, O> = RunError<<K as Connect>::Error, <O as Observer>::Error>;
+
+/// Runs the load and returns its samples. Client threads live only inside this call: whatever ends it, it returns when
+/// all of them have ended, each after the attempt it is in.
+pub fn run<K: Connect, O: Observer>(
+    settings: &LoadSettings,
+    connect: &K,
+    observer: &mut O,
+) -> Result<Vec<Sample>, Ended<K, O>> {
+    settings.check()?;
+    let shared = Shared::new(settings.threads);
+    let started = OnceLock::new();
+    scope(|scope| {
+        let common = Common { settings: *settings, shared: &shared, started: &started };
+        let (sender, messages) = channel();
+        let mut clients = Clients { shared: &shared, threads: Vec::with_capacity(settings.threads) };
+        let mut handles = Vec::with_capacity(settings.threads);
+        for index in 0..settings.threads {
+            let sender = sender.clone();
+            let common = Common { ..common };
+            let handle = Builder::new()
+                .name(format!("client-{index}"))
+                .spawn_scoped(scope, move || live(&common, connect, index, sender))
+                .map_err(|source| RunError::Spawn { thread: index, source })?;
+            clients.threads.push(handle.thread().clone());
+            handles.push(handle);
+        }
+        let result = Controller::<K, O> { settings, clients, messages, observer }.control(&started);
+        // A panic has been told as a message; joined here, it does not become one of this thread.
+        handles.into_iter().for_each(|handle| drop(handle.join()));
+        result
+    })
+}
+
+/// The threads to wake at a change of phase. Dropping it stops them.
+struct Clients<'a> {
+    shared: &'a Shared,
+    threads: Vec<Thread>,
+}
+
+impl Clients<'_> {
+    fn announce(&self, phase: Phase) {
+        self.shared.announce(phase);
+        self.threads.iter().for_each(Thread::unpark);
+    }
+}
+
+impl Drop for Clients<'_> {
+    fn drop(&mut self) {
+        self.announce(Phase::Stop);
+    }
+}
+
+struct Controller<'a, K: Connect, O: Observer> {
+    settings: &'a LoadSettings,
+    clients: Clients<'a>,
+    messages: Receiver<Message<K::Error>>,
+    observer: &'a mut O,
+}
+
+impl<K: Connect, O: Observer> Controller<'_, K, O> {
+    fn control(mut self, started: &OnceLock<Instant>) -> Result<Vec<Sample>, Ended<K, O>> {
+        let threads = self.wait_for_connections()?;
+        self.observer.connected(&threads).map_err(RunError::Observer)?;
+        let start = *started.get_or_init(Instant::now);
+        self.clients.announce(Phase::Warmup);
+        self.pass(Stage::Warmup, start, self.settings.warmup_s)?;
+        let mut samples = Vec::with_capacity(self.settings.samples);
+        for sample in 0..self.settings.samples {
+            samples.push(self.sample(sample, start)?);
+        }
+        Ok(samples)
+    }
+
+    fn sample(&mut self, sample: usize, run_start: Instant) -> Result<Sample, Ended<K, O>> {
+        self.observer.sample_start(sample).map_err(RunError::Observer)?;
+        let start = Instant::now();
+        self.clients.announce(Phase::Measure(sample as u64));
+        let tps_each_second = self.pass(Stage::Sample(sample), start, self.settings.sample_s)?;
+        let end = Instant::now();
+        self.clients.shared.set_sample_end_ns(end.duration_since(run_start).as_nanos() as u64);
+        self.clients.announce(Phase::Pause(sample as u64));
+        self.observer.sample_end(sample).map_err(RunError::Observer)?;
+        let reports = self.wait_for_reports()?;
+        Ok(summarise(reports, end.duration_since(start).as_secs_f64(), tps_each_second))
+    }
+
+    /// Lets `length_s` seconds pass from `start` and returns the throughput of each whole second.
+    fn pass(&mut self, stage: Stage, start: Instant, length_s: f64) -> Result<Vec<f64>, Ended<K, O>> {
+        let end = start + Duration::from_secs_f64(length_s);
+        let mut tps_each_second = Vec::new();
+        let (mut read_at, mut read) = (start, self.clients.shared.completed());
+        loop {
+            let second = tps_each_second.len() as u64 + 1;
+            let due = start + Duration::from_secs(second);
+            let now = Instant::now();
+            if due <= end && now >= due {
+                let completed = self.clients.shared.completed();
+                let tps = (completed - read) as f64 / now.duration_since(read_at).as_secs_f64();
+                (read_at, read) = (now, completed);
+                tps_each_second.push(tps);
+                self.observer.reading(Reading { stage, second, tps }).map_err(RunError::Observer)?;
+            } else if now >= end {
+                return Ok(tps_each_second);
+            } else {
+                // No message is due while time passes; one that comes is a failure, and next_message returns it.
+                self.next_message((now + POLL).min(due).min(end))?;
+            }
+        }
+    }
+
+    fn wait_for_connections(&mut self) -> Result<Vec<ClientThread>, Ended<K, O>> {
+        let mut threads = Vec::with_capacity(self.settings.threads);
+        while threads.len() < self.settings.threads {
+            if let Some(Message::Connected(thread)) = self.next_message(Instant::now() + POLL)? {
+                threads.push(thread);
+            }
+        }
+        threads.sort_by_key(|thread| thread.index);
+        Ok(threads)
+    }
+
+    fn wait_for_reports(&mut self) -> Result<Vec<ThreadReport>, Ended<K, O>> {
+        let mut reports = Vec::with_capacity(self.settings.threads);
+        while reports.len() < self.settings.threads {
+            if let Some(Message::Report(report)) = self.next_message(Instant::now() + POLL)? {
+                reports.push(*report);
+            }
+        }
+        Ok(reports)
+    }
+
+    /// The next message until `deadline`, if any; failures of clients and the observer's wish to end become errors.
+    fn next_message(&mut self, deadline: Instant) -> Result<Option<Message<K::Error>>, Ended<K, O>> {
+        self.observer.poll().map_err(RunError::Observer)?;
+        let message = match self.messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(message) => message,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(None),
+        };
+        match message {
+            Message::ConnectFailed { thread, source } => Err(RunError::Connect { thread, source }),
+            Message::Failed { thread, source } => Err(RunError::Transaction { thread, source }),
+            Message::Panicked { thread } => Err(RunError::Panicked { thread }),
+            Message::Connected(_) | Message::Report(_) => Ok(Some(message)),
+        }
+    }
+}

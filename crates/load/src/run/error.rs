@@ -1,0 +1,49 @@
+//! Why a run ended before its end.
+
+/// Why a run ended before its end. `C` is the clients' error, `O` the observer's. No thread is left in any case.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError<C, O> {
+    /// A setting is out of its range.
+    #[error("{name} is {given}: expected {expected}")]
+    Setting {
+        /// Name of the setting.
+        name: &'static str,
+        /// What it may be.
+        expected: &'static str,
+        /// What it was.
+        given: String,
+    },
+    /// The OS gave no more threads.
+    #[error("client thread {thread} could not be started: {source}")]
+    Spawn {
+        /// Number of the thread.
+        thread: usize,
+        /// The OS error.
+        source: std::io::Error,
+    },
+    /// A thread could not be bound or connected.
+    #[error("client thread {thread} could not connect: {source}")]
+    Connect {
+        /// Number of the thread.
+        thread: usize,
+        /// Why.
+        source: C,
+    },
+    /// A transaction failed for good.
+    #[error("client thread {thread}: {source}")]
+    Transaction {
+        /// Number of the thread.
+        thread: usize,
+        /// Why.
+        source: C,
+    },
+    /// A client panicked: a bug in the client.
+    #[error("client thread {thread} panicked")]
+    Panicked {
+        /// Number of the thread.
+        thread: usize,
+    },
+    /// The observer ended the run.
+    #[error("{0}")]
+    Observer(O),
+}

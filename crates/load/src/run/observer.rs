@@ -1,0 +1,68 @@
+//! Who hears how a run goes, and can end it.
+
+use crate::client::ClientThread;
+use std::convert::Infallible;
+
+/// The part of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Before the first sample.
+    Warmup,
+    /// In sample number n, from 0.
+    Sample(usize),
+}
+
+/// The throughput of the last second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// Where the run is.
+    pub stage: Stage,
+    /// Whole seconds since the stage began: 1 for the first reading.
+    pub second: u64,
+    /// Transactions a second since the reading before.
+    pub tps: f64,
+}
+
+/// Hears how a run goes, on the thread that called [`crate::run`]. Every hook can end the run by an error, which comes
+/// back as [`crate::RunError::Observer`]. By default they do nothing.
+pub trait Observer {
+    /// Why the run is to end.
+    type Error;
+
+    /// All clients are connected and wait, none has sent anything. Here server threads are found and both sides bound.
+    fn connected(&mut self, threads: &[ClientThread]) -> Result<(), Self::Error> {
+        let _ = threads;
+        Ok(())
+    }
+
+    /// Right before sample number `sample` begins, under load.
+    fn sample_start(&mut self, sample: usize) -> Result<(), Self::Error> {
+        let _ = sample;
+        Ok(())
+    }
+
+    /// Right after it has ended. The clients go on, unrecorded, until the next sample or the end of the run.
+    fn sample_end(&mut self, sample: usize) -> Result<(), Self::Error> {
+        let _ = sample;
+        Ok(())
+    }
+
+    /// Once a second, in the warm-up too.
+    fn reading(&mut self, reading: Reading) -> Result<(), Self::Error> {
+        let _ = reading;
+        Ok(())
+    }
+
+    /// About ten times a second whatever happens: the place to look at a Ctrl-C flag or a time limit.
+    fn poll(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// Nobody listens.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {
+    type Error = Infallible;
+}

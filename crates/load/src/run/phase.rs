@@ -1,0 +1,116 @@
+//! What the controller and the client threads share: a phase to read and a counter each to write.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Where the run is, as client threads see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Connected, waiting for the start.
+    Hold,
+    /// Sending, unrecorded, before the first sample.
+    Warmup,
+    /// Recording into sample n.
+    Measure(u64),
+    /// Sending, unrecorded, after sample n.
+    Pause(u64),
+    /// To end now.
+    Stop,
+}
+
+impl Phase {
+    fn encode(self) -> u64 {
+        match self {
+            Self::Hold => 0,
+            Self::Warmup => 1,
+            Self::Measure(sample) => 2 + 2 * sample,
+            Self::Pause(sample) => 3 + 2 * sample,
+            Self::Stop => u64::MAX,
+        }
+    }
+
+    fn decode(code: u64) -> Self {
+        match code {
+            0 => Self::Hold,
+            1 => Self::Warmup,
+            u64::MAX => Self::Stop,
+            _ if code.is_multiple_of(2) => Self::Measure((code - 2) / 2),
+            _ => Self::Pause((code - 3) / 2),
+        }
+    }
+}
+
+/// Two cache lines for itself: the second because processors fetch lines in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Alone(AtomicU64);
+
+/// Read by all, written by the controller a few times a run; and one counter a thread that only it writes.
+#[derive(Debug)]
+pub(super) struct Shared {
+    phase: Alone,
+    /// End of the last sample, nanoseconds since the start of the warm-up; written before its pause is announced.
+    sample_end_ns: AtomicU64,
+    completed: Vec<Alone>,
+}
+
+impl Shared {
+    pub(super) fn new(threads: usize) -> Self {
+        Self {
+            phase: Alone::default(),
+            sample_end_ns: AtomicU64::new(0),
+            completed: (0..threads).map(|_| Alone::default()).collect(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn phase(&self) -> Phase {
+        // Acquire pairs with the release in `announce`: who sees a pause sees its sample's end.
+        Phase::decode(self.phase.0.load(Ordering::Acquire))
+    }
+
+    pub(super) fn announce(&self, phase: Phase) {
+        self.phase.0.store(phase.encode(), Ordering::Release);
+    }
+
+    pub(super) fn set_sample_end_ns(&self, sample_end_ns: u64) {
+        self.sample_end_ns.store(sample_end_ns, Ordering::Relaxed);
+    }
+
+    pub(super) fn sample_end_ns(&self) -> u64 {
+        self.sample_end_ns.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn set_completed(&self, thread: usize, transactions: u64) {
+        self.completed[thread].0.store(transactions, Ordering::Relaxed);
+    }
+
+    /// Transactions completed by all threads since the start, as far as they have told.
+    pub(super) fn completed(&self) -> u64 {
+        self.completed.iter().map(|count| count.0.load(Ordering::Relaxed)).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_phase_comes_back_as_it_was_announced() {
+        let shared = Shared::new(1);
+        assert_eq!(shared.phase(), Phase::Hold);
+        for phase in
+            [Phase::Warmup, Phase::Measure(0), Phase::Pause(0), Phase::Measure(7), Phase::Pause(7), Phase::Stop]
+        {
+            shared.announce(phase);
+            assert_eq!(shared.phase(), phase);
+        }
+    }
+
+    #[test]
+    fn counters_of_threads_share_no_cache_line() {
+        let shared = Shared::new(2);
+        let address = |thread: usize| std::ptr::from_ref(&shared.completed[thread].0).addr();
+        assert!(address(1) - address(0) >= 128);
+    }
+}

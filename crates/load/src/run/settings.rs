@@ -1,0 +1,54 @@
+//! What to run.
+
+use super::error::RunError;
+use crate::pace::Pace;
+
+/// How the clients are driven.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LoadSettings {
+    /// Client threads, each with one connection; at least 1.
+    pub threads: usize,
+    /// Seed of everything the threads draw.
+    pub seed: u64,
+    /// Closed or open loop.
+    pub pace: Pace,
+    /// Load before the first sample that is left out of every figure, seconds.
+    pub warmup_s: f64,
+    /// Measured samples, at least 1.
+    pub samples: usize,
+    /// Length of a sample, seconds, above 0.
+    pub sample_s: f64,
+}
+
+impl Default for LoadSettings {
+    /// One thread, closed loop, 10 s of warm-up, one sample of 60 s.
+    fn default() -> Self {
+        Self { threads: 1, seed: 1, pace: Pace::Closed, warmup_s: 10.0, samples: 1, sample_s: 60.0 }
+    }
+}
+
+impl LoadSettings {
+    pub(super) fn check<C, O>(&self) -> Result<(), RunError<C, O>> {
+        let wrong = |name, expected, given: String| Err(RunError::Setting { name, expected, given });
+        // A century: beyond it, times no longer fit the clock.
+        let is_time = |seconds: f64| (0.0..3.2e9).contains(&seconds);
+        if self.threads == 0 {
+            return wrong("threads", "at least 1", "0".into());
+        }
+        if self.samples == 0 {
+            return wrong("samples", "at least 1", "0".into());
+        }
+        if !is_time(self.sample_s) || self.sample_s == 0.0 {
+            return wrong("sample_s", "a number of seconds above 0", self.sample_s.to_string());
+        }
+        if !is_time(self.warmup_s) {
+            return wrong("warmup_s", "a number of seconds, 0 or more", self.warmup_s.to_string());
+        }
+        match self.pace {
+            Pace::Open { rate, .. } if !(rate > 0.0 && rate <= 1e9) => {
+                wrong("rate", "transactions a second, above 0 and up to 1e9", rate.to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! A client thread.
+
+use super::phase::{Phase, Shared};
+use super::report::{Message, ThreadReport};
+use super::settings::LoadSettings;
+use crate::client::{Attempt, Client, ClientThread, Connect, Queries};
+use crate::cpu::CpuTime;
+use crate::pace::{Pace, Schedule};
+use crate::random::{Purpose, Random};
+use crate::recorder::Recorder;
+use std::num::NonZeroU64;
+use std::sync::OnceLock;
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+/// Longest sleep before the phase is looked at again, should a wake-up have been lost in the client's own waiting.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+
+/// What every thread of a run is given.
+pub(super) struct Common<'a> {
+    pub(super) settings: LoadSettings,
+    pub(super) shared: &'a Shared,
+    /// Set right before the warm-up is announced.
+    pub(super) started: &'a OnceLock<Instant>,
+}
+
+/// The whole life of thread number `index`: bind, connect, report, wait, send until told to stop.
+pub(super) fn live<K: Connect>(common: &Common<'_>, connect: &K, index: usize, controller: Sender<Message<K::Error>>) {
+    let _on_panic = TellOnPanic { thread: index, controller: &controller };
+    let thread = ClientThread { index, tid: rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs() };
+    let client = match connect.bind(thread).and_then(|()| connect.connect(thread)) {
+        Ok(client) => client,
+        Err(source) => return tell(&controller, Message::ConnectFailed { thread: index, source }),
+    };
+    tell(&controller, Message::Connected(thread));
+    while common.shared.phase() == Phase::Hold {
+        std::thread::park();
+    }
+    let Some(&started) = common.started.get() else { return };
+    let mut worker = Worker::new(common, thread, client, started, &controller);
+    if let Err(source) = worker.send_until_stopped() {
+        tell(&controller, Message::Failed { thread: index, source });
+    }
+}
+
+/// The controller may have left already after another thread's failure; then there is nobody to tell.
+fn tell<E>(controller: &Sender<Message<E>>, message: Message<E>) {
+    let _ = controller.send(message);
+}
+
+struct TellOnPanic<'a, E> {
+    thread: usize,
+    controller: &'a Sender<Message<E>>,
+}
+
+impl<E> Drop for TellOnPanic<'_, E> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            tell(self.controller, Message::Panicked { thread: self.thread });
+        }
+    }
+}
+
+struct Worker<'a, C: Client> {
+    shared: &'a Shared,
+    thread: ClientThread,
+    client: C,
+    random: Random,
+    schedule: Option<Schedule>,
+    started: Instant,
+    phase: Phase,
+    recorder: Recorder,
+    cpu_at_start: CpuTime,
+    controller: &'a Sender<Message<C::Error>>,
+}
+
+/// A transaction with all its restarts.
+struct Complete {
+    queries: Queries,
+    restarts: u64,
+}
+
+impl<'a, C: Client> Worker<'a, C> {
+    fn new(
+        common: &Common<'a>,
+        thread: ClientThread,
+        client: C,
+        started: Instant,
+        controller: &'a Sender<Message<C::Error>>,
+    ) -> Self {
+        let settings = &common.settings;
+        if settings.pace != Pace::Closed {
+            // The kernel may delay a sleeper by 50 us to save wake-ups; that would be booked as latency. Best effort.
+            let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        }
+        Self {
+            shared: common.shared,
+            thread,
+            client,
+            random: Random::new(settings.seed, Purpose::Transactions, thread.index),
+            schedule: Schedule::new(settings.pace, settings.seed, thread.index, settings.threads),
+            started,
+            phase: Phase::Warmup,
+            recorder: Recorder::new(),
+            cpu_at_start: CpuTime::default(),
+            controller,
+        }
+    }
+
+    /// The hot loop: one clock reading, one load of the phase and one store to an own cache line a transaction.
+    fn send_until_stopped(&mut self) -> Result<(), C::Error> {
+        let mut completed = 0;
+        let mut start = Instant::now();
+        loop {
+            if self.schedule.is_some() {
+                let Some(due) = self.wait_until_due() else { return Ok(()) };
+                start = due;
+            }
+            let Some(done) = self.complete_transaction()? else { return Ok(()) };
+            let end = Instant::now();
+            let mut next_start = end;
+            let phase = self.shared.phase();
+            if phase != self.phase {
+                let due = self.schedule.is_some().then_some(start);
+                if !self.enter(phase, due) {
+                    return Ok(());
+                }
+                next_start = Instant::now();
+            }
+            if matches!(self.phase, Phase::Measure(_)) {
+                let latency_ns = end.saturating_duration_since(start).as_nanos() as u64;
+                self.recorder.record(latency_ns, done.queries, done.restarts);
+            }
+            completed += 1;
+            self.shared.set_completed(self.thread.index, completed);
+            start = next_start;
+        }
+    }
+
+    /// Runs one transaction to its end; none when the run stops between two attempts.
+    fn complete_transaction(&mut self) -> Result<Option<Complete>, C::Error> {
+        let mut done = Complete { queries: Queries::default(), restarts: 0 };
+        loop {
+            match self.client.transaction(&mut self.random)? {
+                Attempt::Done(queries) => {
+                    done.queries += queries;
+                    return Ok(Some(done));
+                }
+                Attempt::Restart(queries) => {
+                    done.queries += queries;
+                    done.restarts += 1;
+                    if self.shared.phase() == Phase::Stop {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sleeps until the next transaction is due and returns when it was; none when the run stops.
+    fn wait_until_due(&mut self) -> Option<Instant> {
+        let due = self.started + Duration::from_nanos(self.schedule.as_mut()?.next()?);
+        loop {
+            // Also when late: a thread that never sleeps must still see the stop.
+            let phase = self.shared.phase();
+            if phase != self.phase && !self.enter(phase, Some(due)) {
+                return None;
+            }
+            match due.checked_duration_since(Instant::now()) {
+                // The controller unparks at every change of phase.
+                Some(left) if !left.is_zero() => std::thread::park_timeout(left.min(LONGEST_SLEEP)),
+                _ => return Some(due),
+            }
+        }
+    }
+
+    /// Goes over to a phase: reports the sample that ended, makes ready for the next. False when the run is over.
+    /// `in_hand` is when the transaction in hand was due, in open loop.
+    fn enter(&mut self, phase: Phase, in_hand: Option<Instant>) -> bool {
+        let before = std::mem::replace(&mut self.phase, phase);
+        match phase {
+            Phase::Stop => return false,
+            Phase::Measure(_) => self.cpu_at_start = CpuTime::of_this_thread(),
+            Phase::Pause(sample) => {
+                // A transaction longer than the whole sample has hidden its start: then nothing is known of its CPU.
+                let saw_start = before == Phase::Measure(sample);
+                let now = CpuTime::of_this_thread();
+                let cpu = if saw_start { now.since(self.cpu_at_start) } else { CpuTime::default() };
+                let backlog = self.backlog(in_hand);
+                let recorder = std::mem::replace(&mut self.recorder, Recorder::new());
+                let report = ThreadReport { thread: self.thread, recorder, cpu, backlog };
+                tell(self.controller, Message::Report(Box::new(report)));
+            }
+            Phase::Hold | Phase::Warmup => {}
+        }
+        true
+    }
+
+    /// Transactions due by the end of the sample and not completed then: the one in hand and all after it.
+    fn backlog(&self, in_hand: Option<Instant>) -> Option<u64> {
+        let schedule = self.schedule.as_ref()?;
+        let end_ns = self.shared.sample_end_ns();
+        let was_due = in_hand.is_some_and(|due| due <= self.started + Duration::from_nanos(end_ns));
+        Some(u64::from(was_due) + schedule.due_until(end_ns))
+    }
+}

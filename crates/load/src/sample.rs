@@ -1,0 +1,88 @@
+//! The result of one sample.
+
+use serde::Serialize;
+
+/// Latency of a transaction, milliseconds: min, mean and max exact, percentiles within 0.1 %.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LatencyMs {
+    /// Shortest.
+    pub min: f64,
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90th percentile.
+    pub p90: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p99_9: f64,
+    /// Longest.
+    pub max: f64,
+}
+
+/// CPU time that the client threads themselves used for one transaction, microseconds, mean over the sample.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CpuPerTransaction {
+    /// In user mode.
+    pub user: f64,
+    /// In the kernel.
+    pub system: f64,
+}
+
+/// What one client thread did during one sample.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ThreadSample {
+    /// Number of the thread, from 0.
+    pub index: usize,
+    /// Kernel thread id.
+    pub tid: u32,
+    /// Transactions completed.
+    pub transactions: u64,
+    /// CPU time in user mode, seconds.
+    pub user_s: f64,
+    /// CPU time in the kernel, seconds.
+    pub system_s: f64,
+}
+
+/// One measured run. A transaction belongs to the sample during which it **ends**.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Sample {
+    /// Transactions completed; one that was restarted counts once.
+    pub transactions: u64,
+    /// Queries that returned rows.
+    pub reads: u64,
+    /// Queries that changed rows.
+    pub writes: u64,
+    /// Other queries: BEGIN, COMMIT, changes that met no row.
+    pub others: u64,
+    /// Attempts that the database asked to run again (sysbench: ignored errors).
+    pub restarts: u64,
+    /// Length, seconds.
+    pub elapsed_s: f64,
+    /// Latency, restarts included; in open loop from the time a transaction was due. None without transactions.
+    pub latency_ms: Option<LatencyMs>,
+    /// Transactions a second in each whole second of the sample.
+    pub tps_each_second: Vec<f64>,
+    /// Client CPU time a transaction. None without transactions.
+    pub client_cpu_us_per_transaction: Option<CpuPerTransaction>,
+    /// Open loop: transactions that were due by the end of the sample and not completed. They are in no latency figure.
+    /// None in closed loop.
+    pub backlog: Option<u64>,
+    /// Per thread, in order of index.
+    pub threads: Vec<ThreadSample>,
+}
+
+impl Sample {
+    /// Transactions a second.
+    pub fn tps(&self) -> f64 {
+        self.transactions as f64 / self.elapsed_s
+    }
+
+    /// Queries a second, of all kinds.
+    pub fn qps(&self) -> f64 {
+        (self.reads + self.writes + self.others) as f64 / self.elapsed_s
+    }
+}

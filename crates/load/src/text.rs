@@ -1,0 +1,62 @@
+//! The texts of sysbench's columns: groups of eleven digits joined by dashes.
+
+use crate::random::Random;
+
+/// Digits in a group.
+pub const GROUP_DIGITS: usize = 11;
+/// Groups in column `c`: 119 characters.
+pub const C_GROUPS: usize = 10;
+/// Groups in column `pad`: 59 characters.
+pub const PAD_GROUPS: usize = 5;
+
+const TEN_TO_GROUP_DIGITS: u64 = 100_000_000_000;
+
+/// Appends `groups` groups of uniformly random digits, joined by dashes.
+pub fn push_groups(text: &mut String, random: &mut Random, groups: usize) {
+    for group in 0..groups {
+        if group > 0 {
+            text.push('-');
+        }
+        let mut digits = [b'0'; GROUP_DIGITS];
+        let mut rest = random.below(TEN_TO_GROUP_DIGITS);
+        for digit in digits.iter_mut().rev() {
+            *digit += (rest % 10) as u8;
+            rest /= 10;
+        }
+        text.extend(digits.map(char::from));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+
+    #[test]
+    fn texts_have_the_lengths_and_the_form_of_sysbench() {
+        let mut random = Random::new(3, Purpose::Rows, 0);
+        for (groups, length) in [(C_GROUPS, 119), (PAD_GROUPS, 59)] {
+            let mut text = String::new();
+            push_groups(&mut text, &mut random, groups);
+            assert_eq!(text.len(), length);
+            let parts: Vec<&str> = text.split('-').collect();
+            assert_eq!(parts.len(), groups);
+            assert!(parts.iter().all(|part| part.len() == 11 && part.bytes().all(|byte| byte.is_ascii_digit())));
+        }
+    }
+
+    #[test]
+    fn every_place_of_a_group_takes_every_digit_alike() {
+        let mut random = Random::new(3, Purpose::Rows, 0);
+        let mut text = String::new();
+        push_groups(&mut text, &mut random, 20_000);
+        let mut counts = [[0u32; 10]; GROUP_DIGITS];
+        for group in text.split('-') {
+            for (place, digit) in group.bytes().enumerate() {
+                counts[place][usize::from(digit - b'0')] += 1;
+            }
+        }
+        // 2000 expected, standard deviation 42: five of them.
+        assert!(counts.iter().flatten().all(|count| (1788..=2212).contains(count)), "{counts:?}");
+    }
+}

@@ -1,0 +1,422 @@
+//! Whole runs with clients that behave in a known way.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use tare_load::{
+    Arrivals, Attempt, Client, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Purpose, Queries,
+    Random, Reading, RunError, Stage, Unobserved, run,
+};
+
+const READ: Queries = Queries { read: 1, write: 0, other: 0 };
+const WRITE: Queries = Queries { read: 0, write: 1, other: 0 };
+
+fn short(threads: usize) -> LoadSettings {
+    LoadSettings { threads, seed: 1, pace: Pace::Closed, warmup_s: 0.1, samples: 1, sample_s: 0.3 }
+}
+
+/// A client out of a function of the number of its attempt.
+struct Scripted<F>(F, u64);
+
+impl<F: FnMut(u64, &mut Random) -> Result<Attempt, String> + Send> Client for Scripted<F> {
+    type Error = String;
+
+    fn transaction(&mut self, random: &mut Random) -> Result<Attempt, String> {
+        self.1 += 1;
+        (self.0)(self.1, random)
+    }
+}
+
+fn nap(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
+fn done_after_a_nap(_: u64, _: &mut Random) -> Result<Attempt, String> {
+    std::thread::sleep(Duration::from_micros(200));
+    Ok(Attempt::Done(READ))
+}
+
+/// Raises a flag when the first sample starts.
+struct Flag<'a>(&'a AtomicBool);
+
+impl Observer for Flag<'_> {
+    type Error = Infallible;
+
+    fn sample_start(&mut self, _: usize) -> Result<(), Infallible> {
+        self.0.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+/// p99 in ms of a load of 1 s in which the server stalls once for 400 ms.
+fn p99_with_a_stall(pace: Pace) -> f64 {
+    let stall = AtomicBool::new(false);
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |_, _: &mut Random| {
+                if stall.swap(false, Ordering::SeqCst) {
+                    nap(400);
+                }
+                done_after_a_nap(0, &mut Random::new(0, Purpose::Rows, 0))
+            },
+            0,
+        ))
+    };
+    let settings = LoadSettings { pace, sample_s: 1.0, ..short(1) };
+    let samples = run(&settings, &connect, &mut Flag(&stall)).unwrap();
+    assert_eq!(samples[0].backlog.is_some(), pace != Pace::Closed);
+    samples[0].latency_ms.unwrap().p99
+}
+
+#[test]
+fn a_stall_shows_in_the_open_loop_and_hides_in_the_closed_one() {
+    let closed = p99_with_a_stall(Pace::Closed);
+    assert!(closed < 200.0, "one slow transaction among thousands: {closed}");
+    for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+        let open = p99_with_a_stall(Pace::Open { rate: 500.0, arrivals });
+        assert!(open > 300.0, "two transactions of five were due during the stall: {open}");
+    }
+}
+
+#[test]
+fn an_open_loop_that_cannot_keep_up_reports_its_backlog() {
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |_, _: &mut Random| {
+                nap(10);
+                Ok(Attempt::Done(READ))
+            },
+            0,
+        ))
+    };
+    let pace = Pace::Open { rate: 1000.0, arrivals: Arrivals::Constant };
+    let settings = LoadSettings { pace, warmup_s: 0.0, sample_s: 0.5, ..short(2) };
+    let samples = run(&settings, &connect, &mut Unobserved).unwrap();
+    let sample = &samples[0];
+    // Everything due by the end is either complete or in the backlog; the end lies where the clock says.
+    let due = (sample.elapsed_s * 1000.0) as i64;
+    let accounted = (sample.transactions + sample.backlog.unwrap()) as i64;
+    assert!((accounted - due).abs() <= 3, "{due} due, {accounted} accounted for");
+    assert!(sample.transactions < 110, "{}", sample.transactions);
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_and_falls_not_behind() {
+    let pace = Pace::Open { rate: 200.0, arrivals: Arrivals::Constant };
+    let settings = LoadSettings { pace, warmup_s: 0.2, sample_s: 1.0, ..short(4) };
+    let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
+    let due = samples[0].elapsed_s * 200.0;
+    assert!((samples[0].transactions as f64 - due).abs() < 20.0, "{} of {due}", samples[0].transactions);
+}
+
+/// The first 200 keys that each thread of a run draws.
+fn keys(seed: u64, threads: usize) -> Vec<Vec<u64>> {
+    let drawn = Mutex::new(vec![Vec::new(); threads]);
+    let draw = Distribution::Special.over(1, 1_000_000);
+    let connect = |thread: ClientThread| {
+        let drawn = &drawn;
+        Ok(Scripted(
+            move |attempt, random: &mut Random| {
+                if attempt <= 200 {
+                    drawn.lock().unwrap()[thread.index].push(draw.draw(random));
+                }
+                Ok(Attempt::Done(READ))
+            },
+            0,
+        ))
+    };
+    run(&LoadSettings { seed, ..short(threads) }, &connect, &mut Unobserved).unwrap();
+    drawn.into_inner().unwrap()
+}
+
+#[test]
+fn the_seed_decides_what_every_thread_draws() {
+    let first = keys(1, 3);
+    assert!(first.iter().all(|keys| keys.len() == 200));
+    assert_eq!(first, keys(1, 3));
+    assert_ne!(first[0], first[1]);
+    assert_ne!(first[0], keys(2, 1)[0]);
+}
+
+#[test]
+fn the_warmup_is_left_out() {
+    let measuring = AtomicBool::new(false);
+    let warm = AtomicUsize::new(0);
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |_, _: &mut Random| {
+                let queries = if measuring.load(Ordering::SeqCst) { READ } else { WRITE };
+                warm.fetch_add(queries.write as usize, Ordering::SeqCst);
+                nap(1);
+                Ok(Attempt::Done(queries))
+            },
+            0,
+        ))
+    };
+    let settings = LoadSettings { warmup_s: 0.5, ..short(3) };
+    let samples = run(&settings, &connect, &mut Flag(&measuring)).unwrap();
+    assert!(warm.load(Ordering::SeqCst) > 10);
+    assert!(samples[0].writes <= 3, "at most the one in hand of each thread: {}", samples[0].writes);
+    assert!(samples[0].reads > 10);
+}
+
+#[test]
+fn restarts_belong_to_one_transaction_with_one_latency() {
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |attempt, _: &mut Random| {
+                nap(10);
+                Ok(if attempt % 3 == 0 { Attempt::Done(WRITE) } else { Attempt::Restart(READ) })
+            },
+            0,
+        ))
+    };
+    let samples = run(&LoadSettings { sample_s: 0.6, ..short(2) }, &connect, &mut Unobserved).unwrap();
+    let sample = &samples[0];
+    assert!(sample.transactions > 0);
+    assert_eq!(sample.restarts, 2 * sample.transactions);
+    assert_eq!((sample.reads, sample.writes), (2 * sample.transactions, sample.transactions));
+    assert!(sample.latency_ms.unwrap().min >= 30.0, "three attempts of 10 ms");
+}
+
+#[test]
+fn more_threads_than_cpus_all_take_part_in_every_sample() {
+    let settings = LoadSettings { samples: 3, ..short(64) };
+    let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
+    assert_eq!(samples.len(), 3);
+    for sample in &samples {
+        assert_eq!(sample.threads.iter().map(|thread| thread.index).collect::<Vec<_>>(), (0..64).collect::<Vec<_>>());
+        assert!(sample.threads.iter().all(|thread| thread.transactions > 0));
+        assert_eq!(sample.threads.iter().map(|thread| thread.transactions).sum::<u64>(), sample.transactions);
+        assert_eq!(sample.reads, sample.transactions);
+        assert!(sample.elapsed_s >= 0.3);
+        assert!(sample.client_cpu_us_per_transaction.unwrap().system > 0.0, "sleeping is a system call");
+    }
+}
+
+/// Ends the run at the first poll after the first reading; remembers what it heard.
+#[derive(Default)]
+struct Impatient {
+    threads: Vec<ClientThread>,
+    heard: Vec<Stage>,
+    impatient: bool,
+}
+
+impl Observer for Impatient {
+    type Error = &'static str;
+
+    fn connected(&mut self, threads: &[ClientThread]) -> Result<(), Self::Error> {
+        assert!(threads.iter().all(|thread| is_alive(*thread)));
+        self.threads = threads.to_vec();
+        Ok(())
+    }
+
+    fn reading(&mut self, reading: Reading) -> Result<(), Self::Error> {
+        assert!(reading.tps > 0.0);
+        self.heard.push(reading.stage);
+        self.impatient = reading.stage == Stage::Sample(0);
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<(), Self::Error> {
+        if self.impatient { Err("interrupted") } else { Ok(()) }
+    }
+}
+
+fn is_alive(thread: ClientThread) -> bool {
+    Path::new(&format!("/proc/self/task/{}", thread.tid)).exists()
+}
+
+#[test]
+fn an_aborted_run_leaves_no_thread() {
+    let dropped = AtomicUsize::new(0);
+    struct Counted<'a>(&'a AtomicUsize);
+    impl Client for Counted<'_> {
+        type Error = String;
+        fn transaction(&mut self, _: &mut Random) -> Result<Attempt, String> {
+            nap(1);
+            // Never gets past a restart: the abort must reach it all the same.
+            Ok(Attempt::Restart(READ))
+        }
+    }
+    impl Drop for Counted<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let restarting = |_: ClientThread| Ok(Counted(&dropped));
+    struct AfterConnecting(Vec<ClientThread>, u32);
+    impl Observer for AfterConnecting {
+        type Error = &'static str;
+        fn connected(&mut self, threads: &[ClientThread]) -> Result<(), Self::Error> {
+            self.0 = threads.to_vec();
+            Ok(())
+        }
+        fn poll(&mut self) -> Result<(), Self::Error> {
+            self.1 += u32::from(!self.0.is_empty());
+            if self.1 > 2 { Err("interrupted") } else { Ok(()) }
+        }
+    }
+    let long = LoadSettings { warmup_s: 1.0, sample_s: 3600.0, ..short(8) };
+    let mut observer = AfterConnecting(Vec::new(), 0);
+    let error = run(&long, &restarting, &mut observer).unwrap_err();
+    assert!(matches!(error, RunError::Observer("interrupted")), "{error:?}");
+    assert_eq!(dropped.load(Ordering::SeqCst), 8);
+    assert!(!observer.0.iter().any(|thread| is_alive(*thread)));
+
+    // Also from threads that sleep until a transaction is due in a minute, and in the middle of a sample.
+    let mut observer = Impatient::default();
+    let pace = Pace::Open { rate: 8.0, arrivals: Arrivals::Constant };
+    let error =
+        run(&LoadSettings { pace, ..long }, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut observer)
+            .unwrap_err();
+    assert!(matches!(error, RunError::Observer("interrupted")), "{error:?}");
+    assert_eq!(observer.heard, [Stage::Warmup, Stage::Sample(0)]);
+    assert_eq!(observer.threads.len(), 8);
+    assert!(!observer.threads.iter().any(|thread| is_alive(*thread)));
+}
+
+#[test]
+fn a_failing_client_ends_the_run_and_is_named() {
+    let connect = |thread: ClientThread| {
+        Ok(Scripted(
+            move |attempt, _: &mut Random| {
+                nap(1);
+                if thread.index == 2 && attempt == 20 {
+                    Err("table is gone".to_owned())
+                } else {
+                    Ok(Attempt::Done(READ))
+                }
+            },
+            0,
+        ))
+    };
+    let error = run(&LoadSettings { sample_s: 3600.0, ..short(4) }, &connect, &mut Unobserved).unwrap_err();
+    assert_eq!(error.to_string(), "client thread 2: table is gone");
+}
+
+#[test]
+fn a_panicking_client_ends_the_run_and_is_named() {
+    let connect = |thread: ClientThread| {
+        Ok(Scripted(
+            move |_, _: &mut Random| {
+                nap(1);
+                assert_ne!(thread.index, 1, "this panic is part of the test");
+                Ok(Attempt::Done(READ))
+            },
+            0,
+        ))
+    };
+    let error = run(&LoadSettings { sample_s: 3600.0, ..short(3) }, &connect, &mut Unobserved).unwrap_err();
+    assert!(matches!(error, RunError::Panicked { thread: 1 }), "{error:?}");
+}
+
+struct BoundFirst {
+    bound: Mutex<Vec<u32>>,
+    refuse_bind: bool,
+}
+
+impl Connect for BoundFirst {
+    type Client = Scripted<fn(u64, &mut Random) -> Result<Attempt, String>>;
+    type Error = String;
+
+    fn bind(&self, thread: ClientThread) -> Result<(), String> {
+        self.bound.lock().unwrap().push(thread.tid);
+        if self.refuse_bind { Err("no such CPU".into()) } else { Ok(()) }
+    }
+
+    fn connect(&self, thread: ClientThread) -> Result<Self::Client, String> {
+        assert_eq!(thread.tid, rustix::thread::gettid().as_raw_nonzero().get() as u32, "connects in its own thread");
+        assert!(self.bound.lock().unwrap().contains(&thread.tid), "bound before connected");
+        if thread.index == 3 { Err("connection refused".into()) } else { Ok(Scripted(done_after_a_nap, 0)) }
+    }
+}
+
+#[test]
+fn every_thread_binds_itself_and_then_connects() {
+    let connect = BoundFirst { bound: Mutex::default(), refuse_bind: false };
+    run(&short(3), &connect, &mut Unobserved).unwrap();
+    assert_eq!(connect.bound.lock().unwrap().len(), 3);
+    let error = run(&short(4), &connect, &mut Unobserved).unwrap_err();
+    assert_eq!(error.to_string(), "client thread 3 could not connect: connection refused");
+    let error = run(&short(1), &BoundFirst { refuse_bind: true, ..connect }, &mut Unobserved).unwrap_err();
+    assert_eq!(error.to_string(), "client thread 0 could not connect: no such CPU");
+}
+
+#[test]
+fn client_cpu_is_charged_to_the_thread_that_used_it() {
+    let connect = |thread: ClientThread| {
+        Ok(Scripted(
+            move |_, random: &mut Random| {
+                if thread.index == 0 {
+                    (0..2000).for_each(|_| assert_ne!(random.bits(), 0));
+                } else {
+                    nap(5);
+                }
+                Ok(Attempt::Done(READ))
+            },
+            0,
+        ))
+    };
+    let samples = run(&LoadSettings { sample_s: 0.5, ..short(2) }, &connect, &mut Unobserved).unwrap();
+    let used = |index: usize| samples[0].threads[index].user_s + samples[0].threads[index].system_s;
+    assert!(used(0) > 5.0 * used(1), "{} and {}", used(0), used(1));
+    let cpu = samples[0].client_cpu_us_per_transaction.unwrap();
+    let sum = (cpu.user + cpu.system) * samples[0].transactions as f64 / 1e6;
+    assert!((sum - used(0) - used(1)).abs() < 1e-9);
+}
+
+#[test]
+fn a_transaction_longer_than_a_sample_leaves_an_empty_sample() {
+    let measuring = AtomicBool::new(false);
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |_, _: &mut Random| {
+                nap(if measuring.load(Ordering::SeqCst) { 400 } else { 0 });
+                Ok(Attempt::Done(READ))
+            },
+            0,
+        ))
+    };
+    let settings = LoadSettings { sample_s: 0.05, ..short(1) };
+    let samples = run(&settings, &connect, &mut Flag(&measuring)).unwrap();
+    // The transaction in hand when the flag rose may still end in the sample.
+    assert!(samples[0].transactions <= 1);
+    if samples[0].transactions == 0 {
+        assert_eq!((samples[0].latency_ms, samples[0].client_cpu_us_per_transaction), (None, None));
+    }
+}
+
+#[test]
+fn a_reading_comes_every_second() {
+    let settings = LoadSettings { sample_s: 2.5, warmup_s: 0.0, ..short(2) };
+    let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
+    let sample = &samples[0];
+    assert_eq!(sample.tps_each_second.len(), 2);
+    assert!(sample.tps_each_second.iter().all(|tps| *tps > 0.0), "{sample:?}");
+    assert!((sample.tps() - sample.transactions as f64 / sample.elapsed_s).abs() < 1e-9);
+    assert_eq!(sample.qps(), sample.tps());
+}
+
+#[test]
+fn settings_out_of_range_are_refused_by_name() {
+    let refused = |settings: LoadSettings| {
+        run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap_err().to_string()
+    };
+    let open = |rate| Pace::Open { rate, arrivals: Arrivals::Poisson };
+    assert_eq!(refused(LoadSettings { threads: 0, ..short(1) }), "threads is 0: expected at least 1");
+    assert_eq!(refused(LoadSettings { samples: 0, ..short(1) }), "samples is 0: expected at least 1");
+    for sample_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(refused(LoadSettings { sample_s, ..short(1) }).starts_with("sample_s is "));
+    }
+    for warmup_s in [-1.0, f64::NAN, 1e300] {
+        assert!(refused(LoadSettings { warmup_s, ..short(1) }).starts_with("warmup_s is "));
+    }
+    for rate in [0.0, -5.0, f64::NAN, f64::INFINITY] {
+        assert!(refused(LoadSettings { pace: open(rate), ..short(1) }).starts_with("rate is "));
+    }
+}

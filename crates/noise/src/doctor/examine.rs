@@ -1,0 +1,95 @@
+//! The examination: a window of watching, then a spin on each CPU.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+use tare_topology::CpuSet;
+use tare_topology::bind::affinity_of;
+
+use super::finding::{Finding, Severity};
+use super::interrupts::Interrupts;
+use super::jitter::{Jitter, measure_jitter};
+use super::processes::{CpuUser, ProcessTimes};
+use super::{host, limits, settings};
+use crate::interference::Snapshot;
+use crate::setting::Setting;
+use crate::system::System;
+
+/// What to examine and for how long.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The CPUs of the benchmark; none for all that this process may use.
+    pub cpus: Option<CpuSet>,
+    /// How long to watch what else runs.
+    pub window: Duration,
+    /// How long to spin on each CPU, one after the other.
+    pub spin: Duration,
+}
+
+impl Default for Options {
+    /// All CPUs, one second of watching, half a second of spinning on each.
+    fn default() -> Self {
+        Self { cpus: None, window: Duration::from_secs(1), spin: Duration::from_millis(500) }
+    }
+}
+
+/// What the doctor found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// All noise sources, the worst first.
+    pub findings: Vec<Finding>,
+    /// Stolen time of each CPU that could be measured.
+    pub jitter: Vec<Jitter>,
+    /// What the machine did during the window, named as in [`Snapshot::since`].
+    pub interference: BTreeMap<String, f64>,
+    /// Processes that used at least 1% of a CPU during the window, the greatest first.
+    pub background: Vec<CpuUser>,
+}
+
+/// Examines `system`. Takes the window plus the spin on each CPU. Changes nothing and needs no right; the spin runs
+/// on this machine even where a folder plays the system.
+pub fn examine(system: &System, options: &Options) -> Diagnosis {
+    let cpus = options.cpus.clone().unwrap_or_else(|| affinity_of(0).unwrap_or_default());
+    let (before, processes, interrupts) =
+        (Snapshot::take_from(system), ProcessTimes::take(system), Interrupts::take(system));
+    std::thread::sleep(options.window);
+    let interference = Snapshot::take_from(system).since(&before);
+    let elapsed_s = interference.get("elapsed_s").copied().unwrap_or(0.0);
+    let background = ProcessTimes::take(system).users_since(&processes, elapsed_s);
+
+    let mut findings = settings::findings(system);
+    findings.extend(limits::findings(system, &cpus));
+    findings.extend(host::findings(system, &interference, &background));
+    findings.push(Interrupts::take(system).finding(&interrupts, system, &cpus, elapsed_s));
+    let mut jitter = Vec::new();
+    for cpu in cpus.iter() {
+        match measure_jitter(cpu, options.spin) {
+            Ok(measured) => jitter.push(measured),
+            Err(error) => findings.push(Finding::new(
+                "jitter",
+                error.to_string(),
+                Severity::Warning,
+                "a benchmark cannot be placed there either",
+            )),
+        }
+    }
+    findings.extend(worst(system, &cpus, &jitter));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    Diagnosis { findings, jitter, interference, background }
+}
+
+/// One finding for the CPU that lost most.
+fn worst(system: &System, cpus: &CpuSet, jitter: &[Jitter]) -> Option<Finding> {
+    let worst = jitter.iter().max_by(|a, b| a.stolen_fraction.total_cmp(&b.stolen_fraction))?;
+    let value =
+        format!("CPU {} lost {:.3}%, longest {:.0} us", worst.cpu, worst.stolen_fraction * 100.0, worst.longest_us);
+    // An idle machine with a timer tick of 250 to 1000 Hz loses some 0.1 to 0.5%.
+    let severity = match worst.stolen_fraction {
+        f if f < 0.005 => Severity::Good,
+        f if f < 0.02 => Severity::Note,
+        _ => Severity::Warning,
+    };
+    let cost = "a single-threaded run there varies by about as much; latencies show the longest";
+    Some(Finding::new("jitter", value, severity, cost).study(system, Setting::CpuShield, &format!("cpus:{cpus}")))
+}

@@ -1,0 +1,62 @@
+//! One finding of the doctor.
+
+use serde::Serialize;
+
+use crate::setting::Setting;
+use crate::system::System;
+
+/// How much a finding matters for a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// As it should be.
+    Good,
+    /// To know; it disturbs only some measurements, or cannot be helped.
+    Note,
+    /// It disturbs, and can be removed.
+    Warning,
+}
+
+/// A noise source: a setting, a limit or a reading.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What, in the words of [`crate::Setting::name`] where it is one.
+    pub name: &'static str,
+    /// What was found, for people, with units.
+    pub value: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What it may cost; empty when it is as it should be.
+    pub cost: String,
+    /// The command that removes it, until the machine restarts.
+    pub command: Option<String>,
+    /// The line of a study that removes it for the run alone, `factor = "level"`.
+    pub study: Option<String>,
+}
+
+impl Finding {
+    /// A finding without advice.
+    pub(crate) fn new(name: &'static str, value: impl Into<String>, severity: Severity, cost: &str) -> Self {
+        let cost = if severity == Severity::Good { String::new() } else { cost.to_owned() };
+        Self { name, value: value.into(), severity, cost, command: None, study: None }
+    }
+
+    /// A finding that is a warning when `bad`, and good otherwise.
+    pub(crate) fn check(name: &'static str, value: impl Into<String>, bad: bool, cost: &str) -> Self {
+        Self::new(name, value, if bad { Severity::Warning } else { Severity::Good }, cost)
+    }
+
+    /// Adds a command, unless all is good.
+    pub(crate) fn command(mut self, command: Option<String>) -> Self {
+        self.command = command.filter(|_| self.severity != Severity::Good);
+        self
+    }
+
+    /// Adds the study's line for a machine-wide level, where this machine has it (with root or without) and not
+    /// all is good.
+    pub(crate) fn study(mut self, system: &System, setting: Setting, text: &str) -> Self {
+        let can = setting.level(text).is_ok_and(|level| level.is_here(system));
+        self.study = (can && self.severity != Severity::Good).then(|| format!("{setting} = \"{text}\""));
+        self
+    }
+}

@@ -1,0 +1,148 @@
+//! Limits of the control groups and CPU sets that this process lives in, and isolated CPUs.
+
+use tare_topology::CpuSet;
+
+use super::finding::{Finding, Severity};
+use crate::setting::{CGROUP, Setting, online_cpus};
+use crate::system::System;
+
+/// Findings about limits; `cpus` are those of the benchmark.
+pub(crate) fn findings(system: &System, cpus: &CpuSet) -> Vec<Finding> {
+    vec![quota(system), cpuset(system), isolation(system, cpus), swap(system)]
+}
+
+/// The tightest CPU quota of this process's group and those above.
+fn quota(system: &System) -> Finding {
+    let groups = system.read_optional("/proc/self/cgroup").unwrap_or_default();
+    let mut tightest: Option<(f64, String)> = None;
+    for line in groups.lines() {
+        // "0::/a/b" in v2, "2:cpu,cpuacct:/a/b" in v1.
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let folder = match controllers {
+            "" => CGROUP.to_owned(),
+            c if c.split(',').any(|c| c == "cpu") => format!("{CGROUP}/{c}"),
+            _ => continue,
+        };
+        for group in ancestors(path) {
+            let cpus = cpus_allowed(system, &format!("{folder}{group}"));
+            if let Some(cpus) = cpus.filter(|c| tightest.as_ref().is_none_or(|(t, _)| c < t)) {
+                tightest = Some((cpus, format!("{folder}{group}")));
+            }
+        }
+    }
+    match tightest {
+        None => Finding::new("cpu_quota", "none", Severity::Good, ""),
+        Some((cpus, group)) => Finding::new(
+            "cpu_quota",
+            format!("{cpus:.2} CPUs by {group}"),
+            Severity::Warning,
+            "threads stop for the rest of each period (100 ms as a rule) once the quota is used up",
+        )
+        .command(Some("run outside of this container or slice, or without its CPU limit".to_owned())),
+    }
+}
+
+/// `/a/b`, `/a` and the root, as suffixes of a path.
+fn ancestors(path: &str) -> Vec<String> {
+    let path = path.trim_end_matches('/');
+    let mut all: Vec<String> = path.match_indices('/').map(|(at, _)| path[..at].to_owned()).collect();
+    all.push(path.to_owned());
+    all.reverse();
+    all
+}
+
+/// CPUs' worth of time that one group may use: cpu.max in v2, cfs quota and period in v1.
+fn cpus_allowed(system: &System, folder: &str) -> Option<f64> {
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| *n > 0.0);
+    if let Some(text) = system.read_optional(&format!("{folder}/cpu.max")) {
+        let (quota, period) = text.trim().split_once(' ')?;
+        return Some(number(quota)? / number(period)?);
+    }
+    let quota = number(&system.read_optional(&format!("{folder}/cpu.cfs_quota_us"))?)?;
+    Some(quota / number(&system.read_optional(&format!("{folder}/cpu.cfs_period_us"))?)?)
+}
+
+fn cpuset(system: &System) -> Finding {
+    let status = system.read_optional("/proc/self/status").unwrap_or_default();
+    let allowed = status.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:")?.trim().parse::<CpuSet>().ok());
+    let online = online_cpus(system);
+    match allowed {
+        Some(allowed) if !online.is_subset(&allowed) => Finding::new(
+            "cpuset",
+            format!("{} of the online CPUs {online}", allowed.intersection(&online)),
+            Severity::Note,
+            "placements on the other CPUs are not realizable from here",
+        ),
+        _ => Finding::new("cpuset", format!("all online CPUs ({online})"), Severity::Good, ""),
+    }
+}
+
+fn isolation(system: &System, cpus: &CpuSet) -> Finding {
+    let list = |name: &str| {
+        let text = system.read_optional(&format!("/sys/devices/system/cpu/{name}")).unwrap_or_default();
+        // An empty mask reads "(null)" on some kernels.
+        text.trim().trim_matches(['(', ')']).replace("null", "")
+    };
+    let (isolated, nohz_full) = (list("isolated"), list("nohz_full"));
+    if isolated.is_empty() && nohz_full.is_empty() {
+        return Finding::new(
+            "isolation",
+            "no CPU is isolated",
+            Severity::Note,
+            "the scheduler may put any other task on the benchmark's CPUs, and each has its timer tick",
+        )
+        .study(system, Setting::CpuShield, &format!("cpus:{cpus}"));
+    }
+    Finding::new("isolation", format!("isolcpus {isolated:?}, nohz_full {nohz_full:?}"), Severity::Good, "")
+}
+
+fn swap(system: &System) -> Finding {
+    let meminfo = system.read_optional("/proc/meminfo").unwrap_or_default();
+    let kib = |name: &str| {
+        let rest = meminfo.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))?;
+        rest.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let total = kib("SwapTotal").unwrap_or(0);
+    let used = total.saturating_sub(kib("SwapFree").unwrap_or(0));
+    let value = match total {
+        0 => "none".to_owned(),
+        _ => format!("{} of {} MiB used", used / 1024, total / 1024),
+    };
+    Finding::check("swap", value, used > 0, "a page that was swapped out costs a disk read when it is touched")
+        .command(Some("sudo swapoff -a && sudo swapon -a".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn limits_of_a_container() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        put("proc/self/cgroup", "0::/a/b\n");
+        put("proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-1\n");
+        put("sys/devices/system/cpu/online", "0-3\n");
+        put("sys/fs/cgroup/a/cpu.max", "150000 100000\n");
+        put("sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+        put("proc/meminfo", "SwapTotal: 2048 kB\nSwapFree: 1024 kB\n");
+        let all = findings(&System::at(dir.path()), &CpuSet::from(1));
+        let value = |name: &str| all.iter().find(|f| f.name == name).unwrap().value.as_str();
+        assert_eq!(value("cpu_quota"), "1.50 CPUs by /sys/fs/cgroup/a");
+        assert_eq!(value("cpuset"), "0-1 of the online CPUs 0-3");
+        assert_eq!(value("swap"), "1 of 2 MiB used");
+        put("proc/self/cgroup", "3:cpuset:/\n2:cpu,cpuacct:/c\n");
+        put("sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_quota_us", "50000\n");
+        put("sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_period_us", "100000\n");
+        assert_eq!(quota(&System::at(dir.path())).value, "0.50 CPUs by /sys/fs/cgroup/cpu,cpuacct/c");
+        put("sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_quota_us", "-1\n");
+        assert_eq!(quota(&System::at(dir.path())).severity, Severity::Good);
+    }
+}

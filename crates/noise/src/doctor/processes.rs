@@ -1,0 +1,90 @@
+//! Who uses the CPUs meanwhile.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::system::System;
+
+/// A process that used CPU time during the doctor's window.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CpuUser {
+    /// Process id.
+    pub pid: u32,
+    /// Its name as the kernel keeps it (at most 15 bytes).
+    pub name: String,
+    /// CPU time over wall time: 1 is one whole CPU.
+    pub cpu_fraction: f64,
+}
+
+/// CPU time of all processes, in clock ticks.
+pub(crate) struct ProcessTimes(BTreeMap<u32, (String, u64)>);
+
+impl ProcessTimes {
+    pub(crate) fn take(system: &System) -> Self {
+        let processes = system.names("/proc").into_iter().filter_map(|name| {
+            let pid: u32 = name.parse().ok()?;
+            Some((pid, parse(&system.read_optional(&format!("/proc/{pid}/stat"))?)?))
+        });
+        Self(processes.collect())
+    }
+
+    /// Those that used at least 1% of a CPU since `earlier`, the greatest first; this process is left out.
+    pub(crate) fn users_since(&self, earlier: &Self, elapsed_s: f64) -> Vec<CpuUser> {
+        let ticks = elapsed_s * rustix::param::clock_ticks_per_second() as f64;
+        let mut users: Vec<CpuUser> = self
+            .0
+            .iter()
+            .filter(|(pid, _)| **pid != std::process::id())
+            .map(|(pid, (name, now))| {
+                // One that began meanwhile has used all it has.
+                let before = earlier.0.get(pid).map_or(0, |(_, ticks)| *ticks);
+                CpuUser { pid: *pid, name: name.clone(), cpu_fraction: now.saturating_sub(before) as f64 / ticks }
+            })
+            .filter(|user| user.cpu_fraction >= 0.01 && user.cpu_fraction.is_finite())
+            .collect();
+        users.sort_by(|a, b| b.cpu_fraction.total_cmp(&a.cpu_fraction));
+        users
+    }
+}
+
+/// Name and user + system ticks of /proc/pid/stat (proc_pid_stat(5)). The name may hold anything, even ") R 1".
+fn parse(stat: &str) -> Option<(String, u64)> {
+    let (head, tail) = stat.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    // utime and stime are fields 14 and 15; the tail begins with field 3.
+    let mut times = tail.split_whitespace().skip(11);
+    let (user, system) = (times.next()?.parse::<u64>().ok()?, times.next()?.parse::<u64>().ok()?);
+    Some((name.to_owned(), user.checked_add(system)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn stat_with_a_hostile_name() {
+        let stat = "42 (a) b) R 1 42 42 0 -1 4194304 90 0 0 0 70 30 0 0 20 0 1 0 5 0 0\n";
+        assert_eq!(parse(stat), Some(("a) b".into(), 100)));
+    }
+
+    #[test]
+    fn the_greatest_user_first() {
+        let of = |list: &[(u32, u64)]| ProcessTimes(list.iter().map(|(p, t)| (*p, (format!("p{p}"), *t))).collect());
+        let hz = rustix::param::clock_ticks_per_second();
+        let me = std::process::id();
+        let users =
+            of(&[(1, hz), (2, hz), (3, hz), (me, 9 * hz)]).users_since(&of(&[(1, hz / 2), (2, hz), (me, 0)]), 1.0);
+        let found: Vec<_> = users.iter().map(|u| (u.pid, u.cpu_fraction)).collect();
+        assert_eq!(found, [(3, 1.0), (1, 0.5)]);
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "[0-9a-z() ]{0,80}") {
+            parse(&text);
+        }
+    }
+}

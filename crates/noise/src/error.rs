@@ -1,0 +1,140 @@
+//! What can go wrong: what happened, where, and what was expected.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, NoiseError>;
+
+/// An error of this crate. Every message says what to do where something can be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoiseError {
+    /// A file could not be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file, with the root prefix of the [`crate::System`].
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file could not be written, created, synced, renamed or removed.
+    #[error("cannot {action} {path}: {source}")]
+    Write {
+        /// What was tried: "write", "create", "sync" ...
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file does not hold what its format promises.
+    #[error("{path}: expected {expected}, found {found:?}")]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What was expected.
+        expected: &'static str,
+        /// What was there, shortened.
+        found: String,
+    },
+    /// No machine-wide setting has this name.
+    #[error("no machine-wide setting is called {name:?}; known are: {known}")]
+    UnknownSetting {
+        /// The name given.
+        name: String,
+        /// All names, joined by ", ".
+        known: String,
+    },
+    /// The setting has no such level.
+    #[error("{setting} has no level {level:?}; expected {expected}")]
+    UnknownLevel {
+        /// Name of the setting.
+        setting: &'static str,
+        /// The level given.
+        level: String,
+        /// The levels it has, in words.
+        expected: &'static str,
+    },
+    /// This machine or this user cannot have this level.
+    #[error("{setting} cannot be set to {level}: {reason}")]
+    NotAvailable {
+        /// Name of the setting.
+        setting: &'static str,
+        /// The level asked for.
+        level: String,
+        /// Why not, and the command that would help.
+        reason: String,
+    },
+    /// The setting was written, or should have been so already, and reads otherwise.
+    #[error("{setting} should be {expected}, and is {found}")]
+    NotVerified {
+        /// Name of the setting.
+        setting: &'static str,
+        /// The level asked for.
+        expected: String,
+        /// What was read back.
+        found: String,
+    },
+    /// Between two writes of ours the value became one that we never wrote.
+    #[error(
+        "{path} was changed by someone else: this session left it at {ours:?}, and it is {found:?} now; \
+         it is left alone"
+    )]
+    ChangedMeanwhile {
+        /// The file.
+        path: String,
+        /// The value this session wrote last.
+        ours: String,
+        /// The value found.
+        found: String,
+    },
+    /// Another run of this tool has the machine.
+    #[error("this machine is in use by another run: {holder} holds {path}; wait for it, or stop it")]
+    Locked {
+        /// The lock file.
+        path: PathBuf,
+        /// Process id and command line of the holder, as far as they can be seen.
+        holder: String,
+    },
+    /// A child found that its parent does not hold the host lock.
+    #[error("the parent process {parent} does not hold the host lock {path} ({holder})")]
+    NotParentsLock {
+        /// The lock file.
+        path: PathBuf,
+        /// Process id of the parent.
+        parent: i32,
+        /// Who holds it.
+        holder: String,
+    },
+    /// The lock file is not what this tool creates.
+    #[error("{path} is not a lock file of this tool: {what}; remove it")]
+    BadLockFile {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// The journal does not belong to this user, or others may write it, or it is of a newer version.
+    #[error("the journal {path} is not usable: {why}")]
+    BadJournal {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// The session was closed, as on a signal; nothing more may be set.
+    #[error("the session was closed: nothing more is set on this machine")]
+    Closed,
+    /// There is no directory for the journal.
+    #[error("no state directory: set TARE_STATE_DIR, XDG_STATE_HOME or HOME")]
+    NoStateDir,
+    /// The spinning thread could not be bound to its CPU.
+    #[error("cannot measure CPU {cpu}: {source}")]
+    Bind {
+        /// OS number of the CPU.
+        cpu: u32,
+        /// What the system said.
+        source: tare_topology::bind::BindError,
+    },
+}

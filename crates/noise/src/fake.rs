@@ -1,0 +1,111 @@
+//! A folder of plain files that plays a machine, for tests of this crate and of those who use it.
+//!
+//! Writing behaves as the kernel does where it matters: a value is replaced as a whole or not at all; a list of
+//! choices (`always [madvise] never`) keeps its form and refuses an unknown word; `cgroup.subtree_control` takes
+//! `+name` and `-name`.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Files of a small server with everything this crate knows: two packages of two cores, cpufreq, SMT, cgroup v2.
+pub const FILES: &[(&str, &str)] = &[
+    ("/proc/sys/kernel/numa_balancing", "1\n"),
+    ("/proc/sys/kernel/randomize_va_space", "2\n"),
+    ("/proc/sys/kernel/perf_event_paranoid", "2\n"),
+    ("/proc/sys/kernel/random/boot_id", "11111111-2222-3333-4444-555555555555\n"),
+    ("/proc/sys/vm/swappiness", "60\n"),
+    ("/proc/sys/vm/drop_caches", "0\n"),
+    ("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+    ("/sys/kernel/mm/transparent_hugepage/defrag", "always defer defer+madvise [madvise] never\n"),
+    ("/sys/devices/system/cpu/online", "0-3\n"),
+    ("/sys/devices/system/cpu/isolated", "\n"),
+    ("/sys/devices/system/cpu/nohz_full", "\n"),
+    ("/sys/devices/system/cpu/smt/control", "on\n"),
+    ("/sys/devices/system/cpu/smt/active", "1\n"),
+    ("/sys/devices/system/cpu/cpu1/online", "1\n"),
+    ("/sys/devices/system/cpu/cpu2/online", "1\n"),
+    ("/sys/devices/system/cpu/cpu3/online", "1\n"),
+    ("/sys/devices/system/cpu/intel_pstate/no_turbo", "0\n"),
+    ("/sys/devices/system/cpu/cpuidle/current_driver", "intel_idle\n"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "powersave\n"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/scaling_available_governors", "performance powersave\n"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/scaling_min_freq", "800000\n"),
+    ("/sys/devices/system/cpu/cpufreq/policy0/scaling_max_freq", "3600000\n"),
+    ("/sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "performance\n"),
+    ("/sys/devices/system/cpu/cpufreq/policy2/scaling_available_governors", "performance powersave\n"),
+    ("/sys/devices/system/cpu/cpufreq/policy2/scaling_min_freq", "800000\n"),
+    ("/sys/devices/system/cpu/cpufreq/policy2/scaling_max_freq", "3600000\n"),
+    ("/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n"),
+    ("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu io memory pids\n"),
+    ("/sys/fs/cgroup/cgroup.subtree_control", "cpu io memory pids\n"),
+    ("/sys/fs/cgroup/cgroup.procs", ""),
+    ("/sys/fs/cgroup/cpuset.cpus.effective", "0-3\n"),
+    ("/dev/cpu_dma_latency", "\u{0}\u{0}\u{0}\u{1}"),
+    ("/proc/irq/24/smp_affinity_list", "0-3\n"),
+    ("/proc/irq/25/smp_affinity_list", "2\n"),
+    ("/proc/irq/26/smp_affinity_list", "0\n"),
+];
+
+/// Writes [`FILES`] below `root`.
+///
+/// # Errors
+/// Those of creating folders and files.
+pub fn create(root: &Path) -> io::Result<()> {
+    for (path, text) in FILES {
+        let path = root.join(path.trim_start_matches('/'));
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(path, text)?;
+    }
+    Ok(())
+}
+
+/// Writes a value as the kernel would take it, atomically: a process killed at any moment leaves the old value or
+/// the new one.
+pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
+    let old = fs::read_to_string(path)?;
+    let word = text.trim();
+    let new = if path.ends_with("cgroup.subtree_control") {
+        controllers(&old, word)
+    } else if old.contains('[') {
+        choose(&old, word).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?
+    } else {
+        format!("{word}\n")
+    };
+    let next = path.with_extension("next");
+    fs::write(&next, new)?;
+    fs::rename(&next, path)
+}
+
+/// The files of a new control group.
+pub(crate) fn populate_group(folder: &Path) -> io::Result<()> {
+    for (name, text) in [("cgroup.procs", ""), ("cpuset.cpus", "\n"), ("cpuset.cpus.partition", "member\n")] {
+        fs::write(folder.join(name), text)?;
+    }
+    Ok(())
+}
+
+fn controllers(old: &str, change: &str) -> String {
+    let mut words: Vec<&str> = old.split_whitespace().collect();
+    let name = change.trim_start_matches(['+', '-']);
+    words.retain(|w| *w != name);
+    if change.starts_with('+') {
+        words.push(name);
+    }
+    words.join(" ") + "\n"
+}
+
+fn choose(old: &str, word: &str) -> Option<String> {
+    let mut found = false;
+    let words: Vec<String> = old
+        .split_whitespace()
+        .map(|w| {
+            let plain = w.trim_matches(['[', ']']);
+            found |= plain == word;
+            if plain == word { format!("[{plain}]") } else { plain.to_owned() }
+        })
+        .collect();
+    found.then(|| words.join(" ") + "\n")
+}

@@ -1,0 +1,155 @@
+//! Parsers of the kernel's counters. Unknown or broken lines are left out: a missing source is no zero.
+
+use std::collections::BTreeMap;
+
+/// Time of one CPU, or of all, in clock ticks since boot, from a `cpu` line of /proc/stat (proc_stat(5)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// User mode, without guests' time (the kernel counts that in `user` too, and here it stays there).
+    pub user: u64,
+    /// User mode at low priority.
+    pub nice: u64,
+    /// Kernel mode.
+    pub system: u64,
+    /// Idle.
+    pub idle: u64,
+    /// Idle while a task waited for a disk.
+    pub iowait: u64,
+    /// Interrupts.
+    pub irq: u64,
+    /// Soft interrupts.
+    pub softirq: u64,
+    /// Taken by the hypervisor for others.
+    pub steal: u64,
+}
+
+impl CpuTimes {
+    fn parse(fields: &str) -> Option<Self> {
+        let n: Vec<u64> = fields.split_whitespace().map_while(|f| f.parse().ok()).collect();
+        let &[user, nice, system, idle, iowait, irq, softirq, ref rest @ ..] = n.as_slice() else { return None };
+        Some(Self { user, nice, system, idle, iowait, irq, softirq, steal: rest.first().copied().unwrap_or(0) })
+    }
+
+    /// All time, idle included.
+    pub fn total(&self) -> u64 {
+        self.busy() + self.idle + self.iowait + self.steal
+    }
+
+    /// Time this machine itself worked: neither idle nor stolen.
+    pub fn busy(&self) -> u64 {
+        self.user + self.nice + self.system + self.irq + self.softirq
+    }
+
+    /// Field-wise difference; a field that ran backwards (iowait may, proc_stat(5)) counts as zero.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            user: self.user.saturating_sub(earlier.user),
+            nice: self.nice.saturating_sub(earlier.nice),
+            system: self.system.saturating_sub(earlier.system),
+            idle: self.idle.saturating_sub(earlier.idle),
+            iowait: self.iowait.saturating_sub(earlier.iowait),
+            irq: self.irq.saturating_sub(earlier.irq),
+            softirq: self.softirq.saturating_sub(earlier.softirq),
+            steal: self.steal.saturating_sub(earlier.steal),
+        }
+    }
+
+    /// Field-wise sum.
+    #[must_use]
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            user: self.user + other.user,
+            nice: self.nice + other.nice,
+            system: self.system + other.system,
+            idle: self.idle + other.idle,
+            iowait: self.iowait + other.iowait,
+            irq: self.irq + other.irq,
+            softirq: self.softirq + other.softirq,
+            steal: self.steal + other.steal,
+        }
+    }
+}
+
+/// /proc/stat: times by CPU number, and the single counters (`ctxt`, `processes`, the first of `intr`).
+pub(crate) fn parse_stat(text: &str) -> (BTreeMap<u32, CpuTimes>, BTreeMap<String, u64>) {
+    let mut cpus = BTreeMap::new();
+    let mut counters = BTreeMap::new();
+    for line in text.lines() {
+        let Some((name, rest)) = line.split_once(char::is_whitespace) else { continue };
+        if let Some(number) = name.strip_prefix("cpu") {
+            // The line "cpu" (their sum) is left out: sums are made over the CPUs one asks for.
+            if let (Ok(cpu), Some(times)) = (number.parse(), CpuTimes::parse(rest)) {
+                cpus.insert(cpu, times);
+            }
+        } else if let Some(Ok(n)) = rest.split_whitespace().next().map(str::parse) {
+            counters.insert(name.to_owned(), n);
+        }
+    }
+    (cpus, counters)
+}
+
+/// A file of lines `name number`, as /proc/vmstat and numastat.
+pub(crate) fn parse_pairs(text: &str) -> BTreeMap<String, u64> {
+    text.lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((words.next()?.to_owned(), words.next()?.parse().ok()?))
+        })
+        .collect()
+}
+
+/// One file of /proc/pressure: stalled microseconds since boot by kind (`some`, `full`).
+pub(crate) fn parse_pressure(text: &str) -> BTreeMap<String, u64> {
+    text.lines()
+        .filter_map(|line| {
+            let (kind, rest) = line.split_once(' ')?;
+            let total = rest.split_whitespace().find_map(|w| w.strip_prefix("total="))?;
+            Some((kind.to_owned(), total.parse().ok()?))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn stat_of_a_vm() {
+        let (cpus, counters) = parse_stat(
+            "cpu  10 0 20 300 4 5 6 7 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\ncpu12 1 0 0 9 0 0 0\nintr 77 0 3\nctxt 99\nbtime x\n",
+        );
+        assert_eq!(cpus.keys().copied().collect::<Vec<_>>(), [0, 12]);
+        assert_eq!((cpus[&0].steal, cpus[&0].busy(), cpus[&0].total()), (8, 1 + 2 + 3 + 6 + 7, 36));
+        assert_eq!(cpus[&12].steal, 0, "kernels before 2.6.11 have no steal field");
+        assert_eq!((counters["intr"], counters["ctxt"], counters.get("btime")), (77, 99, None));
+    }
+
+    #[test]
+    fn pressure_totals() {
+        let text =
+            "some avg10=5.73 avg60=2.37 avg300=1.04 total=10431114\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=5\n";
+        assert_eq!(parse_pressure(text), BTreeMap::from([("some".into(), 10_431_114), ("full".into(), 5)]));
+    }
+
+    #[test]
+    fn a_counter_that_runs_backwards_is_zero() {
+        let (early, late) = (
+            CpuTimes { iowait: 9, user: 1, ..Default::default() },
+            CpuTimes { iowait: 7, user: 4, ..Default::default() },
+        );
+        assert_eq!(late.since(&early), CpuTimes { user: 3, ..Default::default() });
+    }
+
+    proptest! {
+        #[test]
+        fn hostile_text_never_panics(text in "(cpu[0-9]{0,3}|some|full|intr|\\PC{0,9})[ =0-9a-z\n]{0,60}") {
+            let (cpus, _) = parse_stat(&text);
+            prop_assert!(cpus.len() <= text.lines().count());
+            parse_pairs(&text);
+            parse_pressure(&text);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! What the machine did beside the measurement: cheap readings before and after a sample, and their difference.
+
+mod counters;
+mod snapshot;
+
+pub use counters::CpuTimes;
+pub use snapshot::Snapshot;

@@ -1,0 +1,11 @@
+//! Originals on disk before any write, and putting them back.
+
+mod entry;
+mod file;
+mod restore;
+
+pub use entry::Format;
+pub(crate) use entry::{Entry, Undo, VERSION};
+pub use file::Journal;
+pub use restore::{Outcome, RestoreReport, Restored, recover};
+pub(crate) use restore::{boot_id, undo_all};

@@ -1,0 +1,225 @@
+//! Putting back what the journal holds.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::entry::{Entry, Format, Undo};
+use super::file::Journal;
+use crate::error::{NoiseError, Result};
+use crate::lock::HostLock;
+use crate::system::System;
+
+/// What became of one changed file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The original was written and reads back.
+    Restored,
+    /// It held the original already: the change never happened, or was undone before.
+    AlreadyThere,
+    /// It holds neither the original nor anything this tool wrote: somebody else's value, left alone.
+    ChangedByOther {
+        /// The value found.
+        found: String,
+        /// The original that was not put back.
+        original: String,
+    },
+    /// The file is no more (a device or CPU went away, a control group was removed).
+    Gone,
+    /// Recorded in an earlier boot: a restart of the machine has set it to the boot's value; dropped.
+    OtherBoot,
+    /// It could not be put back; it stays in the journal for the next try.
+    Failed {
+        /// Why.
+        error: String,
+    },
+}
+
+/// One file of a [`RestoreReport`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// Name of the setting.
+    pub setting: String,
+    /// The file or control group.
+    pub path: String,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What a restore did, file by file. Empty when there was nothing to restore.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct RestoreReport {
+    /// In the order of restoring.
+    pub files: Vec<Restored>,
+    /// Journal lines that could not be read: a kill or power cut tore them before their change was made.
+    pub torn_lines: usize,
+}
+
+impl RestoreReport {
+    /// Whether there was nothing to restore.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.torn_lines == 0
+    }
+
+    /// Files that still wait to be put back.
+    pub fn failed(&self) -> impl Iterator<Item = &Restored> {
+        self.files.iter().filter(|f| matches!(f.outcome, Outcome::Failed { .. }))
+    }
+
+    /// Files left alone because somebody else changed them meanwhile.
+    pub fn changed_by_other(&self) -> impl Iterator<Item = &Restored> {
+        self.files.iter().filter(|f| matches!(f.outcome, Outcome::ChangedByOther { .. }))
+    }
+}
+
+/// Puts back everything the journal in `state_dir` holds, as after a run that was killed: `tare restore`, and the
+/// start of every [`crate::Session`]. Doing it twice, or killing it and doing it again, is the same as once.
+///
+/// The host lock proves that no living run is being undone.
+///
+/// # Errors
+/// When the journal cannot be read or rewritten. A file that cannot be put back is no error: see
+/// [`RestoreReport::failed`].
+pub fn recover(system: &System, state_dir: &Path, _lock: &HostLock) -> Result<RestoreReport> {
+    let journal = Journal::new(state_dir);
+    let (entries, torn_lines) = journal.load()?;
+    let (mut report, _) = undo_all(system, &journal, &entries, |_| true)?;
+    report.torn_lines = torn_lines;
+    Ok(report)
+}
+
+/// Undoes the entries whose setting `wanted` accepts, rewrites the journal, and returns the entries left in it.
+pub(crate) fn undo_all(
+    system: &System,
+    journal: &Journal,
+    entries: &[Entry],
+    wanted: impl Fn(&str) -> bool,
+) -> Result<(RestoreReport, Vec<Entry>)> {
+    let mut report = RestoreReport::default();
+    let mut left: Vec<Entry> = entries.iter().filter(|e| !wanted(&e.setting)).cloned().collect();
+    let boot = boot_id(system);
+    for path in order(entries).into_iter().filter(|(setting, _)| wanted(setting)) {
+        let of_path: Vec<&Entry> = entries.iter().filter(|e| (e.setting.as_str(), e.undo.path()) == path).collect();
+        let outcome = match of_path.iter().any(|e| e.boot != boot) {
+            true => Outcome::OtherBoot,
+            false => undo(system, &of_path).unwrap_or_else(|e| Outcome::Failed { error: e.to_string() }),
+        };
+        if matches!(outcome, Outcome::Failed { .. }) {
+            left.extend(of_path.into_iter().cloned());
+        }
+        report.files.push(Restored { setting: path.0.to_owned(), path: path.1.to_owned(), outcome });
+    }
+    if !entries.is_empty() || Journal::pending(journal.path().parent().unwrap_or(Path::new("/"))) {
+        journal.replace(&left)?;
+    }
+    Ok((report, left))
+}
+
+/// The id of the running boot; a system that has none counts as always the same boot.
+pub(crate) fn boot_id(system: &System) -> String {
+    system
+        .read_optional("/proc/sys/kernel/random/boot_id")
+        .map_or_else(|| "unknown".to_owned(), |t| t.trim().to_owned())
+}
+
+/// Settings last set first, as a later one may have been set on top of an earlier; the files of one setting in the
+/// order in which it recorded them (SMT first, then the CPUs it switched).
+fn order(entries: &[Entry]) -> Vec<(&str, &str)> {
+    let mut settings: Vec<&str> = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut files: Vec<(&str, &str)> = Vec::new();
+    for entry in entries {
+        let key = (entry.setting.as_str(), entry.undo.path());
+        if !settings.contains(&key.0) {
+            settings.push(key.0);
+        }
+        if seen.insert(key) {
+            files.push(key);
+        }
+    }
+    let position = |setting: &str| settings.iter().position(|s| *s == setting);
+    files.sort_by_key(|(setting, _)| std::cmp::Reverse(position(setting)));
+    files
+}
+
+fn undo(system: &System, entries: &[&Entry]) -> Result<Outcome> {
+    let Some(first) = entries.first() else { return Ok(Outcome::AlreadyThere) };
+    check_path(first.undo.path())?;
+    if !system.exists(first.undo.path()) {
+        return Ok(Outcome::Gone);
+    }
+    match &first.undo {
+        Undo::File { path, format, original, .. } => undo_file(system, entries, path, *format, original),
+        Undo::Cgroup { path } => remove_cgroup(system, path),
+        Undo::Controller { path, name } => {
+            let on = |text: String| text.split_whitespace().any(|w| w == name);
+            if !on(system.read(path)?) {
+                return Ok(Outcome::AlreadyThere);
+            }
+            system.write(path, &format!("-{name}"))?;
+            Ok(Outcome::Restored)
+        }
+    }
+}
+
+fn undo_file(system: &System, entries: &[&Entry], path: &str, format: Format, original: &str) -> Result<Outcome> {
+    let wanted = format.value(original);
+    let found = format.value(&system.read(path)?);
+    if found == wanted {
+        return Ok(Outcome::AlreadyThere);
+    }
+    let ours = entries.iter().any(|e| match &e.undo {
+        Undo::File { wrote: Some(wrote), .. } => format.value(wrote) == found,
+        Undo::File { wrote: None, .. } => true,
+        _ => false,
+    });
+    if !ours {
+        return Ok(Outcome::ChangedByOther { found, original: wanted });
+    }
+    system.write(path, &format.written(original))?;
+    let found = format.value(&system.read(path)?);
+    if found == wanted {
+        Ok(Outcome::Restored)
+    } else {
+        Ok(Outcome::Failed { error: format!("{path} reads {found:?} after {wanted:?} was written") })
+    }
+}
+
+/// A damaged journal must not make root write anywhere else.
+fn check_path(path: &str) -> Result<()> {
+    let settings = ["/proc/sys/", "/proc/irq/", "/sys/"];
+    if settings.iter().any(|s| path.starts_with(s)) && !path.split('/').any(|part| part == "..") {
+        return Ok(());
+    }
+    Err(NoiseError::Format {
+        path: path.into(),
+        expected: "a path of a setting",
+        found: path.chars().take(80).collect(),
+    })
+}
+
+/// Moves what still runs in the group to its parent and removes it.
+fn remove_cgroup(system: &System, path: &str) -> Result<Outcome> {
+    let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let mut last = io::Error::from(io::ErrorKind::Other);
+    // The kernel lets go of a group a moment after its last process.
+    for _ in 0..100 {
+        for pid in system.read_optional(&format!("{path}/cgroup.procs")).unwrap_or_default().split_whitespace() {
+            // A process that ended meanwhile needs no move.
+            let _ = system.write(&format!("{parent}/cgroup.procs"), pid);
+        }
+        let folder = system.path(path);
+        let removed = if system.is_fake() { fs::remove_dir_all(folder) } else { fs::remove_dir(folder) };
+        match removed {
+            Ok(()) => return Ok(Outcome::Restored),
+            Err(e) => last = e,
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err(NoiseError::Write { action: "remove", path: system.path(path), source: last })
+}

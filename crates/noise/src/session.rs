@@ -1,0 +1,281 @@
+//! A session: settings applied through the journal, and put back at its end.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::error::{NoiseError, Result};
+use crate::journal::{Entry, Journal, RestoreReport, Undo, VERSION, boot_id, recover, undo_all};
+use crate::lock::HostLock;
+use crate::setting::{Availability, DMA_LATENCY, Level, SHIELD, Setting, Step, steps};
+use crate::system::System;
+
+/// What [`Session::apply`] did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Applied {
+    /// Files written, in order; empty when the machine had the level already.
+    pub written: Vec<String>,
+    /// Files that refused, with the reason: interrupts that this kernel does not let move.
+    pub refused: Vec<(String, String)>,
+}
+
+/// Sets machine-wide factors and puts everything back when it is dropped, closed, or, after a kill, when the next
+/// one begins.
+///
+/// Signals are the caller's: on SIGINT and SIGTERM call [`Session::close`], which also stops other threads from
+/// setting anything more.
+#[derive(Debug)]
+pub struct Session {
+    system: System,
+    journal: Journal,
+    entries: Vec<Entry>,
+    /// /dev/cpu_dma_latency, open with 0: the kernel takes the request back when it closes.
+    latency: Option<File>,
+    closed: bool,
+    _lock: HostLock,
+}
+
+impl Session {
+    /// Begins a session: first puts back what an earlier one left (the report says what), if anything. Needs no
+    /// right and writes nothing where there is nothing to restore.
+    ///
+    /// # Errors
+    /// Those of [`recover`].
+    pub fn begin(system: System, state_dir: &Path, lock: HostLock) -> Result<(Self, RestoreReport)> {
+        let report = recover(&system, state_dir, &lock)?;
+        let journal = Journal::new(state_dir);
+        let (entries, _) = journal.load()?;
+        Ok((Self { system, journal, entries, latency: None, closed: false, _lock: lock }, report))
+    }
+
+    /// Brings the machine to `level` and verifies that it is there. Originals are on disk before anything changes;
+    /// a level that the machine has already is neither journalled nor written.
+    ///
+    /// # Errors
+    /// [`NoiseError::NotAvailable`] before anything is touched; [`NoiseError::ChangedMeanwhile`] when somebody
+    /// else changed the value since this session wrote it; [`NoiseError::NotVerified`] when it did not take;
+    /// [`NoiseError::Closed`]; those of writing. What was changed until then stays in the journal.
+    pub fn apply(&mut self, level: &Level) -> Result<Applied> {
+        if self.closed {
+            return Err(NoiseError::Closed);
+        }
+        if let Availability::NotAvailable { reason } = level.availability(&self.system) {
+            let (setting, level) = (level.setting().name(), level.text().to_owned());
+            return Err(NoiseError::NotAvailable { setting, level, reason });
+        }
+        match (level.setting(), level.text()) {
+            (Setting::CStates, text) => self.hold_c_states(text == "off")?,
+            (Setting::PageCache, "drop") => return self.drop_page_cache(),
+            (Setting::PageCache, _) => return Ok(Applied::default()),
+            // Their other level is what was found; a new list of CPUs starts from there as well.
+            (Setting::IrqAffinity | Setting::CpuShield, _) => {
+                if level.setting() == Setting::CpuShield && level.verify(&self.system).is_ok() {
+                    return Ok(Applied::default());
+                }
+                self.restore_one(level.setting())?;
+            }
+            _ => {}
+        }
+        let has_steps = !matches!(level.setting(), Setting::CStates)
+            && (level.cpus().is_some() || !matches!(level.setting(), Setting::IrqAffinity | Setting::CpuShield));
+        let applied = if has_steps { self.perform(level)? } else { Applied::default() };
+        level.verify(&self.system)?;
+        Ok(applied)
+    }
+
+    /// Puts a process (with all its threads) into the shield that `cpu_shield` made. It leaves by ending.
+    ///
+    /// # Errors
+    /// [`NoiseError::Write`] when there is no shield or the process has gone.
+    pub fn enter_shield(&self, pid: u32) -> Result<()> {
+        self.system.write(&format!("{SHIELD}/cgroup.procs"), &pid.to_string())
+    }
+
+    /// Puts back everything; the session may go on setting.
+    ///
+    /// # Errors
+    /// When the journal cannot be rewritten; see also [`RestoreReport::failed`].
+    pub fn restore(&mut self) -> Result<RestoreReport> {
+        self.latency = None;
+        self.undo(|_| true)
+    }
+
+    /// Puts back everything and refuses to set anything more: for signals and for the end.
+    ///
+    /// # Errors
+    /// As [`Session::restore`].
+    pub fn close(&mut self) -> Result<RestoreReport> {
+        self.closed = true;
+        self.restore()
+    }
+
+    /// The machine this session works on.
+    pub fn system(&self) -> &System {
+        &self.system
+    }
+
+    /// Puts back one setting, which must succeed for its next level to start from what was found.
+    fn restore_one(&mut self, setting: Setting) -> Result<()> {
+        if !self.entries.iter().any(|e| e.setting == setting.name()) {
+            return Ok(());
+        }
+        let report = self.undo(|name| name == setting.name())?;
+        let trouble = report.failed().chain(report.changed_by_other()).next();
+        match trouble {
+            None => Ok(()),
+            Some(file) => Err(NoiseError::NotVerified {
+                setting: setting.name(),
+                expected: "as it was found".to_owned(),
+                found: format!("{}: {:?}", file.path, file.outcome),
+            }),
+        }
+    }
+
+    fn undo(&mut self, wanted: impl Fn(&str) -> bool) -> Result<RestoreReport> {
+        if self.entries.is_empty() {
+            return Ok(RestoreReport::default());
+        }
+        let (report, left) = undo_all(&self.system, &self.journal, &self.entries, wanted)?;
+        self.entries = left;
+        Ok(report)
+    }
+
+    fn perform(&mut self, level: &Level) -> Result<Applied> {
+        let mut todo = Vec::new();
+        let mut entries = Vec::new();
+        for step in steps(level, &self.system) {
+            let (needed, entry) = self.prepare(level.setting(), &step)?;
+            if needed {
+                todo.push(step);
+            }
+            entries.extend(entry);
+        }
+        if todo.is_empty() {
+            return Ok(Applied::default());
+        }
+        self.journal.append(&entries)?;
+        self.entries.append(&mut entries);
+        // The controller has to be on before its files are in the group; the journal has them the other way round.
+        todo.sort_by_key(|step| !matches!(step, Step::Controller { .. }));
+        let mut applied = Applied::default();
+        for step in todo {
+            match self.perform_step(&step) {
+                Ok(()) => applied.written.push(step.path().to_owned()),
+                Err(e) if matches!(step, Step::Write { may_refuse: true, .. }) => {
+                    applied.refused.push((step.path().to_owned(), e.to_string()));
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(applied)
+    }
+
+    /// Whether a step has anything to do, and what the journal still lacks for it.
+    fn prepare(&self, setting: Setting, step: &Step) -> Result<(bool, Option<Entry>)> {
+        let path = step.path();
+        let known: Vec<&Undo> = self.entries.iter().map(|e| &e.undo).filter(|u| u.path() == path).collect();
+        let entry = |undo: Option<Undo>| {
+            undo.map(|undo| Entry { v: VERSION, boot: boot_id(&self.system), setting: setting.name().to_owned(), undo })
+        };
+        match step {
+            Step::Write { format, value, .. } => {
+                let now = self.system.read(path)?;
+                let found = format.value(&now);
+                // The first original stays the original, however often the file is written.
+                let (mut original, mut ours) = (now, BTreeSet::new());
+                for undo in &known {
+                    if let Undo::File { original: first, wrote, .. } = undo {
+                        original.clone_from(first);
+                        ours.insert(format.value(first));
+                        ours.extend(wrote.as_ref().map(|w| format.value(w)));
+                    }
+                }
+                let wanted = format.value(value);
+                if found == wanted {
+                    return Ok((false, None));
+                }
+                if !ours.is_empty() && !ours.contains(&found) {
+                    let ours = ours.into_iter().collect::<Vec<_>>().join(" or ");
+                    return Err(NoiseError::ChangedMeanwhile { path: path.to_owned(), ours, found });
+                }
+                Ok((true, if ours.contains(&wanted) { None } else { entry(step.undo(original)) }))
+            }
+            // Nothing of its own to do; recorded once.
+            Step::Follow { .. } if known.is_empty() => Ok((false, entry(step.undo(self.system.read(path)?)))),
+            Step::Follow { .. } => Ok((false, None)),
+            Step::Controller { name, .. } => {
+                let on = self.system.read(path)?.split_whitespace().any(|w| w == *name);
+                Ok((!on, if on { None } else { entry(step.undo(String::new())) }))
+            }
+            // One that is there without our journal is not ours to remove.
+            Step::MakeGroup { path } if self.system.exists(path) => Err(NoiseError::Write {
+                action: "create",
+                path: self.system.path(path),
+                source: std::io::ErrorKind::AlreadyExists.into(),
+            }),
+            Step::MakeGroup { .. } => Ok((true, entry(step.undo(String::new())))),
+            Step::InGroup { .. } => Ok((true, None)),
+        }
+    }
+
+    fn perform_step(&self, step: &Step) -> Result<()> {
+        let system = &self.system;
+        match step {
+            Step::Write { path, format, value, .. } => {
+                system.write(path, value)?;
+                let found = format.value(&system.read(path)?);
+                if found == format.value(value) {
+                    return Ok(());
+                }
+                Err(NoiseError::Format {
+                    path: system.path(path),
+                    expected: "the value just written",
+                    found: found.chars().take(80).collect(),
+                })
+            }
+            Step::Controller { path, name } => system.write(path, &format!("+{name}")),
+            Step::MakeGroup { path } => {
+                let folder = system.path(path);
+                fs::create_dir(&folder).map_err(|source| NoiseError::Write {
+                    action: "create",
+                    path: folder,
+                    source,
+                })?;
+                if system.is_fake() { system.populate_group(path) } else { Ok(()) }
+            }
+            Step::InGroup { path, value } => system.write(path, value),
+            Step::Follow { .. } => Ok(()),
+        }
+    }
+
+    fn hold_c_states(&mut self, hold: bool) -> Result<()> {
+        self.latency = None;
+        if hold {
+            let path = self.system.path(DMA_LATENCY);
+            let open = OpenOptions::new().write(true).open(&path).and_then(|mut file| {
+                file.write_all(&0i32.to_ne_bytes())?;
+                Ok(file)
+            });
+            self.latency = Some(open.map_err(|source| NoiseError::Write { action: "write", path, source })?);
+        }
+        Ok(())
+    }
+
+    fn drop_page_cache(&self) -> Result<Applied> {
+        // Dirty pages cannot be dropped (admin-guide/sysctl/vm, drop_caches).
+        rustix::fs::sync();
+        let path = "/proc/sys/vm/drop_caches";
+        self.system.write(path, "3")?;
+        Ok(Applied { written: vec![path.to_owned()], refused: Vec::new() })
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // What cannot be put back stays in the journal, and the next start reports it.
+        let _ = self.close();
+    }
+}

@@ -1,0 +1,168 @@
+//! Whether a level can be had here and by this user, found out without changing anything.
+
+use std::io::ErrorKind;
+
+use super::level::DMA_LATENCY;
+use super::{Level, Setting, files, irq, shield};
+use crate::system::System;
+
+/// How a reason begins that is about the user, not the machine.
+const NEEDS_ROOT: &str = "needs root";
+
+/// Answer of [`Level::availability`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Availability {
+    /// It can be set, or is so already.
+    Available,
+    /// It cannot; a condition that needs it is not realizable.
+    NotAvailable {
+        /// What this machine lacks, or the right this user lacks with the command that needs it.
+        reason: String,
+    },
+}
+
+impl Level {
+    /// Whether this level can be had. One that equals what is found needs no right and no write.
+    pub fn availability(&self, system: &System) -> Availability {
+        match self.lacking(system) {
+            None => Availability::Available,
+            Some(reason) => Availability::NotAvailable { reason },
+        }
+    }
+
+    /// Whether this machine has it, for root at least.
+    pub(crate) fn is_here(&self, system: &System) -> bool {
+        self.lacking(system).is_none_or(|reason| reason.contains(NEEDS_ROOT))
+    }
+
+    /// Why it cannot be had, if so.
+    pub(crate) fn lacking(&self, system: &System) -> Option<String> {
+        match (self.setting(), self.cpus()) {
+            (Setting::IrqAffinity | Setting::CpuShield, None) => None,
+            (Setting::IrqAffinity, Some(_)) => self.lacking_irq(system),
+            (Setting::CpuShield, Some(_)) => self.lacking_shield(system),
+            (Setting::PageCache, _) if self.text() == "keep" => None,
+            (Setting::PageCache, _) => writable(system, "/proc/sys/vm/drop_caches", self.setting(), "3"),
+            (Setting::CStates, _) => self.lacking_c_states(system),
+            _ => self.lacking_files(system),
+        }
+    }
+
+    /// The command by which an administrator sets this level by hand, until the machine restarts; none where there
+    /// is no such file here, or where it takes more than a command.
+    pub fn command(&self, system: &System) -> Option<String> {
+        let paths = files::paths(self.setting(), system);
+        let first = paths.first()?;
+        let value = files::encode(self.setting(), first, self.text());
+        let many = match (paths.len(), first.rsplit_once("/policy")) {
+            (2.., Some((folder, rest))) => Some(format!("{folder}/policy*/{}", rest.rsplit('/').next()?)),
+            _ => None,
+        };
+        Some(command(many.as_ref().unwrap_or(first), &value))
+    }
+
+    fn lacking_files(&self, system: &System) -> Option<String> {
+        let setting = self.setting();
+        let paths = files::paths(setting, system);
+        if paths.is_empty() {
+            return Some(files::missing(setting).to_owned());
+        }
+        if setting.read(system).is_ok_and(|level| level == self.text()) {
+            return None;
+        }
+        if setting == Setting::Smt {
+            match system.read_optional(&paths[0]).unwrap_or_default().trim() {
+                "notsupported" => return Some("this machine has no SMT".to_owned()),
+                "notimplemented" => return Some(files::missing(setting).to_owned()),
+                "forceoff" => return Some("SMT was switched off for good at boot (nosmt=force)".to_owned()),
+                _ => {}
+            }
+        }
+        paths.iter().find_map(|path| {
+            self.lacking_choice(system, path)
+                .or_else(|| writable(system, path, setting, &files::encode(setting, path, self.text())))
+        })
+    }
+
+    /// A governor or choice that this kernel does not offer.
+    fn lacking_choice(&self, system: &System, path: &str) -> Option<String> {
+        let offered = match self.setting() {
+            Setting::Governor => {
+                system.read_optional(&path.replace("scaling_governor", "scaling_available_governors"))?
+            }
+            Setting::Thp | Setting::ThpDefrag => system.read_optional(path)?.replace(['[', ']'], ""),
+            _ => return None,
+        };
+        let known = offered.split_whitespace().any(|word| word == self.text());
+        (!known)
+            .then(|| format!("this kernel offers only: {}", offered.split_whitespace().collect::<Vec<_>>().join(", ")))
+    }
+
+    fn lacking_c_states(&self, system: &System) -> Option<String> {
+        if !system.exists(DMA_LATENCY) {
+            return Some(files::missing(Setting::CStates).to_owned());
+        }
+        let driver = system.read_optional(&format!("{}/cpuidle/current_driver", files::CPUS)).unwrap_or_default();
+        if ["", "none"].contains(&driver.trim()) {
+            return Some(
+                "this kernel chooses no idle states (no cpuidle driver, as on most virtual machines)".to_owned(),
+            );
+        }
+        if system.may_write(DMA_LATENCY).is_ok() {
+            return None;
+        }
+        // Reading it, to verify, takes root as well.
+        Some(format!("{NEEDS_ROOT} to open {DMA_LATENCY}: run with sudo"))
+    }
+
+    fn lacking_irq(&self, system: &System) -> Option<String> {
+        let cpus = self.cpus()?;
+        let moves = irq::moves(system, cpus);
+        if irq::all(system).is_empty() {
+            return Some(files::missing(Setting::IrqAffinity).to_owned());
+        }
+        if irq::online(system).is_subset(cpus) {
+            return Some("no online CPU would be left for interrupts".to_owned());
+        }
+        let (path, list) = moves.first()?;
+        writable(system, path, Setting::IrqAffinity, &list.to_string())
+    }
+
+    fn lacking_shield(&self, system: &System) -> Option<String> {
+        let cpus = self.cpus()?;
+        if let Some(reason) = shield::lacking(system) {
+            return Some(reason.to_owned());
+        }
+        let online = irq::online(system);
+        if !cpus.is_subset(&online) {
+            return Some(format!("CPUs {} are not online", cpus.difference(&online)));
+        }
+        if online.is_subset(cpus) {
+            return Some("no online CPU would be left for the rest of the machine".to_owned());
+        }
+        let control = format!("{}/cgroup.subtree_control", shield::CGROUP);
+        system
+            .may_write(&control)
+            .err()
+            .map(|_| format!("{NEEDS_ROOT} to make a control group in {}: run with sudo", shield::CGROUP))
+    }
+}
+
+/// Why this process may not write `value` to `path`, with the command that may.
+fn writable(system: &System, path: &str, setting: Setting, value: &str) -> Option<String> {
+    let error = system.may_write(path).err()?;
+    Some(match error.kind() {
+        ErrorKind::NotFound => files::missing(setting).to_owned(),
+        ErrorKind::ReadOnlyFilesystem => format!("{path} is mounted read-only here, as in most containers"),
+        ErrorKind::PermissionDenied => format!("{NEEDS_ROOT}: {}", command(path, value)),
+        _ => format!("{path} cannot be written: {error}"),
+    })
+}
+
+/// The command by which an administrator sets `value`.
+fn command(path: &str, value: &str) -> String {
+    match path.strip_prefix("/proc/sys/") {
+        Some(name) => format!("sudo sysctl {}={value}", name.replace('/', ".")),
+        None => format!("echo {value} | sudo tee {path}"),
+    }
+}

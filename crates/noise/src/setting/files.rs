@@ -1,0 +1,129 @@
+//! Settings that are values in files: where, and how a level is written there.
+
+use super::Setting;
+use crate::error::{NoiseError, Result};
+use crate::journal::Format;
+use crate::system::System;
+
+/// Folder of CPU files.
+pub(crate) const CPUS: &str = "/sys/devices/system/cpu";
+
+/// The files that hold `setting`, all to be written alike; empty where this machine has none.
+pub(crate) fn paths(setting: Setting, system: &System) -> Vec<String> {
+    let one = |path: &str| vec![path.to_owned()];
+    let all = match setting {
+        Setting::NumaBalancing => one("/proc/sys/kernel/numa_balancing"),
+        Setting::Thp => one("/sys/kernel/mm/transparent_hugepage/enabled"),
+        Setting::ThpDefrag => one("/sys/kernel/mm/transparent_hugepage/defrag"),
+        Setting::Swappiness => one("/proc/sys/vm/swappiness"),
+        Setting::AslrSystem => one("/proc/sys/kernel/randomize_va_space"),
+        Setting::PerfEventParanoid => one("/proc/sys/kernel/perf_event_paranoid"),
+        // By policy, not by CPU: the files of CPUs that share a policy are one and the same.
+        Setting::Governor => policies(system).iter().map(|p| format!("{p}/scaling_governor")).collect(),
+        Setting::Turbo => {
+            let intel = format!("{CPUS}/intel_pstate/no_turbo");
+            if system.exists(&intel) { vec![intel] } else { vec![format!("{CPUS}/cpufreq/boost")] }
+        }
+        Setting::Smt => vec![format!("{CPUS}/smt/control")],
+        Setting::CStates | Setting::IrqAffinity | Setting::CpuShield | Setting::PageCache => Vec::new(),
+    };
+    all.into_iter().filter(|path| system.exists(path)).collect()
+}
+
+/// Files that the kernel changes as a result of writing those of [`paths`], to be put back after them: CPUs that an
+/// administrator had taken offline one by one come back with SMT; a policy's own boost follows the common one.
+pub(crate) fn followers(setting: Setting, system: &System) -> Vec<String> {
+    let all: Vec<String> = match setting {
+        Setting::Smt => {
+            let is_cpu = |n: &&String| n.strip_prefix("cpu").is_some_and(|d| d.parse::<u32>().is_ok());
+            system.names(CPUS).iter().filter(is_cpu).map(|n| format!("{CPUS}/{n}/online")).collect()
+        }
+        Setting::Turbo => policies(system).iter().map(|p| format!("{p}/boost")).collect(),
+        _ => Vec::new(),
+    };
+    all.into_iter().filter(|path| system.exists(path)).collect()
+}
+
+/// The folders of frequency domains.
+pub(crate) fn policies(system: &System) -> Vec<String> {
+    let folder = format!("{CPUS}/cpufreq");
+    system.names(&folder).iter().filter(|n| n.starts_with("policy")).map(|n| format!("{folder}/{n}")).collect()
+}
+
+/// How the files of `setting` are read.
+pub(crate) fn format(setting: Setting) -> Format {
+    match setting {
+        Setting::Thp | Setting::ThpDefrag => Format::Choice,
+        _ => Format::Plain,
+    }
+}
+
+/// What is written to `path` for the level `level`.
+pub(crate) fn encode(setting: Setting, path: &str, level: &str) -> String {
+    let on = level == "on";
+    match setting {
+        Setting::NumaBalancing => if on { "1" } else { "0" }.to_owned(),
+        Setting::Turbo => if on == path.ends_with("no_turbo") { "0" } else { "1" }.to_owned(),
+        _ => level.to_owned(),
+    }
+}
+
+fn decode(setting: Setting, path: &str, value: &str) -> String {
+    match (setting, value) {
+        (Setting::NumaBalancing, "0") => "off",
+        // 2 and 3 are memory tiering without and with balancing (admin-guide/sysctl/kernel): no level here.
+        (Setting::NumaBalancing, "1") => "on",
+        (Setting::Turbo, "0" | "1") => {
+            if (value == "0") == path.ends_with("no_turbo") {
+                "on"
+            } else {
+                "off"
+            }
+        }
+        // Without SMT, or with SMT switched off for good at boot, there are no siblings: that is off.
+        (Setting::Smt, "notsupported" | "forceoff") => "off",
+        _ => value,
+    }
+    .to_owned()
+}
+
+/// The level now.
+pub(crate) fn read(setting: Setting, system: &System) -> Result<String> {
+    let paths = paths(setting, system);
+    if paths.is_empty() {
+        return Err(NoiseError::NotAvailable {
+            setting: setting.name(),
+            level: "any level".to_owned(),
+            reason: missing(setting).to_owned(),
+        });
+    }
+    let mut levels = Vec::new();
+    for path in paths {
+        let level = decode(setting, &path, &format(setting).value(&system.read(&path)?));
+        if !levels.contains(&level) {
+            levels.push(level);
+        }
+    }
+    levels.sort();
+    Ok(levels.join("+"))
+}
+
+/// Why a machine lacks `setting`.
+pub(crate) fn missing(setting: Setting) -> &'static str {
+    match setting {
+        Setting::NumaBalancing => "this kernel has no automatic NUMA balancing (CONFIG_NUMA_BALANCING)",
+        Setting::Thp | Setting::ThpDefrag => "this kernel has no transparent huge pages",
+        Setting::Swappiness => "this kernel has no vm.swappiness",
+        Setting::AslrSystem => "this kernel has no kernel.randomize_va_space",
+        Setting::PerfEventParanoid => "this kernel has no kernel.perf_event_paranoid",
+        Setting::Governor => {
+            "this machine has no CPU frequency control (no cpufreq driver, as on most virtual machines)"
+        }
+        Setting::Turbo => "this machine has no turbo switch (no intel_pstate/no_turbo and no cpufreq/boost)",
+        Setting::Smt => "this kernel has no SMT control",
+        Setting::CStates => "this kernel has no /dev/cpu_dma_latency",
+        Setting::IrqAffinity => "this kernel lets no interrupt move (no /proc/irq/*/smp_affinity_list)",
+        Setting::CpuShield => "this machine has no cgroup v2 cpuset controller",
+        Setting::PageCache => "this kernel has no vm.drop_caches",
+    }
+}

@@ -1,0 +1,110 @@
+//! The settings by name.
+
+use std::str::FromStr;
+
+use crate::error::NoiseError;
+
+/// A machine-wide factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Setting {
+    /// Automatic NUMA balancing: the kernel moves pages and tasks between nodes (kernel.numa_balancing).
+    NumaBalancing,
+    /// Transparent huge pages.
+    Thp,
+    /// How hard a fault tries to make a huge page.
+    ThpDefrag,
+    /// Preference for swapping over dropping page cache (vm.swappiness).
+    Swappiness,
+    /// Address-space randomisation of all new processes (kernel.randomize_va_space). For one process alone no
+    /// right is needed: personality(2).
+    AslrSystem,
+    /// Who may use hardware counters (kernel.perf_event_paranoid).
+    PerfEventParanoid,
+    /// CPU frequency governor of every frequency domain.
+    Governor,
+    /// Turbo or boost frequencies (intel_pstate/no_turbo, or cpufreq/boost).
+    Turbo,
+    /// SMT siblings of all cores, online or not.
+    Smt,
+    /// Idle states deeper than polling, forbidden by holding /dev/cpu_dma_latency open with 0.
+    CStates,
+    /// Interrupts moved away from given CPUs.
+    IrqAffinity,
+    /// Given CPUs taken away from all other processes, by a cgroup v2 cpuset partition.
+    CpuShield,
+    /// Page cache dropped: an action, with nothing to restore.
+    PageCache,
+}
+
+impl Setting {
+    /// All settings.
+    pub const ALL: [Self; 13] = [
+        Self::NumaBalancing,
+        Self::Thp,
+        Self::ThpDefrag,
+        Self::Swappiness,
+        Self::AslrSystem,
+        Self::PerfEventParanoid,
+        Self::Governor,
+        Self::Turbo,
+        Self::Smt,
+        Self::CStates,
+        Self::IrqAffinity,
+        Self::CpuShield,
+        Self::PageCache,
+    ];
+
+    /// Name in a study.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NumaBalancing => "numa_balancing",
+            Self::Thp => "thp",
+            Self::ThpDefrag => "thp_defrag",
+            Self::Swappiness => "swappiness",
+            Self::AslrSystem => "aslr_system",
+            Self::PerfEventParanoid => "perf_event_paranoid",
+            Self::Governor => "governor",
+            Self::Turbo => "turbo",
+            Self::Smt => "smt",
+            Self::CStates => "c_states",
+            Self::IrqAffinity => "irq_affinity",
+            Self::CpuShield => "cpu_shield",
+            Self::PageCache => "page_cache",
+        }
+    }
+
+    /// Its levels, in words for messages and help.
+    pub fn levels(self) -> &'static str {
+        match self {
+            Self::NumaBalancing | Self::Turbo | Self::Smt => "on or off",
+            Self::Thp => "always, madvise or never",
+            Self::ThpDefrag => "always, defer, defer+madvise, madvise or never",
+            Self::Swappiness => "a whole number from 0 to 200",
+            Self::AslrSystem => "0, 1 or 2",
+            Self::PerfEventParanoid => "a whole number from -1 to 4",
+            Self::Governor => "a governor's name, such as performance or powersave",
+            Self::CStates => "on (as found) or off (held at latency 0)",
+            Self::IrqAffinity => "off (as found) or cpus:LIST, the CPUs that interrupts are to avoid",
+            Self::CpuShield => "off (as found) or cpus:LIST, the CPUs that only the benchmark may use",
+            Self::PageCache => "keep or drop",
+        }
+    }
+}
+
+impl FromStr for Setting {
+    type Err = NoiseError;
+
+    fn from_str(name: &str) -> Result<Self, NoiseError> {
+        Self::ALL.into_iter().find(|s| s.name() == name).ok_or_else(|| NoiseError::UnknownSetting {
+            name: name.to_owned(),
+            known: Self::ALL.map(Self::name).join(", "),
+        })
+    }
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}

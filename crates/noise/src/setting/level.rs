@@ -1,0 +1,156 @@
+//! Levels of a setting, read, checked and verified.
+
+use std::fmt;
+
+use super::{Setting, files, irq, shield};
+use crate::error::{NoiseError, Result};
+use crate::system::System;
+use tare_topology::CpuSet;
+
+/// A level that a [`Setting`] has; made by [`Setting::level`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Level {
+    setting: Setting,
+    text: String,
+    cpus: Option<CpuSet>,
+}
+
+impl Setting {
+    /// The level called `text`.
+    ///
+    /// # Errors
+    /// [`NoiseError::UnknownLevel`] with what was expected.
+    pub fn level(self, text: &str) -> Result<Level> {
+        let number =
+            |low: i32, high: i32| text.parse::<i32>().is_ok_and(|n| n >= low && n <= high && n.to_string() == text);
+        let cpus = text.strip_prefix("cpus:").and_then(|list| list.parse::<CpuSet>().ok()).filter(|l| !l.is_empty());
+        let known = match self {
+            Self::NumaBalancing | Self::Turbo | Self::Smt | Self::CStates => ["on", "off"].contains(&text),
+            Self::Thp => ["always", "madvise", "never"].contains(&text),
+            Self::ThpDefrag => ["always", "defer", "defer+madvise", "madvise", "never"].contains(&text),
+            Self::Swappiness => number(0, 200),
+            Self::AslrSystem => number(0, 2),
+            Self::PerfEventParanoid => number(-1, 4),
+            Self::Governor => !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'),
+            Self::IrqAffinity | Self::CpuShield => text == "off" || cpus.is_some(),
+            Self::PageCache => ["keep", "drop"].contains(&text),
+        };
+        if known {
+            // One spelling a level, so that two equal ones compare equal.
+            let text = cpus.as_ref().map_or_else(|| text.to_owned(), |list| format!("cpus:{list}"));
+            Ok(Level { setting: self, text, cpus })
+        } else {
+            Err(NoiseError::UnknownLevel { setting: self.name(), level: text.to_owned(), expected: self.levels() })
+        }
+    }
+
+    /// The level the machine has now, in the words of [`Setting::levels`]; another word where the machine is in a
+    /// state that has no level (`performance+powersave` where frequency domains differ). For interrupts the CPUs
+    /// that some interrupt may use.
+    ///
+    /// # Errors
+    /// [`NoiseError::NotAvailable`] where the machine lacks it, [`NoiseError::Read`] where it cannot be read.
+    pub fn read(self, system: &System) -> Result<String> {
+        match self {
+            Self::CStates => read_c_states(system),
+            Self::IrqAffinity => Ok(format!("cpus:{}", irq::reachable(system))),
+            Self::CpuShield => shield::read(system),
+            Self::PageCache => Ok("keep".to_owned()),
+            _ => files::read(self, system),
+        }
+    }
+}
+
+impl Level {
+    /// Its setting.
+    pub fn setting(&self) -> Setting {
+        self.setting
+    }
+
+    /// Its name, as in a study.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The CPUs of `cpus:LIST`.
+    pub fn cpus(&self) -> Option<&CpuSet> {
+        self.cpus.as_ref()
+    }
+
+    /// Reads the machine and makes sure that it has this level, from this or any other process. Returns what
+    /// escapes it without making it untrue: interrupts that this kernel does not let move.
+    ///
+    /// # Errors
+    /// [`NoiseError::NotVerified`] when it does not; those of [`Setting::read`].
+    pub fn verify(&self, system: &System) -> Result<Vec<String>> {
+        match (self.setting, &self.cpus) {
+            (Setting::PageCache, _) | (Setting::IrqAffinity, None) => Ok(Vec::new()),
+            (Setting::IrqAffinity, Some(cpus)) => Ok(irq::on_cpus(system, cpus)),
+            _ => {
+                let found = self.setting.read(system)?;
+                if found == self.text {
+                    return Ok(Vec::new());
+                }
+                Err(NoiseError::NotVerified { setting: self.setting.name(), expected: self.text.clone(), found })
+            }
+        }
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.setting, self.text)
+    }
+}
+
+/// Path of the latency request device.
+pub(crate) const DMA_LATENCY: &str = "/dev/cpu_dma_latency";
+
+/// The device shows the strictest request of all holders as a 32-bit number of microseconds in the machine's own
+/// byte order (kernel documentation, power/pm_qos_interface).
+fn read_c_states(system: &System) -> Result<String> {
+    use std::io::Read;
+    let path = system.path(DMA_LATENCY);
+    let mut us = [0u8; 4];
+    let read = std::fs::File::open(&path).and_then(|mut file| file.read_exact(&mut us));
+    read.map_err(|source| NoiseError::Read { path, source })?;
+    Ok(if i32::from_ne_bytes(us) == 0 { "off" } else { "on" }.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_checked() {
+        for (setting, good, bad) in [
+            (Setting::NumaBalancing, &["on", "off"][..], &["1", "On", ""][..]),
+            (Setting::Thp, &["always", "madvise", "never"], &["[never]", "defer"]),
+            (Setting::ThpDefrag, &["defer+madvise"], &["sometimes"]),
+            (Setting::Swappiness, &["0", "200"], &["201", "-1", "1e1", "+5", "05", ""]),
+            (Setting::AslrSystem, &["0", "1", "2"], &["3", "off"]),
+            (Setting::PerfEventParanoid, &["-1", "4"], &["5"]),
+            (Setting::Governor, &["performance"], &["", "a b", "../x"]),
+            (Setting::IrqAffinity, &["off", "cpus:1,2,3"], &["cpus:", "1-2", "cpus:x"]),
+            (Setting::CpuShield, &["off", "cpus:0"], &["on"]),
+            (Setting::PageCache, &["keep", "drop"], &["3"]),
+        ] {
+            for text in good {
+                assert_eq!(setting.level(text).unwrap().setting(), setting);
+            }
+            for text in bad {
+                let message = setting.level(text).unwrap_err().to_string();
+                assert!(message.contains(setting.name()) && message.contains("expected"), "{message}");
+            }
+        }
+        assert_eq!(Setting::IrqAffinity.level("cpus:1,2,3").unwrap().text(), "cpus:1-3");
+    }
+
+    #[test]
+    fn names_are_unique_and_found() {
+        for setting in Setting::ALL {
+            assert_eq!(setting.name().parse::<Setting>().unwrap(), setting);
+        }
+        assert!("numa".parse::<Setting>().unwrap_err().to_string().contains("numa_balancing, thp"));
+    }
+}

@@ -1,0 +1,19 @@
+//! The machine-wide factors: their names, levels, what is there now, and whether this machine and user can have
+//! another level.
+
+mod availability;
+mod files;
+mod irq;
+mod kind;
+mod level;
+mod plan;
+mod shield;
+
+pub use availability::Availability;
+pub(crate) use files::policies as frequency_policies;
+pub(crate) use irq::online as online_cpus;
+pub use kind::Setting;
+pub(crate) use level::DMA_LATENCY;
+pub use level::Level;
+pub(crate) use plan::{Step, steps};
+pub(crate) use shield::{CGROUP, SHIELD};

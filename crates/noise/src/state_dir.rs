@@ -1,0 +1,55 @@
+//! Where the journal is kept between runs.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::error::{NoiseError, Result};
+
+/// State directory of root. It is open to look into, so that an ordinary user can see that something is left to
+/// restore (see [`crate::Journal::pending`]); the journal itself has mode 0600.
+pub const ROOT_STATE_DIR: &str = "/var/lib/tare";
+
+/// The state directory: `TARE_STATE_DIR`, or else [`ROOT_STATE_DIR`] for root, `$XDG_STATE_HOME/tare` or
+/// `$HOME/.local/state/tare` for others. It need not exist; it is created with the first write.
+///
+/// # Errors
+/// [`NoiseError::NoStateDir`] when no variable says where.
+pub fn default_state_dir() -> Result<PathBuf> {
+    state_dir_from(|name| std::env::var_os(name), rustix::process::geteuid().is_root())
+}
+
+fn state_dir_from(variable: impl Fn(&str) -> Option<OsString>, root: bool) -> Result<PathBuf> {
+    // The XDG specification wants relative and empty paths ignored; the same is wise for the others.
+    let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    if let Some(dir) = absolute("TARE_STATE_DIR") {
+        return Ok(dir);
+    }
+    if root {
+        return Ok(PathBuf::from(ROOT_STATE_DIR));
+    }
+    absolute("XDG_STATE_HOME")
+        .or_else(|| Some(absolute("HOME")?.join(".local/state")))
+        .map(|base| base.join("tare"))
+        .ok_or(NoiseError::NoStateDir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dir(variables: &[(&str, &str)], root: bool) -> Option<String> {
+        let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
+        state_dir_from(find, root).ok().map(|p| p.display().to_string())
+    }
+
+    #[test]
+    fn order_of_places() {
+        let all = [("HOME", "/h"), ("XDG_STATE_HOME", "/x"), ("TARE_STATE_DIR", "/t")];
+        assert_eq!(dir(&all, false).as_deref(), Some("/t"));
+        assert_eq!(dir(&all, true).as_deref(), Some("/t"));
+        assert_eq!(dir(&all[..2], true).as_deref(), Some(ROOT_STATE_DIR));
+        assert_eq!(dir(&all[..2], false).as_deref(), Some("/x/tare"));
+        assert_eq!(dir(&all[..1], false).as_deref(), Some("/h/.local/state/tare"));
+        assert_eq!(dir(&[("HOME", "relative")], false), None);
+    }
+}

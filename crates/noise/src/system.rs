@@ -1,0 +1,104 @@
+//! Where the kernel's files are: under `/`, or under a folder that plays a machine in tests.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD};
+
+use crate::error::{NoiseError, Result};
+use crate::fake;
+
+/// A machine as this crate sees it: the files under one root.
+///
+/// Every path this crate reads or writes under /proc, /sys and /dev goes through here. Paths are given as absolute
+/// ones of the real machine and get the root put before them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct System {
+    root: PathBuf,
+    fake: bool,
+}
+
+impl System {
+    /// This machine.
+    pub fn real() -> Self {
+        Self { root: PathBuf::from("/"), fake: false }
+    }
+
+    /// A folder of plain files that plays a machine (see [`crate::fake`]).
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into(), fake: true }
+    }
+
+    /// Whether a folder plays the machine.
+    pub fn is_fake(&self) -> bool {
+        self.fake
+    }
+
+    /// `path` (absolute, as on the real machine) below this system's root.
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+
+    /// Whether there is something at `path`.
+    pub fn exists(&self, path: &str) -> bool {
+        self.path(path).exists()
+    }
+
+    /// The whole text of `path`. Bytes that are not UTF-8 are replaced.
+    ///
+    /// # Errors
+    /// [`NoiseError::Read`] when it cannot be read.
+    pub fn read(&self, path: &str) -> Result<String> {
+        let path = self.path(path);
+        let mut bytes = Vec::new();
+        match fs::File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+            Ok(_) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(source) => Err(NoiseError::Read { path, source }),
+        }
+    }
+
+    /// The text of `path`, or nothing where it does not exist or cannot be read.
+    pub fn read_optional(&self, path: &str) -> Option<String> {
+        self.read(path).ok()
+    }
+
+    /// Names in the folder `path`, sorted; empty where there is none.
+    pub fn names(&self, path: &str) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(self.path(path)) else { return Vec::new() };
+        let mut names: Vec<String> = entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect();
+        names.sort();
+        names
+    }
+
+    /// Whether this process may write `path`: what the kernel says for the effective user, which also knows
+    /// read-only mounts.
+    ///
+    /// # Errors
+    /// The kernel's reason: `PermissionDenied`, `ReadOnlyFilesystem`, `NotFound` ...
+    pub fn may_write(&self, path: &str) -> io::Result<()> {
+        rustix::fs::accessat(CWD, self.path(path), Access::WRITE_OK, AtFlags::EACCESS).map_err(io::Error::from)
+    }
+
+    /// Writes `text` to the existing file `path` in one write, as settings files want it.
+    ///
+    /// # Errors
+    /// [`NoiseError::Write`] when the file is missing or refuses the value.
+    pub(crate) fn write(&self, path: &str, text: &str) -> Result<()> {
+        let path = self.path(path);
+        let done = if self.fake { fake::write(&path, text) } else { write_setting(&path, text) };
+        done.map_err(|source| NoiseError::Write { action: "write", path, source })
+    }
+
+    /// A control group's own files, which a kernel makes with the group, in a folder that plays a machine.
+    pub(crate) fn populate_group(&self, path: &str) -> Result<()> {
+        let path = self.path(path);
+        fake::populate_group(&path).map_err(|source| NoiseError::Write { action: "create", path, source })
+    }
+}
+
+/// One write(2): a setting is taken or refused as a whole.
+fn write_setting(path: &Path, text: &str) -> io::Result<()> {
+    let written = OpenOptions::new().write(true).open(path)?.write(text.as_bytes())?;
+    if written == text.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+}

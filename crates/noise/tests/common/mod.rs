@@ -1,0 +1,108 @@
+//! What the tests of this crate share.
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tare_noise::{HostLock, Level, NoiseError, RestoreReport, Session, Setting, System, fake};
+use tempfile::TempDir;
+
+/// A fake machine with its own state and lock folders.
+pub struct Machine {
+    pub dir: TempDir,
+}
+
+impl Machine {
+    pub fn new() -> Self {
+        let machine = Self { dir: tempfile::tempdir().unwrap() };
+        fake::create(&machine.root()).unwrap();
+        machine
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.dir.path().join("root")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.dir.path().join("state")
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.state().join("journal.jsonl")
+    }
+
+    pub fn system(&self) -> System {
+        System::at(self.root())
+    }
+
+    pub fn lock(&self) -> HostLock {
+        HostLock::acquire(self.dir.path()).unwrap()
+    }
+
+    pub fn begin(&self) -> (Session, RestoreReport) {
+        Session::begin(self.system(), &self.state(), self.lock()).unwrap()
+    }
+
+    pub fn recover(&self) -> Result<RestoreReport, NoiseError> {
+        tare_noise::recover(&self.system(), &self.state(), &self.lock())
+    }
+
+    pub fn file(&self, path: &str) -> String {
+        fs::read_to_string(self.system().path(path)).unwrap()
+    }
+
+    pub fn put(&self, path: &str, text: &str) {
+        let path = self.system().path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.system().path(path)).unwrap();
+    }
+
+    pub fn tree(&self) -> BTreeMap<PathBuf, String> {
+        tree(&self.root())
+    }
+}
+
+/// All files below `root` with their contents, without halves that a killed writer left beside them.
+pub fn tree(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_none_or(|e| e != "next") {
+                let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+                files.insert(path, text);
+            }
+        }
+    }
+    files
+}
+
+pub fn level(setting: Setting, text: &str) -> Level {
+    setting.level(text).unwrap()
+}
+
+/// The lock of this machine, waited for: other programs, and these tests run from another folder, may have it.
+pub fn host_lock() -> HostLock {
+    for _ in 0..600 {
+        if let Ok(lock) = HostLock::acquire(&HostLock::default_dir()) {
+            return lock;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    HostLock::acquire(&HostLock::default_dir()).unwrap()
+}
+
+/// Ends a session as SIGKILL does: nothing runs. (Its lock goes with the file descriptor.)
+pub fn kill(session: Session, machine: &Machine) {
+    std::mem::forget(session);
+    // The forgotten descriptor keeps the lock: a new file takes its place, as no other process is about.
+    fs::remove_file(machine.dir.path().join("tare-host.lock")).unwrap();
+}

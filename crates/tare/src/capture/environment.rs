@@ -1,0 +1,80 @@
+//! The machine and its settings as they were found: read only, and nothing is an error when it is missing.
+
+use crate::results::schema::{Environment, SCHEMA};
+use std::collections::BTreeMap;
+use std::fs;
+use tare_topology::Machine;
+
+/// Files whose content explains differences between machines and days.
+const SETTINGS: &[&str] = &[
+    "/proc/sys/kernel/randomize_va_space",
+    "/proc/sys/kernel/numa_balancing",
+    "/proc/sys/kernel/perf_event_paranoid",
+    "/proc/sys/kernel/sched_autogroup_enabled",
+    "/proc/sys/vm/swappiness",
+    "/proc/sys/vm/zone_reclaim_mode",
+    "/proc/cmdline",
+    "/proc/loadavg",
+    "/sys/kernel/mm/transparent_hugepage/enabled",
+    "/sys/kernel/mm/transparent_hugepage/defrag",
+    "/sys/devices/system/cpu/smt/control",
+    "/sys/devices/system/cpu/isolated",
+    "/sys/devices/system/cpu/intel_pstate/no_turbo",
+    "/sys/devices/system/cpu/cpufreq/boost",
+    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",
+    "/sys/devices/system/cpu/cpuidle/current_driver",
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "/sys/fs/cgroup/cpu.max",
+];
+
+/// Takes stock of this machine. `command` is the line that repeats the run.
+pub fn environment(machine: &Machine, command: &str) -> Environment {
+    let uname = rustix::system::uname();
+    Environment {
+        schema: SCHEMA,
+        tare_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command.to_owned(),
+        kernel: format!("{} {}", uname.release().to_string_lossy(), uname.version().to_string_lossy()),
+        cpu_model: cpu_model(),
+        hypervisor: hypervisor(),
+        os: os_name(),
+        settings: settings(),
+        machine: machine.clone(),
+    }
+}
+
+fn settings() -> BTreeMap<String, String> {
+    SETTINGS.iter().filter_map(|path| Some(((*path).to_owned(), fs::read_to_string(path).ok()?.trim().to_owned()))).collect()
+}
+
+/// x86 says `model name`; ARM kernels only have an implementer and a part.
+fn cpu_model() -> String {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let value = |key: &str| {
+        text.lines()
+            .filter_map(|line| line.split_once(':'))
+            .find(|(k, _)| k.trim() == key)
+            .map(|(_, v)| v.trim().to_owned())
+    };
+    value("model name")
+        .or_else(|| Some(format!("ARM implementer {} part {}", value("CPU implementer")?, value("CPU part")?)))
+        .unwrap_or_else(|| std::env::consts::ARCH.to_owned())
+}
+
+fn hypervisor() -> Option<String> {
+    let flagged = fs::read_to_string("/proc/cpuinfo").is_ok_and(|t| t.contains(" hypervisor"));
+    let named = fs::read_to_string("/sys/hypervisor/type").ok().map(|t| t.trim().to_owned());
+    let vendor = fs::read_to_string("/sys/class/dmi/id/sys_vendor").ok().map(|t| t.trim().to_owned());
+    named.or_else(|| flagged.then(|| vendor.filter(|v| !v.is_empty()).unwrap_or_else(|| "virtual machine".into())))
+}
+
+fn os_name() -> String {
+    fs::read_to_string("/etc/os-release")
+        .ok()
+        .and_then(|text| {
+            let line = text.lines().find_map(|l| l.strip_prefix("PRETTY_NAME="))?;
+            Some(line.trim_matches('"').to_owned())
+        })
+        .unwrap_or_else(|| "Linux".into())
+}

@@ -1,0 +1,115 @@
+//! Typed errors of the modules -> [`Problem`]: which exit code each is, and what the user can do about it.
+
+use super::{Exit, Problem};
+use crate::engine::EngineError;
+use crate::results::store::DirectoryError;
+use crate::study::document::StudyError;
+use crate::study::run::RunError;
+use crate::study::state::StateError;
+use crate::study::trial::TrialError;
+use tare_noise::NoiseError;
+use tare_topology::MachineError;
+
+impl From<StudyError> for Problem {
+    fn from(e: StudyError) -> Self {
+        let place = if e.line == 0 { e.origin } else { format!("{}:{}:{}", e.origin, e.line, e.column) };
+        let problem = Self::new(Exit::Usage, e.what).at(place).expected(e.expected);
+        match e.nearest {
+            Some(near) => problem.advice(format!("did you mean `{near}`?")),
+            None => problem,
+        }
+    }
+}
+
+impl From<MachineError> for Problem {
+    fn from(e: MachineError) -> Self {
+        let exit = match e {
+            MachineError::Synthetic { .. } | MachineError::XmlUnreadable { .. } | MachineError::XmlInvalid { .. } => Exit::Usage,
+            _ => Exit::Machine,
+        };
+        Self::new(exit, e.to_string())
+    }
+}
+
+impl From<DirectoryError> for Problem {
+    fn from(e: DirectoryError) -> Self {
+        let (exit, advice) = match e {
+            DirectoryError::Read(e) => return e.into(),
+            DirectoryError::Study(e) => return e.into(),
+            DirectoryError::Io { .. } => (Exit::Machine, "make room, mend the permissions, or choose another --out"),
+            DirectoryError::NotEmpty(_) => (Exit::Usage, "choose another --out, or go on with it: tare run --resume DIR"),
+            DirectoryError::Busy(_) => (Exit::Usage, "wait for it to end, or choose another directory"),
+            DirectoryError::NotResults { .. } => (Exit::Usage, "name a directory that `tare run` has made"),
+        };
+        Self::new(exit, e.to_string()).advice(advice)
+    }
+}
+
+impl From<StateError> for Problem {
+    fn from(e: StateError) -> Self {
+        match e {
+            StateError::Noise(e) => e.into(),
+            StateError::Leftovers(_) => Self::new(Exit::Machine, e.to_string()),
+        }
+    }
+}
+
+impl From<NoiseError> for Problem {
+    fn from(e: NoiseError) -> Self {
+        let advice = match &e {
+            NoiseError::Locked { .. } => Some("wait for it to end: two runs at once would measure each other"),
+            _ => None,
+        };
+        let problem = Self::new(Exit::Machine, e.to_string());
+        match advice {
+            Some(advice) => problem.advice(advice),
+            None => problem,
+        }
+    }
+}
+
+impl From<EngineError> for Problem {
+    fn from(e: EngineError) -> Self {
+        let (exit, advice) = match &e {
+            EngineError::BinaryMissing { install, .. } => (Exit::Machine, Some(format!("run: {install}"))),
+            EngineError::OptionRefused { option, .. } => {
+                (Exit::Usage, Some(format!("correct or remove {option} under [engine.options] or in the factor")))
+            }
+            EngineError::DiskFull { .. } => {
+                (Exit::Machine, Some("make room, or set TARE_CACHE_DIR to a place that has some".to_owned()))
+            }
+            _ => (Exit::Machine, None),
+        };
+        let problem = Self::new(exit, e.to_string());
+        match advice {
+            Some(advice) => problem.advice(advice),
+            None => problem,
+        }
+    }
+}
+
+impl From<RunError> for Problem {
+    fn from(e: RunError) -> Self {
+        match e {
+            RunError::Directory(e) => e.into(),
+            RunError::Spawn(_) => Self::new(Exit::Machine, e.to_string()),
+            // The process has rendered its problem; it is shown as it is.
+            RunError::Prepare { code, said } => {
+                let exit = if code == Exit::Usage as i32 { Exit::Usage } else { Exit::Machine };
+                Self::new(exit, format!("cannot prepare the data: {}", said.trim_start_matches("error: ")))
+            }
+        }
+    }
+}
+
+impl From<TrialError> for Problem {
+    fn from(e: TrialError) -> Self {
+        match e {
+            TrialError::Directory(e) => e.into(),
+            TrialError::Machine(e) => e.into(),
+            TrialError::State(e) => e.into(),
+            TrialError::Engine(e) => e.into(),
+            other => Self::new(Exit::Machine, other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The plan for people and for scripts: `tare run --dry-run`.
+
+use super::Problem;
+use crate::results::schema::{Plan, PlannedCondition};
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct DryRun<'a> {
+    conditions: &'a [PlannedCondition],
+    trials: usize,
+    samples: usize,
+    estimated_s: f64,
+}
+
+/// Prints the plan.
+pub fn print(plan: &Plan, json: bool) -> Result<(), Problem> {
+    if json {
+        return super::output::json(&DryRun {
+            conditions: &plan.conditions,
+            trials: plan.trials.len(),
+            samples: plan.trials.len() * plan.samples,
+            estimated_s: plan.estimated_s,
+        });
+    }
+    let mut text = format!("study {}\n\n", plan.study);
+    let width = plan.conditions.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).min(60);
+    for condition in plan.conditions.iter().filter(|c| c.realizable) {
+        text.push_str(&format!("  {:width$}  {}\n", condition.name, cpus(condition)));
+    }
+    text.push_str(&unrealizable(plan));
+    text.push_str(&format!(
+        "\n{} trials of {} sample{}, about {}\n",
+        plan.trials.len(),
+        plan.samples,
+        if plan.samples == 1 { "" } else { "s" },
+        super::output::duration(plan.estimated_s)
+    ));
+    super::output::text(&text)
+}
+
+/// Tells on standard error what this machine cannot do.
+pub fn print_unrealizable(plan: &Plan) {
+    eprint!("{}", unrealizable(plan));
+}
+
+fn unrealizable(plan: &Plan) -> String {
+    let lines: String = plan
+        .conditions
+        .iter()
+        .filter_map(|c| Some(format!("  {}: {}\n", c.name, c.reason.as_ref()?)))
+        .collect();
+    if lines.is_empty() { lines } else { format!("\nnot realizable here, skipped:\n{lines}") }
+}
+
+/// One CPU list a thread, or one for all when they share it.
+fn cpus(condition: &PlannedCondition) -> String {
+    let side = |lists: &[Vec<usize>]| match lists {
+        [] => "left to the OS".to_owned(),
+        lists => lists
+            .iter()
+            .map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<tare_topology::CpuSet>().to_string())
+            .collect::<Vec<_>>()
+            .join(" | "),
+    };
+    match &condition.placement {
+        None => "left to the OS".to_owned(),
+        Some(p) => format!("client {}   server {}", side(&p.client), side(&p.server)),
+    }
+}

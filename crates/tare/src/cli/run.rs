@@ -1,0 +1,166 @@
+//! `tare run`: a study from start to report.
+
+use super::run_listener::TerminalListener;
+use super::{Exit, Problem, interrupt, plan_view};
+use crate::capture::environment::environment;
+use crate::report::write_report_to;
+use crate::results::store::Directory;
+use crate::results::{self, schema::Plan};
+use crate::study::document::Source;
+use crate::study::parse::{Overrides, parse};
+use crate::study::plan::{Resolved, Where, resolve};
+use crate::study::run::{Run, RunEnd};
+use crate::study::spec::Study;
+use crate::study::{builtin, state, write};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tare_topology::Machine;
+
+/// Options of `tare run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A study file, or the name of a built-in study (see `tare studies`)
+    #[arg(value_name = "STUDY", default_value = "first-look")]
+    study: String,
+    /// Where the results go [default: tare-results/STUDY-DATE]
+    #[arg(long, value_name = "DIR", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+    /// Go on with an interrupted run: the same study, order and seed, without the trials that are finished
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["engine", "set", "quick", "dry_run"])]
+    resume: Option<PathBuf>,
+    /// Run on this engine in place of the study's: sqlite or mariadb
+    #[arg(long)]
+    engine: Option<String>,
+    /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)
+    #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
+    set: Vec<String>,
+    /// A rehearsal: the study's own short settings
+    #[arg(long)]
+    quick: bool,
+    /// Show conditions, CPUs and trials, and start nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// With --dry-run: plan for a described machine, for example "package:2 node:1 core:6 pu:2", or an hwloc XML file
+    #[arg(long, value_name = "SPEC", requires = "dry_run")]
+    topology: Option<String>,
+    /// Print one JSON document on standard output; progress still goes to standard error
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// With exit codes 2 (study), 3 (machine), 4 (trials).
+pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
+    if let Some(directory) = &args.resume {
+        return resume(directory, args.json);
+    }
+    let overrides = Overrides { quick: args.quick, engine: args.engine.clone(), sets: args.set.clone() };
+    let study = load(&args.study, &overrides)?;
+    let (machine, place) = match &args.topology {
+        Some(spec) => (Machine::describe(spec)?, Where::Described),
+        None => (Machine::this()?, Where::Here),
+    };
+    let resolved = resolve(&study, &machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
+    if args.dry_run {
+        plan_view::print(&resolved.plan, args.json)?;
+        return something_left(&resolved.plan).map(|()| Exit::Done);
+    }
+    if !args.json {
+        plan_view::print_unrealizable(&resolved.plan);
+    }
+    something_left(&resolved.plan)?;
+    let _host = state::take_host()?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&study));
+    let directory = Directory::create(&out)?;
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    directory.begin(&write::to_toml(&study), &resolved.plan, &environment(&machine, &command))?;
+    finish(&study, &resolved, &directory, args.json)
+}
+
+fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
+    let _host = state::take_host()?;
+    let directory = Directory::resume(path)?;
+    let study = results::store::read_study(path)?;
+    let plan = results::store::read_plan(path)?;
+    let machine = Machine::this()?;
+    let mut resolved = resolve(&study, &machine, Where::Here).map_err(|e| Problem::new(Exit::Usage, e))?;
+    // The order that was drawn at the start counts, whatever this version would draw.
+    resolved.plan = plan;
+    finish(&study, &resolved, &directory, json)
+}
+
+/// Runs what is left, writes the report, prints the tables.
+fn finish(study: &Study, resolved: &Resolved, directory: &Directory, json: bool) -> Result<Exit, Problem> {
+    let interrupted = interrupt::flag()?;
+    let mut listener = TerminalListener::new(&resolved.plan, study);
+    let run = Run { study, plan: &resolved.plan, directory, interrupted };
+    let end = run.execute(&mut listener);
+    listener.finish();
+    let end = end?;
+    if end.done > 0 {
+        let results = results::open(directory.path())?;
+        super::show::print(&results, json)?;
+        let report = directory.path().join("report.html");
+        write_report_to(&results, &report)?;
+        eprintln!("\nresults: {}\nreport:  {}", directory.path().display(), report.display());
+    }
+    ended(end, directory.path())
+}
+
+fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
+    if end.left > 0 {
+        eprintln!(
+            "interrupted with {} trials to go; finish with: tare run --resume {}",
+            end.left,
+            path.display()
+        );
+        return Ok(Exit::Interrupted);
+    }
+    if end.given_up > 0 {
+        return Err(Problem::new(Exit::TrialFailed, format!("{} trials failed for good", end.given_up))
+            .at(path.join("trials.jsonl").display().to_string())
+            .advice(format!("read the reasons with: tare show {}", path.display())));
+    }
+    Ok(Exit::Done)
+}
+
+/// A study by built-in name or path.
+pub fn load(name: &str, overrides: &Overrides) -> Result<Study, Problem> {
+    if let Some(builtin) = builtin::find(name) {
+        let source = Source { origin: builtin.name, text: builtin.text };
+        return Ok(parse(source, overrides)?);
+    }
+    let text = std::fs::read_to_string(name).map_err(|e| {
+        let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
+        let problem = Problem::new(Exit::Usage, format!("cannot read study {name}: {e}"))
+            .expected(format!("a study file or a built-in study: {}", known.join(", ")));
+        match crate::study::nearest::nearest(name, known.iter().copied()) {
+            Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
+            None => problem.advice("list the built-in studies with: tare studies"),
+        }
+    })?;
+    Ok(parse(Source { origin: name, text: &text }, overrides)?)
+}
+
+/// When not one condition can be done here, there is nothing to run.
+fn something_left(plan: &Plan) -> Result<(), Problem> {
+    if plan.conditions.iter().any(|c| c.realizable) {
+        return Ok(());
+    }
+    let reasons: Vec<String> = plan
+        .conditions
+        .iter()
+        .map(|c| format!("{}: {}", c.name, c.reason.as_deref().unwrap_or("not realizable")))
+        .collect();
+    Err(Problem::new(Exit::Machine, format!("this machine can do none of the {} conditions", reasons.len()))
+        .at(reasons.join("\n"))
+        .advice("see what it has with `tare topo`, or try `tare run first-look`"))
+}
+
+fn default_out(study: &Study) -> PathBuf {
+    let stamp: String =
+        results::now().chars().take(19).map(|c| if c == ':' { '-' } else { c }).collect::<String>().replace('T', "-");
+    PathBuf::from("tare-results").join(format!("{}-{stamp}", study.name))
+}

@@ -1,0 +1,122 @@
+//! Progress of a run on the terminal: trial i of n, condition, time left, last value. Plain lines where there is none.
+
+use crate::results::schema::{Outcome, Plan, TrialRecord};
+use crate::study::plan::trial_s;
+use crate::study::progress::Progress;
+use crate::study::queue::Next;
+use crate::study::run::Listener;
+use crate::study::spec::Study;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::Instant;
+
+/// Shows a run on standard error.
+pub struct TerminalListener {
+    bar: Option<ProgressBar>,
+    total: usize,
+    trial_s: f64,
+    /// Mean length of the trials so far: better than the estimate as soon as there is one.
+    spent: Vec<f64>,
+    began: Instant,
+    condition: String,
+    left: usize,
+    last: String,
+}
+
+impl TerminalListener {
+    /// A listener for this plan.
+    pub fn new(plan: &Plan, study: &Study) -> Self {
+        let total = plan.trials.len();
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::new(total as u64);
+            if let Ok(style) = ProgressStyle::with_template("[{bar:24}] {pos}/{len} {wide_msg}") {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar
+        });
+        Self {
+            bar,
+            total,
+            trial_s: trial_s(study),
+            spent: Vec::new(),
+            began: Instant::now(),
+            condition: String::new(),
+            left: total,
+            last: String::new(),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn show(&self, step: &str) {
+        let Some(bar) = &self.bar else { return };
+        let mean_s = if self.spent.is_empty() {
+            self.trial_s
+        } else {
+            self.spent.iter().sum::<f64>() / self.spent.len() as f64
+        };
+        let here_s = (mean_s - self.began.elapsed().as_secs_f64()).max(0.0);
+        let left = super::output::duration(here_s + mean_s * self.left as f64);
+        bar.set_message(format!("{} | {step} | {left} left | {}", self.condition, self.last));
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => eprintln!("{text}"),
+        }
+    }
+}
+
+impl Listener for TerminalListener {
+    fn begin(&mut self, next: &Next, done: usize, left: usize) {
+        self.began = Instant::now();
+        self.condition.clone_from(&next.trial.condition);
+        self.left = left;
+        if let Some(bar) = &self.bar {
+            bar.set_position(done as u64);
+        }
+        self.show("starting");
+    }
+
+    fn hear(&mut self, progress: Progress) {
+        match progress {
+            Progress::Starting => self.show("starting"),
+            Progress::WarmUp { seconds } => self.show(&format!("warm-up {seconds} s")),
+            Progress::Sample { sample, seconds } => self.show(&format!("sample {} of {seconds} s", sample + 1)),
+            Progress::Reading { tps } => {
+                self.last = format!("{tps:.0} tps");
+                self.show("measuring");
+            }
+            Progress::Stopping => self.show("stopping"),
+        }
+    }
+
+    fn end(&mut self, record: &TrialRecord) {
+        self.spent.push(record.elapsed_s);
+        let number = record.trial + 1;
+        let reason = record.reason.as_deref().unwrap_or_default();
+        match record.outcome {
+            Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", record.condition)),
+            Outcome::Contaminated => {
+                self.line(&format!("trial {number} ({}) was disturbed and will run again: {reason}", record.condition));
+            }
+            Outcome::Ok if self.bar.is_none() => {
+                let tps = record.samples.first().and_then(|s| s.metrics.get("tps"));
+                let value = tps.map(|v| format!(": {v:.0} tps")).unwrap_or_default();
+                self.line(&format!("trial {number} of {} {}{value}", self.total, record.condition));
+            }
+            Outcome::Ok => {}
+        }
+    }
+
+    fn preparing(&mut self, condition: &str) {
+        self.condition = condition.to_owned();
+        self.show("preparing data");
+    }
+}

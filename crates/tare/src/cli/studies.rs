@@ -1,0 +1,90 @@
+//! `tare studies`: the built-in studies, and the keys of a study file.
+
+use super::{Exit, Problem, output};
+use crate::study::document::Source;
+use crate::study::field::FIELDS;
+use crate::study::parse::{Overrides, parse};
+use crate::study::sampling_field::SAMPLING_FIELDS;
+use crate::study::{builtin, machine};
+use clap::Args;
+use serde::Serialize;
+
+/// Options of `tare studies`.
+#[derive(Debug, Args)]
+pub struct StudiesArgs {
+    /// Print the TOML text of one study, to start your own from
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    /// Print every key a study may hold, with its meaning
+    #[arg(long, conflicts_with = "name")]
+    keys: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    name: &'static str,
+    title: String,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When there is no study of this name.
+pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
+    if args.keys {
+        output::text(&keys())?;
+        return Ok(Exit::Done);
+    }
+    if let Some(name) = &args.name {
+        let study = builtin::find(name).ok_or_else(|| {
+            let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
+            Problem::new(Exit::Usage, format!("no built-in study is called {name}")).expected(known.join(", "))
+        })?;
+        output::text(study.text)?;
+        return Ok(Exit::Done);
+    }
+    let mut listed = Vec::new();
+    for builtin in builtin::BUILTIN {
+        let study = parse(Source { origin: builtin.name, text: builtin.text }, &Overrides::default())?;
+        listed.push(Listed { name: builtin.name, title: study.title });
+    }
+    if args.json {
+        output::json(&listed)?;
+    } else {
+        let lines: String = listed.iter().map(|s| format!("{:24} {}\n", s.name, s.title)).collect();
+        output::text(&format!("{lines}\ntare studies NAME prints one; tare studies --keys explains what a study may hold.\n"))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn keys() -> String {
+    let mut text = String::from("Keys of a study file. Keys of all but [sampling] can be factors, by their own name.\n");
+    let mut section = "";
+    for field in FIELDS {
+        if field.section != section {
+            section = field.section;
+            text.push_str(&format!("\n[{section}]\n"));
+        }
+        text.push_str(&format!("  {:18} {}\n", field.key, field.help));
+    }
+    text.push_str("  options.NAME       under [engine]: any option of the engine; as a factor option.NAME\n");
+    text.push_str("\n[machine]          machine-wide settings, put back afterwards; most need root\n");
+    for name in machine::names() {
+        text.push_str(&format!("  {name:18} {}\n", machine::help(name)));
+    }
+    text.push_str("\n[sampling]\n");
+    for field in SAMPLING_FIELDS {
+        text.push_str(&format!("  {:18} {}\n", field.key, field.help));
+    }
+    text.push_str(
+        "\n[factors]          factor = [levels]; every combination is a condition\n\
+         [[conditions]]     in place of [factors]: a list, each entry with factors and levels of its own\n\
+         [design]           kind = full-factorial or one-at-a-time; identical = run or skip\n\
+         [placements.NAME]  keys of [placement]; chosen by the factor placement\n\
+         [quick.SECTION]    what --quick changes\n",
+    );
+    text
+}

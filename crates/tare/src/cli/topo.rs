@@ -1,0 +1,145 @@
+//! `tare topo`: the machine as placements see it.
+
+use super::{Exit, Problem, output};
+use clap::Args;
+use serde::Serialize;
+use tare_topology::{Machine, PairingChoice};
+
+/// Options of `tare topo`.
+#[derive(Debug, Args)]
+pub struct TopoArgs {
+    /// Another machine: a synthetic description such as "node:4 core:32 pu:1", or an hwloc XML file
+    #[arg(long, value_name = "SPEC")]
+    topology: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Topo {
+    packages: usize,
+    cores: usize,
+    pus: usize,
+    nodes: Vec<TopoNode>,
+    distances: Option<Vec<Vec<u64>>>,
+}
+
+#[derive(Serialize)]
+struct TopoNode {
+    node: u32,
+    cpus: String,
+    memory_bytes: u64,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When the machine cannot be read or the description is wrong.
+pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
+    let machine = match &args.topology {
+        Some(spec) => Machine::describe(spec)?,
+        None => Machine::this()?,
+    };
+    if args.json {
+        output::json(&summary(&machine))?;
+    } else {
+        output::text(&drawing(&machine))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn summary(machine: &Machine) -> Topo {
+    let nodes = machine.nodes.iter().map(|n| TopoNode {
+        node: n.os_index,
+        cpus: n.cpus.to_string(),
+        memory_bytes: n.memory_bytes,
+    });
+    Topo {
+        packages: machine.package_count(),
+        cores: machine.core_count(),
+        pus: machine.pu_count(),
+        nodes: nodes.collect(),
+        distances: machine.distances.clone(),
+    }
+}
+
+fn drawing(machine: &Machine) -> String {
+    let mut text = format!(
+        "{}, {}, {}, {}\n",
+        count(machine.package_count(), "package"),
+        count(machine.core_count(), "core"),
+        count(machine.pu_count(), "PU"),
+        count(machine.nodes.len(), "NUMA node"),
+    );
+    for (i, package) in machine.packages.iter().enumerate() {
+        let model = package.model.as_deref().unwrap_or("");
+        text.push_str(&format!("\npackage:{i}  CPUs {:12} {model}", package.cpus.to_string()));
+    }
+    for (i, node) in machine.nodes.iter().enumerate() {
+        text.push_str(&format!("\nnode:{i}     CPUs {:12} {}", none_if_empty(&node.cpus.to_string()), bytes(node.memory_bytes)));
+        if node.os_index as usize != i {
+            text.push_str(&format!(" (the OS calls it node {})", node.os_index));
+        }
+    }
+    text.push('\n');
+    for level in (1..=4).rev() {
+        let caches: Vec<String> = machine.caches.iter().filter(|c| c.level == level).map(|c| c.cpus.to_string()).collect();
+        if let Some(cache) = machine.caches.iter().find(|c| c.level == level) {
+            let size = cache.size_bytes.map(bytes).unwrap_or_default();
+            text.push_str(&format!("\nL{level} {size:10} shared by CPUs {}", caches.join(" | ")));
+        }
+    }
+    let cores: Vec<String> = machine.cores.iter().map(|c| c.cpus.to_string()).collect();
+    text.push_str(&format!("\ncores          CPUs {}\n", cores.join(" | ")));
+    if let Some(distances) = &machine.distances {
+        text.push_str("\ndistances between nodes, as the firmware claims them (10 is local):\n");
+        for row in distances {
+            let row: Vec<String> = row.iter().map(|d| format!("{d:4}")).collect();
+            text.push_str(&format!("  {}\n", row.join("")));
+        }
+    }
+    for (what, cpus) in [
+        ("offline", &machine.excluded.offline),
+        ("outside this cgroup's cpuset", &machine.excluded.cgroup),
+        ("outside this process's own affinity", &machine.excluded.affinity),
+    ] {
+        if !cpus.is_empty() {
+            text.push_str(&format!("\nnot used: CPUs {cpus}, {what}\n"));
+        }
+    }
+    text.push_str("\npairings of a client and its server thread:\n");
+    for choice in machine.pairings() {
+        let state = describe(&choice);
+        text.push_str(&format!("  {:12} {state}\n", choice.pairing.to_string()));
+    }
+    text
+}
+
+fn describe(choice: &PairingChoice) -> String {
+    match (&choice.missing, choice.same_as) {
+        (Some(missing), _) => format!("not here: {missing}"),
+        (None, Some(other)) => format!("here the same as {other}"),
+        (None, None) => "possible".to_owned(),
+    }
+}
+
+fn none_if_empty(cpus: &str) -> &str {
+    if cpus.is_empty() { "none" } else { cpus }
+}
+
+fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Binary units, as memory is sold.
+fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1024.0 && unit < UNITS.len() - 1 {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.*} {}", usize::from(unit > 1 && value < 100.0), UNITS[unit])
+}

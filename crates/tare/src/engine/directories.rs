@@ -1,0 +1,180 @@
+//! Directories that live as long as a server: run directories and private copies of data.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::{DataDirectory, EngineError};
+
+/// Longest path of a Unix socket, without the terminating NUL (`sun_path` has 108 bytes).
+const SOCKET_PATH_LIMIT: usize = 107;
+
+/// A private directory, removed with everything in it when dropped.
+#[derive(Debug)]
+pub(super) struct PrivateDirectory {
+    path: PathBuf,
+}
+
+impl PrivateDirectory {
+    /// Makes it with mode 0700. An existing one is taken when it is empty, private and ours.
+    pub(super) fn create(path: &Path) -> Result<Self, EngineError> {
+        match DirBuilder::new().mode(0o700).create(path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => check_private(path)?,
+            Err(error) => return Err(EngineError::io("make the directory", path, error)),
+        }
+        let path = fs::canonicalize(path).map_err(|source| EngineError::io("resolve", path, source))?;
+        Ok(Self { path })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for PrivateDirectory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+fn check_private(path: &Path) -> Result<(), EngineError> {
+    let fail = |reason: &str| Err(EngineError::Directory { path: path.to_owned(), reason: reason.to_owned() });
+    let found = fs::symlink_metadata(path).map_err(|source| EngineError::io("look at", path, source))?;
+    if !found.is_dir() {
+        return fail("is not a directory; a run directory must be absent or an empty private directory");
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() || found.permissions().mode() & 0o077 != 0 {
+        return fail("is open to others; a run directory needs mode 0700 and must belong to who runs tare");
+    }
+    let mut entries = fs::read_dir(path).map_err(|source| EngineError::io("list", path, source))?;
+    if entries.next().is_some() {
+        return fail("is not empty; a run directory must be absent or an empty private directory");
+    }
+    Ok(())
+}
+
+/// The data directory of a running server; a private copy is removed when dropped.
+#[derive(Debug)]
+pub(super) enum DataInUse {
+    InPlace(PathBuf),
+    Private(PrivateDirectory),
+}
+
+impl DataInUse {
+    /// Makes the private copy where one is asked for.
+    pub(super) fn make(data: &DataDirectory) -> Result<Self, EngineError> {
+        match data {
+            DataDirectory::InPlace(path) => {
+                let path = fs::canonicalize(path)
+                    .map_err(|source| EngineError::io("open the data directory", path, source))?;
+                Ok(Self::InPlace(path))
+            }
+            DataDirectory::CopyOf { prepared, at } => {
+                // Owned from the first byte on, so that a copy that fails half-way is removed.
+                let copy = PrivateDirectory::create(at)?;
+                copy_tree(prepared, copy.path())?;
+                Ok(Self::Private(copy))
+            }
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::InPlace(path) => path,
+            Self::Private(directory) => directory.path(),
+        }
+    }
+}
+
+/// Copies the files and directories below `from` into the existing directory `to`. The copy shares blocks where the
+/// file system can (`copy_file_range`). Sockets, links and the like do not belong to a stopped server's data.
+fn copy_tree(from: &Path, to: &Path) -> Result<(), EngineError> {
+    let list = fs::read_dir(from).map_err(|source| EngineError::io("list the data directory", from, source))?;
+    for entry in list {
+        let entry = entry.map_err(|source| EngineError::io("list the data directory", from, source))?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(|error| EngineError::io("look at", &source, error))?;
+        if kind.is_dir() {
+            DirBuilder::new()
+                .mode(0o700)
+                .create(&target)
+                .map_err(|e| EngineError::io("make the directory", &target, e))?;
+            copy_tree(&source, &target)?;
+        } else if kind.is_file() {
+            fs::copy(&source, &target).map_err(|error| EngineError::io("copy data to", &target, error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of the files below `path`, for sizing caches; what cannot be read counts as nothing.
+pub(super) fn tree_bytes(path: &Path) -> u64 {
+    let Ok(list) = fs::read_dir(path) else { return 0 };
+    list.flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(found) if found.is_dir() => tree_bytes(&entry.path()),
+            Ok(found) => found.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+/// The path of a socket, checked against what its address can hold.
+pub(super) fn socket_path(run_directory: &Path, name: &str) -> Result<PathBuf, EngineError> {
+    let path = run_directory.join(name);
+    let length = path.as_os_str().as_bytes().len();
+    if length > SOCKET_PATH_LIMIT {
+        return Err(EngineError::SocketPathTooLong { path, length, limit: SOCKET_PATH_LIMIT });
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_directory_is_private_and_goes_with_its_contents() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let run = PrivateDirectory::create(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::write(path.join("file"), "x").unwrap();
+        assert!(PrivateDirectory::create(&path).unwrap_err().to_string().contains("not empty"));
+        drop(run);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_directory_that_others_can_enter_is_refused_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("open");
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(PrivateDirectory::create(&path).unwrap_err().to_string().contains("0700"));
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_copy_has_the_same_bytes_and_is_removed_while_the_original_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (prepared, at) = (folder.path().join("prepared"), folder.path().join("copy"));
+        fs::create_dir_all(prepared.join("db")).unwrap();
+        fs::write(prepared.join("db/table"), "rows").unwrap();
+        let copy = DataInUse::make(&DataDirectory::CopyOf { prepared: prepared.clone(), at: at.clone() }).unwrap();
+        assert_eq!(fs::read_to_string(copy.path().join("db/table")).unwrap(), "rows");
+        assert_eq!(tree_bytes(copy.path()), 4);
+        drop(copy);
+        assert!(!at.exists() && prepared.join("db/table").exists());
+    }
+
+    #[test]
+    fn a_socket_path_that_does_not_fit_says_so() {
+        let deep = PathBuf::from(format!("/{}", "d".repeat(100)));
+        assert!(socket_path(&deep, "s").is_ok());
+        let error = socket_path(&deep, "server.sock").unwrap_err().to_string();
+        assert!(error.contains("113 bytes") && error.contains("107"), "{error}");
+    }
+}

@@ -1,0 +1,107 @@
+//! A server with everything that lives and ends with it.
+
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::directories::{DataInUse, PrivateDirectory};
+use super::leftovers::Registration;
+use super::process::{Launch, ServerProcess, verify_preload};
+use super::{DataDirectory, EngineError, Session, StartRequest, StopOutcome};
+
+/// Lines of the log that an error shows.
+pub(super) const ERROR_LINES: usize = 20;
+/// Pause between two attempts to connect during start.
+const CONNECT_EVERY: Duration = Duration::from_millis(10);
+
+/// The directories of a server that is about to be spawned, already listed for [`super::reap_leftovers`].
+pub(super) struct Stage {
+    data: DataInUse,
+    run: PrivateDirectory,
+    registration: Option<Registration>,
+}
+
+impl Stage {
+    pub(super) fn set_up(request: &StartRequest) -> Result<Self, EngineError> {
+        let mut directories = vec![request.run_directory.clone()];
+        if let DataDirectory::CopyOf { at, .. } = &request.data {
+            directories.push(at.clone());
+        }
+        let registration = match &request.state_directory {
+            Some(state) => Some(Registration::begin(state, directories)?),
+            None => None,
+        };
+        let run = PrivateDirectory::create(&request.run_directory)?;
+        let data = DataInUse::make(&request.data)?;
+        Ok(Self { data, run, registration })
+    }
+
+    pub(super) fn run(&self) -> &Path {
+        self.run.path()
+    }
+
+    pub(super) fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    pub(super) fn spawn(mut self, launch: &Launch<'_>) -> Result<Instance, EngineError> {
+        let process = ServerProcess::spawn(launch)?;
+        if let Some(registration) = &mut self.registration {
+            registration.started(process.pid())?;
+        }
+        Ok(Instance { process, stage: Some(self) })
+    }
+}
+
+/// A spawned server. Fields drop in order: first the process ends, then its directories go, then its listing.
+pub(super) struct Instance {
+    pub process: ServerProcess,
+    stage: Option<Stage>,
+}
+
+impl Instance {
+    /// Connects again and again until it works, the process dies or the time is over. `explain` reads the reason out
+    /// of the log of a process that died or never answered.
+    pub(super) fn wait_ready(
+        &mut self,
+        engine: &'static str,
+        request: &StartRequest,
+        mut connect: impl FnMut() -> Result<Box<dyn Session>, EngineError>,
+        explain: impl Fn(&str) -> Option<EngineError>,
+    ) -> Result<Box<dyn Session>, EngineError> {
+        let deadline = Instant::now() + request.start_timeout;
+        loop {
+            let alive = self.process.is_alive();
+            let reason = match connect() {
+                Ok(session) if alive => {
+                    if let Some(library) = &request.allocator_preload {
+                        verify_preload(self.process.pid(), library)?;
+                    }
+                    return Ok(session);
+                }
+                Ok(_) => "another server answered".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            let late = Instant::now() >= deadline;
+            if !alive || late {
+                if let Some(explained) = explain(&self.process.log_text()) {
+                    return Err(explained);
+                }
+                let (log, tail) = (self.process.log_path().to_owned(), self.process.log_tail(ERROR_LINES));
+                return Err(if alive {
+                    EngineError::NotReady { engine, waited: request.start_timeout, reason, log, tail }
+                } else {
+                    EngineError::Died { engine, status: self.process.status(), log, tail }
+                });
+            }
+            sleep(CONNECT_EVERY);
+        }
+    }
+
+    /// Ends the process, then removes what lived with it.
+    pub(super) fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
+        let outcome = self.process.stop(timeout)?;
+        self.stage = None;
+        Ok(outcome)
+    }
+}

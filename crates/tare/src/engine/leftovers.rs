@@ -1,0 +1,224 @@
+//! What is left when this program is killed with SIGKILL, and its removal by the next start.
+//!
+//! While a server lives, one JSON file in the state directory names its owner (the process that started it), the
+//! server process and the directories that go with it. A process is identified by number *and* start time *and* boot,
+//! so a number that the kernel gave to someone else is never killed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use procfs::process::Process;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
+
+use super::EngineError;
+
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// A process that cannot be mistaken for another one of this boot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Identity {
+    pid: i32,
+    /// Field 22 of /proc/<pid>/stat: clock ticks between boot and its start.
+    start_ticks: u64,
+}
+
+impl Identity {
+    fn of(pid: i32) -> Option<Self> {
+        let stat = Process::new(pid).and_then(|process| process.stat()).ok()?;
+        // A zombie runs nothing any more.
+        (stat.state != 'Z').then_some(Self { pid, start_ticks: stat.starttime })
+    }
+
+    fn lives(self) -> bool {
+        Self::of(self.pid) == Some(self)
+    }
+
+    /// Kills it unless the number belongs to someone else by now, and waits until it is gone.
+    fn kill(self) -> bool {
+        let Some(pid) = Pid::from_raw(self.pid) else { return false };
+        // Opened before the check: from then on the descriptor means one process only.
+        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
+        if !self.lives() || pidfd_send_signal(&handle, Signal::KILL).is_err() {
+            return false;
+        }
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while self.lives() && Instant::now() < deadline {
+            sleep(Duration::from_millis(5));
+        }
+        true
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Record {
+    boot_id: String,
+    owner: Identity,
+    /// None while the server is about to be spawned.
+    server: Option<Identity>,
+    /// Run directory and private copy of the data.
+    directories: Vec<PathBuf>,
+}
+
+/// Lists a server in the state directory until dropped.
+#[derive(Debug)]
+pub(super) struct Registration {
+    file: PathBuf,
+    record: Record,
+}
+
+impl Registration {
+    /// Lists the directories before they are made; [`Registration::started`] adds the server.
+    pub(super) fn begin(state_directory: &Path, directories: Vec<PathBuf>) -> Result<Self, EngineError> {
+        fs::create_dir_all(state_directory)
+            .map_err(|source| EngineError::io("make the directory", state_directory, source))?;
+        let owner = rustix::process::getpid().as_raw_nonzero().get();
+        let owner = Identity::of(owner).ok_or_else(|| no_proc(owner))?;
+        let directories = directories.iter().filter_map(|path| std::path::absolute(path).ok()).collect();
+        let record = Record { boot_id: boot_id(), owner, server: None, directories };
+        static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let file = state_directory.join(format!("server-{}-{}-{number}.json", owner.pid, owner.start_ticks));
+        let registration = Self { file, record };
+        registration.write()?;
+        Ok(registration)
+    }
+
+    /// Adds the spawned server. Between the spawn and this the kernel's parent-death signal is what ends it.
+    pub(super) fn started(&mut self, pid: u32) -> Result<(), EngineError> {
+        self.record.server = Identity::of(pid as i32);
+        self.write()
+    }
+
+    fn write(&self) -> Result<(), EngineError> {
+        let error = |source| EngineError::io("write the state file", &self.file, source);
+        let text = serde_json::to_string(&self.record).map_err(|source| error(source.into()))?;
+        let temporary = self.file.with_extension("new");
+        fs::write(&temporary, text).map_err(error)?;
+        fs::rename(&temporary, &self.file).map_err(error)
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+fn no_proc(pid: i32) -> EngineError {
+    let path = PathBuf::from(format!("/proc/{pid}/stat"));
+    EngineError::Directory { path, reason: "cannot be read; is /proc mounted?".to_owned() }
+}
+
+fn boot_id() -> String {
+    fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
+}
+
+/// One leftover that was cleared away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reaped {
+    /// The server that was still running and was killed.
+    pub killed: Option<u32>,
+    /// Directories that were removed.
+    pub removed: Vec<PathBuf>,
+}
+
+/// Kills servers whose owner died without stopping them and removes their directories. Servers of a living owner are
+/// left alone, so two runs can share a state directory. A missing state directory means that there is nothing to do.
+///
+/// # Errors
+/// When the state directory cannot be read.
+pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError> {
+    let list = match fs::read_dir(state_directory) {
+        Ok(list) => list,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(EngineError::io("list", state_directory, error)),
+    };
+    let files: Vec<PathBuf> = list.flatten().map(|entry| entry.path()).filter(|path| is_state_file(path)).collect();
+    let records: Vec<(PathBuf, Record)> =
+        files.into_iter().filter_map(|file| Some((file.clone(), read(&file)?))).collect();
+    let boot = boot_id();
+    let owned = |record: &Record| record.boot_id == boot && record.owner.lives();
+    let in_use: Vec<&PathBuf> = records.iter().filter(|(_, r)| owned(r)).flat_map(|(_, r)| &r.directories).collect();
+    let mut reaped = Vec::new();
+    for (file, record) in records.iter().filter(|(_, record)| !owned(record)) {
+        let killed =
+            record.server.filter(|server| record.boot_id == boot && server.kill()).map(|server| server.pid as u32);
+        let mut removed = Vec::new();
+        for directory in record.directories.iter().filter(|directory| !in_use.contains(directory)) {
+            if fs::remove_dir_all(directory).is_ok() {
+                removed.push(directory.clone());
+            }
+        }
+        let _ = fs::remove_file(file);
+        reaped.push(Reaped { killed, removed });
+    }
+    Ok(reaped)
+}
+
+fn is_state_file(path: &Path) -> bool {
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.starts_with("server-") && name.ends_with(".json"))
+}
+
+fn read(file: &Path) -> Option<Record> {
+    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    fn dead_owner() -> Identity {
+        Identity { start_ticks: 1, ..Identity::of(std::process::id() as i32).unwrap() }
+    }
+
+    fn plant(state: &Path, record: &Record) {
+        fs::write(state.join("server-1-1-0.json"), serde_json::to_string(record).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn only_the_process_with_the_right_start_time_and_boot_is_killed() {
+        let state = tempfile::tempdir().unwrap();
+        let mut child = Command::new("sleep").arg("600").stdout(Stdio::null()).spawn().unwrap();
+        let server = Identity::of(child.id() as i32).unwrap();
+        let record = Record { boot_id: boot_id(), owner: dead_owner(), server: Some(server), directories: vec![] };
+
+        let other = Identity { start_ticks: server.start_ticks + 1, ..server };
+        plant(state.path(), &Record { server: Some(other), ..record.clone() });
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, None);
+        plant(state.path(), &Record { boot_id: "another".into(), ..record.clone() });
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, None);
+        assert!(child.try_wait().unwrap().is_none(), "a stranger was killed");
+
+        plant(state.path(), &record);
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, Some(child.id()));
+        child.wait().unwrap();
+        assert_eq!(reap_leftovers(state.path()).unwrap(), []);
+    }
+
+    #[test]
+    fn what_a_living_owner_uses_stays() {
+        let state = tempfile::tempdir().unwrap();
+        let run = tempfile::tempdir().unwrap();
+        let living = Registration::begin(state.path(), vec![run.path().to_owned()]).unwrap();
+        let same = vec![run.path().to_owned()];
+        plant(state.path(), &Record { boot_id: boot_id(), owner: dead_owner(), server: None, directories: same });
+        assert_eq!(reap_leftovers(state.path()).unwrap(), [Reaped { killed: None, removed: vec![] }]);
+        assert!(run.path().exists() && living.file.exists());
+        drop(living);
+        assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_missing_state_directory_and_a_broken_file_are_no_error() {
+        let state = tempfile::tempdir().unwrap();
+        assert_eq!(reap_leftovers(&state.path().join("absent")).unwrap(), []);
+        fs::write(state.path().join("server-x.json"), "{").unwrap();
+        assert_eq!(reap_leftovers(state.path()).unwrap(), []);
+    }
+}

@@ -1,0 +1,171 @@
+//! The command line of a private instance.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::super::directories::tree_bytes;
+use super::super::{EngineError, Transport};
+use super::NAME;
+
+/// Options that tare sets itself: another value would make the instance less private or unreachable.
+const RESERVED: [&str; 14] = [
+    "datadir",
+    "socket",
+    "port",
+    "bind_address",
+    "skip_networking",
+    "pid_file",
+    "user",
+    "log_error",
+    "tmpdir",
+    "defaults_file",
+    "defaults_extra_file",
+    "no_defaults",
+    "skip_grant_tables",
+    "daemonize",
+];
+
+/// Options that decide what the files of a data directory look like.
+const SHAPING: [&str; 13] = [
+    "innodb_page_size",
+    "innodb_data_file_path",
+    "innodb_data_home_dir",
+    "innodb_log_file_size",
+    "innodb_log_group_home_dir",
+    "innodb_undo_directory",
+    "innodb_undo_tablespaces",
+    "innodb_checksum_algorithm",
+    "innodb_default_row_format",
+    "innodb_file_per_table",
+    "character_set_server",
+    "collation_server",
+    "lower_case_table_names",
+];
+
+const MIB: u64 = 1 << 20;
+
+/// The name of an option as the server's variables write it.
+pub(super) fn variable_name(option: &str) -> String {
+    let name = option.trim_start_matches('-').replace('-', "_").to_lowercase();
+    name.strip_prefix("loose_").map(str::to_owned).unwrap_or(name)
+}
+
+/// The options among these that shape files.
+pub(super) fn shaping(options: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    options
+        .iter()
+        .map(|(name, value)| (variable_name(name), value.clone()))
+        .filter(|(name, _)| SHAPING.contains(&name.as_str()))
+        .collect()
+}
+
+/// `--name=value` for each option.
+pub(super) fn given(options: &BTreeMap<String, String>) -> Result<Vec<OsString>, EngineError> {
+    let argument = |(name, value): (&String, &String)| {
+        let variable = variable_name(name);
+        if RESERVED.contains(&variable.as_str()) {
+            let reason = "is set by tare itself for a private instance; leave it out".to_owned();
+            return Err(EngineError::OptionRefused { engine: NAME, option: name.clone(), reason });
+        }
+        let name = name.trim_start_matches('-');
+        Ok(if value.is_empty() { format!("--{name}").into() } else { format!("--{name}={value}").into() })
+    };
+    options.iter().map(argument).collect()
+}
+
+/// Where one instance keeps its things.
+pub(super) struct Places<'a> {
+    pub data: &'a Path,
+    pub run: &'a Path,
+    pub socket: &'a Path,
+    pub temporary: &'a Path,
+}
+
+/// The whole command line; `port` for TCP. What the caller gave comes last and wins over the defaults.
+pub(super) fn all(
+    places: &Places<'_>,
+    transport: Transport,
+    port: u16,
+    options: &BTreeMap<String, String>,
+) -> Result<Vec<OsString>, EngineError> {
+    let mut arguments: Vec<OsString> = vec!["--no-defaults".into()];
+    if let Some(user) = run_as() {
+        arguments.push(user);
+    }
+    let mut path = |name: &str, value: &Path| {
+        let mut argument = OsString::from(format!("--{name}="));
+        argument.push(value);
+        arguments.push(argument);
+    };
+    path("datadir", places.data);
+    path("socket", places.socket);
+    path("pid-file", &places.run.join("mariadbd.pid"));
+    path("tmpdir", places.temporary);
+    match transport {
+        Transport::Socket => arguments.push("--skip-networking".into()),
+        Transport::Tcp => {
+            arguments.extend(["--bind-address=127.0.0.1".into(), format!("--port={port}").into()]);
+            arguments.push("--skip-name-resolve".into());
+        }
+    }
+    let given = given(options)?;
+    for (name, value) in defaults(places.data) {
+        arguments.push(format!("--{name}={value}").into());
+    }
+    arguments.extend(given);
+    Ok(arguments)
+}
+
+/// As root the server insists on being told that this is meant. It must not switch to another user: the kernel would
+/// forget to kill it with its parent.
+pub(super) fn run_as() -> Option<OsString> {
+    rustix::process::geteuid().is_root().then(|| "--user=root".into())
+}
+
+/// What a benchmark needs and no result should hinge on; everything else keeps the server's own default.
+fn defaults(data: &Path) -> Vec<(&'static str, String)> {
+    vec![
+        ("skip-log-bin", "1".to_owned()),
+        ("performance-schema", "OFF".to_owned()),
+        ("innodb-buffer-pool-size", buffer_pool_bytes(tree_bytes(data)).to_string()),
+        // Otherwise the last run's pages are loaded in the background during the measurement.
+        ("innodb-buffer-pool-load-at-startup", "OFF".to_owned()),
+        ("innodb-buffer-pool-dump-at-shutdown", "OFF".to_owned()),
+        // Hundreds of clients with a statement for each of many tables.
+        ("max-connections", "4096".to_owned()),
+        ("max-prepared-stmt-count", "1048576".to_owned()),
+    ]
+}
+
+/// Twice the files, so that neither reading nor growth evicts; at least 256 MiB; in steps of 128 MiB; at most half of
+/// the memory.
+fn buffer_pool_bytes(data_bytes: u64) -> u64 {
+    let wanted = (2 * data_bytes).max(256 * MIB).next_multiple_of(128 * MIB);
+    let memory = rustix::system::sysinfo();
+    let half = (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit)) / 2;
+    wanted.min((half / (128 * MIB)).max(1) * 128 * MIB)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_in_any_spelling_are_recognised() {
+        let options = BTreeMap::from([
+            ("innodb-page-size".to_owned(), "8K".to_owned()),
+            ("max_connections".to_owned(), "9".to_owned()),
+        ]);
+        assert_eq!(shaping(&options), BTreeMap::from([("innodb_page_size".to_owned(), "8K".to_owned())]));
+        let reserved = BTreeMap::from([("bind-address".to_owned(), "0.0.0.0".to_owned())]);
+        assert!(given(&reserved).unwrap_err().to_string().contains("bind-address"));
+        assert_eq!(given(&BTreeMap::from([("skip-x".to_owned(), String::new())])).unwrap(), ["--skip-x"]);
+    }
+
+    #[test]
+    fn the_buffer_pool_holds_the_data_in_whole_steps() {
+        assert_eq!(buffer_pool_bytes(0), 256 * MIB);
+        assert_eq!(buffer_pool_bytes(200 * MIB), 512 * MIB);
+    }
+}

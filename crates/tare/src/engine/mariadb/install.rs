@@ -1,0 +1,118 @@
+//! Making a data directory: the server's own script, then the data set.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::super::cache::{CacheKey, cached};
+use super::super::instance::ERROR_LINES;
+use super::super::process::{Launch, ServerProcess};
+use super::super::server::Fill;
+use super::super::{
+    Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
+};
+use super::explain::explain;
+use super::{NAME, arguments, binary, server};
+
+/// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
+const RECIPE: &str = "1";
+
+pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+    let binary = binary::find(request.binary.as_deref())?;
+    let shaping = arguments::shaping(&request.options);
+    let options = format!("{shaping:?}");
+    let parts =
+        [("recipe", RECIPE), ("binary", &binary.identity), ("options", &options), ("dataset", &request.dataset)];
+    cached(&request.cache_directory, &CacheKey::new(NAME, &parts), |partial| {
+        let data = partial.join("data");
+        install(&binary, request, &shaping, &data)?;
+        fill_fresh(request, &shaping, &data, fill)
+    })
+}
+
+/// Runs `mariadb-install-db`: root without password over the socket, no test database, no anonymous account.
+fn install(
+    binary: &Binary,
+    request: &PrepareRequest,
+    shaping: &BTreeMap<String, String>,
+    data: &Path,
+) -> Result<(), EngineError> {
+    let script = binary::install_script(&binary.path)?;
+    let mut arguments: Vec<OsString> = vec!["--no-defaults".into()];
+    arguments.extend(["--auth-root-authentication-method=normal".into(), "--skip-test-db".into()]);
+    let mut place = OsString::from("--datadir=");
+    place.push(data);
+    arguments.push(place);
+    arguments.extend(arguments::run_as());
+    if let Some(base) = binary::base_directory(&binary.path) {
+        let mut argument = OsString::from("--basedir=");
+        argument.push(base);
+        arguments.push(argument);
+    }
+    arguments.extend(arguments::given(shaping)?);
+    let none = BTreeMap::new();
+    let launch =
+        Launch { program: &script, arguments, environment: &none, aslr: None, preload: None, log: &request.log };
+    let mut process = ServerProcess::spawn(&launch)?;
+    let ended = process.wait(request.timeout)?;
+    if ended && process.succeeded() {
+        return Ok(());
+    }
+    if let Some(error) = explain(&process.log_text(), data, &binary.version) {
+        return Err(error);
+    }
+    let (log, tail) = (request.log.clone(), process.log_tail(ERROR_LINES));
+    Err(if ended {
+        EngineError::Died { engine: "mariadb-install-db", status: process.status(), log, tail }
+    } else {
+        let reason = "the script that makes the data directory still runs".to_owned();
+        EngineError::NotReady { engine: "mariadb-install-db", waited: request.timeout, reason, log, tail }
+    })
+}
+
+/// Starts a server on the fresh directory, lets the caller fill it and shuts it down so that every copy starts alike.
+fn fill_fresh(
+    request: &PrepareRequest,
+    shaping: &BTreeMap<String, String>,
+    data: &Path,
+    fill: &mut Fill<'_>,
+) -> Result<(), EngineError> {
+    let start = StartRequest {
+        binary: request.binary.clone(),
+        state_directory: request.state_directory.clone(),
+        options: shaping.clone(),
+        start_timeout: request.timeout,
+        database: None,
+        ..StartRequest::new(DataDirectory::InPlace(data.to_owned()), &request.run_directory, &request.log)
+    };
+    let mut server = server::start(&start)?;
+    let mut session = server.connect()?;
+    statement(&mut *session, &format!("CREATE DATABASE {DEFAULT_DATABASE}"))?;
+    server.use_database(DEFAULT_DATABASE);
+    fill(&server).map_err(EngineError::Fill)?;
+    // Root without password is for the socket only, whose directory nobody else can enter.
+    statement(&mut *session, "DELETE FROM mysql.global_priv WHERE User = 'root' AND Host <> 'localhost'")?;
+    statement(&mut *session, "FLUSH PRIVILEGES")?;
+    // Everything merged and purged: no background work is left over for the trials.
+    statement(&mut *session, "SET GLOBAL innodb_fast_shutdown = 0")?;
+    drop(session);
+    if server.stop(request.timeout)? != StopOutcome::Graceful {
+        let reason = "did not shut down".to_owned();
+        let tail = server.log_tail(ERROR_LINES);
+        return Err(EngineError::NotReady {
+            engine: NAME,
+            waited: request.timeout,
+            reason,
+            log: request.log.clone(),
+            tail,
+        });
+    }
+    // Pages that the fill touched last say nothing about the trials.
+    let _ = fs::remove_file(data.join("ib_buffer_pool"));
+    Ok(())
+}
+
+pub(super) fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
+    session.run(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
+}

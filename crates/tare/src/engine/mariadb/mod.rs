@@ -1,0 +1,41 @@
+//! MariaDB: a private instance of the installed server, without configuration files and without network.
+
+mod arguments;
+mod binary;
+mod explain;
+mod install;
+mod server;
+mod session;
+
+use std::path::{Path, PathBuf};
+
+use super::server::Fill;
+use super::{Binary, ConnectTarget, Engine, EngineError, PrepareRequest, Server, Session, StartRequest};
+
+const NAME: &str = "mariadb";
+
+/// The engine `mariadb`: MariaDB 10.2 or newer (10.6 or newer sends no repeated column metadata).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mariadb;
+
+impl Engine for Mariadb {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
+        binary::find(explicit)
+    }
+
+    fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+        install::prepare_data(request, fill)
+    }
+
+    fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
+        Ok(Box::new(server::start(request)?))
+    }
+
+    fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(session::MariadbSession::open(target)?))
+    }
+}

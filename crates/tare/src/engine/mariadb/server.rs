@@ -1,0 +1,191 @@
+//! Starting a private instance and being its handle.
+
+use std::fs::{self, DirBuilder};
+use std::net::TcpListener;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::time::Duration;
+
+use super::super::directories::socket_path;
+use super::super::instance::{Instance, Stage};
+use super::super::options::same_value;
+use super::super::process::Launch;
+use super::super::secret::random_password;
+use super::super::{
+    Address, Binary, ConnectTarget, EngineError, Server, Session, StartRequest, StopOutcome, Transport,
+};
+use super::arguments::{self, Places, variable_name};
+use super::explain::{explain, refused_option};
+use super::install::statement;
+use super::session::MariadbSession;
+use super::{NAME, binary};
+
+/// The account of a TCP instance; the socket's is root without password.
+const TCP_USER: &str = "tare";
+
+/// A running private instance.
+pub(super) struct MariadbServer {
+    instance: Instance,
+    target: ConnectTarget,
+    /// As root over the socket, without a database: for the engine's own questions.
+    administration: ConnectTarget,
+    version: String,
+}
+
+/// Starts it and reads everything back that was asked for.
+pub(super) fn start(request: &StartRequest) -> Result<MariadbServer, EngineError> {
+    let binary = binary::find(request.binary.as_deref())?;
+    let stage = Stage::set_up(request)?;
+    check_version(stage.data(), &binary)?;
+    let socket = socket_path(stage.run(), "mariadb.sock")?;
+    let temporary = stage.run().join("tmp");
+    DirBuilder::new()
+        .mode(0o700)
+        .create(&temporary)
+        .map_err(|e| EngineError::io("make the directory", &temporary, e))?;
+    let data = stage.data().to_owned();
+    let places = Places { data: &data, run: stage.run(), socket: &socket, temporary: &temporary };
+    let port = if request.transport == Transport::Tcp { free_port()? } else { 0 };
+    let launch = Launch {
+        program: &binary.path,
+        arguments: arguments::all(&places, request.transport, port, &request.options)?,
+        environment: &request.environment,
+        aslr: request.aslr,
+        preload: request.allocator_preload.as_deref(),
+        log: &request.log,
+    };
+    let administration = ConnectTarget {
+        address: Address::Socket(socket),
+        user: "root".to_owned(),
+        password: String::new(),
+        database: None,
+    };
+    let mut instance = stage.spawn(&launch)?;
+    let mut version = String::new();
+    let connect = || {
+        let session = MariadbSession::open(&administration)?;
+        version = session.version();
+        Ok(Box::new(session) as Box<dyn Session>)
+    };
+    let explain = |log: &str| explain(log, &data, &binary.version);
+    let mut session = instance.wait_ready(NAME, request, connect, explain)?;
+    let mut target = ConnectTarget { database: request.database.clone(), ..administration.clone() };
+    if request.transport == Transport::Tcp {
+        target = tcp_target(&mut *session, port, target)?;
+    }
+    let server = MariadbServer { instance, target, administration, version };
+    server.verify(request, &mut *session)?;
+    Ok(server)
+}
+
+impl MariadbServer {
+    /// New sessions start in `database`.
+    pub(super) fn use_database(&mut self, database: &str) {
+        self.target.database = Some(database.to_owned());
+    }
+
+    /// Nothing may be silently changed: the log must not say that an option was adjusted, each must read back, and
+    /// the database must be there.
+    fn verify(&self, request: &StartRequest, session: &mut dyn Session) -> Result<(), EngineError> {
+        if let Some(refused) = self.instance.process.log_text().lines().find_map(refused_option) {
+            return Err(refused);
+        }
+        for (option, asked) in &request.options {
+            // Options without a variable (plugin-load-add) were accepted by the server, more cannot be known.
+            let Some(found) = variable(session, &variable_name(option))? else { continue };
+            if !asked.is_empty() && !same_value(asked, &found) {
+                let reason =
+                    format!("asked for {asked}, the server has {found}; ask for a value that it takes as it is");
+                return Err(EngineError::OptionRefused { engine: NAME, option: option.clone(), reason });
+            }
+        }
+        self.connect().map(drop)
+    }
+}
+
+impl Server for MariadbServer {
+    fn pid(&self) -> u32 {
+        self.instance.process.pid()
+    }
+
+    fn address(&self) -> &Address {
+        &self.target.address
+    }
+
+    fn target(&self) -> &ConnectTarget {
+        &self.target
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(MariadbSession::open(&self.target)?))
+    }
+
+    fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
+        variable(&mut MariadbSession::open(&self.administration)?, &variable_name(name))
+    }
+
+    fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
+        self.instance.stop(timeout)
+    }
+
+    fn is_alive(&mut self) -> bool {
+        self.instance.process.is_alive()
+    }
+
+    fn log_tail(&self, lines: usize) -> Vec<String> {
+        self.instance.process.log_tail(lines)
+    }
+}
+
+/// A global variable's value; None when there is none of this name.
+fn variable(session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+    if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') {
+        return Ok(None);
+    }
+    let sql = format!("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME = '{name}'");
+    let rows = session.query(&sql).map_err(|source| EngineError::Sql { statement: sql, source })?;
+    Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
+}
+
+/// The directory says which version made it; another series is refused before the server can change anything.
+fn check_version(data: &Path, binary: &Binary) -> Result<(), EngineError> {
+    let made_by =
+        ["mariadb_upgrade_info", "mysql_upgrade_info"].iter().find_map(|name| fs::read_to_string(data.join(name)).ok());
+    let Some(found) = made_by else { return Ok(()) };
+    match (binary::series(&found), binary::series(&binary.version)) {
+        (Some(made), Some(now)) if made != now => Err(EngineError::OtherVersion {
+            directory: data.to_owned(),
+            found: found.trim().to_owned(),
+            expected: binary.version.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// A port that was free a moment ago; when somebody else takes it first the server dies and says so.
+fn free_port() -> Result<u16, EngineError> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    listener
+        .map(|address| address.port())
+        .map_err(|e| EngineError::io("find a free port on", Path::new("127.0.0.1"), e))
+}
+
+/// Other users of the machine can reach a port, so its account has a random password, made over the socket.
+fn tcp_target(session: &mut dyn Session, port: u16, target: ConnectTarget) -> Result<ConnectTarget, EngineError> {
+    let password = random_password()?;
+    let account = format!("'{TCP_USER}'@'127.0.0.1'");
+    for sql in [
+        "DELETE FROM mysql.global_priv WHERE User = 'root' AND Host <> 'localhost'".to_owned(),
+        "FLUSH PRIVILEGES".to_owned(),
+        format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'"),
+        format!("GRANT ALL ON *.* TO {account}"),
+    ] {
+        statement(session, &sql)?;
+    }
+    let address = Address::Tcp("127.0.0.1".to_owned(), port);
+    Ok(ConnectTarget { address, user: TCP_USER.to_owned(), password, ..target })
+}

@@ -1,0 +1,62 @@
+//! A session on a MariaDB server.
+
+use std::time::Duration;
+
+use super::super::stream::Stream;
+use super::super::wire::Connection;
+use super::super::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+
+/// A server that accepts and then says nothing is given up after so long.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A connection; see [`super::super::wire`] for what a statement costs.
+pub(super) struct MariadbSession(Connection<Stream>);
+
+impl MariadbSession {
+    pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
+        let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
+        let io =
+            |error: std::io::Error| failed(SqlError { kind: SqlErrorKind::Lost, code: 0, message: error.to_string() });
+        let stream = Stream::connect(&target.address).map_err(io)?;
+        stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT)).map_err(io)?;
+        let connection = Connection::open(stream, &target.user, &target.password, target.database.as_deref());
+        let connection = connection.map_err(failed)?;
+        connection.stream().set_read_timeout(None).map_err(io)?;
+        Ok(Self(connection))
+    }
+
+    /// Version as the server writes it, without the prefix that old replicas needed.
+    pub(super) fn version(&self) -> String {
+        let version = self.0.version();
+        version.strip_prefix("5.5.5-").unwrap_or(version).to_owned()
+    }
+}
+
+impl Session for MariadbSession {
+    fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
+        self.0.prepare(sql)
+    }
+
+    fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
+        self.0.execute(statement, params)
+    }
+
+    fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
+        self.0.run(sql)
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        self.0.query(sql)
+    }
+
+    /// With `thread_handling=pool-of-threads` a connection has no thread of its own between statements: None.
+    fn server_thread(&mut self) -> Result<Option<u32>, SqlError> {
+        let rows = self
+            .0
+            .query("SELECT TID, @@thread_handling FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()")?;
+        match rows.first().map(Vec::as_slice) {
+            Some([Some(tid), Some(handling)]) if handling == "one-thread-per-connection" => Ok(tid.parse().ok()),
+            _ => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! The life of a server process: spawn, watch, stop.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::process::{
+    Pid, Signal, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
+};
+
+use super::{EngineError, StopOutcome, log};
+
+/// How often a process is looked at while something is waited for.
+const POLL: Duration = Duration::from_millis(5);
+
+/// What to run and how.
+pub(super) struct Launch<'a> {
+    pub program: &'a Path,
+    pub arguments: Vec<OsString>,
+    pub environment: &'a BTreeMap<String, String>,
+    pub aslr: Option<bool>,
+    pub preload: Option<&'a Path>,
+    pub log: &'a Path,
+}
+
+/// A running server process; killed when dropped, and by the kernel when the thread that spawned it ends.
+pub(super) struct ServerProcess {
+    child: Child,
+    log: PathBuf,
+    log_start: u64,
+}
+
+impl ServerProcess {
+    /// Starts the process with its output going to the log.
+    pub(super) fn spawn(launch: &Launch<'_>) -> Result<Self, EngineError> {
+        let log_error = |source| EngineError::io("open the log", launch.log, source);
+        let output = OpenOptions::new().create(true).append(true).open(launch.log).map_err(log_error)?;
+        let log_start = output.metadata().map_err(log_error)?.len();
+        let mut command = Command::new(launch.program);
+        command
+            .args(&launch.arguments)
+            .envs(launch.environment)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone().map_err(log_error)?)
+            .stderr(output)
+            // A group of its own: Ctrl-C in the terminal reaches tare, which then stops the server in good order.
+            .process_group(0);
+        if let Some(library) = launch.preload {
+            command.env("LD_PRELOAD", library);
+        }
+        before_exec(&mut command, launch.aslr);
+        let child = command.spawn().map_err(|source| EngineError::io("run", launch.program, source))?;
+        let process = Self { child, log: launch.log.to_owned(), log_start };
+        if let Some(aslr) = launch.aslr {
+            verify_aslr(process.pid(), aslr)?;
+        }
+        Ok(process)
+    }
+
+    pub(super) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it still runs; also collects its exit status when it does not.
+    pub(super) fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// How it ended, in words.
+    pub(super) fn status(&mut self) -> String {
+        match self.child.try_wait() {
+            Ok(Some(status)) => status.to_string(),
+            Ok(None) => "still running".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// SIGTERM, then SIGKILL when `timeout` is over.
+    pub(super) fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
+        if !self.is_alive() {
+            return Ok(StopOutcome::AlreadyGone);
+        }
+        self.signal(Signal::TERM);
+        let outcome = if self.wait(timeout)? { StopOutcome::Graceful } else { StopOutcome::Killed };
+        self.kill();
+        Ok(outcome)
+    }
+
+    /// Waits until it ends; false when it has not after `timeout`.
+    pub(super) fn wait(&mut self, timeout: Duration) -> Result<bool, EngineError> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let ended =
+                self.child.try_wait().map_err(|source| EngineError::io("wait for the server of", &self.log, source))?;
+            if ended.is_some() {
+                return Ok(true);
+            }
+            if Instant::now() >= deadline {
+                return Ok(false);
+            }
+            sleep(POLL);
+        }
+    }
+
+    /// Whether it ended by itself and well.
+    pub(super) fn succeeded(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(Some(status)) if status.success())
+    }
+
+    pub(super) fn log_text(&self) -> String {
+        log::text_since(&self.log, self.log_start)
+    }
+
+    pub(super) fn log_tail(&self, lines: usize) -> Vec<String> {
+        log::tail(&self.log, self.log_start, lines)
+    }
+
+    pub(super) fn log_path(&self) -> &Path {
+        &self.log
+    }
+
+    fn signal(&self, signal: Signal) {
+        // The child has not been waited for, so its number cannot belong to anyone else.
+        let _ = kill_process(Pid::from_child(&self.child), signal);
+    }
+
+    /// Ends the process and what it may have started.
+    fn kill(&mut self) {
+        if self.is_alive() {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// What the child does between fork and exec: die with its parent, and set or clear the randomisation flag, which
+/// exec passes on.
+fn before_exec(command: &mut Command, aslr: Option<bool>) {
+    let parent = getpid();
+    let prepare = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        if getppid() != Some(parent) {
+            // The parent died before the line above: nobody would ever end this process.
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        match aslr {
+            Some(aslr) => set_randomisation(aslr),
+            None => Ok(()),
+        }
+    };
+    // SAFETY: the closure only makes system calls and allocates nothing, so it is safe in the forked child of a
+    // threaded process.
+    unsafe { command.pre_exec(prepare) };
+}
+
+fn set_randomisation(aslr: bool) -> io::Result<()> {
+    const QUERY: libc::c_ulong = 0xffff_ffff;
+    // SAFETY: personality takes and returns plain numbers; QUERY only reads.
+    let now = unsafe { libc::personality(QUERY) };
+    if now < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let wanted = if aslr { now & !libc::ADDR_NO_RANDOMIZE } else { now | libc::ADDR_NO_RANDOMIZE };
+    // SAFETY: as above; changes this process only, which is the forked child.
+    if unsafe { libc::personality(wanted as libc::c_ulong) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// Reads the flag back from the running server: exec of a program with file capabilities drops it.
+fn verify_aslr(pid: u32, aslr: bool) -> Result<(), EngineError> {
+    let path = PathBuf::from(format!("/proc/{pid}/personality"));
+    let text = fs::read_to_string(&path).map_err(|source| EngineError::io("read", &path, source))?;
+    let flags = u32::from_str_radix(text.trim(), 16).unwrap_or(0);
+    let off = flags & libc::ADDR_NO_RANDOMIZE as u32 != 0;
+    let kernel = fs::read_to_string("/proc/sys/kernel/randomize_va_space").unwrap_or_default();
+    let name = |on: bool| if on { "on" } else { "off" }.to_owned();
+    if aslr && kernel.trim() == "0" {
+        let found = "off for the whole machine (kernel.randomize_va_space = 0)".to_owned();
+        return Err(EngineError::NotInEffect { setting: "aslr", asked: name(aslr), found });
+    }
+    if aslr == off {
+        return Err(EngineError::NotInEffect { setting: "aslr", asked: name(aslr), found: name(!off) });
+    }
+    Ok(())
+}
+
+/// Reads back whether the running process has `library` mapped: the loader only warns about one that it cannot load.
+pub(super) fn verify_preload(pid: u32, library: &Path) -> Result<(), EngineError> {
+    let path = PathBuf::from(format!("/proc/{pid}/maps"));
+    let maps = fs::read_to_string(&path).map_err(|source| EngineError::io("read", &path, source))?;
+    let real = fs::canonicalize(library).unwrap_or_else(|_| library.to_owned());
+    if maps.lines().any(|line| line.ends_with(&*real.to_string_lossy())) {
+        return Ok(());
+    }
+    let asked = library.display().to_string();
+    Err(EngineError::NotInEffect { setting: "allocator", asked, found: "no such library mapped".to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn launch<'a>(
+        program: &'a str,
+        argument: &str,
+        log: &'a Path,
+        nothing: &'a BTreeMap<String, String>,
+    ) -> Launch<'a> {
+        let arguments = if argument.is_empty() { vec![] } else { vec!["-c".into(), argument.into()] };
+        Launch { program: Path::new(program), arguments, environment: nothing, aslr: None, preload: None, log }
+    }
+
+    fn scratch() -> (tempfile::TempDir, PathBuf, BTreeMap<String, String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        (folder, log, BTreeMap::new())
+    }
+
+    #[test]
+    fn a_process_that_ignores_sigterm_is_killed_with_its_children() {
+        let (_folder, log, none) = scratch();
+        let script = "trap '' TERM; sleep 600 & echo $!; while :; do sleep 600; done";
+        let mut process = ServerProcess::spawn(&launch("/bin/sh", script, &log, &none)).unwrap();
+        while process.log_text().lines().count() < 1 {
+            sleep(POLL);
+        }
+        let grandchild = process.log_tail(1)[0].clone();
+        assert_eq!(process.stop(Duration::from_millis(100)).unwrap(), StopOutcome::Killed);
+        let path = format!("/proc/{grandchild}/stat");
+        while fs::read_to_string(&path).is_ok_and(|stat| !stat.contains(" Z ")) {
+            sleep(POLL);
+        }
+    }
+
+    #[test]
+    fn it_stands_in_a_group_of_its_own_and_dies_with_the_thread_that_spawned_it() {
+        let (_folder, log, none) = scratch();
+        let pid = std::thread::scope(|scope| {
+            scope
+                .spawn(|| {
+                    let process = ServerProcess::spawn(&launch("/bin/sh", "sleep 600", &log, &none)).unwrap();
+                    let pid = process.pid();
+                    let stat = procfs::process::Process::new(pid as i32).unwrap().stat().unwrap();
+                    assert_eq!(stat.pgrp, pid as i32);
+                    std::mem::forget(process);
+                    pid
+                })
+                .join()
+                .unwrap()
+        });
+        while procfs::process::Process::new(pid as i32).and_then(|p| p.stat()).is_ok_and(|stat| stat.state != 'Z') {
+            sleep(POLL);
+        }
+    }
+
+    #[test]
+    fn randomisation_is_set_as_asked_and_read_back() {
+        let (_folder, log, none) = scratch();
+        let start_of_stack = |aslr| {
+            let script = "grep stack /proc/self/maps";
+            let launch = Launch { aslr: Some(aslr), ..launch("/bin/sh", script, &log, &none) };
+            let mut process = ServerProcess::spawn(&launch).unwrap();
+            assert!(process.wait(Duration::from_secs(30)).unwrap());
+            process.log_tail(1)[0].clone()
+        };
+        assert_eq!(start_of_stack(false), start_of_stack(false));
+        assert_ne!(start_of_stack(true), start_of_stack(true));
+    }
+}

@@ -1,0 +1,227 @@
+//! What every engine can do, and what it is asked with.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::{EngineError, Session};
+
+/// The database that prepared data directories contain and that sessions start in: sysbench's default name.
+pub const DEFAULT_DATABASE: &str = "sbtest";
+
+/// How a client reaches the server. It changes results by 18 to 35% and is therefore never a silent default of a study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Transport {
+    /// Unix socket in a directory of mode 0700; no network at all.
+    #[default]
+    Socket,
+    /// TCP on 127.0.0.1, on a port that the kernel chose, with a random password.
+    Tcp,
+}
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// Unix socket.
+    Socket(PathBuf),
+    /// Host and port.
+    Tcp(String, u16),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Socket(path) => write!(f, "{}", path.display()),
+            Self::Tcp(host, port) => write!(f, "{host}:{port}"),
+        }
+    }
+}
+
+/// A running server that this program did not start, or one that it did.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ConnectTarget {
+    /// Where it listens.
+    pub address: Address,
+    /// Account; the embedded engine ignores it.
+    pub user: String,
+    /// Password, empty for none.
+    pub password: String,
+    /// Database to start in; the embedded engine has only one and ignores it.
+    pub database: Option<String>,
+}
+
+impl fmt::Debug for ConnectTarget {
+    // By hand, so that no log shows the password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@{} database {:?}", self.user, self.address, self.database)
+    }
+}
+
+/// The files a server runs on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DataDirectory {
+    /// Used as it is, and changed by the server. Not for a cached directory: the next trial would start differently.
+    InPlace(PathBuf),
+    /// A private copy, made by start and removed after stop: every trial starts from the same bytes, also when its
+    /// workload only reads (purge, statistics and change buffers write anyway). Copy-on-write where the file system can.
+    CopyOf {
+        /// The directory to copy, usually what [`Engine::prepare_data`] returned.
+        prepared: PathBuf,
+        /// Where; must not exist.
+        at: PathBuf,
+    },
+}
+
+/// Everything a start depends on. CPU affinity and memory policy are inherited from the calling thread.
+#[derive(Debug, Clone)]
+pub struct StartRequest {
+    /// The server program; the engine looks for its usual names when none.
+    pub binary: Option<PathBuf>,
+    /// The files it runs on.
+    pub data: DataDirectory,
+    /// Made with mode 0700 and removed after stop; holds the socket and the pid file. Must not exist or be empty.
+    pub run_directory: PathBuf,
+    /// The server's log; appended to.
+    pub log: PathBuf,
+    /// Where the server is listed while it lives, for [`super::reap_leftovers`].
+    pub state_directory: Option<PathBuf>,
+    /// Engine option -> value (MariaDB: `--name=value`; SQLite: `PRAGMA name = value`). Each is read back.
+    pub options: BTreeMap<String, String>,
+    /// Added to the environment of the server.
+    pub environment: BTreeMap<String, String>,
+    /// Address space randomisation of the server; None inherits.
+    pub aslr: Option<bool>,
+    /// An allocator library to preload.
+    pub allocator_preload: Option<PathBuf>,
+    /// How long it may take until it answers.
+    pub start_timeout: Duration,
+    /// How clients reach it.
+    pub transport: Transport,
+    /// Database that sessions start in.
+    pub database: Option<String>,
+}
+
+impl StartRequest {
+    /// A request with nothing set: socket, no options, inherited ASLR and allocator, 60 s to start.
+    pub fn new(data: DataDirectory, run_directory: impl Into<PathBuf>, log: impl Into<PathBuf>) -> Self {
+        Self {
+            binary: None,
+            data,
+            run_directory: run_directory.into(),
+            log: log.into(),
+            state_directory: None,
+            options: BTreeMap::new(),
+            environment: BTreeMap::new(),
+            aslr: None,
+            allocator_preload: None,
+            start_timeout: Duration::from_secs(60),
+            transport: Transport::Socket,
+            database: Some(DEFAULT_DATABASE.to_owned()),
+        }
+    }
+}
+
+/// What a cached data directory is made of.
+#[derive(Debug, Clone)]
+pub struct PrepareRequest {
+    /// The server program, as in [`StartRequest::binary`].
+    pub binary: Option<PathBuf>,
+    /// Holds the cached directories of all engines; made when missing.
+    pub cache_directory: PathBuf,
+    /// What the data set is, in any words: two requests with the same words share one directory.
+    pub dataset: String,
+    /// All engine options of the study; those that shape the files become part of the key.
+    pub options: BTreeMap<String, String>,
+    /// As in [`StartRequest::run_directory`], for the server that fills the directory.
+    pub run_directory: PathBuf,
+    /// Log of making and filling it.
+    pub log: PathBuf,
+    /// As in [`StartRequest::state_directory`].
+    pub state_directory: Option<PathBuf>,
+    /// How long starting, and afterwards stopping, may take.
+    pub timeout: Duration,
+}
+
+/// A server program that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binary {
+    /// Where.
+    pub path: PathBuf,
+    /// What it says of itself.
+    pub version: String,
+    /// Version, path, size and modification time: changes when the program does.
+    pub identity: String,
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopOutcome {
+    /// It shut down by itself after SIGTERM.
+    Graceful,
+    /// It was killed because the time was over.
+    Killed,
+    /// It had already ended before stop was called.
+    AlreadyGone,
+}
+
+/// Fills a fresh server with a data set.
+pub type Fill<'a> = dyn FnMut(&dyn Server) -> Result<(), Box<dyn Error + Send + Sync>> + 'a;
+
+/// A database that can be started and connected to.
+pub trait Engine: Send + Sync {
+    /// Its name in a study.
+    fn name(&self) -> &'static str;
+    /// Finds the server program: `explicit`, else the usual names and places.
+    ///
+    /// # Errors
+    /// [`EngineError::BinaryMissing`] with the install command.
+    fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError>;
+    /// A data directory with the data set, made once and cached by content; safe against concurrent callers.
+    ///
+    /// # Errors
+    /// As for [`Engine::start`], and [`EngineError::Fill`]. A failed attempt leaves nothing in the cache.
+    fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError>;
+    /// Starts a private server and returns when it answers and everything asked for was read back.
+    ///
+    /// # Errors
+    /// See [`EngineError`]; nothing is left running or lying about.
+    fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError>;
+    /// Connects to any running server of this engine.
+    ///
+    /// # Errors
+    /// [`EngineError::Connect`].
+    fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError>;
+}
+
+/// A running server. Dropping it kills it.
+pub trait Server: Send + Sync {
+    /// Process id.
+    fn pid(&self) -> u32;
+    /// Where it listens.
+    fn address(&self) -> &Address;
+    /// How to connect to it, password included.
+    fn target(&self) -> &ConnectTarget;
+    /// Version as the server itself reports it.
+    fn version(&self) -> &str;
+    /// A new connection. Call it on the thread that will use it: its buffers are then that thread's own.
+    ///
+    /// # Errors
+    /// [`EngineError::Connect`].
+    fn connect(&self) -> Result<Box<dyn Session>, EngineError>;
+    /// The value of an engine option as the server has it now; None when it knows no such option.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    fn setting(&self, name: &str) -> Result<Option<String>, EngineError>;
+    /// Ends it: gracefully, and by force when `timeout` is over. Afterwards its private files are gone.
+    ///
+    /// # Errors
+    /// When the process cannot be waited for.
+    fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError>;
+    /// Whether the process still runs.
+    fn is_alive(&mut self) -> bool;
+    /// The last lines of its log since it started.
+    fn log_tail(&self, lines: usize) -> Vec<String>;
+}

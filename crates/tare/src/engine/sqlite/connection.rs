@@ -1,0 +1,209 @@
+//! The server's side of one connection: its own SQLite connection, its own thread.
+
+use std::io::{self, Write};
+
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, ErrorCode, Statement};
+
+use super::super::buffer::ReadBuffer;
+use super::super::stream::Stream;
+use super::super::{Param, SqlError, SqlErrorKind};
+use super::protocol::{self, BLOB, END, HEADER, INTEGER, NULL, Params, READY, REAL, ROW, Request, STRING, frame};
+
+/// Rows are sent when so many bytes of them have gathered.
+const FLUSH_BYTES: usize = 64 * 1024;
+/// A client that prepares more has a leak.
+const MAX_STATEMENTS: usize = 1 << 20;
+
+/// Serves requests until the client goes away. An error is a client that breaks the protocol, or the stream.
+pub(super) fn serve(stream: &mut Stream, database: &Connection, password: &str) -> io::Result<()> {
+    let mut input = ReadBuffer::new();
+    let mut answer = Answer { stream: stream.try_clone()?, out: Vec::new() };
+    let mut statements = Statements { database, prepared: Vec::new() };
+    let mut greeted = false;
+    loop {
+        let header = match input.peek(stream, HEADER) {
+            Ok(header) => header.try_into().map_err(io::Error::other)?,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let length = protocol::body_length(header).ok_or_else(|| broken("a length that cannot be"))?;
+        let frame = input.peek(stream, HEADER + length)?;
+        let request = Request::parse(&frame[HEADER..]).ok_or_else(|| broken("what is no request"))?;
+        match request {
+            Request::Hello { password: given } => greeted = answer.hello(given, password)?,
+            _ if !greeted => return Err(broken("a request before the right password")),
+            request => answer.to(request, &mut statements)?,
+        }
+        input.consume(HEADER + length);
+    }
+}
+
+fn broken(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the client sent {what}"))
+}
+
+/// What keeps a statement from ending well.
+enum Failure {
+    /// The client is told.
+    Sql(SqlError),
+    /// The client cannot be told.
+    Stream(io::Error),
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(sql_error(&error))
+    }
+}
+
+/// The prepared statements of a session.
+struct Statements<'c> {
+    database: &'c Connection,
+    prepared: Vec<Statement<'c>>,
+}
+
+/// Gathers an answer and sends it, usually with one write.
+struct Answer {
+    stream: Stream,
+    out: Vec<u8>,
+}
+
+impl Answer {
+    fn hello(&mut self, given: &[u8], password: &str) -> io::Result<bool> {
+        let right = given == password.as_bytes();
+        if right {
+            frame(&mut self.out, READY, |out| out.extend_from_slice(rusqlite::version().as_bytes()));
+        } else {
+            let message = "wrong password".to_owned();
+            protocol::put_error(&mut self.out, &SqlError { kind: SqlErrorKind::Other, code: 0, message });
+        }
+        self.send()?;
+        Ok(right)
+    }
+
+    #[inline]
+    fn to(&mut self, request: Request<'_>, statements: &mut Statements<'_>) -> io::Result<()> {
+        match self.number(request, statements) {
+            Ok(number) => frame(&mut self.out, END, |out| out.extend_from_slice(&number.to_le_bytes())),
+            Err(Failure::Sql(error)) => {
+                if error.kind == SqlErrorKind::Retry && !statements.database.is_autocommit() {
+                    // What cannot go on is undone here, as MariaDB does on a deadlock.
+                    let _ = statements.database.execute_batch("ROLLBACK");
+                }
+                protocol::put_error(&mut self.out, &error);
+            }
+            Err(Failure::Stream(error)) => return Err(error),
+        }
+        self.send()
+    }
+
+    /// Does what is asked; the number is the END frame's.
+    #[inline]
+    fn number(&mut self, request: Request<'_>, statements: &mut Statements<'_>) -> Result<u64, Failure> {
+        let database = statements.database;
+        match request {
+            Request::Execute { statement, params } => {
+                let Some(statement) = statements.prepared.get_mut(statement as usize) else {
+                    return Err(Failure::Sql(other("a statement of another session")));
+                };
+                bind(statement, params)?;
+                self.step(statement, database)
+            }
+            Request::Prepare { .. } if statements.prepared.len() >= MAX_STATEMENTS => {
+                Err(Failure::Sql(other("too many prepared statements in one session")))
+            }
+            Request::Prepare { sql } => {
+                statements.prepared.push(database.prepare(sql)?);
+                Ok(statements.prepared.len() as u64 - 1)
+            }
+            Request::Text { sql } if database.is_autocommit() && sql.trim().eq_ignore_ascii_case("rollback") => Ok(0),
+            Request::Text { sql } => self.step(&mut database.prepare(sql)?, database),
+            Request::Thread => Ok(rustix::thread::gettid().as_raw_nonzero().get() as u64),
+            Request::Hello { .. } => Ok(0),
+        }
+    }
+
+    /// Runs a statement to its end; its rows go into the answer.
+    #[inline]
+    fn step(&mut self, statement: &mut Statement<'_>, database: &Connection) -> Result<u64, Failure> {
+        let columns = statement.column_count();
+        if columns == 0 {
+            // The counter of changed rows keeps the last statement's value where nothing can change (BEGIN, CREATE).
+            let before = database.total_changes();
+            let changed = statement.raw_execute()?;
+            return Ok(if database.total_changes() == before { 0 } else { changed as u64 });
+        }
+        let mut rows = statement.raw_query();
+        let mut count = 0;
+        while let Some(row) = rows.next()? {
+            count += 1;
+            frame(&mut self.out, ROW, |out| {
+                for column in 0..columns {
+                    put_value(out, row.get_ref(column).unwrap_or(ValueRef::Null));
+                }
+            });
+            if self.out.len() >= FLUSH_BYTES {
+                self.send().map_err(Failure::Stream)?;
+            }
+        }
+        Ok(count)
+    }
+
+    #[inline]
+    fn send(&mut self) -> io::Result<()> {
+        self.stream.write_all(&self.out)?;
+        self.out.clear();
+        Ok(())
+    }
+}
+
+#[inline]
+fn bind(statement: &mut Statement<'_>, mut params: Params<'_>) -> Result<(), Failure> {
+    let mut given = 0;
+    while let Some(param) = params.next().map_err(Failure::Sql)? {
+        given += 1;
+        match param {
+            Param::Int(number) => statement.raw_bind_parameter(given, number)?,
+            Param::Text(text) => statement.raw_bind_parameter(given, text)?,
+        }
+    }
+    let expected = statement.parameter_count();
+    if given != expected {
+        let message = format!("the statement has {expected} parameters, {given} were given");
+        return Err(Failure::Sql(other(&message)));
+    }
+    Ok(())
+}
+
+#[inline]
+fn put_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
+    match value {
+        ValueRef::Null => out.push(NULL),
+        ValueRef::Integer(number) => {
+            out.push(INTEGER);
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        ValueRef::Real(number) => {
+            out.push(REAL);
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        ValueRef::Text(text) => protocol::put_bytes(out, STRING, text),
+        ValueRef::Blob(bytes) => protocol::put_bytes(out, BLOB, bytes),
+    }
+}
+
+#[cold]
+fn other(message: &str) -> SqlError {
+    SqlError { kind: SqlErrorKind::Other, code: 0, message: message.to_owned() }
+}
+
+#[cold]
+fn sql_error(error: &rusqlite::Error) -> SqlError {
+    let kind = match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => SqlErrorKind::Retry,
+        _ => SqlErrorKind::Other,
+    };
+    let code = error.sqlite_error().map_or(0, |inner| inner.extended_code as u32);
+    SqlError { kind, code, message: error.to_string() }
+}

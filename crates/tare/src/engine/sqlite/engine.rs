@@ -1,0 +1,202 @@
+//! Starting the embedded engine's server and being its handle.
+
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::super::cache::{CacheKey, cached};
+use super::super::directories::socket_path;
+use super::super::instance::{ERROR_LINES, Instance, Stage};
+use super::super::process::Launch;
+use super::super::secret::random_password;
+use super::super::server::Fill;
+use super::super::{
+    Address, Binary, ConnectTarget, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest,
+    StopOutcome, Transport,
+};
+use super::serve::{PASSWORD, PORT, REFUSED, SOCKET};
+use super::session::SqliteSession;
+use super::{DATABASE_FILE, NAME, SUBCOMMAND, pragmas};
+
+/// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out differently.
+const RECIPE: &str = "1";
+
+/// This executable, unless another one with the same hidden subcommand is given.
+pub(super) fn binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
+    let path = match explicit {
+        Some(path) => path.to_owned(),
+        None => {
+            std::env::current_exe().map_err(|source| EngineError::io("find", Path::new("/proc/self/exe"), source))?
+        }
+    };
+    let file = path.metadata().map_err(|source| EngineError::io("look at", &path, source))?;
+    let version = rusqlite::version().to_owned();
+    let identity =
+        format!("{version}; {}; {} bytes; modified {}.{}", path.display(), file.len(), file.mtime(), file.mtime_nsec());
+    Ok(Binary { path, version, identity })
+}
+
+pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+    let shapes = |name: &String| pragmas::SHAPING.contains(&name.to_lowercase().as_str());
+    let shaping = request.options.iter().filter(|(name, _)| shapes(name)).map(|(n, v)| (n.to_lowercase(), v.clone()));
+    let shaping: std::collections::BTreeMap<String, String> = shaping.collect();
+    let options = format!("{shaping:?}");
+    // The library's version and not the executable's identity: a rebuilt tare makes the same files.
+    let parts =
+        [("recipe", RECIPE), ("version", rusqlite::version()), ("options", &options), ("dataset", &request.dataset)];
+    cached(&request.cache_directory, &CacheKey::new(NAME, &parts), |partial| {
+        let data = partial.join("data");
+        fs::create_dir(&data).map_err(|source| EngineError::io("make the directory", &data, source))?;
+        let start = StartRequest {
+            binary: request.binary.clone(),
+            state_directory: request.state_directory.clone(),
+            options: shaping.clone(),
+            start_timeout: request.timeout,
+            ..StartRequest::new(DataDirectory::InPlace(data), &request.run_directory, &request.log)
+        };
+        let mut server = start_server(&start)?;
+        fill(&server).map_err(EngineError::Fill)?;
+        if server.stop(request.timeout)? == StopOutcome::Graceful && server.instance.process.succeeded() {
+            return Ok(());
+        }
+        let (reason, log) = ("did not shut down in good order".to_owned(), request.log.clone());
+        let tail = server.log_tail(ERROR_LINES);
+        Err(EngineError::NotReady { engine: NAME, waited: request.timeout, reason, log, tail })
+    })
+}
+
+/// A running server process.
+pub(super) struct SqliteServer {
+    instance: Instance,
+    target: ConnectTarget,
+    version: String,
+}
+
+pub(super) fn start(request: &StartRequest) -> Result<SqliteServer, EngineError> {
+    let existing = match &request.data {
+        DataDirectory::InPlace(path) | DataDirectory::CopyOf { prepared: path, .. } => path.join(DATABASE_FILE),
+    };
+    if !existing.is_file() {
+        let reason = format!("is no data directory of this engine: expected a file {DATABASE_FILE} in it");
+        let path = existing.parent().unwrap_or(Path::new("/")).to_owned();
+        return Err(EngineError::Directory { path, reason });
+    }
+    start_server(request)
+}
+
+fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
+    let binary = binary(request.binary.as_deref())?;
+    let stage = Stage::set_up(request)?;
+    let socket = socket_path(stage.run(), SOCKET)?;
+    let mut arguments: Vec<OsString> = vec![SUBCOMMAND.into(), "--data".into(), stage.data().into()];
+    arguments.extend(["--run-directory".into(), stage.run().into()]);
+    arguments.extend(request.options.iter().flat_map(|(n, v)| ["--option".into(), format!("{n}={v}").into()]));
+    let mut target = ConnectTarget {
+        address: Address::Socket(socket),
+        user: String::new(),
+        password: String::new(),
+        database: None,
+    };
+    let port_file = stage.run().join(PORT);
+    if request.transport == Transport::Tcp {
+        arguments.push("--tcp".into());
+        target.password = random_password()?;
+        write_private(&stage.run().join(PASSWORD), &target.password)?;
+    }
+    let launch = Launch {
+        program: &binary.path,
+        arguments,
+        environment: &request.environment,
+        aslr: request.aslr,
+        preload: request.allocator_preload.as_deref(),
+        log: &request.log,
+    };
+    let data = stage.data().to_owned();
+    let mut instance = stage.spawn(&launch)?;
+    let connect = || {
+        if request.transport == Transport::Tcp {
+            target.address = Address::Tcp("127.0.0.1".to_owned(), read_port(&port_file)?);
+        }
+        Ok(Box::new(SqliteSession::open(&target)?) as Box<dyn Session>)
+    };
+    let mut session = instance.wait_ready(NAME, request, connect, |log| explain(log, &data))?;
+    let version = single(&mut *session, "SELECT sqlite_version()")?.unwrap_or_default();
+    Ok(SqliteServer { instance, target, version })
+}
+
+impl Server for SqliteServer {
+    fn pid(&self) -> u32 {
+        self.instance.process.pid()
+    }
+
+    fn address(&self) -> &Address {
+        &self.target.address
+    }
+
+    fn target(&self) -> &ConnectTarget {
+        &self.target
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(SqliteSession::open(&self.target)?))
+    }
+
+    /// The PRAGMA of this name as a new connection has it.
+    fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Ok(None);
+        }
+        single(&mut SqliteSession::open(&self.target)?, &format!("PRAGMA {name}"))
+    }
+
+    fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
+        self.instance.stop(timeout)
+    }
+
+    fn is_alive(&mut self) -> bool {
+        self.instance.process.is_alive()
+    }
+
+    fn log_tail(&self, lines: usize) -> Vec<String> {
+        self.instance.process.log_tail(lines)
+    }
+}
+
+/// The first value of the first row.
+fn single(session: &mut dyn Session, sql: &str) -> Result<Option<String>, EngineError> {
+    let rows = session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })?;
+    Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
+}
+
+fn read_port(file: &Path) -> Result<u16, EngineError> {
+    let text = fs::read_to_string(file).map_err(|source| EngineError::io("read the port from", file, source))?;
+    let bad = |error| EngineError::io("read the port from", file, std::io::Error::other(error));
+    text.trim().parse().map_err(|error: std::num::ParseIntError| bad(error.to_string()))
+}
+
+fn write_private(path: &Path, text: &str) -> Result<(), EngineError> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|source| EngineError::io("write", path, source))
+}
+
+/// The typed error that the server's log explains, where it does.
+fn explain(log: &str, data: &Path) -> Option<EngineError> {
+    if let Some((_, text)) = log.lines().find_map(|line| line.split_once(REFUSED)) {
+        let (option, reason) = text.split_once(": ").unwrap_or((text, "refused"));
+        return Some(EngineError::OptionRefused { engine: NAME, option: option.to_owned(), reason: reason.to_owned() });
+    }
+    // SQLITE_FULL, SQLITE_NOTADB and the system's own words.
+    let full = |line: &&str| line.contains("disk is full") || line.contains("No space left on device");
+    if let Some(line) = log.lines().find(full) {
+        return Some(EngineError::DiskFull { place: data.to_owned(), detail: line.to_owned() });
+    }
+    let other = log.lines().find(|line| line.contains("file is not a database"))?;
+    Some(EngineError::Directory { path: data.to_owned(), reason: other.to_owned() })
+}

@@ -1,0 +1,150 @@
+//! Options of the embedded engine: PRAGMAs, set on every connection and read back.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+
+use super::super::options::same_value;
+
+/// Set unless the options say otherwise. WAL lets readers and a writer run at once; with it, `synchronous = normal`
+/// does not sync at each commit; mapped files are read without a copy; BUSY comes at once and is the client's to retry.
+const DEFAULTS: [(&str, &str); 6] = [
+    ("journal_mode", "wal"),
+    ("synchronous", "normal"),
+    ("cache_size", "-16384"),
+    ("mmap_size", "1073741824"),
+    ("temp_store", "memory"),
+    ("busy_timeout", "0"),
+];
+
+/// Options that decide what the file looks like; they must come before the first write, that is before WAL.
+pub(super) const SHAPING: [&str; 3] = ["page_size", "auto_vacuum", "encoding"];
+
+/// An option that was not taken: its name and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refused {
+    pub option: String,
+    pub reason: String,
+}
+
+/// Sets the defaults and `options` and reads each back.
+pub(super) fn apply(connection: &Connection, options: &BTreeMap<String, String>) -> Result<(), Refused> {
+    let mut all: BTreeMap<String, String> =
+        DEFAULTS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    all.extend(options.iter().map(|(name, value)| (name.to_lowercase(), value.clone())));
+    let mut all: Vec<_> = all.iter().collect();
+    all.sort_by_key(|(name, _)| turn(name));
+    all.into_iter().try_for_each(|(name, value)| set(connection, name, value))
+}
+
+/// Shaping options come first, and of these the page size: setting another one makes the file. Patience with other connections comes last: entering WAL may have to wait for one.
+fn turn(name: &str) -> u8 {
+    match name {
+        "page_size" => 0,
+        name if SHAPING.contains(&name) => 1,
+        "busy_timeout" => 3,
+        _ => 2,
+    }
+}
+
+fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> {
+    let refuse = |reason: String| Err(Refused { option: name.to_owned(), reason });
+    match is_known(connection, name) {
+        Ok(true) => {}
+        Ok(false) => return refuse("SQLite has no such PRAGMA".to_owned()),
+        Err(error) => return refuse(error.to_string()),
+    }
+    // Words, numbers and signs only: the value becomes part of the statement.
+    if value.is_empty() || !value.chars().all(|c| c.is_ascii_alphanumeric() || "+-._".contains(c)) {
+        return refuse(format!("{value:?} is no value of a PRAGMA: expected a word or a number"));
+    }
+    if let Err(error) = connection.query_row(&format!("PRAGMA {name} = {value}"), [], |_| Ok(())) {
+        if error != rusqlite::Error::QueryReturnedNoRows {
+            return refuse(error.to_string());
+        }
+    }
+    match read(connection, name) {
+        Ok(Some(found)) if same_value(number_of(name, value), &found) => Ok(()),
+        Ok(Some(found)) => {
+            refuse(format!("asked for {value}, SQLite has {found}; ask for a value that it takes as it is"))
+        }
+        Ok(None) => refuse("is an action without a value, not a setting".to_owned()),
+        Err(error) => refuse(error.to_string()),
+    }
+}
+
+fn is_known(connection: &Connection, name: &str) -> rusqlite::Result<bool> {
+    let count: i64 =
+        connection.query_row("SELECT count(*) FROM pragma_pragma_list WHERE name = ?", [name], |row| row.get(0))?;
+    Ok(count > 0)
+}
+
+/// A PRAGMA's value as text; None when it has none.
+fn read(connection: &Connection, name: &str) -> rusqlite::Result<Option<String>> {
+    let text = |row: &rusqlite::Row<'_>| {
+        Ok(match row.get_ref(0)? {
+            rusqlite::types::ValueRef::Integer(number) => number.to_string(),
+            rusqlite::types::ValueRef::Real(number) => number.to_string(),
+            other => String::from_utf8_lossy(other.as_bytes().unwrap_or_default()).into_owned(),
+        })
+    };
+    match connection.query_row(&format!("PRAGMA {name}"), [], text) {
+        Ok(value) => Ok(Some(value)),
+        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The number by which SQLite reports a word.
+fn number_of<'a>(name: &str, value: &'a str) -> &'a str {
+    let words: &[&str] = match name {
+        "synchronous" => &["off", "normal", "full", "extra"],
+        "temp_store" => &["default", "file", "memory"],
+        "auto_vacuum" => &["none", "full", "incremental"],
+        _ => return value,
+    };
+    match words.iter().position(|word| value.eq_ignore_ascii_case(word)) {
+        Some(number) => ["0", "1", "2", "3"][number],
+        None => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(options: &[(&str, &str)]) -> Result<(), Refused> {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = Connection::open(folder.path().join("db")).unwrap();
+        let options = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        apply(&connection, &options)
+    }
+
+    #[test]
+    fn what_reads_back_is_taken() {
+        assert_eq!(with(&[]), Ok(()));
+        assert_eq!(
+            with(&[
+                ("page_size", "8192"),
+                ("Synchronous", "FULL"),
+                ("journal_mode", "delete"),
+                ("auto_vacuum", "incremental")
+            ]),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn what_does_not_exist_or_does_not_read_back_is_refused() {
+        for (name, value) in [
+            ("cash_size", "1"),
+            ("page_size", "1000"),
+            ("journal_mode", "wall"),
+            ("synchronous", "1; DROP TABLE t"),
+            ("shrink_memory", "1"),
+            ("cache_size", ""),
+        ] {
+            assert_eq!(with(&[(name, value)]).unwrap_err().option, name);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The server process of the embedded engine.
+
+use std::collections::{BTreeMap, HashMap};
+use std::error::Error;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rusqlite::{Connection, InterruptHandle, OpenFlags};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::super::stream::Stream;
+use super::{DATABASE_FILE, connection, pragmas};
+
+/// Name of the Unix socket in the run directory.
+pub(super) const SOCKET: &str = "sqlite.sock";
+/// Name of the file in the run directory that says the TCP port once the server listens.
+pub(super) const PORT: &str = "port";
+/// Name of the file in the run directory that holds the password of TCP connections.
+pub(super) const PASSWORD: &str = "password";
+/// How the log begins a line about a refused option.
+pub(super) const REFUSED: &str = "option refused: ";
+
+/// What the hidden subcommand `sqlite-server` is called with.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ServeArgs {
+    /// Data directory
+    #[arg(long)]
+    pub data: PathBuf,
+    /// Private directory for the socket
+    #[arg(long)]
+    pub run_directory: PathBuf,
+    /// Listen on a port of 127.0.0.1 in place of a socket
+    #[arg(long)]
+    pub tcp: bool,
+    /// PRAGMA=VALUE, may be repeated
+    #[arg(long = "option", value_name = "PRAGMA=VALUE", value_parser = pair)]
+    pub options: Vec<(String, String)>,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected PRAGMA=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Serves until SIGTERM or SIGINT, then ends every connection, writes the log back into the database and returns.
+///
+/// # Errors
+/// What kept it from starting or from writing the log back; meant for the server's log.
+pub fn serve(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
+    // First of all: a signal from now on is kept until it is looked at below.
+    let mut signals = Signals::new([SIGTERM, SIGINT])?;
+    let database = Database { path: args.data.join(DATABASE_FILE), options: args.options.iter().cloned().collect() };
+    // Held open throughout, so that the database's log survives the moments without a client.
+    let keeper = database.open()?;
+    let password = if args.tcp { fs::read_to_string(args.run_directory.join(PASSWORD))? } else { String::new() };
+    let server = Arc::new(Shared { database, password, stopping: AtomicBool::new(false), clients: Mutex::default() });
+    let listener = Listener::bind(&args.run_directory, args.tcp)?;
+    let accepting = Arc::clone(&server);
+    thread::Builder::new().name("tare-accept".to_owned()).spawn(move || accept(&listener, &accepting))?;
+    eprintln!("ready, SQLite {}", rusqlite::version());
+    if let Some(signal) = signals.forever().next() {
+        eprintln!("signal {signal}: shutting down");
+    }
+    for thread in server.disconnect_all() {
+        let _ = thread.join();
+    }
+    keeper.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    keeper.close().map_err(|(_, error)| error)?;
+    eprintln!("shut down");
+    Ok(())
+}
+
+struct Database {
+    path: PathBuf,
+    options: BTreeMap<String, String>,
+}
+
+impl Database {
+    /// A connection with every option set and read back.
+    fn open(&self) -> Result<Connection, Box<dyn Error>> {
+        // Each connection stays on its own thread: SQLite's lock around it is not needed.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        pragmas::apply(&connection, &self.options).map_err(|r| format!("{REFUSED}{}: {}", r.option, r.reason))?;
+        Ok(connection)
+    }
+}
+
+/// How a client in another thread is made to end.
+struct Client {
+    stream: Stream,
+    interrupt: Option<InterruptHandle>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    database: Database,
+    password: String,
+    stopping: AtomicBool,
+    clients: Mutex<HashMap<u64, Client>>,
+}
+
+impl Shared {
+    fn clients(&self) -> MutexGuard<'_, HashMap<u64, Client>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the running statement and the stream of every client; the threads to wait for.
+    fn disconnect_all(&self) -> Vec<JoinHandle<()>> {
+        let mut clients = self.clients();
+        self.stopping.store(true, Ordering::SeqCst);
+        let end = |(_, client): (u64, Client)| {
+            client.stream.shutdown();
+            if let Some(interrupt) = client.interrupt {
+                interrupt.interrupt();
+            }
+            client.thread
+        };
+        clients.drain().filter_map(end).collect()
+    }
+
+    /// The life of one connection's thread.
+    fn serve(&self, number: u64, stream: &mut Stream) -> Result<(), Box<dyn Error>> {
+        let connection = self.database.open()?;
+        if let Some(client) = self.clients().get_mut(&number) {
+            client.interrupt = Some(connection.get_interrupt_handle());
+        }
+        Ok(connection::serve(stream, &connection, &self.password)?)
+    }
+}
+
+enum Listener {
+    Unix(UnixListener),
+    Tcp(TcpListener),
+}
+
+impl Listener {
+    fn bind(run_directory: &Path, tcp: bool) -> std::io::Result<Self> {
+        if !tcp {
+            return Ok(Self::Unix(UnixListener::bind(run_directory.join(SOCKET))?));
+        }
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        // Renamed into place, so that nobody reads half a number.
+        let new = run_directory.join("port.new");
+        fs::write(&new, listener.local_addr()?.port().to_string())?;
+        fs::rename(new, run_directory.join(PORT))?;
+        Ok(Self::Tcp(listener))
+    }
+
+    fn accept(&self) -> std::io::Result<Stream> {
+        match self {
+            Self::Unix(listener) => Ok(Stream::Unix(listener.accept()?.0)),
+            Self::Tcp(listener) => Stream::tcp(listener.accept()?.0),
+        }
+    }
+}
+
+fn accept(listener: &Listener, server: &Arc<Shared>) {
+    for number in 0.. {
+        let served = listener.accept().and_then(|stream| start_client(server, number, stream));
+        if server.stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        if let Err(error) = served {
+            // Out of descriptors or threads, as a rule: the next client may have more luck.
+            eprintln!("connection {number} not served: {error}");
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn start_client(server: &Arc<Shared>, number: u64, mut stream: Stream) -> std::io::Result<()> {
+    let client = Client { stream: stream.try_clone()?, interrupt: None, thread: None };
+    // Locked until the thread is noted, so that shutting down either sees the whole client or keeps it from starting.
+    let mut clients = server.clients();
+    if server.stopping.load(Ordering::SeqCst) {
+        return Ok(());
+    }
+    let shared = Arc::clone(server);
+    let serve = move || {
+        if let Err(error) = shared.serve(number, &mut stream) {
+            eprintln!("connection {number}: {error}");
+        }
+        stream.shutdown();
+        shared.clients().remove(&number);
+    };
+    let thread = thread::Builder::new().name(format!("tare-conn-{number}")).spawn(serve)?;
+    clients.insert(number, Client { thread: Some(thread), ..client });
+    Ok(())
+}

@@ -1,0 +1,176 @@
+//! The client's side of a connection to the embedded engine.
+
+use std::io::{self, Read, Write};
+use std::mem::take;
+use std::time::Duration;
+
+use super::super::buffer::ReadBuffer;
+use super::super::stream::Stream;
+use super::super::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use super::protocol::{self, END, ERROR, HEADER, LIMIT, READY, ROW, Request, malformed};
+
+/// A server that accepts and then says nothing is given up after so long.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// One connection over any stream.
+#[derive(Debug)]
+pub(super) struct SqliteSession<S = Stream> {
+    stream: S,
+    input: ReadBuffer,
+    /// The frame that was handed out last, to be dropped before the next.
+    held: usize,
+    out: Vec<u8>,
+}
+
+impl SqliteSession {
+    pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
+        let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
+        let io = |error: io::Error| failed(lost(error));
+        let stream = Stream::connect(&target.address).map_err(io)?;
+        stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT)).map_err(io)?;
+        let mut session = Self::over(stream);
+        session.send(Request::Hello { password: target.password.as_bytes() }).map_err(failed)?;
+        match session.receive().map_err(failed)? {
+            (READY, _) => {}
+            (ERROR, body) => return Err(failed(protocol::error(body))),
+            _ => return Err(failed(malformed("no greeting"))),
+        }
+        session.stream.set_read_timeout(None).map_err(io)?;
+        Ok(session)
+    }
+}
+
+impl<S: Read + Write> SqliteSession<S> {
+    fn over(stream: S) -> Self {
+        Self { stream, input: ReadBuffer::new(), held: 0, out: Vec::new() }
+    }
+
+    fn send(&mut self, request: Request<'_>) -> Result<(), SqlError> {
+        self.out.clear();
+        request.put(&mut self.out);
+        self.flush()
+    }
+
+    #[inline]
+    fn flush(&mut self) -> Result<(), SqlError> {
+        if self.out.len() > HEADER + LIMIT {
+            let message = format!("a statement of {} bytes, at most {LIMIT} are possible", self.out.len());
+            return Err(SqlError { kind: SqlErrorKind::Other, code: 0, message });
+        }
+        self.stream.write_all(&self.out).map_err(lost)
+    }
+
+    /// The next frame: what it is, and the rest of its body.
+    #[inline]
+    fn receive(&mut self) -> Result<(u8, &[u8]), SqlError> {
+        self.input.consume(take(&mut self.held));
+        let header = self.input.peek(&mut self.stream, HEADER).map_err(lost)?;
+        let header = header.try_into().map_err(|_| malformed("no header"))?;
+        let length = protocol::body_length(header).ok_or_else(|| malformed("a length that cannot be"))?;
+        self.held = HEADER + length;
+        let frame = self.input.peek(&mut self.stream, HEADER + length).map_err(lost)?;
+        Ok((frame[HEADER], &frame[HEADER + 1..]))
+    }
+
+    /// Reads an answer to its end and drops the rows.
+    #[inline]
+    fn finish(&mut self) -> Result<u64, SqlError> {
+        loop {
+            match self.receive()? {
+                (ROW, _) => {}
+                (END, body) => return protocol::end(body),
+                (ERROR, body) => return Err(protocol::error(body)),
+                _ => return Err(malformed("a frame of an unknown kind")),
+            }
+        }
+    }
+}
+
+impl<S: Read + Write + Send> Session for SqliteSession<S> {
+    fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
+        self.send(Request::Prepare { sql })?;
+        self.finish().map(|number| StatementId(number as usize))
+    }
+
+    #[inline]
+    fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
+        self.out.clear();
+        protocol::put_execute(&mut self.out, u32::try_from(statement.0).unwrap_or(u32::MAX), params);
+        self.flush()?;
+        self.finish()
+    }
+
+    fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
+        self.send(Request::Text { sql })?;
+        self.finish()
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        self.send(Request::Text { sql })?;
+        let mut rows = Vec::new();
+        loop {
+            match self.receive()? {
+                (ROW, body) => rows.push(protocol::row(body)?),
+                (END, _) => return Ok(rows),
+                (ERROR, body) => return Err(protocol::error(body)),
+                _ => return Err(malformed("a frame of an unknown kind")),
+            }
+        }
+    }
+
+    fn server_thread(&mut self) -> Result<Option<u32>, SqlError> {
+        self.send(Request::Thread)?;
+        self.finish().map(|number| u32::try_from(number).ok())
+    }
+}
+
+#[cold]
+fn lost(error: io::Error) -> SqlError {
+    let message = match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
+        _ => format!("connection lost: {error}"),
+    };
+    SqlError { kind: SqlErrorKind::Lost, code: 0, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    struct Script(io::Cursor<Vec<u8>>);
+
+    impl Read for Script {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.0.read(buffer)
+        }
+    }
+
+    impl Write for Script {
+        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            Ok(buffer.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_server_can_make_it_panic(
+            frames in prop::collection::vec((0u8..6, prop::collection::vec(any::<u8>(), 0..24)), 0..9),
+            noise in prop::collection::vec(any::<u8>(), 0..24),
+        ) {
+            let mut bytes = Vec::new();
+            for (kind, body) in frames {
+                protocol::frame(&mut bytes, kind, |out| out.extend_from_slice(&body));
+            }
+            bytes.extend(noise);
+            let mut session = SqliteSession::over(Script(io::Cursor::new(bytes)));
+            let _ = session.prepare("x");
+            let _ = session.query("x");
+            let _ = session.execute(StatementId(usize::MAX), &[Param::Int(1)]);
+            let _ = session.server_thread();
+        }
+    }
+}

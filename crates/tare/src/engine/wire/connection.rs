@@ -1,0 +1,301 @@
+//! One connection: handshake, prepare, execute, text.
+
+use std::io::{self, Read, Write};
+
+use super::super::{Param, SqlError, SqlErrorKind, StatementId};
+use super::bytes::Bytes;
+use super::execute::Statement;
+use super::framing::{HEADER, Packets};
+use super::greeting::{Greeting, NATIVE_PASSWORD, scramble};
+use super::response::{self, First, malformed};
+
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_PREPARE: u8 = 0x16;
+
+/// A logged-in connection over any stream.
+#[derive(Debug)]
+pub(in super::super) struct Connection<S> {
+    packets: Packets<S>,
+    version: String,
+    caches_metadata: bool,
+    statements: Vec<Statement>,
+    /// The command being sent, reused.
+    out: Vec<u8>,
+}
+
+impl<S: Read + Write> Connection<S> {
+    /// Logs in.
+    pub(in super::super) fn open(
+        stream: S,
+        user: &str,
+        password: &str,
+        database: Option<&str>,
+    ) -> Result<Self, SqlError> {
+        let mut packets = Packets::new(stream);
+        let payload = packets.receive().map_err(lost)?;
+        // A server with too many connections greets with an error.
+        if payload.first() == Some(&0xff) {
+            return Err(response::error(payload));
+        }
+        let greeting = Greeting::parse(payload).map_err(|what| malformed(&what))?;
+        packets.send_reply(&mut greeting.answer(user, password, database)).map_err(lost)?;
+        authenticate(&mut packets, password)?;
+        let caches_metadata = greeting.caches_metadata();
+        Ok(Self { packets, version: greeting.version, caches_metadata, statements: Vec::new(), out: Vec::new() })
+    }
+
+    /// Version as the server writes it in its greeting.
+    pub(in super::super) fn version(&self) -> &str {
+        &self.version
+    }
+
+    pub(in super::super) fn stream(&self) -> &S {
+        self.packets.stream()
+    }
+
+    pub(in super::super) fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
+        self.send_text(COM_STMT_PREPARE, sql)?;
+        let prepared = response::prepared(self.packets.receive().map_err(lost)?)?;
+        for _ in 0..u32::from(prepared.parameters) + u32::from(prepared.columns) {
+            self.packets.receive().map_err(lost)?;
+        }
+        self.statements.push(Statement::new(prepared));
+        Ok(StatementId(self.statements.len() - 1))
+    }
+
+    #[inline]
+    pub(in super::super) fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
+        let statement = self.statements.get_mut(statement.0).ok_or_else(unknown_statement)?;
+        statement.encode(&mut self.out, params)?;
+        self.packets.send_command(&mut self.out).map_err(lost)?;
+        self.discard()
+    }
+
+    pub(in super::super) fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
+        self.send_text(COM_QUERY, sql)?;
+        self.discard()
+    }
+
+    pub(in super::super) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        self.send_text(COM_QUERY, sql)?;
+        let mut rows = Vec::new();
+        loop {
+            let done = match self.first()? {
+                First::Done(done) => done,
+                First::Rows { columns, .. } => loop {
+                    let payload = self.packets.receive().map_err(lost)?;
+                    match payload.first() {
+                        Some(0xff) => return Err(response::error(payload)),
+                        _ if response::ends_rows(payload) => break response::done(payload)?,
+                        _ => rows.push(response::text_row(payload, columns)?),
+                    }
+                },
+            };
+            if !done.more {
+                return Ok(rows);
+            }
+        }
+    }
+
+    fn send_text(&mut self, command: u8, sql: &str) -> Result<(), SqlError> {
+        self.out.clear();
+        self.out.extend_from_slice(&[0; HEADER]);
+        self.out.push(command);
+        self.out.extend_from_slice(sql.as_bytes());
+        self.packets.send_command(&mut self.out).map_err(lost)
+    }
+
+    /// Reads the first packet of an answer, and over the column definitions where they follow.
+    #[inline]
+    fn first(&mut self) -> Result<First, SqlError> {
+        let first = response::first(self.packets.receive().map_err(lost)?, self.caches_metadata)?;
+        if let First::Rows { columns, metadata: true } = first {
+            for _ in 0..columns {
+                self.packets.receive().map_err(lost)?;
+            }
+        }
+        Ok(first)
+    }
+
+    /// Reads an answer to its end: rows are counted, not looked into.
+    #[inline]
+    fn discard(&mut self) -> Result<u64, SqlError> {
+        let mut total = 0;
+        loop {
+            let done = match self.first()? {
+                First::Done(done) => {
+                    total += done.changed;
+                    done
+                }
+                First::Rows { .. } => loop {
+                    let payload = self.packets.receive().map_err(lost)?;
+                    match payload.first() {
+                        Some(0xff) => return Err(response::error(payload)),
+                        Some(0xfe) if response::ends_rows(payload) => break response::done(payload)?,
+                        _ => total += 1,
+                    }
+                },
+            };
+            if !done.more {
+                return Ok(total);
+            }
+        }
+    }
+}
+
+/// Everything between the client's answer and the server's OK.
+fn authenticate<S: Read + Write>(packets: &mut Packets<S>, password: &str) -> Result<(), SqlError> {
+    loop {
+        let payload = packets.receive().map_err(lost)?;
+        match payload.first() {
+            Some(0x00) => return Ok(()),
+            Some(0xff) => return Err(response::error(payload)),
+            Some(0xfe) => {
+                let mut bytes = Bytes(&payload[1..]);
+                let plugin = bytes.until_nul().unwrap_or("an unnamed method").to_owned();
+                if plugin != NATIVE_PASSWORD {
+                    let message = format!("the account needs authentication by {plugin}; supported: {NATIVE_PASSWORD}");
+                    return Err(SqlError { kind: SqlErrorKind::Other, code: 0, message });
+                }
+                let nonce = bytes.0.strip_suffix(&[0]).unwrap_or(bytes.0);
+                let mut reply = vec![0; HEADER];
+                reply.extend_from_slice(&scramble(password, nonce));
+                packets.send_reply(&mut reply).map_err(lost)?;
+            }
+            _ => return Err(malformed("an authentication step that is not known")),
+        }
+    }
+}
+
+#[cold]
+fn lost(error: io::Error) -> SqlError {
+    let message = match error.kind() {
+        io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
+        _ => format!("connection lost: {error}"),
+    };
+    SqlError { kind: SqlErrorKind::Lost, code: 0, message }
+}
+
+#[cold]
+fn unknown_statement() -> SqlError {
+    SqlError { kind: SqlErrorKind::Other, code: 0, message: "a statement of another session".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A server that says what it is told to, whatever it is asked.
+    struct Script {
+        bytes: Vec<u8>,
+        at: usize,
+    }
+
+    impl Read for Script {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = buffer.len().min(self.bytes.len() - self.at);
+            buffer[..count].copy_from_slice(&self.bytes[self.at..self.at + count]);
+            self.at += count;
+            Ok(count)
+        }
+    }
+
+    impl Write for Script {
+        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            Ok(buffer.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+        let mut out = (payload.len() as u32).to_le_bytes().to_vec();
+        out[3] = sequence;
+        out.extend_from_slice(payload);
+        out
+    }
+
+    fn greeting() -> Vec<u8> {
+        let mut out = vec![10];
+        out.extend_from_slice(b"5.5.5-10.11.0-MariaDB\0\x01\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x81\x15");
+        out.extend_from_slice(&[0; 6]);
+        out.extend_from_slice(&[0x1d, 0, 0, 0]);
+        out.extend_from_slice(b"ijklmnopqrst\0mysql_native_password\0");
+        out
+    }
+
+    fn scripted(answers: &[&[u8]]) -> Connection<Script> {
+        let mut bytes = packet(0, &greeting());
+        bytes.extend(packet(2, &[0, 0, 0, 2, 0, 0, 0]));
+        for answer in answers {
+            bytes.extend(packet(1, answer));
+        }
+        Connection::open(Script { bytes, at: 0 }, "root", "", Some("db")).unwrap()
+    }
+
+    const END: [u8; 7] = [0xfe, 0, 0, 2, 0, 0, 0];
+
+    #[test]
+    fn rows_are_counted_with_and_without_their_columns() {
+        let prepared = [0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+        let (with, without) = ([1, 1], [1, 0]);
+        let mut server = scripted(&[
+            &prepared,
+            b"column",
+            &with,
+            b"column",
+            &[0, 0, 1],
+            &END,
+            &without,
+            &[0, 0, 1],
+            &[0, 0, 2],
+            &END,
+        ]);
+        let statement = server.prepare("SELECT 1").unwrap();
+        assert_eq!(server.execute(statement, &[]), Ok(1));
+        assert_eq!(server.execute(statement, &[]), Ok(2));
+        assert_eq!(server.execute(statement, &[Param::Int(1)]).unwrap_err().kind, SqlErrorKind::Other);
+        assert_eq!(server.execute(StatementId(7), &[]).unwrap_err().kind, SqlErrorKind::Other);
+        assert_eq!(server.execute(statement, &[]).unwrap_err().kind, SqlErrorKind::Lost);
+    }
+
+    #[test]
+    fn an_error_among_rows_ends_them_and_the_connection_goes_on() {
+        let deadlock = [0xff, 0xbd, 0x04, b'#', b'4', b'0', b'0', b'0', b'1', b'd'];
+        let mut server = scripted(&[&[1, 1], b"column", &[1, b'x'], &deadlock, &[0, 5, 0, 2, 0, 0, 0]]);
+        assert_eq!(server.run("SELECT c").unwrap_err().kind, SqlErrorKind::Retry);
+        assert_eq!(server.run("UPDATE t"), Ok(5));
+    }
+
+    #[test]
+    fn results_of_a_procedure_are_read_to_the_last_one() {
+        let more = [0xfe, 0, 0, 10, 0, 0, 0];
+        let answers: [&[u8]; 5] = [&[1, 1], b"column", &[1, b'x'], &more, &[0, 0, 0, 2, 0, 0, 0]];
+        assert_eq!(scripted(&answers).query("CALL p()"), Ok(vec![vec![Some("x".to_owned())]]));
+    }
+
+    proptest! {
+        #[test]
+        fn no_server_can_make_it_panic(
+            answers in prop::collection::vec(
+                prop_oneof![
+                    prop::collection::vec(any::<u8>(), 0..40),
+                    Just(vec![1, 1]), Just(END.to_vec()), Just(vec![0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]),
+                ],
+                0..12,
+            ),
+            noise in prop::collection::vec(any::<u8>(), 0..40),
+        ) {
+            let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
+            let mut server = scripted(&answers);
+            server.statements.push(Statement::new(response::Prepared { id: 1, columns: 1, parameters: 1 }));
+            let _ = server.query("SELECT 1");
+            let _ = server.prepare("SELECT ?");
+            let _ = server.execute(StatementId(0), &[Param::Text("x")]);
+            let _ = server.run("SELECT 1");
+            let _ = Connection::open(Script { bytes: noise, at: 0 }, "root", "x", None);
+        }
+    }
+}

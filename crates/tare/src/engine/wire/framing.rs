@@ -1,0 +1,101 @@
+//! Packets over a stream: three bytes of length, one of sequence, then the payload.
+
+use std::io::{self, Read, Write};
+use std::mem::take;
+
+use super::super::buffer::ReadBuffer;
+
+/// Bytes before a payload.
+pub(super) const HEADER: usize = 4;
+/// A payload of this length is continued in the next packet.
+const FULL: usize = 0xff_ffff;
+/// No response of a benchmark is larger; a length above it means that the stream is out of step.
+const LIMIT: usize = 256 << 20;
+
+/// A stream of packets.
+#[derive(Debug)]
+pub(super) struct Packets<S> {
+    stream: S,
+    input: ReadBuffer,
+    /// Header and payload of the packet being received, to be dropped before the next one.
+    held: usize,
+    /// Payload of a packet that came in several pieces.
+    joined: Vec<u8>,
+    sequence: u8,
+}
+
+impl<S: Read + Write> Packets<S> {
+    pub(super) fn new(stream: S) -> Self {
+        Self { stream, input: ReadBuffer::new(), held: 0, joined: Vec::new(), sequence: 0 }
+    }
+
+    pub(super) fn stream(&self) -> &S {
+        &self.stream
+    }
+
+    /// The next payload. It stays valid until the next call.
+    #[inline]
+    pub(super) fn receive(&mut self) -> io::Result<&[u8]> {
+        self.input.consume(take(&mut self.held));
+        let header = self.input.peek(&mut self.stream, HEADER)?;
+        let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
+        self.sequence = header[3].wrapping_add(1);
+        if length == FULL {
+            return self.receive_long();
+        }
+        self.held = HEADER + length;
+        Ok(&self.input.peek(&mut self.stream, HEADER + length)?[HEADER..])
+    }
+
+    #[cold]
+    fn receive_long(&mut self) -> io::Result<&[u8]> {
+        self.joined.clear();
+        loop {
+            let header = self.input.peek(&mut self.stream, HEADER)?;
+            let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
+            self.sequence = header[3].wrapping_add(1);
+            if self.joined.len() + length > LIMIT {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "a response of more than 256 MiB"));
+            }
+            let packet = self.input.peek(&mut self.stream, HEADER + length)?;
+            self.joined.extend_from_slice(&packet[HEADER..]);
+            self.input.consume(HEADER + length);
+            if length < FULL {
+                return Ok(&self.joined);
+            }
+        }
+    }
+
+    /// Sends a command: `packet` begins with [`HEADER`] bytes that are filled in here.
+    #[inline]
+    pub(super) fn send_command(&mut self, packet: &mut [u8]) -> io::Result<()> {
+        self.sequence = 0;
+        self.send_reply(packet)
+    }
+
+    /// As [`Packets::send_command`], inside an exchange: the sequence goes on.
+    #[inline]
+    pub(super) fn send_reply(&mut self, packet: &mut [u8]) -> io::Result<()> {
+        self.input.consume(take(&mut self.held));
+        let length = packet.len() - HEADER;
+        if length >= FULL {
+            return self.send_long(&packet[HEADER..]);
+        }
+        packet[..3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
+        packet[3] = self.sequence;
+        self.stream.write_all(packet)
+    }
+
+    #[cold]
+    fn send_long(&mut self, payload: &[u8]) -> io::Result<()> {
+        // A last piece of exactly FULL bytes is followed by an empty one.
+        for piece in payload.chunks(FULL).chain(payload.len().is_multiple_of(FULL).then_some(&[][..])) {
+            let mut header = (piece.len() as u32).to_le_bytes();
+            header[3] = self.sequence;
+            self.sequence = self.sequence.wrapping_add(1);
+            self.stream.write_all(&header)?;
+            self.stream.write_all(piece)?;
+        }
+        Ok(())
+    }
+}

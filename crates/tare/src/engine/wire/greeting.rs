@@ -1,0 +1,147 @@
+//! The first packets of a connection: the server's greeting, the client's answer, the password.
+
+use sha1::{Digest, Sha1};
+
+use super::bytes::{Bytes, put_length};
+use super::framing::HEADER;
+
+const CLIENT_MYSQL: u32 = 1;
+const LONG_FLAG: u32 = 1 << 2;
+const CONNECT_WITH_DB: u32 = 1 << 3;
+const PROTOCOL_41: u32 = 1 << 9;
+const TRANSACTIONS: u32 = 1 << 13;
+const SECURE_CONNECTION: u32 = 1 << 15;
+const MULTI_RESULTS: u32 = 1 << 17;
+const PS_MULTI_RESULTS: u32 = 1 << 18;
+const PLUGIN_AUTH: u32 = 1 << 19;
+const DEPRECATE_EOF: u32 = 1 << 24;
+/// What a server must be able to do: every MariaDB since 10.2 and MySQL since 5.7.5.
+const NEEDED: u32 = PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | DEPRECATE_EOF;
+/// MariaDB's extended capability 4: column metadata of a prepared statement is sent again only when it changed.
+const CACHE_METADATA: u32 = 1 << 4;
+
+/// Collation id of utf8mb4_general_ci, known to every version.
+const UTF8MB4: u8 = 45;
+pub(super) const NATIVE_PASSWORD: &str = "mysql_native_password";
+
+/// What the server says first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Greeting {
+    /// The server's version as it writes it.
+    pub version: String,
+    capabilities: u32,
+    extended: u32,
+    nonce: Vec<u8>,
+}
+
+impl Greeting {
+    /// Parses protocol version 10; an error in words when the packet is not one.
+    pub(super) fn parse(payload: &[u8]) -> Result<Self, String> {
+        let mut bytes = Bytes(payload);
+        match bytes.u8() {
+            Some(10) => {}
+            Some(other) => return Err(format!("protocol version {other}, expected 10")),
+            None => return Err("an empty greeting".to_owned()),
+        }
+        let greeting = Self::body(&mut bytes).ok_or("a greeting that is cut short")?;
+        if greeting.capabilities & NEEDED != NEEDED {
+            return Err(format!("server {} is too old: expected MariaDB 10.2 or MySQL 5.7 or newer", greeting.version));
+        }
+        Ok(greeting)
+    }
+
+    fn body(bytes: &mut Bytes<'_>) -> Option<Self> {
+        let version = bytes.until_nul()?.to_owned();
+        bytes.u32()?; // connection id
+        let mut nonce = bytes.take(8)?.to_vec();
+        bytes.take(1)?;
+        let low = bytes.u16()?;
+        bytes.take(3)?; // collation and status
+        let high = bytes.u16()?;
+        let nonce_length = usize::from(bytes.u8()?);
+        bytes.take(6)?;
+        let extended = bytes.u32()?;
+        // At least 12 bytes and a NUL, whatever the length says.
+        let rest = bytes.take(nonce_length.saturating_sub(9).max(12))?;
+        nonce.extend_from_slice(rest);
+        nonce.truncate(20);
+        let capabilities = u32::from(low) | u32::from(high) << 16;
+        // Only MariaDB leaves the first bit unset, and only it gives the reserved bytes a meaning.
+        let extended = if capabilities & CLIENT_MYSQL == 0 { extended } else { 0 };
+        Some(Self { version, capabilities, extended, nonce })
+    }
+
+    /// Whether results of prepared statements come without their columns once these are known.
+    pub(super) fn caches_metadata(&self) -> bool {
+        self.extended & CACHE_METADATA != 0
+    }
+
+    /// The answer: who we are, what we can do, the scrambled password. Begins with room for the header.
+    pub(super) fn answer(&self, user: &str, password: &str, database: Option<&str>) -> Vec<u8> {
+        let mut flags = NEEDED | LONG_FLAG | TRANSACTIONS | MULTI_RESULTS | PS_MULTI_RESULTS;
+        if database.is_some() {
+            flags |= CONNECT_WITH_DB;
+        }
+        if self.capabilities & CLIENT_MYSQL != 0 {
+            flags |= CLIENT_MYSQL;
+        }
+        let mut out = vec![0; HEADER];
+        out.extend_from_slice(&flags.to_le_bytes());
+        out.extend_from_slice(&(64u32 << 20).to_le_bytes());
+        out.push(UTF8MB4);
+        out.extend_from_slice(&[0; 19]);
+        out.extend_from_slice(&(self.extended & CACHE_METADATA).to_le_bytes());
+        out.extend_from_slice(user.as_bytes());
+        out.push(0);
+        let scrambled = scramble(password, &self.nonce);
+        put_length(&mut out, scrambled.len() as u64);
+        out.extend_from_slice(&scrambled);
+        for text in [database, Some(NATIVE_PASSWORD)].into_iter().flatten() {
+            out.extend_from_slice(text.as_bytes());
+            out.push(0);
+        }
+        out
+    }
+}
+
+/// `SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password)))`; nothing for an empty password.
+pub(super) fn scramble(password: &str, nonce: &[u8]) -> Vec<u8> {
+    if password.is_empty() {
+        return Vec::new();
+    }
+    let once = Sha1::digest(password.as_bytes());
+    let twice = Sha1::digest(once);
+    let mixed = Sha1::new().chain_update(nonce).chain_update(twice).finalize();
+    once.iter().zip(mixed).map(|(a, b)| a ^ b).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_server_that_is_none_is_named_as_such() {
+        assert_eq!(Greeting::parse(b"HTTP/1.1 400").unwrap_err(), "protocol version 72, expected 10");
+        assert!(Greeting::parse(&[10, b'5', 0, 1]).unwrap_err().contains("cut short"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_greeting_or_an_error(mut bytes in prop::collection::vec(any::<u8>(), 0..120), v10: bool) {
+            if v10 && !bytes.is_empty() {
+                bytes[0] = 10;
+            }
+            let _ = Greeting::parse(&bytes);
+        }
+
+        // The server checks SHA1(answer XOR SHA1(nonce + stored)) == stored, where stored = SHA1(SHA1(password)).
+        #[test]
+        fn the_server_side_check_accepts_the_scramble(password in "[ -~]{1,40}", nonce in prop::array::uniform20(any::<u8>())) {
+            let stored = Sha1::digest(Sha1::digest(password.as_bytes()));
+            let mask = Sha1::new().chain_update(nonce).chain_update(stored).finalize();
+            let once: Vec<u8> = scramble(&password, &nonce).iter().zip(mask).map(|(a, b)| a ^ b).collect();
+            prop_assert_eq!(Sha1::digest(once), stored);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Writing a results directory: created once, locked while a run owns it, one synced line a finished trial.
+
+use super::reader::{ReadError, open};
+use super::schema::{Environment, Plan, TrialRecord};
+use crate::study::document::{Source, StudyError};
+use crate::study::parse::{Overrides, parse};
+use crate::study::spec::Study;
+use serde::Serialize;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// What can go wrong with a results directory.
+#[derive(Debug, Error)]
+pub enum DirectoryError {
+    /// A file or folder could not be read or written.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done, for example "write".
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// `--out` names a place that already holds something.
+    #[error("{} already exists and is not empty", .0.display())]
+    NotEmpty(PathBuf),
+    /// Another run works on it.
+    #[error("another tare run is working on {}", .0.display())]
+    Busy(PathBuf),
+    /// It is not a results directory.
+    #[error("{} is not a results directory: it has no {missing}", path.display())]
+    NotResults {
+        /// The folder.
+        path: PathBuf,
+        /// The file that is not there.
+        missing: &'static str,
+    },
+    /// It cannot be read back.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The study that the run wrote does not parse.
+    #[error(transparent)]
+    Study(#[from] StudyError),
+}
+
+/// A results directory that is open for writing; the lock goes with it.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Directory {
+    /// Makes a new one at `path` and takes its lock.
+    ///
+    /// # Errors
+    /// When `path` holds something already or cannot be written.
+    pub fn create(path: &Path) -> Result<Self, DirectoryError> {
+        fs::create_dir_all(path.join("logs")).map_err(|e| io_error("create", path, e))?;
+        let occupied = fs::read_dir(path)
+            .map_err(|e| io_error("read", path, e))?
+            .filter_map(Result::ok)
+            .any(|entry| entry.file_name() != "logs" && entry.file_name() != ".lock");
+        if occupied {
+            return Err(DirectoryError::NotEmpty(path.to_owned()));
+        }
+        Self::lock(path)
+    }
+
+    /// Opens an existing one to go on with it.
+    ///
+    /// # Errors
+    /// When it is no results directory, is of a newer schema, or another run works on it.
+    pub fn resume(path: &Path) -> Result<Self, DirectoryError> {
+        for missing in ["study.toml", "plan.json"] {
+            if !path.join(missing).is_file() {
+                return Err(DirectoryError::NotResults { path: path.to_owned(), missing });
+            }
+        }
+        let directory = Self::lock(path)?;
+        directory.drop_torn_line()?;
+        Ok(directory)
+    }
+
+    fn lock(path: &Path) -> Result<Self, DirectoryError> {
+        let file_path = path.join(".lock");
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&file_path)
+            .map_err(|e| io_error("write", &file_path, e))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: file }),
+            Err(TryLockError::WouldBlock) => Err(DirectoryError::Busy(path.to_owned())),
+            Err(TryLockError::Error(e)) => Err(io_error("lock", &file_path, e)),
+        }
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the three documents of a fresh run.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn begin(&self, study_toml: &str, plan: &Plan, environment: &Environment) -> Result<(), DirectoryError> {
+        write_synced(&self.path.join("environment.json"), &pretty(environment))?;
+        write_synced(&self.path.join("study.toml"), study_toml)?;
+        // Last: a directory with a plan is one that can be resumed.
+        write_synced(&self.path.join("plan.json"), &pretty(plan))
+    }
+
+    /// A crash in the middle of a line leaves half of it; the trial it belonged to will run again.
+    fn drop_torn_line(&self) -> Result<(), DirectoryError> {
+        let path = self.path.join("trials.jsonl");
+        if !path.exists() {
+            return Ok(());
+        }
+        let mut file =
+            OpenOptions::new().read(true).write(true).open(&path).map_err(|e| io_error("write", &path, e))?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(|e| io_error("read", &path, e))?;
+        let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+        if whole < text.len() {
+            file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(|e| io_error("write", &path, e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads `plan.json`.
+///
+/// # Errors
+/// When it is missing, newer or malformed.
+pub fn read_plan(directory: &Path) -> Result<Plan, DirectoryError> {
+    let missing = DirectoryError::NotResults { path: directory.to_owned(), missing: "plan.json" };
+    open(directory)?.plan.ok_or(missing)
+}
+
+/// The records of `trials.jsonl`, in file order; none when there is no such file yet.
+///
+/// # Errors
+/// When a whole line is newer or malformed. A last line without its end is a crash's and is left out.
+pub fn read_trials(directory: &Path) -> Result<Vec<TrialRecord>, DirectoryError> {
+    Ok(open(directory)?.trials)
+}
+
+/// Appends one record and does not return before it is on the disk.
+///
+/// # Errors
+/// When the line cannot be written; a half-written line is taken back.
+pub fn append_trial(directory: &Path, record: &TrialRecord) -> Result<(), DirectoryError> {
+    let path = directory.join("trials.jsonl");
+    let mut line = serde_json::to_vec(record).map_err(|e| io_error("write", &path, e.into()))?;
+    line.push(b'\n');
+    let mut file =
+        OpenOptions::new().create(true).append(true).open(&path).map_err(|e| io_error("write", &path, e))?;
+    let end = file.seek(SeekFrom::End(0)).map_err(|e| io_error("write", &path, e))?;
+    file.write_all(&line).and_then(|()| file.sync_all()).map_err(|e| {
+        // Nothing more can be done when even this fails: a torn last line is dropped by the next resume.
+        let _ = file.set_len(end);
+        io_error("write", &path, e)
+    })
+}
+
+/// Writes a file whole or not at all: to a temporary name, synced, then renamed.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_synced(path: &Path, text: &str) -> Result<(), DirectoryError> {
+    let temporary = path.with_extension("tmp");
+    let write = || -> io::Result<()> {
+        let mut file = File::create(&temporary)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    write().map_err(|e| io_error("write", path, e))
+}
+
+/// Reads the resolved study that a run wrote.
+///
+/// # Errors
+/// When the file cannot be read or does not parse.
+pub fn read_study(directory: &Path) -> Result<Study, DirectoryError> {
+    let path = directory.join("study.toml");
+    let text = fs::read_to_string(&path).map_err(|e| io_error("read", &path, e))?;
+    Ok(parse(Source { origin: &path.display().to_string(), text: &text }, &Overrides::default())?)
+}
+
+fn pretty<T: Serialize>(value: &T) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
+}
+
+fn io_error(doing: &'static str, path: &Path, source: io::Error) -> DirectoryError {
+    DirectoryError::Io { doing, path: path.to_owned(), source }
+}

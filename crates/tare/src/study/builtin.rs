@@ -1,0 +1,21 @@
+//! The built-in studies: files of `studies/`, compiled in.
+
+/// A built-in study.
+#[derive(Debug, Clone, Copy)]
+pub struct Builtin {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// Its TOML text.
+    pub text: &'static str,
+}
+
+/// All of them, in the order in which a newcomer meets them.
+pub const BUILTIN: &[Builtin] = &[
+    Builtin { name: "first-look", text: include_str!("../../../../studies/first-look.toml") },
+    Builtin { name: "mind-your-core", text: include_str!("../../../../studies/mind-your-core.toml") },
+];
+
+/// The built-in study of this name.
+pub fn find(name: &str) -> Option<&'static Builtin> {
+    BUILTIN.iter().find(|b| b.name == name)
+}

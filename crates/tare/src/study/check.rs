@@ -1,0 +1,64 @@
+//! What can only be checked when the whole study is known: that every factor exists and every level fits.
+
+use super::document::{Source, StudyError};
+use super::nearest::nearest;
+use super::spec::Study;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Every factor must exist and every level must fit, before anything is started.
+pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
+    let lists = std::iter::once(&study.factors).chain(&study.conditions);
+    for factor in lists.flatten() {
+        let mut seen = Vec::new();
+        for level in &factor.levels {
+            let span = || locate(root, &factor.name, level);
+            let mut settings = study.base.clone();
+            if let Err(expected) = study.apply(&mut settings, &factor.name, level) {
+                let known = Study::factor_names();
+                if !known.contains(&factor.name.as_str()) {
+                    return Err(source.unknown(span(), "factor", &factor.name, &known));
+                }
+                let mut error = source.error(span(), format!("{} = {level}", factor.name), expected);
+                if factor.name == "placement" {
+                    let names = study.placements.keys().map(String::as_str);
+                    error.nearest = nearest(level, names).map(str::to_owned);
+                }
+                return Err(error);
+            }
+            if seen.contains(&level) {
+                let what = format!("factor {} has the level {level} twice", factor.name);
+                return Err(source.error(span(), what, "each level once"));
+            }
+            seen.push(level);
+        }
+    }
+    if !study.factors.is_empty() && !study.conditions.is_empty() {
+        let span = root.get("factors").map_or(0..0, Spanned::span);
+        return Err(source.error(span, "both [factors] and [[conditions]]", "one of the two"));
+    }
+    Ok(())
+}
+
+/// The place of a level in the file, for messages: the first value under a key of that name that reads so.
+fn locate(root: &DeTable<'_>, name: &str, level: &str) -> Range<usize> {
+    let tables = root.get("factors").into_iter().chain(match root.get("conditions").map(Spanned::get_ref) {
+        Some(DeValue::Array(entries)) => entries.iter().collect::<Vec<_>>(),
+        _ => Vec::new(),
+    });
+    for table in tables {
+        let DeValue::Table(table) = table.get_ref() else { continue };
+        let Some((key, value)) = table.get_key_value(name) else { continue };
+        let items = match value.get_ref() {
+            DeValue::Array(items) => items.iter().collect(),
+            _ => vec![value],
+        };
+        if let Some(item) = items.iter().find(|i| matches!(i.get_ref(), DeValue::String(s) if s == level)) {
+            return item.span();
+        }
+        return key.span();
+    }
+    0..0
+}
+

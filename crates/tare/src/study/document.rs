@@ -1,0 +1,109 @@
+//! TOML with positions: just enough over the `toml` crate to say where a mistake is and what was expected there.
+
+use std::ops::Range;
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// A mistake in a study, with its place.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{origin}:{line}:{column}: {what}")]
+pub struct StudyError {
+    /// File name, built-in study name or the option it came from.
+    pub origin: String,
+    /// From 1; 0 where there is no line.
+    pub line: usize,
+    /// From 1, in characters; 0 where there is no line.
+    pub column: usize,
+    /// What is wrong.
+    pub what: String,
+    /// What was expected.
+    pub expected: String,
+    /// The nearest right name.
+    pub nearest: Option<String>,
+}
+
+/// A text being read, to turn byte offsets into lines and columns.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// File name, built-in study name or the option it came from.
+    pub origin: &'a str,
+    /// The whole text.
+    pub text: &'a str,
+}
+
+impl Source<'_> {
+    /// An error at a byte range of this text.
+    pub fn error(&self, span: Range<usize>, what: impl Into<String>, expected: impl Into<String>) -> StudyError {
+        let before = self.text.get(..span.start.min(self.text.len())).unwrap_or("");
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        StudyError {
+            origin: self.origin.to_owned(),
+            line,
+            column,
+            what: what.into(),
+            expected: expected.into(),
+            nearest: None,
+        }
+    }
+
+    /// An unknown key, with the nearest of the right ones.
+    pub fn unknown(&self, span: Range<usize>, what: &str, key: &str, known: &[&str]) -> StudyError {
+        let mut error =
+            self.error(span, format!("unknown {what} `{key}`"), format!("one of {}", known.join(", ")));
+        error.nearest = super::nearest::nearest(key, known.iter().copied()).map(str::to_owned);
+        error
+    }
+
+    /// Parses the text as TOML.
+    pub fn table(&self) -> Result<Spanned<DeTable<'_>>, StudyError> {
+        DeTable::parse(self.text)
+            .map_err(|e| self.error(e.span().unwrap_or(0..0), format!("not TOML: {}", e.message()), "a TOML document"))
+    }
+
+    /// The table under a value.
+    pub fn as_table<'t, 'i>(&self, name: &str, value: &'t Spanned<DeValue<'i>>) -> Result<&'t DeTable<'i>, StudyError> {
+        match value.get_ref() {
+            DeValue::Table(table) => Ok(table),
+            other => Err(self.error(
+                value.span(),
+                format!("`{name}` is {}", kind(other)),
+                format!("a table, written [{name}]"),
+            )),
+        }
+    }
+
+    /// A scalar as text: strings as they are, numbers as written, true and false as `on` and `off`.
+    pub fn scalar(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<String, StudyError> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Integer(number) => Ok(number.as_str().replace('_', "")),
+            DeValue::Float(number) => Ok(number.as_str().replace('_', "")),
+            DeValue::Boolean(on) => Ok(if *on { "on" } else { "off" }.to_owned()),
+            other => Err(self.error(value.span(), format!("`{name}` is {}", kind(other)), "a single value")),
+        }
+    }
+
+    /// One value or a list of values, each with its place.
+    pub fn list(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<(String, Range<usize>)>, StudyError> {
+        let DeValue::Array(items) = value.get_ref() else {
+            return Ok(vec![(self.scalar(name, value)?, value.span())]);
+        };
+        if items.is_empty() {
+            return Err(self.error(value.span(), format!("`{name}` has no level"), "at least one value"));
+        }
+        items.iter().map(|item| Ok((self.scalar(name, item)?, item.span()))).collect()
+    }
+}
+
+fn kind(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a text",
+        DeValue::Integer(_) | DeValue::Float(_) => "a number",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}

@@ -1,0 +1,267 @@
+//! Every key a study may hold, in one table: parsing, factors, `--set`, writing and the reference page all read it.
+
+use super::settings::{AS_FOUND, Settings};
+use crate::engine::{ENGINE_NAMES, Transport};
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// One key of a study. As a factor it is known by `key` alone.
+pub struct Field {
+    /// Table it stands in.
+    pub section: &'static str,
+    /// Its name.
+    pub key: &'static str,
+    /// What it means, for the reference.
+    pub help: &'static str,
+    /// The present value, none when it is not set.
+    pub get: fn(&Settings) -> Option<String>,
+    /// Sets a value; the error says what was expected.
+    pub set: fn(&mut Settings, &str) -> Result<(), String>,
+}
+
+/// All keys but `engine.options.*` and the machine settings, which are open-ended.
+pub const FIELDS: &[Field] = &[
+    Field {
+        section: "engine",
+        key: "name",
+        help: "the database: sqlite (embedded, as a server process of its own) or mariadb",
+        get: |s| Some(s.engine.name.clone()),
+        set: |s, v| one_of(v, &ENGINE_NAMES).map(|v| s.engine.name = v),
+    },
+    Field {
+        section: "engine",
+        key: "binary",
+        help: "path of the server binary; as a factor: two builds side by side",
+        get: |s| s.engine.binary.as_ref().map(|p| p.display().to_string()),
+        set: |s, v| {
+            s.engine.binary = Some(v.into());
+            Ok(())
+        },
+    },
+    Field {
+        section: "engine",
+        key: "transport",
+        help: "socket (Unix) or tcp (loopback)",
+        get: |s| Some(if s.engine.transport == Transport::Tcp { "tcp" } else { "socket" }.into()),
+        set: |s, v| {
+            let v = one_of(v, &["socket", "tcp"])?;
+            s.engine.transport = if v == "tcp" { Transport::Tcp } else { Transport::Socket };
+            Ok(())
+        },
+    },
+    Field {
+        section: "engine",
+        key: "start_timeout_s",
+        help: "seconds the server may take to become ready",
+        get: |s| Some(s.engine.start_timeout_s.to_string()),
+        set: |s, v| seconds(v).map(|v| s.engine.start_timeout_s = v),
+    },
+    Field {
+        section: "workload",
+        key: "name",
+        help: "what the clients do: point_select, read_only, read_write, write_only, update_index, update_non_index",
+        get: |s| Some(s.workload.oltp.workload.to_string()),
+        set: |s, v| parsed(v).map(|v| s.workload.oltp.workload = v),
+    },
+    Field {
+        section: "workload",
+        key: "threads",
+        help: "client threads, one connection each",
+        get: |s| Some(s.workload.threads.to_string()),
+        set: |s, v| whole(v, 1, 65_536).map(|v| s.workload.threads = v),
+    },
+    Field {
+        section: "workload",
+        key: "tables",
+        help: "number of tables sbtest1, sbtest2 ...",
+        get: |s| Some(s.workload.oltp.tables.tables.to_string()),
+        set: |s, v| whole(v, 1, 10_000).map(|v| s.workload.oltp.tables.tables = v),
+    },
+    Field {
+        section: "workload",
+        key: "rows",
+        help: "rows a table",
+        get: |s| Some(s.workload.oltp.tables.rows.to_string()),
+        set: |s, v| whole(v, 1, i32::MAX as u64).map(|v| s.workload.oltp.tables.rows = v),
+    },
+    Field {
+        section: "workload",
+        key: "distribution",
+        help: "how ids are drawn: uniform, zipfian, special, pareto or gaussian",
+        get: |s| Some(s.workload.oltp.distribution.to_string()),
+        set: |s, v| parsed(v).map(|v| s.workload.oltp.distribution = v),
+    },
+    Field {
+        section: "workload",
+        key: "rate",
+        help: "transactions a second over all threads (open loop); absent: as fast as they go (closed loop)",
+        get: |s| s.workload.rate.map(|r| r.to_string()),
+        set: |s, v| positive(v, "transactions a second").map(|v| s.workload.rate = Some(v)),
+    },
+    Field {
+        section: "workload",
+        key: "point_selects",
+        help: "point selects in a transaction",
+        get: |s| Some(s.workload.oltp.counts.point_selects.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.point_selects = v),
+    },
+    Field {
+        section: "workload",
+        key: "simple_ranges",
+        help: "simple ranges in a transaction",
+        get: |s| Some(s.workload.oltp.counts.simple_ranges.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.simple_ranges = v),
+    },
+    Field {
+        section: "workload",
+        key: "sum_ranges",
+        help: "sum ranges in a transaction",
+        get: |s| Some(s.workload.oltp.counts.sum_ranges.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.sum_ranges = v),
+    },
+    Field {
+        section: "workload",
+        key: "order_ranges",
+        help: "order ranges in a transaction",
+        get: |s| Some(s.workload.oltp.counts.order_ranges.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.order_ranges = v),
+    },
+    Field {
+        section: "workload",
+        key: "distinct_ranges",
+        help: "distinct ranges in a transaction",
+        get: |s| Some(s.workload.oltp.counts.distinct_ranges.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.distinct_ranges = v),
+    },
+    Field {
+        section: "workload",
+        key: "index_updates",
+        help: "index updates in a transaction",
+        get: |s| Some(s.workload.oltp.counts.index_updates.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.index_updates = v),
+    },
+    Field {
+        section: "workload",
+        key: "non_index_updates",
+        help: "non index updates in a transaction",
+        get: |s| Some(s.workload.oltp.counts.non_index_updates.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.non_index_updates = v),
+    },
+    Field {
+        section: "workload",
+        key: "delete_inserts",
+        help: "delete inserts in a transaction",
+        get: |s| Some(s.workload.oltp.counts.delete_inserts.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.delete_inserts = v),
+    },
+    Field {
+        section: "workload",
+        key: "range_size",
+        help: "ids in a range query",
+        get: |s| Some(s.workload.oltp.counts.range_size.to_string()),
+        set: |s, v| whole(v, 1, 1_000_000).map(|v| s.workload.oltp.counts.range_size = v),
+    },
+    Field {
+        section: "placement",
+        key: "client",
+        help: "location of the client threads, or float",
+        get: |s| Some(s.placement.client.to_string()),
+        set: |s, v| parsed(v).map(|v| s.placement.client = v),
+    },
+    Field {
+        section: "placement",
+        key: "server",
+        help: "location of the server threads, or float",
+        get: |s| Some(s.placement.server.to_string()),
+        set: |s, v| parsed(v).map(|v| s.placement.server = v),
+    },
+    Field {
+        section: "placement",
+        key: "bind",
+        help: "set: all threads of a side share its CPUs, as numactl does; thread: each thread its own PU",
+        get: |s| Some(s.placement.bind.to_string()),
+        set: |s, v| parsed(v).map(|v| s.placement.bind = v),
+    },
+    Field {
+        section: "placement",
+        key: "pairing",
+        help: "where a server thread sits relative to its client: none, same-pu, smt-sibling, same-core, same-cache, \
+               same-node, other-node",
+        get: |s| Some(s.placement.pairing.to_string()),
+        set: |s, v| parsed(v).map(|v| s.placement.pairing = v),
+    },
+    Field {
+        section: "placement",
+        key: "memory",
+        help: "memory policy of the server: default, local, bind:NODES, interleave:NODES, preferred:NODE",
+        get: |s| Some(s.placement.memory.to_string()),
+        set: |s, v| parsed(v).map(|v| s.placement.memory = v),
+    },
+    Field {
+        section: "process",
+        key: "aslr",
+        help: "address-space layout randomisation of the server: on, off or as-found",
+        get: |s| Some(s.process.aslr.map_or(AS_FOUND, |on| if on { "on" } else { "off" }).into()),
+        set: |s, v| {
+            let v = one_of(v, &["on", "off", AS_FOUND])?;
+            s.process.aslr = (v != AS_FOUND).then_some(v == "on");
+            Ok(())
+        },
+    },
+];
+
+/// The field known by `key` in `section`.
+pub fn find(section: &str, key: &str) -> Option<&'static Field> {
+    FIELDS.iter().find(|f| f.section == section && f.key == key)
+}
+
+/// The field that a factor of this name varies: `engine` and `workload` stand for their `name`.
+pub fn factor(name: &str) -> Option<&'static Field> {
+    if matches!(name, "engine" | "workload") {
+        return find(name, "name");
+    }
+    FIELDS.iter().find(|f| f.key == name && f.key != "name")
+}
+
+/// Accepts one of a few words.
+pub fn one_of(value: &str, words: &[&str]) -> Result<String, String> {
+    if words.contains(&value) {
+        return Ok(value.to_owned());
+    }
+    let hint = super::nearest::nearest(value, words.iter().copied()).map_or(String::new(), |w| format!(" (did you mean {w}?)"));
+    Err(format!("one of {}{hint}", words.join(", ")))
+}
+
+/// A whole number in a range.
+pub fn whole<T>(value: &str, min: T, max: T) -> Result<T, String>
+where
+    T: FromStr + PartialOrd + Display + Copy,
+{
+    let expected = || format!("a whole number from {min} to {max}");
+    let number: T = value.parse().map_err(|_| expected())?;
+    if number < min || number > max { Err(expected()) } else { Ok(number) }
+}
+
+/// A positive, finite number of `what`.
+pub fn positive(value: &str, what: &str) -> Result<f64, String> {
+    match value.parse::<f64>() {
+        Ok(n) if n.is_finite() && n > 0.0 => Ok(n),
+        _ => Err(format!("a number of {what} above 0")),
+    }
+}
+
+/// Seconds, at least 0, a day at most.
+pub fn seconds(value: &str) -> Result<f64, String> {
+    match value.parse::<f64>() {
+        Ok(n) if (0.0..=86_400.0).contains(&n) => Ok(n),
+        _ => Err("a number of seconds from 0 to 86400, without a unit".into()),
+    }
+}
+
+fn parsed<T>(value: &str) -> Result<T, String>
+where
+    T: FromStr,
+    T::Err: Display,
+{
+    value.parse().map_err(|e: T::Err| e.to_string())
+}

@@ -1,0 +1,288 @@
+//! TOML to [`Study`], with a place, an expectation and the nearest right name for every mistake.
+
+use super::document::{Source, StudyError};
+use super::field::{self, FIELDS};
+use super::sampling_field::{self, SAMPLING_FIELDS};
+use super::settings::{Sampling, Settings};
+use super::spec::{Design, DesignKind, Factor, Study};
+use super::{check, machine};
+use std::collections::BTreeMap;
+use std::ops::Range;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// What the command line changes in a study.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// `--quick`: the study's own `[quick]` tables.
+    pub quick: bool,
+    /// `--engine`.
+    pub engine: Option<String>,
+    /// `--set path.to.key=value`, in order.
+    pub sets: Vec<String>,
+}
+
+const SECTIONS: [&str; 13] = [
+    "name", "title", "engine", "workload", "placement", "process", "machine", "sampling", "design", "factors",
+    "conditions", "placements", "quick",
+];
+
+/// Parses a study and applies what the command line changes.
+///
+/// # Errors
+/// The first mistake, with its place.
+pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyError> {
+    let root = source.table()?;
+    let mut parser = Parser { source, study: empty() };
+    parser.sections(root.get_ref())?;
+    if overrides.quick
+        && let Some(quick) = root.get_ref().get("quick")
+    {
+        parser.quick(quick)?;
+    }
+    if let Some(engine) = &overrides.engine {
+        parser.command_line(&format!("engine.name={engine}"))?;
+    }
+    for set in &overrides.sets {
+        parser.command_line(set)?;
+    }
+    check::factors(source, root.get_ref(), &parser.study)?;
+    Ok(parser.study)
+}
+
+fn empty() -> Study {
+    Study {
+        name: String::new(),
+        title: String::new(),
+        base: Settings::default(),
+        placements: BTreeMap::new(),
+        design: Design::default(),
+        factors: Vec::new(),
+        conditions: Vec::new(),
+        sampling: Sampling::default(),
+    }
+}
+
+struct Parser<'a> {
+    source: Source<'a>,
+    study: Study,
+}
+
+impl Parser<'_> {
+    fn sections(&mut self, root: &DeTable<'_>) -> Result<(), StudyError> {
+        for (key, value) in root {
+            match key.get_ref().as_ref() {
+                "name" => self.study.name = self.source.scalar("name", value)?,
+                "title" => self.study.title = self.source.scalar("title", value)?,
+                "placements" => self.placements(value)?,
+                "factors" => self.study.factors = self.factors(self.source.as_table("factors", value)?)?,
+                "conditions" => self.conditions(value)?,
+                // Read even where it is not used, so that a mistake in it does not wait for the first --quick.
+                "quick" => {
+                    let kept = self.study.clone();
+                    self.quick(value)?;
+                    self.study = kept;
+                }
+                section if SECTIONS.contains(&section) => {
+                    for (key, value) in self.source.as_table(section, value)? {
+                        self.key(section, key, value)?;
+                    }
+                }
+                other => return Err(self.source.unknown(key.span(), "table", other, &SECTIONS)),
+            }
+        }
+        match root.get("name") {
+            None => Err(self.source.error(0..0, "the study has no name", "name = \"...\" as its first line")),
+            Some(name) if !is_file_name(&self.study.name) => Err(self.source.error(
+                name.span(),
+                format!("`{}` cannot be a study's name", self.study.name),
+                "letters, digits, - and _",
+            )),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn quick(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
+        for (section, table) in self.source.as_table("quick", value)? {
+            for (key, value) in self.source.as_table(section.get_ref(), table)? {
+                self.key(section.get_ref(), key, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn key(
+        &mut self,
+        section: &str,
+        key: &Spanned<toml::de::DeString<'_>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(), StudyError> {
+        let name = key.get_ref().as_ref();
+        if section == "engine" && name == "options" {
+            for (option, value) in self.source.as_table("engine.options", value)? {
+                let level = self.source.scalar(option.get_ref(), value)?;
+                self.study.base.engine.options.insert(option.get_ref().to_string(), level);
+            }
+            return Ok(());
+        }
+        if section == "factors" {
+            let found = self.factor(name, value)?;
+            self.study.factors.retain(|f| f.name != found.name);
+            self.study.factors.push(found);
+            return Ok(());
+        }
+        let level = self.source.scalar(name, value)?;
+        self.set(section, name, &level, key.span(), value.span())
+    }
+
+    /// Sets one key of one section; the one way in for files, `[quick]` and `--set`.
+    fn set(
+        &mut self,
+        section: &str,
+        name: &str,
+        level: &str,
+        key_span: Range<usize>,
+        span: Range<usize>,
+    ) -> Result<(), StudyError> {
+        let wrong = |expected: String| self.source.error(span.clone(), format!("{section}.{name} = {level}"), expected);
+        match section {
+            "sampling" => {
+                let field = sampling_field::find(name).ok_or_else(|| {
+                    let known: Vec<&str> = SAMPLING_FIELDS.iter().map(|f| f.key).collect();
+                    self.source.unknown(key_span, "key of [sampling]", name, &known)
+                })?;
+                (field.set)(&mut self.study.sampling, level).map_err(wrong)
+            }
+            "design" => set_design(&mut self.study.design, name, level)
+                .map_err(wrong)?
+                .ok_or_else(|| self.source.unknown(key_span, "key of [design]", name, &["kind", "identical"])),
+            "machine" => {
+                if !machine::names().contains(&name) {
+                    return Err(self.source.unknown(key_span, "machine setting", name, &machine::names()));
+                }
+                machine::set(&mut self.study.base, name, level).map_err(wrong)
+            }
+            _ => {
+                let field = field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
+                (field.set)(&mut self.study.base, level).map_err(wrong)
+            }
+        }
+    }
+
+    fn unknown_key(&self, section: &str, name: &str, span: Range<usize>) -> StudyError {
+        let mut known: Vec<&str> = FIELDS.iter().filter(|f| f.section == section).map(|f| f.key).collect();
+        if section == "engine" {
+            known.push("options");
+        }
+        if known.is_empty() {
+            return self.source.unknown(span, "table", section, &SECTIONS);
+        }
+        self.source.unknown(span, &format!("key of [{section}]"), name, &known)
+    }
+
+    fn placements(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
+        for (name, table) in self.source.as_table("placements", value)? {
+            let mut keys = Vec::new();
+            for (key, value) in self.source.as_table(name.get_ref(), table)? {
+                let level = self.source.scalar(key.get_ref(), value)?;
+                let field = field::find("placement", key.get_ref())
+                    .ok_or_else(|| self.unknown_key("placement", key.get_ref(), key.span()))?;
+                (field.set)(&mut Settings::default(), &level)
+                    .map_err(|e| self.source.error(value.span(), format!("{} = {level}", field.key), e))?;
+                keys.push((field.key.to_owned(), level));
+            }
+            self.study.placements.insert(name.get_ref().to_string(), keys);
+        }
+        Ok(())
+    }
+
+    fn conditions(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
+        let DeValue::Array(entries) = value.get_ref() else {
+            return Err(self.source.error(value.span(), "`conditions` is one table", "[[conditions]], once an entry"));
+        };
+        for entry in entries {
+            let table = self.source.as_table("conditions", entry)?;
+            let factors = self.factors(table)?;
+            self.study.conditions.push(factors);
+        }
+        Ok(())
+    }
+
+    fn factors(&self, table: &DeTable<'_>) -> Result<Vec<Factor>, StudyError> {
+        let mut factors = Vec::new();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            if let ("option", DeValue::Table(options)) = (name, value.get_ref()) {
+                for (option, value) in options {
+                    factors.push(self.factor(&format!("option.{}", option.get_ref()), value)?);
+                }
+            } else {
+                factors.push(self.factor(name, value)?);
+            }
+        }
+        Ok(factors)
+    }
+
+    fn factor(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, StudyError> {
+        let levels = self.source.list(name, value)?.into_iter().map(|(level, _)| level).collect();
+        Ok(Factor { name: name.to_owned(), levels })
+    }
+
+    /// One `--set path.to.key=value`.
+    fn command_line(&mut self, set: &str) -> Result<(), StudyError> {
+        let outer = std::mem::replace(&mut self.source, Source { origin: "--set", text: "" });
+        let result = self.command_line_set(set);
+        self.source = outer;
+        result.map_err(|mut e| {
+            e.origin = format!("--set {set}");
+            (e.line, e.column) = (0, 0);
+            e
+        })
+    }
+
+    fn command_line_set(&mut self, set: &str) -> Result<(), StudyError> {
+        let usage = || self.source.error(0..0, format!("`{set}` sets nothing"), "path.to.key=value");
+        let (path, value) = set.split_once('=').ok_or_else(usage)?;
+        let (section, key) = path.split_once('.').ok_or_else(usage)?;
+        match (section, key.split_once('.')) {
+            ("engine", Some(("options", option))) => {
+                self.study.base.engine.options.insert(option.to_owned(), value.to_owned());
+                Ok(())
+            }
+            ("factors", _) => {
+                let levels = value.split(',').map(str::to_owned).collect();
+                match self.study.factors.iter_mut().find(|f| f.name == key) {
+                    Some(factor) => factor.levels = levels,
+                    None => self.study.factors.push(Factor { name: key.to_owned(), levels }),
+                }
+                Ok(())
+            }
+            ("placements", Some((name, key))) => {
+                let field = field::find("placement", key).ok_or_else(|| self.unknown_key("placement", key, 0..0))?;
+                (field.set)(&mut Settings::default(), value).map_err(|e| self.source.error(0..0, set, e))?;
+                let keys = self.study.placements.entry(name.to_owned()).or_default();
+                keys.retain(|(k, _)| k != key);
+                keys.push((key.to_owned(), value.to_owned()));
+                Ok(())
+            }
+            _ => self.set(section, key, value, 0..0, 0..0),
+        }
+    }
+}
+
+fn set_design(design: &mut Design, name: &str, level: &str) -> Result<Option<()>, String> {
+    match name {
+        "kind" => {
+            let kind = field::one_of(level, &["full-factorial", "one-at-a-time"])?;
+            design.kind =
+                if kind == "one-at-a-time" { DesignKind::OneAtATime } else { DesignKind::FullFactorial };
+        }
+        "identical" => design.skip_identical = field::one_of(level, &["run", "skip"])? == "skip",
+        _ => return Ok(None),
+    }
+    Ok(Some(()))
+}
+
+fn is_file_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}

@@ -1,0 +1,123 @@
+//! A study on a machine: which conditions it can do, on which CPUs, and in which order the trials come.
+
+use super::design::{self, Condition};
+use super::machine;
+use super::spec::Study;
+use crate::results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
+use tare_topology::{CpuSet, Machine, ResolvedPlacement};
+
+/// Whose machine the plan is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Where {
+    /// This one: its settings and this user's rights count.
+    Here,
+    /// A described one: only its topology is known.
+    Described,
+}
+
+/// A study resolved on a machine.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// What is written to `plan.json`.
+    pub plan: Plan,
+    /// The typed conditions, in the same order as the plan's.
+    pub conditions: Vec<Condition>,
+}
+
+impl Resolved {
+    /// The typed condition of this name.
+    pub fn condition(&self, name: &str) -> Option<&Condition> {
+        self.conditions.iter().find(|c| c.name == name)
+    }
+}
+
+/// Resolves every condition and draws the order.
+///
+/// # Errors
+/// What was expected, when a level does not fit; a parsed study has been checked for that.
+pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Resolved, String> {
+    let conditions = design::conditions(study)?;
+    let mut planned: Vec<PlannedCondition> = conditions.iter().map(|c| plan_condition(c, on, place)).collect();
+    if study.design.skip_identical {
+        skip_identical(&mut planned);
+    }
+    let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
+    let trials = schedule(&realizable, study.sampling.trials, study.sampling.seed);
+    let estimated_s = trials.len() as f64 * trial_s(study);
+    let plan = Plan {
+        schema: SCHEMA,
+        study: study.name.clone(),
+        seed: study.sampling.seed,
+        conditions: planned,
+        trials,
+        samples: study.sampling.samples,
+        estimated_s,
+    };
+    Ok(Resolved { plan, conditions })
+}
+
+/// Expected seconds of one trial: the load, and what starting and stopping the engine takes on an ordinary machine.
+pub fn trial_s(study: &Study) -> f64 {
+    let around_s = if study.base.engine.name == "sqlite" { 0.3 } else { 3.0 };
+    study.sampling.warmup_s + study.sampling.samples as f64 * study.sampling.sample_s + around_s
+}
+
+fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedCondition {
+    let settings = &condition.settings;
+    let resolved = settings
+        .placement
+        .resolve(on, settings.workload.threads)
+        .map_err(|e| e.to_string())
+        .and_then(|placement| match place {
+            Where::Here => machine::available(settings).map(|()| placement),
+            Where::Described => Ok(placement),
+        });
+    let (placement, reason) = match resolved {
+        Ok(placement) => (planned_placement(&placement), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    PlannedCondition {
+        name: condition.name.clone(),
+        levels: condition.levels.clone(),
+        realizable: reason.is_none(),
+        reason,
+        placement,
+    }
+}
+
+fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> {
+    let lists = |sets: &[CpuSet]| sets.iter().map(|set| set.iter().map(|cpu| cpu as usize).collect()).collect::<Vec<Vec<usize>>>();
+    let planned = PlannedPlacement { client: lists(&placement.client), server: lists(&placement.server) };
+    (!planned.client.is_empty() || !planned.server.is_empty()).then_some(planned)
+}
+
+/// A condition that puts every thread where an earlier one does says nothing new. Only the placement factor may differ.
+fn skip_identical(conditions: &mut [PlannedCondition]) {
+    for i in 1..conditions.len() {
+        let (earlier, rest) = conditions.split_at_mut(i);
+        let this = &mut rest[0];
+        let same = |other: &&PlannedCondition| {
+            let differ = |k: &String| this.levels.get(k) != other.levels.get(k);
+            other.realizable
+                && other.placement == this.placement
+                && this.levels.keys().chain(other.levels.keys()).all(|k| k == "placement" || !differ(k))
+        };
+        if let Some(twin) = earlier.iter().find(same)
+            && this.realizable
+        {
+            this.realizable = false;
+            this.reason = Some(format!("on this machine it is the same placement as {}", twin.name));
+        }
+    }
+}
+
+/// Randomised complete blocks: every block holds every condition once, in an order of its own.
+fn schedule(conditions: &[&PlannedCondition], blocks: usize, seed: u64) -> Vec<PlannedTrial> {
+    tare_stats::order::randomized_blocks(conditions.len(), blocks, seed)
+        .into_iter()
+        .enumerate()
+        .flat_map(|(block, order)| order.into_iter().map(move |i| (block, i)))
+        .enumerate()
+        .map(|(trial, (block, i))| PlannedTrial { trial, block, condition: conditions[i].name.clone() })
+        .collect()
+}

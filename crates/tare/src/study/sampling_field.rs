@@ -1,0 +1,73 @@
+//! The keys of `[sampling]`.
+
+use super::field::{seconds, whole};
+use super::settings::Sampling;
+
+/// One key of `[sampling]`.
+pub struct SamplingField {
+    /// Its name.
+    pub key: &'static str,
+    /// What it means, for the reference.
+    pub help: &'static str,
+    /// The present value, none when it is not set.
+    pub get: fn(&Sampling) -> Option<String>,
+    /// Sets a value; the error says what was expected.
+    pub set: fn(&mut Sampling, &str) -> Result<(), String>,
+}
+
+/// All of them.
+pub const SAMPLING_FIELDS: &[SamplingField] = &[
+    SamplingField {
+        key: "trials",
+        help: "server lifetimes a condition: the sampling unit",
+        get: |s| Some(s.trials.to_string()),
+        set: |s, v| whole(v, 1, 100_000).map(|v| s.trials = v),
+    },
+    SamplingField {
+        key: "samples",
+        help: "measured runs a trial",
+        get: |s| Some(s.samples.to_string()),
+        set: |s, v| whole(v, 1, 100_000).map(|v| s.samples = v),
+    },
+    SamplingField {
+        key: "warmup_s",
+        help: "seconds of load before the first sample, left out of all figures",
+        get: |s| Some(s.warmup_s.to_string()),
+        set: |s, v| seconds(v).map(|v| s.warmup_s = v),
+    },
+    SamplingField {
+        key: "sample_s",
+        help: "seconds a sample",
+        get: |s| Some(s.sample_s.to_string()),
+        set: |s, v| match seconds(v)? {
+            0.0 => Err("a number of seconds above 0".into()),
+            v => {
+                s.sample_s = v;
+                Ok(())
+            }
+        },
+    },
+    SamplingField {
+        key: "seed",
+        help: "seed of the order of trials and of the load",
+        get: |s| Some(s.seed.to_string()),
+        set: |s, v| whole(v, 0, i64::MAX as u64).map(|v| s.seed = v),
+    },
+    SamplingField {
+        key: "attempts",
+        help: "attempts at a trial before it counts as failed for good",
+        get: |s| Some(s.attempts.to_string()),
+        set: |s, v| whole(v, 1, 100).map(|v| s.attempts = v),
+    },
+    SamplingField {
+        key: "trial_timeout_s",
+        help: "seconds a trial may take; absent: four times what it should, and a minute",
+        get: |s| s.trial_timeout_s.map(|v| v.to_string()),
+        set: |s, v| seconds(v).map(|v| s.trial_timeout_s = Some(v)),
+    },
+];
+
+/// The key of this name.
+pub fn find(key: &str) -> Option<&'static SamplingField> {
+    SAMPLING_FIELDS.iter().find(|f| f.key == key)
+}

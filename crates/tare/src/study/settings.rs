@@ -1,0 +1,104 @@
+//! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
+
+use crate::engine::Transport;
+use crate::workload::oltp::{OltpSettings, Workload};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tare_topology::Placement;
+
+/// The level of a machine or process setting that means: leave it, but record it.
+pub const AS_FOUND: &str = "as-found";
+
+/// All settings of one condition.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings {
+    /// Which database, and how it is started.
+    pub engine: EngineSettings,
+    /// What the clients do.
+    pub workload: WorkloadSettings,
+    /// Where threads and memory go.
+    pub placement: Placement,
+    /// Properties of the server process.
+    pub process: ProcessSettings,
+    /// Machine-wide settings: name in `tare-noise` -> level. Absent means as found.
+    pub machine: BTreeMap<String, String>,
+}
+
+/// `[engine]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EngineSettings {
+    /// `sqlite` or `mariadb`.
+    pub name: String,
+    /// Path of the server binary; none: found on the usual paths.
+    pub binary: Option<PathBuf>,
+    /// How clients connect.
+    pub transport: Transport,
+    /// Seconds the server may take to become ready.
+    pub start_timeout_s: f64,
+    /// Engine options by name, checked after start.
+    pub options: BTreeMap<String, String>,
+}
+
+impl Default for EngineSettings {
+    fn default() -> Self {
+        Self {
+            name: "sqlite".into(),
+            binary: None,
+            transport: Transport::Socket,
+            start_timeout_s: 60.0,
+            options: BTreeMap::new(),
+        }
+    }
+}
+
+/// `[workload]`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadSettings {
+    /// Client threads, one connection each.
+    pub threads: usize,
+    /// Transactions a second over all threads (open loop); none: as fast as they go (closed loop).
+    pub rate: Option<f64>,
+    /// Which OLTP workload, on which tables.
+    pub oltp: OltpSettings,
+}
+
+impl Default for WorkloadSettings {
+    fn default() -> Self {
+        // sysbench's own default distribution is special, which keeps a quarter of the ids in the middle of the table;
+        // uniform is what its users ask for.
+        let oltp = OltpSettings { distribution: tare_load::Distribution::Uniform, ..OltpSettings::new(Workload::PointSelect) };
+        Self { threads: 1, rate: None, oltp }
+    }
+}
+
+/// `[process]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProcessSettings {
+    /// Address-space layout randomisation of the server; none: as found.
+    pub aslr: Option<bool>,
+}
+
+/// `[sampling]`: how often, how long.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sampling {
+    /// Trials (server lifetimes) a condition.
+    pub trials: usize,
+    /// Samples a trial.
+    pub samples: usize,
+    /// Seconds of load before the first sample.
+    pub warmup_s: f64,
+    /// Seconds a sample.
+    pub sample_s: f64,
+    /// Seed of the order of trials and of the load.
+    pub seed: u64,
+    /// Attempts a trial before it counts as failed for good.
+    pub attempts: u32,
+    /// Seconds a trial may take; none: four times what it should, and a minute.
+    pub trial_timeout_s: Option<f64>,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self { trials: 10, samples: 1, warmup_s: 10.0, sample_s: 60.0, seed: 1, attempts: 2, trial_timeout_s: None }
+    }
+}

@@ -1,0 +1,94 @@
+//! A study: what to run, on what, how often.
+
+use super::settings::{Sampling, Settings};
+use super::{field, machine};
+use std::collections::BTreeMap;
+
+/// A parsed and checked study.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    /// Short name, also of the results directory.
+    pub name: String,
+    /// One line that says what it is about.
+    pub title: String,
+    /// What every condition starts from.
+    pub base: Settings,
+    /// Named placements: name -> keys of `[placement]`.
+    pub placements: BTreeMap<String, Vec<(String, String)>>,
+    /// How factors become conditions.
+    pub design: Design,
+    /// Factors of the whole study, in file order. Empty when `conditions` is used.
+    pub factors: Vec<Factor>,
+    /// A plain list: each entry is a small full factorial of its own.
+    pub conditions: Vec<Vec<Factor>>,
+    /// How often and how long.
+    pub sampling: Sampling,
+}
+
+/// `[design]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Design {
+    /// How levels are combined.
+    pub kind: DesignKind,
+    /// Whether a condition that comes out exactly like an earlier one on this machine is left out.
+    pub skip_identical: bool,
+}
+
+/// How levels are combined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DesignKind {
+    /// Every combination of all levels.
+    #[default]
+    FullFactorial,
+    /// The first level of every factor is the base; the others one at a time.
+    OneAtATime,
+}
+
+/// A factor and its levels.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Factor {
+    /// `placement`, a key of the study, a machine setting or `option.NAME`.
+    pub name: String,
+    /// Values it takes.
+    pub levels: Vec<String>,
+}
+
+impl Study {
+    /// Sets one factor of `settings` to a level. The error says what was expected.
+    ///
+    /// # Errors
+    /// When the factor is unknown or the level is not one of its values.
+    pub fn apply(&self, settings: &mut Settings, name: &str, level: &str) -> Result<(), String> {
+        if name == "placement" {
+            return self.apply_placement(settings, level);
+        }
+        if let Some(option) = name.strip_prefix("option.") {
+            settings.engine.options.insert(option.to_owned(), level.to_owned());
+            return Ok(());
+        }
+        if let Some(field) = field::factor(name) {
+            return (field.set)(settings, level);
+        }
+        machine::set(settings, name, level)
+    }
+
+    fn apply_placement(&self, settings: &mut Settings, name: &str) -> Result<(), String> {
+        let keys = self.placements.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.placements.keys().map(String::as_str).collect();
+            format!("one of the study's placements: {}", known.join(", "))
+        })?;
+        for (key, value) in keys {
+            let field = field::find("placement", key).ok_or("a key of [placement]")?;
+            (field.set)(settings, value)?;
+        }
+        Ok(())
+    }
+
+    /// Names that a factor may have, apart from `option.NAME`.
+    pub fn factor_names() -> Vec<&'static str> {
+        let mut names = vec!["placement", "engine", "workload"];
+        names.extend(field::FIELDS.iter().map(|f| f.key).filter(|k| *k != "name"));
+        names.extend(machine::names());
+        names
+    }
+}

@@ -1,0 +1,87 @@
+//! [`Study`] -> TOML with every default written out: what a results directory keeps. Parsing it gives the study back.
+
+use super::field::FIELDS;
+use super::sampling_field::SAMPLING_FIELDS;
+use super::spec::{DesignKind, Factor, Study};
+use std::collections::BTreeMap;
+use toml::{Table, Value};
+
+/// The resolved study as a TOML document.
+pub fn to_toml(study: &Study) -> String {
+    let mut root = Table::new();
+    root.insert("name".into(), text(&study.name));
+    root.insert("title".into(), text(&study.title));
+    for section in ["engine", "workload", "placement", "process"] {
+        root.insert(section.into(), Value::Table(section_table(study, section)));
+    }
+    if !study.base.machine.is_empty() {
+        root.insert("machine".into(), Value::Table(study.base.machine.iter().map(|(k, v)| (k.clone(), text(v))).collect()));
+    }
+    let sampling = SAMPLING_FIELDS.iter().filter_map(|f| Some((f.key.to_owned(), value(&(f.get)(&study.sampling)?))));
+    root.insert("sampling".into(), Value::Table(sampling.collect()));
+    root.insert("design".into(), Value::Table(design(study)));
+    if !study.factors.is_empty() {
+        root.insert("factors".into(), Value::Table(factors(&study.factors)));
+    }
+    if !study.conditions.is_empty() {
+        let entries = study.conditions.iter().map(|c| Value::Table(factors(c))).collect();
+        root.insert("conditions".into(), Value::Array(entries));
+    }
+    if !study.placements.is_empty() {
+        root.insert("placements".into(), Value::Table(placements(&study.placements)));
+    }
+    root.to_string()
+}
+
+fn section_table(study: &Study, section: &str) -> Table {
+    let mut table: Table = FIELDS
+        .iter()
+        .filter(|f| f.section == section)
+        .filter_map(|f| Some((f.key.to_owned(), value(&(f.get)(&study.base)?))))
+        .collect();
+    if section == "engine" && !study.base.engine.options.is_empty() {
+        let options = study.base.engine.options.iter().map(|(k, v)| (k.clone(), text(v))).collect();
+        table.insert("options".into(), Value::Table(options));
+    }
+    table
+}
+
+fn design(study: &Study) -> Table {
+    let kind = match study.design.kind {
+        DesignKind::FullFactorial => "full-factorial",
+        DesignKind::OneAtATime => "one-at-a-time",
+    };
+    let identical = if study.design.skip_identical { "skip" } else { "run" };
+    [("kind".to_owned(), text(kind)), ("identical".to_owned(), text(identical))].into_iter().collect()
+}
+
+fn factors(factors: &[Factor]) -> Table {
+    factors
+        .iter()
+        .map(|f| (f.name.clone(), Value::Array(f.levels.iter().map(|l| text(l)).collect())))
+        .collect()
+}
+
+fn placements(placements: &BTreeMap<String, Vec<(String, String)>>) -> Table {
+    placements
+        .iter()
+        .map(|(name, keys)| {
+            (name.clone(), Value::Table(keys.iter().map(|(k, v)| (k.clone(), text(v))).collect()))
+        })
+        .collect()
+}
+
+fn text(value: &str) -> Value {
+    Value::String(value.to_owned())
+}
+
+/// Numbers as numbers, all else as text.
+fn value(written: &str) -> Value {
+    if let Ok(number) = written.parse::<i64>() {
+        Value::Integer(number)
+    } else if let Ok(number) = written.parse::<f64>() {
+        Value::Float(number)
+    } else {
+        text(written)
+    }
+}

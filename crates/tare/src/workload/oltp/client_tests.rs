@@ -1,0 +1,262 @@
+use super::super::fake::{Fake, Sent, Value};
+use super::super::{Counts, Tables, Workload};
+use super::*;
+use tare_load::Purpose;
+
+fn settings(workload: Workload, tables: usize) -> OltpSettings {
+    OltpSettings { tables: Tables { tables, rows: 1000 }, ..OltpSettings::new(workload) }
+}
+
+fn client(fake: &Fake, settings: &OltpSettings) -> OltpClient {
+    OltpClient::new(fake.session(), settings, Dialect::MySql).unwrap()
+}
+
+fn random(seed: u64) -> Random {
+    Random::new(seed, Purpose::Transactions, 0)
+}
+
+/// Texts of one transaction on one table, in order.
+fn one_transaction(workload: Workload, counts: Counts) -> (Vec<String>, Attempt) {
+    let fake = Fake::default();
+    let mut client = client(&fake, &OltpSettings { counts, ..settings(workload, 1) });
+    fake.sent();
+    let attempt = client.transaction(&mut random(1)).unwrap();
+    let texts = fake.sent().into_iter().map(|sent| match sent {
+        Sent::Execute(sql, _) => sql,
+        other => panic!("only prepared statements in a transaction: {other:?}"),
+    });
+    (texts.collect(), attempt)
+}
+
+fn done(read: u64, write: u64, other: u64) -> Attempt {
+    Attempt::Done(Queries { read, write, other })
+}
+
+const RANGES: [&str; 4] = [
+    "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ?",
+    "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN ? AND ?",
+    "SELECT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c",
+    "SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN ? AND ? ORDER BY c",
+];
+const WRITES: [&str; 4] = [
+    "UPDATE sbtest1 SET k=k+1 WHERE id=?",
+    "UPDATE sbtest1 SET c=? WHERE id=?",
+    "DELETE FROM sbtest1 WHERE id=?",
+    "INSERT INTO sbtest1 (id, k, c, pad) VALUES (?, ?, ?, ?)",
+];
+const POINT: &str = "SELECT c FROM sbtest1 WHERE id=?";
+
+#[test]
+fn each_workload_sends_exactly_the_statements_of_the_contract() {
+    let points = vec![POINT; 10];
+    let expected = [
+        (Workload::PointSelect, vec![POINT], done(1, 0, 0)),
+        (Workload::ReadOnly, [vec!["BEGIN"], points.clone(), RANGES.into(), vec!["COMMIT"]].concat(), done(14, 0, 2)),
+        (
+            Workload::ReadWrite,
+            [vec!["BEGIN"], points, RANGES.into(), WRITES.into(), vec!["COMMIT"]].concat(),
+            done(14, 4, 2),
+        ),
+        (Workload::WriteOnly, [vec!["BEGIN"], WRITES.into(), vec!["COMMIT"]].concat(), done(0, 4, 2)),
+        (Workload::UpdateIndex, vec![WRITES[0]], done(0, 1, 0)),
+        (Workload::UpdateNonIndex, vec![WRITES[1]], done(0, 1, 0)),
+    ];
+    for (workload, texts, attempt) in expected {
+        assert_eq!(
+            one_transaction(workload, Counts::default()),
+            (texts.iter().map(|&sql| sql.into()).collect(), attempt)
+        );
+    }
+}
+
+#[test]
+fn counts_change_the_make_up_except_for_point_select() {
+    let counts = Counts { point_selects: 2, sum_ranges: 3, order_ranges: 0, delete_inserts: 2, ..Counts::default() };
+    let (texts, attempt) = one_transaction(Workload::ReadWrite, counts);
+    let times = |sql: &str| texts.iter().filter(|text| *text == sql).count();
+    assert_eq!((times(POINT), times(RANGES[1]), times(RANGES[2])), (2, 3, 0));
+    assert_eq!(texts[texts.len() - 5..texts.len() - 1], [WRITES[2], WRITES[3], WRITES[2], WRITES[3]]);
+    assert_eq!(attempt, done(7, 6, 2));
+    assert_eq!(one_transaction(Workload::PointSelect, counts).0, [POINT]);
+}
+
+#[test]
+fn a_connection_prepares_as_many_statements_as_sysbench() {
+    for (workload, a_table, more) in [
+        (Workload::PointSelect, 1, 0),
+        (Workload::ReadOnly, 5, 2),
+        (Workload::ReadWrite, 9, 2),
+        (Workload::WriteOnly, 4, 2),
+        (Workload::UpdateIndex, 1, 0),
+        (Workload::UpdateNonIndex, 1, 0),
+    ] {
+        let fake = Fake::default();
+        client(&fake, &settings(workload, 7));
+        let sent = fake.sent();
+        assert!(sent.iter().all(|sent| matches!(sent, Sent::Prepare(_))));
+        assert_eq!(sent.len(), a_table * 7 + more, "{workload}");
+    }
+}
+
+/// Number of the table and the values of every statement of many read_write transactions, by transaction.
+fn many(tables: usize) -> Vec<Vec<(String, Vec<Value>)>> {
+    let fake = Fake::default();
+    let mut client = client(&fake, &settings(Workload::ReadWrite, tables));
+    fake.sent();
+    let mut random = random(5);
+    let transaction = |_| {
+        client.transaction(&mut random).unwrap();
+        let pairs = fake.sent().into_iter().map(|sent| match sent {
+            Sent::Execute(sql, values) => (sql, values),
+            other => panic!("{other:?}"),
+        });
+        pairs.collect()
+    };
+    (0..300).map(transaction).collect()
+}
+
+fn table_of(sql: &str) -> usize {
+    let after = sql.split("sbtest").nth(1).unwrap();
+    after.split(' ').next().unwrap().parse().unwrap()
+}
+
+fn int(value: &Value) -> i64 {
+    match value {
+        Value::Int(number) => *number,
+        Value::Text(text) => panic!("{text}"),
+    }
+}
+
+#[test]
+fn a_group_has_one_table_and_tables_are_uniform() {
+    let mut seen = [0; 4];
+    let mut differing = 0;
+    for transaction in many(4) {
+        let tables: Vec<usize> = transaction[1..19].iter().map(|(sql, _)| table_of(sql)).collect();
+        assert!(tables[..10].iter().all(|table| *table == tables[0]), "the ten points share a table");
+        assert_eq!(tables[16], tables[17], "delete and insert share a table");
+        differing += usize::from(tables[10..].iter().any(|table| *table != tables[0]));
+        tables[9..17].iter().for_each(|table| seen[table - 1] += 1);
+    }
+    assert!(differing > 250, "each group draws its own table: {differing}");
+    // 600 expected of 2400, standard deviation 21.
+    assert!(seen.iter().all(|count| (500..700).contains(count)), "{seen:?}");
+}
+
+#[test]
+fn every_query_draws_its_own_id_and_ranges_have_their_length() {
+    for transaction in many(1) {
+        let values = |index: usize| &transaction[index].1;
+        let points: std::collections::BTreeSet<i64> = (1..11).map(|index| int(&values(index)[0])).collect();
+        assert!(points.len() > 1);
+        assert!(points.iter().all(|id| (1..=1000).contains(id)));
+        for range in 11..15 {
+            assert_eq!(int(&values(range)[1]) - int(&values(range)[0]), 99);
+            assert!((1..=1000).contains(&int(&values(range)[0])));
+        }
+    }
+}
+
+#[test]
+fn written_values_have_their_form_and_delete_and_insert_their_common_id() {
+    let transactions = many(1);
+    let is_text = |value: &Value, length| matches!(value, Value::Text(text) if text.len() == length);
+    let mut ids_and_ks = Vec::new();
+    for transaction in &transactions {
+        let [_, update, delete, insert] = &transaction[15..19] else { panic!("four writes") };
+        assert!(is_text(&update.1[0], 119));
+        let [id, k, c, pad] = &insert.1[..] else { panic!("four values") };
+        assert_eq!(delete.1[0], *id);
+        assert!(is_text(c, 119) && is_text(pad, 59));
+        assert_ne!(*c, update.1[0]);
+        assert!((1..=1000).contains(&int(k)));
+        ids_and_ks.push((int(id), int(k)));
+    }
+    assert!(ids_and_ks.iter().any(|(id, k)| id != k), "k is drawn on its own");
+}
+
+#[test]
+fn begin_and_commit_fall_back_to_text_where_they_cannot_be_prepared() {
+    let fake =
+        Fake::default().failing("BEGIN", SqlErrorKind::NotPreparable).failing("COMMIT", SqlErrorKind::NotPreparable);
+    let mut client = client(&fake, &settings(Workload::WriteOnly, 1));
+    fake.sent();
+    assert_eq!(client.transaction(&mut random(1)).unwrap(), done(0, 4, 2));
+    let sent = fake.sent();
+    assert_eq!((&sent[0], &sent[5]), (&Sent::Run("BEGIN".into()), &Sent::Run("COMMIT".into())));
+}
+
+#[test]
+fn a_deadlock_rolls_back_and_restarts_with_new_values() {
+    let fake = Fake::default();
+    let mut client = client(&fake, &settings(Workload::WriteOnly, 1));
+    let fake = fake.failing("DELETE", SqlErrorKind::Retry);
+    fake.sent();
+    let mut random = random(1);
+    let first = client.transaction(&mut random).unwrap();
+    assert_eq!(first, Attempt::Restart(Queries { read: 0, write: 2, other: 1 }), "the failed statement is not counted");
+    let sent = fake.sent();
+    assert_eq!(sent.len(), 5);
+    assert_eq!(sent[4], Sent::Run("ROLLBACK".into()));
+    assert_eq!(client.transaction(&mut random).unwrap(), done(0, 4, 2));
+    let again = fake.sent();
+    assert_eq!(again[0], sent[0]);
+    assert_ne!(again[1..3], sent[1..3], "other ids and texts");
+}
+
+#[test]
+fn commit_can_ask_for_a_restart_and_a_failed_rollback_is_no_error_unless_the_connection_is_gone() {
+    for (kind, survives) in [(SqlErrorKind::Other, true), (SqlErrorKind::Lost, false)] {
+        let fake = Fake::default();
+        let mut client = client(&fake, &settings(Workload::ReadOnly, 1));
+        let _fake = fake.failing("COMMIT", SqlErrorKind::Retry).failing("ROLLBACK", kind);
+        let attempt = client.transaction(&mut random(1));
+        assert_eq!(attempt.is_ok(), survives, "{attempt:?}");
+    }
+}
+
+#[test]
+fn outside_a_transaction_nothing_is_rolled_back() {
+    let fake = Fake::default();
+    let mut client = client(&fake, &settings(Workload::UpdateIndex, 1));
+    let fake = fake.failing("UPDATE", SqlErrorKind::Retry);
+    fake.sent();
+    assert_eq!(client.transaction(&mut random(1)).unwrap(), Attempt::Restart(Queries::default()));
+    assert_eq!(fake.sent().len(), 1);
+}
+
+#[test]
+fn a_change_that_meets_no_row_is_no_write() {
+    let fake = Fake::default().changing(0);
+    let mut client = client(&fake, &settings(Workload::WriteOnly, 1));
+    assert_eq!(client.transaction(&mut random(1)).unwrap(), done(0, 0, 6));
+}
+
+#[test]
+fn errors_name_the_statement() {
+    let fake = Fake::default();
+    let mut client = client(&fake, &settings(Workload::ReadOnly, 1));
+    let fake = fake.failing("DISTINCT", SqlErrorKind::Lost);
+    let message = client.transaction(&mut random(1)).unwrap_err().to_string();
+    assert_eq!(message, format!("{}: refused (code 7)", RANGES[3]));
+    drop(fake);
+    let fake = Fake::default().failing("sbtest2", SqlErrorKind::Other);
+    let error = OltpClient::new(fake.session(), &settings(Workload::PointSelect, 3), Dialect::MySql).err().unwrap();
+    assert_eq!(error.to_string(), "SELECT c FROM sbtest2 WHERE id=?: refused (code 7)");
+    let error = OltpClient::new(fake.session(), &settings(Workload::PointSelect, 0), Dialect::MySql).err().unwrap();
+    assert_eq!(error.to_string(), "tables is 0: expected at least 1");
+}
+
+#[test]
+fn sqlite_says_at_once_that_a_transaction_will_write() {
+    for (workload, begin) in [(Workload::ReadOnly, "BEGIN"), (Workload::ReadWrite, "BEGIN IMMEDIATE")] {
+        let fake = Fake::default();
+        OltpClient::new(fake.session(), &settings(workload, 1), Dialect::Sqlite).unwrap();
+        assert_eq!(fake.sent()[0], Sent::Prepare(begin.into()));
+    }
+}
+
+#[test]
+fn the_same_seed_sends_the_same() {
+    assert_eq!(many(3), many(3));
+}

@@ -1,0 +1,123 @@
+//! A session that remembers what it was sent, and fails where a test says so.
+
+use crate::engine::{Param, Session, SqlError, SqlErrorKind, StatementId};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// One call of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Sent {
+    Prepare(String),
+    /// Text of the prepared statement and its parameters.
+    Execute(String, Vec<Value>),
+    Run(String),
+    Query(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Value {
+    Int(i64),
+    Text(String),
+}
+
+#[derive(Debug, Default)]
+struct State {
+    sent: Vec<Sent>,
+    /// Part of a text, what its next statement fails with, and whether it goes on failing.
+    failures: Vec<(String, SqlErrorKind)>,
+    answer: Vec<Option<String>>,
+    changed: Option<u64>,
+    sessions: usize,
+}
+
+/// Where sessions come from; all of them write into one log.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fake(Arc<Mutex<State>>);
+
+struct FakeSession {
+    fake: Fake,
+    prepared: Vec<String>,
+}
+
+impl Fake {
+    /// The next statement that contains `part` fails, once.
+    pub(super) fn failing(self, part: &str, kind: SqlErrorKind) -> Self {
+        self.state().failures.push((part.to_owned(), kind));
+        self
+    }
+
+    /// Every query returns this row.
+    pub(super) fn answering(self, row: Vec<Option<String>>) -> Self {
+        self.state().answer = row;
+        self
+    }
+
+    /// Every statement returns or changes this many rows instead of one.
+    pub(super) fn changing(self, rows: u64) -> Self {
+        self.state().changed = Some(rows);
+        self
+    }
+
+    pub(super) fn session(&self) -> Box<dyn Session> {
+        self.state().sessions += 1;
+        Box::new(FakeSession { fake: self.clone(), prepared: Vec::new() })
+    }
+
+    pub(super) fn sessions(&self) -> usize {
+        self.state().sessions
+    }
+
+    /// What was sent since the last call.
+    pub(super) fn sent(&self) -> Vec<Sent> {
+        std::mem::take(&mut self.state().sent)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap()
+    }
+
+    fn hear(&self, sent: Sent, text: &str) -> Result<u64, SqlError> {
+        let mut state = self.state();
+        state.sent.push(sent);
+        match state.failures.iter().position(|(part, _)| text.contains(part)) {
+            Some(index) => {
+                let (_, kind) = state.failures.remove(index);
+                Err(SqlError { kind, code: 7, message: "refused".into() })
+            }
+            None => Ok(state.changed.unwrap_or(1)),
+        }
+    }
+}
+
+impl Session for FakeSession {
+    fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
+        self.fake.hear(Sent::Prepare(sql.into()), sql)?;
+        self.prepared.push(sql.into());
+        Ok(StatementId(self.prepared.len() - 1))
+    }
+
+    fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
+        let sql = self.prepared[statement.0].clone();
+        assert_eq!(sql.matches('?').count(), params.len(), "{sql}");
+        let values = params
+            .iter()
+            .map(|param| match param {
+                Param::Int(number) => Value::Int(*number),
+                Param::Text(text) => Value::Text((*text).into()),
+            })
+            .collect();
+        self.fake.hear(Sent::Execute(sql.clone(), values), &sql)
+    }
+
+    fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
+        self.fake.hear(Sent::Run(sql.into()), sql)
+    }
+
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        self.fake.hear(Sent::Query(sql.into()), sql)?;
+        Ok(vec![self.fake.state().answer.clone()])
+    }
+
+    fn server_thread(&mut self) -> Result<Option<u32>, SqlError> {
+        Ok(None)
+    }
+}

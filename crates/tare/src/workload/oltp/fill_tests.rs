@@ -1,0 +1,166 @@
+use super::super::fake::{Fake, Sent};
+use super::*;
+use crate::engine::{SqlError, SqlErrorKind};
+use std::sync::atomic::AtomicU64;
+
+fn fill(tables: usize, rows: u64, dialect: Dialect) -> Fill {
+    Fill { tables: Tables { tables, rows }, distribution: Distribution::default(), seed: 3, sessions: 4, dialect }
+}
+
+fn run_fill(fake: &Fake, fill: &Fill) -> Result<(), OltpError> {
+    prepare(fill, &|| Ok::<_, SqlError>(fake.session()), &|_| ControlFlow::Continue(()))
+}
+
+/// A fake whose server takes statements of this many bytes.
+fn taking(bytes: &str) -> Fake {
+    Fake::default().answering(vec![Some(bytes.to_owned())])
+}
+
+/// Everything run on table `table`.
+fn texts(sent: &[Sent], table: usize) -> Vec<String> {
+    let mut texts: Vec<String> = sent
+        .iter()
+        .filter_map(|sent| match sent {
+            Sent::Run(sql) => Some(sql.clone()),
+            _ => None,
+        })
+        .collect();
+    texts.retain(|sql| sql.contains(&format!("sbtest{table}(")) || sql.contains(&format!("sbtest{table} ")));
+    texts
+}
+
+/// `(id, k, c, pad)` of an INSERT.
+fn rows(sql: &str) -> Vec<(u64, u64, String, String)> {
+    let values = sql.split_once("VALUES ").unwrap().1.trim_start_matches('(').trim_end_matches(')');
+    let row = |row: &str| {
+        let fields: Vec<&str> = row.split(',').map(|field| field.trim_matches('\'')).collect();
+        let [id, k, c, pad] = fields[..] else { panic!("{row}") };
+        (id.parse().unwrap(), k.parse().unwrap(), c.to_owned(), pad.to_owned())
+    };
+    values.split("),(").map(row).collect()
+}
+
+fn all_rows(sent: &[Sent], table: usize) -> Vec<(u64, u64, String, String)> {
+    texts(sent, table).iter().filter(|sql| sql.starts_with("INSERT")).flat_map(|sql| rows(sql)).collect()
+}
+
+#[test]
+fn a_table_is_created_filled_and_indexed_in_this_order() {
+    let fake = taking("16777216");
+    run_fill(&fake, &fill(3, 6000, Dialect::MySql)).unwrap();
+    assert_eq!(fake.sessions(), 3, "no more sessions than tables");
+    let sent = fake.sent();
+    for table in 1..=3 {
+        let texts = texts(&sent, table);
+        assert_eq!(
+            texts[0],
+            format!(
+                "CREATE TABLE sbtest{table} (id INTEGER NOT NULL AUTO_INCREMENT, k INTEGER DEFAULT '0' NOT NULL, \
+                 c CHAR(120) DEFAULT '' NOT NULL, pad CHAR(60) DEFAULT '' NOT NULL, PRIMARY KEY (id)) ENGINE = InnoDB"
+            )
+        );
+        assert_eq!(*texts.last().unwrap(), format!("CREATE INDEX k_{table} ON sbtest{table}(k)"));
+        let inserts = &texts[1..texts.len() - 1];
+        assert!(inserts.len() > 1 && inserts.iter().all(|sql| sql.starts_with("INSERT") && sql.len() <= 1 << 20));
+        let rows = all_rows(&sent, table);
+        assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), (1..=6000).collect::<Vec<_>>());
+        assert!(rows.iter().all(|(_, k, c, pad)| (1..=6000).contains(k) && c.len() == 119 && pad.len() == 59));
+        // The default distribution puts three quarters of k into a hundredth of the range.
+        let hot = rows.iter().filter(|row| (2970..=3030).contains(&row.1)).count();
+        assert!((4300..4700).contains(&hot), "{hot}");
+    }
+}
+
+#[test]
+fn rows_depend_on_the_seed_and_the_table_alone() {
+    let filled = |fill: &Fill| {
+        let fake = taking("16777216");
+        run_fill(&fake, fill).unwrap();
+        let sent = fake.sent();
+        (1..=3).map(|table| all_rows(&sent, table)).collect::<Vec<_>>()
+    };
+    let four_sessions = filled(&fill(3, 500, Dialect::MySql));
+    assert_eq!(four_sessions, filled(&Fill { sessions: 1, ..fill(3, 500, Dialect::MySql) }));
+    assert_eq!(four_sessions, filled(&fill(3, 500, Dialect::Sqlite)));
+    assert_ne!(four_sessions[0], four_sessions[1]);
+    assert_ne!(four_sessions, filled(&Fill { seed: 4, ..fill(3, 500, Dialect::MySql) }));
+}
+
+#[test]
+fn batches_stay_below_what_the_server_takes() {
+    let fake = taking("4096");
+    run_fill(&fake, &fill(1, 100, Dialect::MySql)).unwrap();
+    let sent = fake.sent();
+    let inserts: Vec<String> = texts(&sent, 1).into_iter().filter(|sql| sql.starts_with("INSERT")).collect();
+    assert!(inserts.len() > 5 && inserts.iter().all(|sql| sql.len() <= 4096 - 1024));
+    assert_eq!(all_rows(&sent, 1).len(), 100);
+}
+
+#[test]
+fn sqlite_makes_a_table_in_one_transaction_and_with_one_session() {
+    let fake = Fake::default();
+    run_fill(&fake, &fill(2, 10, Dialect::Sqlite)).unwrap();
+    assert_eq!(fake.sessions(), 1);
+    let sent = fake.sent();
+    let start_of = |sent: &Sent| match sent {
+        Sent::Run(sql) => sql.split([' ', '(']).take(2).collect::<Vec<_>>().join(" "),
+        other => panic!("{other:?}"),
+    };
+    let table = ["BEGIN IMMEDIATE", "CREATE TABLE", "INSERT INTO", "CREATE INDEX", "COMMIT"];
+    assert_eq!(sent.iter().map(start_of).collect::<Vec<_>>(), [table, table].concat());
+    assert!(
+        texts(&sent, 1)[0].contains("id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, k INTEGER DEFAULT '0' NOT NULL")
+    );
+}
+
+#[test]
+fn a_table_that_could_not_be_completed_is_dropped_and_one_that_existed_is_not() {
+    let fake = taking("16777216").failing("CREATE INDEX k_2", SqlErrorKind::Other);
+    let error = run_fill(&fake, &Fill { sessions: 1, ..fill(3, 10, Dialect::MySql) }).unwrap_err();
+    assert_eq!(error.to_string(), "CREATE INDEX k_2 ON sbtest2(k): refused (code 7)");
+    let sent = fake.sent();
+    assert_eq!(sent.last(), Some(&Sent::Run("DROP TABLE IF EXISTS sbtest2".into())));
+    assert!(texts(&sent, 3).is_empty(), "the first error ends it");
+
+    let fake = taking("16777216").failing("CREATE TABLE sbtest1", SqlErrorKind::Other);
+    assert!(run_fill(&fake, &fill(1, 10, Dialect::MySql)).is_err());
+    assert!(matches!(fake.sent().last(), Some(Sent::Run(sql)) if sql.starts_with("CREATE TABLE")));
+
+    let fake = Fake::default().failing("INSERT", SqlErrorKind::Other);
+    assert!(run_fill(&fake, &fill(1, 10, Dialect::Sqlite)).is_err());
+    assert_eq!(fake.sent().last(), Some(&Sent::Run("ROLLBACK".into())));
+}
+
+#[test]
+fn the_error_that_is_shown_is_the_one_that_stopped_the_others() {
+    let fake = taking("4096").failing("INSERT INTO sbtest2", SqlErrorKind::Lost);
+    let error = run_fill(&fake, &fill(4, 2000, Dialect::MySql)).unwrap_err().to_string();
+    assert!(error.starts_with("INSERT INTO sbtest2"), "{error}");
+    assert!(error.len() < 200, "a megabyte of rows is not an error message");
+}
+
+#[test]
+fn progress_counts_rows_and_can_stop_the_work() {
+    let added = AtomicU64::new(0);
+    let fake = taking("4096");
+    let connect = || Ok::<_, SqlError>(fake.session());
+    let count = |rows| {
+        added.fetch_add(rows, Ordering::SeqCst);
+        ControlFlow::Continue(())
+    };
+    prepare(&fill(3, 100, Dialect::MySql), &connect, &count).unwrap();
+    assert_eq!(added.load(Ordering::SeqCst), 300);
+    let error = prepare(&fill(3, 100, Dialect::MySql), &connect, &|_| ControlFlow::Break(())).unwrap_err();
+    assert!(matches!(error, OltpError::Interrupted));
+    let sent = fake.sent();
+    let drops = sent.iter().filter(|sent| matches!(sent, Sent::Run(sql) if sql.starts_with("DROP"))).count();
+    let creates = sent.iter().filter(|sent| matches!(sent, Sent::Run(sql) if sql.starts_with("CREATE TABLE"))).count();
+    assert_eq!(creates, 3 + drops, "every table begun in the second call is dropped");
+}
+
+#[test]
+fn a_failing_connection_is_said_to_be_one() {
+    let connect = || Err::<Box<dyn Session>, _>("no such socket");
+    let error = prepare(&fill(1, 1, Dialect::MySql), &connect, &|_| ControlFlow::Continue(())).unwrap_err();
+    assert_eq!(error.to_string(), "cannot connect: no such socket");
+}

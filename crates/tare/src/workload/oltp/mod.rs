@@ -1,0 +1,32 @@
+//! The OLTP workloads of sysbench 1.0.20, statement by statement, so that figures can be compared and either program
+//! can run on tables that the other one made.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `settings` | which workload, on how many tables of how many rows, how keys are drawn |
+//! | `statements` | the texts, and which of them make up a transaction |
+//! | `client` | one connection that runs transactions |
+//! | `dialect` | where databases differ |
+//! | `fill`, `tables` | making, checking and dropping the tables |
+//!
+//! Two differences from sysbench are deliberate. After a deadlock, lock timeout or busy, a transaction is rolled back
+//! before it is run again: sysbench begins anew at once, which after a lock timeout commits the half that was done and
+//! can lose rows. And on SQLite, which sysbench does not know, transactions that write begin with `BEGIN IMMEDIATE`.
+
+mod client;
+mod dialect;
+mod error;
+mod fill;
+mod settings;
+mod statements;
+mod tables;
+
+#[cfg(test)]
+mod fake;
+
+pub use client::OltpClient;
+pub use dialect::Dialect;
+pub use error::OltpError;
+pub use fill::{Fill, prepare};
+pub use settings::{Counts, OltpSettings, Tables, UnknownWorkload, Workload};
+pub use tables::{check, cleanup};

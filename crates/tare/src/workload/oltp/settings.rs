@@ -1,0 +1,186 @@
+//! Which workload, on which tables.
+
+use super::OltpError;
+use std::fmt;
+use std::str::FromStr;
+use tare_load::Distribution;
+
+/// The workloads, named as sysbench's scripts without their `oltp_`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Workload {
+    /// One SELECT by primary key, autocommit.
+    PointSelect,
+    /// BEGIN, 10 point selects, 4 range queries, COMMIT.
+    ReadOnly,
+    /// The same and the four writes before COMMIT.
+    ReadWrite,
+    /// BEGIN, index update, non-index update, delete, insert, COMMIT.
+    WriteOnly,
+    /// One UPDATE of an indexed column, autocommit.
+    UpdateIndex,
+    /// One UPDATE of a column without index, autocommit.
+    UpdateNonIndex,
+}
+
+/// A name that is no workload.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown OLTP workload {given:?}: expected one of {}", Workload::names().collect::<Vec<_>>().join(", "))]
+pub struct UnknownWorkload {
+    /// The name as given.
+    pub given: String,
+}
+
+impl Workload {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::PointSelect, Self::ReadOnly, Self::ReadWrite, Self::WriteOnly, Self::UpdateIndex, Self::UpdateNonIndex];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PointSelect => "point_select",
+            Self::ReadOnly => "read_only",
+            Self::ReadWrite => "read_write",
+            Self::WriteOnly => "write_only",
+            Self::UpdateIndex => "update_index",
+            Self::UpdateNonIndex => "update_non_index",
+        }
+    }
+
+    /// The names of all, for help and for suggestions.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        Self::ALL.into_iter().map(Self::name)
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Workload {
+    type Err = UnknownWorkload;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWorkload> {
+        let found = Self::ALL.into_iter().find(|workload| workload.name() == text);
+        found.ok_or_else(|| UnknownWorkload { given: text.to_owned() })
+    }
+}
+
+/// The tables `sbtest1` to `sbtest<tables>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tables {
+    /// How many; at least 1.
+    pub tables: usize,
+    /// Rows in each, with ids 1 to `rows`; 1 to 2,147,483,647 (ids are 32-bit).
+    pub rows: u64,
+}
+
+impl Default for Tables {
+    /// One table of 10,000 rows, as sysbench.
+    fn default() -> Self {
+        Self { tables: 1, rows: 10_000 }
+    }
+}
+
+impl Tables {
+    /// # Errors
+    /// [`OltpError::Setting`] for a number out of its range.
+    pub fn check(&self) -> Result<(), OltpError> {
+        let wrong = |name, expected, given: String| Err(OltpError::Setting { name, expected, given });
+        if self.tables == 0 {
+            return wrong("tables", "at least 1", "0".into());
+        }
+        if !(1..=i32::MAX as u64).contains(&self.rows) {
+            return wrong("rows", "1 to 2147483647", self.rows.to_string());
+        }
+        Ok(())
+    }
+}
+
+/// How often each query occurs in a transaction, and how long a range is. Names and defaults are sysbench's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    /// `SELECT c` by id; the workload point_select always sends one.
+    pub point_selects: u32,
+    /// `SELECT c` of a range.
+    pub simple_ranges: u32,
+    /// `SELECT SUM(k)` of a range.
+    pub sum_ranges: u32,
+    /// `SELECT c` of a range, sorted.
+    pub order_ranges: u32,
+    /// `SELECT DISTINCT c` of a range, sorted.
+    pub distinct_ranges: u32,
+    /// `UPDATE` of k.
+    pub index_updates: u32,
+    /// `UPDATE` of c.
+    pub non_index_updates: u32,
+    /// `DELETE` and `INSERT` of one row.
+    pub delete_inserts: u32,
+    /// Ids in a range.
+    pub range_size: u32,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self {
+            point_selects: 10,
+            simple_ranges: 1,
+            sum_ranges: 1,
+            order_ranges: 1,
+            distinct_ranges: 1,
+            index_updates: 1,
+            non_index_updates: 1,
+            delete_inserts: 1,
+            range_size: 100,
+        }
+    }
+}
+
+/// A workload and all it depends on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OltpSettings {
+    /// Which.
+    pub workload: Workload,
+    /// On which tables.
+    pub tables: Tables,
+    /// How ids (and k, where one is inserted) are drawn.
+    pub distribution: Distribution,
+    /// The make-up of a transaction.
+    pub counts: Counts,
+}
+
+impl OltpSettings {
+    /// A workload with sysbench's defaults.
+    pub fn new(workload: Workload) -> Self {
+        Self { workload, tables: Tables::default(), distribution: Distribution::default(), counts: Counts::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_parse_and_print_back() {
+        for workload in Workload::ALL {
+            assert_eq!(workload.to_string().parse(), Ok(workload));
+        }
+        let message = "oltp_read_only".parse::<Workload>().unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "unknown OLTP workload \"oltp_read_only\": expected one of point_select, read_only, read_write, write_only, \
+             update_index, update_non_index"
+        );
+    }
+
+    #[test]
+    fn tables_out_of_range_are_refused_by_name() {
+        let refused = |tables, rows| Tables { tables, rows }.check().unwrap_err().to_string();
+        assert_eq!(refused(0, 1), "tables is 0: expected at least 1");
+        assert_eq!(refused(1, 0), "rows is 0: expected 1 to 2147483647");
+        assert_eq!(refused(1, 1 << 31), "rows is 2147483648: expected 1 to 2147483647");
+        assert_eq!(Tables::default().check().ok(), Some(()));
+    }
+}

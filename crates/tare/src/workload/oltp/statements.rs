@@ -1,0 +1,90 @@
+//! The statements and how they make up transactions.
+
+use super::settings::{Counts, Workload};
+
+/// One statement on one table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Statement {
+    PointSelect,
+    SimpleRange,
+    SumRange,
+    OrderRange,
+    DistinctRange,
+    IndexUpdate,
+    NonIndexUpdate,
+    Delete,
+    Insert,
+}
+
+impl Statement {
+    /// Its text for table number `table`, from 1.
+    pub(super) fn sql(self, table: usize) -> String {
+        match self {
+            Self::PointSelect => format!("SELECT c FROM sbtest{table} WHERE id=?"),
+            Self::SimpleRange => format!("SELECT c FROM sbtest{table} WHERE id BETWEEN ? AND ?"),
+            Self::SumRange => format!("SELECT SUM(k) FROM sbtest{table} WHERE id BETWEEN ? AND ?"),
+            Self::OrderRange => format!("SELECT c FROM sbtest{table} WHERE id BETWEEN ? AND ? ORDER BY c"),
+            Self::DistinctRange => format!("SELECT DISTINCT c FROM sbtest{table} WHERE id BETWEEN ? AND ? ORDER BY c"),
+            Self::IndexUpdate => format!("UPDATE sbtest{table} SET k=k+1 WHERE id=?"),
+            Self::NonIndexUpdate => format!("UPDATE sbtest{table} SET c=? WHERE id=?"),
+            Self::Delete => format!("DELETE FROM sbtest{table} WHERE id=?"),
+            Self::Insert => format!("INSERT INTO sbtest{table} (id, k, c, pad) VALUES (?, ?, ?, ?)"),
+        }
+    }
+
+    pub(super) fn reads(self) -> bool {
+        match self {
+            Self::PointSelect | Self::SimpleRange | Self::SumRange | Self::OrderRange | Self::DistinctRange => true,
+            Self::IndexUpdate | Self::NonIndexUpdate | Self::Delete | Self::Insert => false,
+        }
+    }
+}
+
+/// Statements that are repeated `count` times on one drawn table; each repetition draws one id for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Group {
+    pub(super) statements: &'static [Statement],
+    pub(super) count: u32,
+}
+
+/// What a transaction of the workload sends between BEGIN and COMMIT, in order.
+pub(super) fn groups(workload: Workload, counts: &Counts) -> Vec<Group> {
+    use Statement::{Delete, DistinctRange, IndexUpdate, Insert, NonIndexUpdate, OrderRange, PointSelect};
+    use Statement::{SimpleRange, SumRange};
+    let group = |statements, count| Group { statements, count };
+    let reads = [
+        group(&[PointSelect], counts.point_selects),
+        group(&[SimpleRange], counts.simple_ranges),
+        group(&[SumRange], counts.sum_ranges),
+        group(&[OrderRange], counts.order_ranges),
+        group(&[DistinctRange], counts.distinct_ranges),
+    ];
+    let writes = [
+        group(&[IndexUpdate], counts.index_updates),
+        group(&[NonIndexUpdate], counts.non_index_updates),
+        group(&[Delete, Insert], counts.delete_inserts),
+    ];
+    match workload {
+        Workload::PointSelect => vec![group(&[PointSelect], 1)],
+        Workload::ReadOnly => reads.to_vec(),
+        Workload::ReadWrite => [reads.as_slice(), &writes].concat(),
+        Workload::WriteOnly => writes.to_vec(),
+        Workload::UpdateIndex => vec![group(&[IndexUpdate], counts.index_updates)],
+        Workload::UpdateNonIndex => vec![group(&[NonIndexUpdate], counts.non_index_updates)],
+    }
+}
+
+impl Workload {
+    /// Whether BEGIN and COMMIT enclose its queries.
+    pub(super) fn is_transactional(self) -> bool {
+        match self {
+            Self::ReadOnly | Self::ReadWrite | Self::WriteOnly => true,
+            Self::PointSelect | Self::UpdateIndex | Self::UpdateNonIndex => false,
+        }
+    }
+
+    /// Whether it changes rows.
+    pub fn writes(self) -> bool {
+        !matches!(self, Self::PointSelect | Self::ReadOnly)
+    }
+}

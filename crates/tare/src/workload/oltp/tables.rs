@@ -1,0 +1,90 @@
+//! Checking and dropping the tables.
+
+use super::{OltpError, Tables};
+use crate::engine::{Session, SqlErrorKind};
+
+/// Verifies that every table exists and has exactly the ids 1 to `rows`. Reads an index of each table as a whole.
+///
+/// # Errors
+/// [`OltpError::TableMissing`], [`OltpError::TableSize`], or the loss of the connection.
+pub fn check(session: &mut dyn Session, tables: &Tables) -> Result<(), OltpError> {
+    tables.check()?;
+    for table in 1..=tables.tables {
+        let sql = format!("SELECT COUNT(*), MIN(id), MAX(id) FROM sbtest{table}");
+        let rows = session.query(&sql).map_err(|source| match source.kind {
+            SqlErrorKind::Other => OltpError::TableMissing { table, expected: tables.rows, source },
+            _ => OltpError::statement(&sql, source),
+        })?;
+        let numbers: Vec<Option<u64>> = rows.iter().flatten().map(|value| value.as_ref()?.parse().ok()).collect();
+        let expected = tables.rows;
+        if numbers != [Some(expected), Some(1), Some(expected)] {
+            let found = match numbers[..] {
+                [Some(count), Some(min), Some(max)] => format!("{count} rows with ids {min} to {max}"),
+                _ => "no rows".to_owned(),
+            };
+            return Err(OltpError::TableSize { table, found, expected });
+        }
+    }
+    Ok(())
+}
+
+/// Drops the tables that are there.
+///
+/// # Errors
+/// The server's refusal.
+pub fn cleanup(session: &mut dyn Session, tables: &Tables) -> Result<(), OltpError> {
+    tables.check()?;
+    (1..=tables.tables).try_for_each(|table| drop_table(session, table))
+}
+
+pub(super) fn drop_table(session: &mut dyn Session, table: usize) -> Result<(), OltpError> {
+    let sql = format!("DROP TABLE IF EXISTS sbtest{table}");
+    session.run(&sql).map(drop).map_err(|source| OltpError::statement(&sql, source))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::oltp::fake::{Fake, Sent};
+
+    const THREE: Tables = Tables { tables: 3, rows: 50 };
+
+    fn answered(answer: [Option<&str>; 3]) -> Result<(), OltpError> {
+        let fake = Fake::default().answering(answer.map(|value| value.map(str::to_owned)).to_vec());
+        check(fake.session().as_mut(), &THREE)
+    }
+
+    #[test]
+    fn tables_of_the_right_size_pass() {
+        assert!(answered([Some("50"), Some("1"), Some("50")]).is_ok());
+    }
+
+    #[test]
+    fn a_table_of_another_size_is_named_with_what_it_has() {
+        let message = answered([Some("40"), Some("1"), Some("40")]).unwrap_err().to_string();
+        assert!(message.starts_with("table sbtest1 has 40 rows with ids 1 to 40: expected 50 rows with ids 1 to 50"));
+        assert!(answered([Some("50"), Some("1"), Some("99")]).is_err(), "ids with gaps");
+        let message = answered([Some("0"), None, None]).unwrap_err().to_string();
+        assert!(message.starts_with("table sbtest1 has no rows"), "{message}");
+    }
+
+    #[test]
+    fn a_missing_table_is_named_with_what_to_do() {
+        let fake = Fake::default()
+            .answering(["50", "1", "50"].map(|value| Some(value.to_owned())).to_vec())
+            .failing("sbtest2", SqlErrorKind::Other);
+        let message = check(fake.session().as_mut(), &THREE).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "table sbtest2 cannot be read: refused (code 7); expected 50 rows: prepare the tables first"
+        );
+    }
+
+    #[test]
+    fn cleanup_drops_every_table() {
+        let fake = Fake::default();
+        cleanup(fake.session().as_mut(), &THREE).unwrap();
+        let drops = (1..=3).map(|table| Sent::Run(format!("DROP TABLE IF EXISTS sbtest{table}")));
+        assert_eq!(fake.sent(), drops.collect::<Vec<_>>());
+    }
+}

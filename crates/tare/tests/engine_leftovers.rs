@@ -1,0 +1,61 @@
+//! kill -9 of the program that started a server, and what the next start finds.
+
+mod engine_support;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use engine_support::{Place, prepared, runs, wait_until_gone};
+use tare::engine::{Engine, Sqlite, reap_leftovers};
+
+const PLACE: &str = "TARE_TEST_LEFTOVERS";
+
+fn tare() -> Option<&'static Path> {
+    Some(Path::new(env!("CARGO_BIN_EXE_tare")))
+}
+
+/// Not a test: the program that is killed. It starts a server, says its number and waits for its end.
+#[test]
+#[ignore = "run as a child by the test below"]
+fn the_program_that_is_killed() {
+    let Some(folder) = std::env::var_os(PLACE) else { return };
+    let folder = PathBuf::from(folder);
+    let place = Place { folder: tempfile::tempdir_in(&folder).unwrap() };
+    let mut request = place.start_request(&folder.join("data"), tare());
+    request.run_directory = folder.join("run");
+    request.state_directory = Some(folder.join("state"));
+    request.data = tare::engine::DataDirectory::CopyOf { prepared: folder.join("data"), at: folder.join("copy") };
+    let server = Sqlite.start(&request).unwrap();
+    println!("\nserver {}", server.pid());
+    std::thread::sleep(std::time::Duration::from_secs(600));
+}
+
+#[test]
+fn after_kill_9_nothing_is_left() {
+    let place = Place::new();
+    let data = prepared(&Sqlite, &place, tare());
+    std::fs::rename(data, place.path("data")).unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "the_program_that_is_killed", "--ignored", "--nocapture"])
+        .env(PLACE, place.folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let said = lines.into_iter().find_map(|line| line.strip_prefix("server ").map(str::to_owned));
+    let pid: u32 = said.expect("the child started no server").parse().unwrap();
+
+    // While its owner lives, a server is not a leftover.
+    assert_eq!(reap_leftovers(&place.path("state")).unwrap(), []);
+    assert!(runs(pid));
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let reaped = reap_leftovers(&place.path("state")).unwrap();
+    assert_eq!(reaped.len(), 1);
+    wait_until_gone(pid);
+    assert_eq!(reaped[0].removed, [place.path("run"), place.path("copy")]);
+    assert!(!place.path("run").exists() && !place.path("copy").exists());
+    assert_eq!(std::fs::read_dir(place.path("state")).unwrap().count(), 0);
+}
