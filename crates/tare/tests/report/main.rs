@@ -1,5 +1,6 @@
 //! Results read back, analysed and drawn.
 
+mod commands;
 mod fake;
 mod html;
 mod numbers;
