@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tare_load::{
     Arrivals, Attempt, Client, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Purpose, Queries,
     Random, Reading, RunError, Stage, Unobserved, run,
@@ -52,8 +52,8 @@ impl Observer for Flag<'_> {
     }
 }
 
-/// p99 in ms of a load of 1 s in which the server stalls once for 400 ms.
-fn p99_with_a_stall(pace: Pace) -> f64 {
+/// p90 and p99 in ms of a load of 1 s in which the server stalls once for 400 ms.
+fn latency_with_a_stall(pace: Pace) -> (f64, f64) {
     let stall = AtomicBool::new(false);
     let connect = |_: ClientThread| {
         Ok(Scripted(
@@ -69,16 +69,36 @@ fn p99_with_a_stall(pace: Pace) -> f64 {
     let settings = LoadSettings { pace, sample_s: 1.0, ..short(1) };
     let samples = run(&settings, &connect, &mut Flag(&stall)).unwrap();
     assert_eq!(samples[0].backlog.is_some(), pace != Pace::Closed);
-    samples[0].latency_ms.unwrap().p99
+    let latency = samples[0].latency_ms.unwrap();
+    (latency.p90, latency.p99)
 }
 
 #[test]
 fn a_stall_shows_in_the_open_loop_and_hides_in_the_closed_one() {
-    let closed = p99_with_a_stall(Pace::Closed);
-    assert!(closed < 200.0, "one slow transaction among thousands: {closed}");
+    // p90 and not p99 here: on a starved machine one slow transaction can be more than one in a hundred.
+    let (closed, _) = latency_with_a_stall(Pace::Closed);
+    assert!(closed < 200.0, "one slow transaction among many: {closed}");
     for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
-        let open = p99_with_a_stall(Pace::Open { rate: 500.0, arrivals });
-        assert!(open > 300.0, "two transactions of five were due during the stall: {open}");
+        let (p90, p99) = latency_with_a_stall(Pace::Open { rate: 500.0, arrivals });
+        assert!(p90 > 200.0 && p99 > 300.0, "two transactions of five were due during the stall: {p90}, {p99}");
+    }
+}
+
+/// Remembers from when to when transactions can have become due.
+#[derive(Default)]
+struct Window(Option<Instant>, Option<Instant>);
+
+impl Observer for Window {
+    type Error = Infallible;
+
+    fn connected(&mut self, _: &[ClientThread]) -> Result<(), Infallible> {
+        self.0 = Some(Instant::now());
+        Ok(())
+    }
+
+    fn sample_end(&mut self, _: usize) -> Result<(), Infallible> {
+        self.1 = Some(Instant::now());
+        Ok(())
     }
 }
 
@@ -95,13 +115,15 @@ fn an_open_loop_that_cannot_keep_up_reports_its_backlog() {
     };
     let pace = Pace::Open { rate: 1000.0, arrivals: Arrivals::Constant };
     let settings = LoadSettings { pace, warmup_s: 0.0, sample_s: 0.5, ..short(2) };
-    let samples = run(&settings, &connect, &mut Unobserved).unwrap();
+    let mut window = Window::default();
+    let samples = run(&settings, &connect, &mut window).unwrap();
     let sample = &samples[0];
-    // Everything due by the end is either complete or in the backlog; the end lies where the clock says.
-    let due = (sample.elapsed_s * 1000.0) as i64;
-    let accounted = (sample.transactions + sample.backlog.unwrap()) as i64;
-    assert!((accounted - due).abs() <= 3, "{due} due, {accounted} accounted for");
-    assert!(sample.transactions < 110, "{}", sample.transactions);
+    // All that became due in the sample is either complete or in the backlog, and nothing else is.
+    let accounted = (sample.transactions + sample.backlog.unwrap()) as f64;
+    let at_most = window.1.unwrap().duration_since(window.0.unwrap()).as_secs_f64() * 1000.0;
+    assert!(accounted >= sample.elapsed_s * 1000.0 - 3.0 && accounted <= at_most + 3.0, "{accounted}: {sample:?}");
+    // Two threads that take 10 ms each, and one in hand at each start.
+    assert!(sample.transactions as f64 <= sample.elapsed_s * 200.0 + 2.0, "{sample:?}");
 }
 
 #[test]
@@ -110,7 +132,8 @@ fn an_open_loop_keeps_its_rate_and_falls_not_behind() {
     let settings = LoadSettings { pace, warmup_s: 0.2, sample_s: 1.0, ..short(4) };
     let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
     let due = samples[0].elapsed_s * 200.0;
-    assert!((samples[0].transactions as f64 - due).abs() < 20.0, "{} of {due}", samples[0].transactions);
+    // Wide, because a machine may stand still for a while; a rate per thread or a closed loop would be far outside.
+    assert!((samples[0].transactions as f64 / due - 1.0).abs() < 0.5, "{} of {due}", samples[0].transactions);
 }
 
 /// The first 200 keys that each thread of a run draws.
@@ -184,18 +207,24 @@ fn restarts_belong_to_one_transaction_with_one_latency() {
 }
 
 #[test]
-fn more_threads_than_cpus_all_take_part_in_every_sample() {
-    let settings = LoadSettings { samples: 3, ..short(64) };
+fn more_threads_than_cpus_all_report_every_sample() {
+    let threads = 4 * std::thread::available_parallelism().unwrap().get() + 8;
+    let settings = LoadSettings { samples: 3, ..short(threads) };
     let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
     assert_eq!(samples.len(), 3);
     for sample in &samples {
-        assert_eq!(sample.threads.iter().map(|thread| thread.index).collect::<Vec<_>>(), (0..64).collect::<Vec<_>>());
-        assert!(sample.threads.iter().all(|thread| thread.transactions > 0));
+        let indexes: Vec<usize> = sample.threads.iter().map(|thread| thread.index).collect();
+        assert_eq!(indexes, (0..threads).collect::<Vec<_>>());
         assert_eq!(sample.threads.iter().map(|thread| thread.transactions).sum::<u64>(), sample.transactions);
         assert_eq!(sample.reads, sample.transactions);
         assert!(sample.elapsed_s >= 0.3);
-        assert!(sample.client_cpu_us_per_transaction.unwrap().system > 0.0, "sleeping is a system call");
+        // The sum: the kernel splits it by its ticks, which may all have seen one side.
+        let cpu = sample.client_cpu_us_per_transaction.unwrap();
+        assert!(cpu.user + cpu.system > 0.0);
     }
+    // Over all samples: a starved thread may not get its turn in one of them.
+    let of_thread = |index: usize| samples.iter().map(|sample| sample.threads[index].transactions).sum::<u64>();
+    assert!((0..threads).all(|index| of_thread(index) > 0));
 }
 
 /// Ends the run at the first poll after the first reading; remembers what it heard.
@@ -229,6 +258,15 @@ impl Observer for Impatient {
 
 fn is_alive(thread: ClientThread) -> bool {
     Path::new(&format!("/proc/self/task/{}", thread.tid)).exists()
+}
+
+/// A joined thread is on its way out of the kernel but may still be listed for a moment.
+fn assert_all_end(threads: &[ClientThread]) {
+    let patience = Instant::now() + Duration::from_secs(20);
+    while threads.iter().any(|thread| is_alive(*thread)) {
+        assert!(Instant::now() < patience, "threads are still there");
+        nap(1);
+    }
 }
 
 #[test]
@@ -266,7 +304,7 @@ fn an_aborted_run_leaves_no_thread() {
     let error = run(&long, &restarting, &mut observer).unwrap_err();
     assert!(matches!(error, RunError::Observer("interrupted")), "{error:?}");
     assert_eq!(dropped.load(Ordering::SeqCst), 8);
-    assert!(!observer.0.iter().any(|thread| is_alive(*thread)));
+    assert_all_end(&observer.0);
 
     // Also from threads that sleep until a transaction is due in a minute, and in the middle of a sample.
     let mut observer = Impatient::default();
@@ -277,7 +315,7 @@ fn an_aborted_run_leaves_no_thread() {
     assert!(matches!(error, RunError::Observer("interrupted")), "{error:?}");
     assert_eq!(observer.heard, [Stage::Warmup, Stage::Sample(0)]);
     assert_eq!(observer.threads.len(), 8);
-    assert!(!observer.threads.iter().any(|thread| is_alive(*thread)));
+    assert_all_end(&observer.threads);
 }
 
 #[test]
@@ -364,7 +402,7 @@ fn client_cpu_is_charged_to_the_thread_that_used_it() {
     };
     let samples = run(&LoadSettings { sample_s: 0.5, ..short(2) }, &connect, &mut Unobserved).unwrap();
     let used = |index: usize| samples[0].threads[index].user_s + samples[0].threads[index].system_s;
-    assert!(used(0) > 5.0 * used(1), "{} and {}", used(0), used(1));
+    assert!(used(0) > used(1), "{} and {}", used(0), used(1));
     let cpu = samples[0].client_cpu_us_per_transaction.unwrap();
     let sum = (cpu.user + cpu.system) * samples[0].transactions as f64 / 1e6;
     assert!((sum - used(0) - used(1)).abs() < 1e-9);

@@ -5,6 +5,7 @@
 mod common;
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -35,7 +36,8 @@ const HARMLESS: [Setting; 6] = [
     Setting::PerfEventParanoid,
 ];
 
-/// Not a test: the process to be killed. Sets and restores for ever.
+/// Not a test: the process to be killed. Sets and restores until then, or until the test that started it is gone:
+/// nobody would put back what it leaves.
 #[test]
 #[ignore = "run by the other tests"]
 fn child() {
@@ -43,12 +45,16 @@ fn child() {
     let folder = std::env::var_os("TARE_TEST_FOLDER").map(PathBuf::from).unwrap();
     let (system, settings) =
         if root == Path::new("/") { (System::real(), &HARMLESS[..]) } else { (System::at(root), &Setting::ALL[..]) };
+    let parent: u32 = std::env::var("TARE_TEST_PARENT").unwrap().parse().unwrap();
     println!("\nready");
     let mut lock = HostLock::acquire(&folder).unwrap();
     loop {
         let (mut session, _) = Session::begin(system.clone(), &folder.join("state"), lock).unwrap();
         for round in 0..2 {
             for (setting, texts) in LEVELS {
+                if parent_id() != parent {
+                    return;
+                }
                 let level = level(setting, texts[round]);
                 if settings.contains(&setting) && level.availability(&system) == Availability::Available {
                     session.apply(&level).unwrap();
@@ -70,6 +76,7 @@ fn start_and_kill(root: &Path, folder: &Path, delay: Duration) -> bool {
         .args(["--exact", "child", "--ignored", "--nocapture"])
         .env("TARE_TEST_ROOT", root)
         .env("TARE_TEST_FOLDER", folder)
+        .env("TARE_TEST_PARENT", std::process::id().to_string())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -133,11 +140,24 @@ impl Drop for Originals {
 }
 
 /// Tests of the real settings exclude each other here, and other programs through the host lock.
-fn with_this_machine(test: impl FnOnce(&Originals)) {
+///
+/// Root's journal is kept where the next run of the tests finds it, should this one be killed; the first thing is to
+/// put back what an earlier one left.
+fn with_this_machine(test: impl FnOnce(&Originals, &Path)) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let _lock = common::host_lock();
-    test(&Originals::read());
+    if is_root() {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("noise-real");
+        std::fs::create_dir_all(&folder).unwrap();
+        recover(&System::real(), &folder.join("state"), &HostLock::acquire(&folder).unwrap()).unwrap();
+        test(&Originals::read(), &folder);
+        // Kept when the test fails, as it may hold what is to be put back.
+        std::fs::remove_dir_all(folder).unwrap();
+    } else {
+        let folder = tempfile::tempdir().unwrap();
+        test(&Originals::read(), folder.path());
+    }
 }
 
 /// A level other than the one found, that this kernel has.
@@ -153,10 +173,9 @@ fn is_root() -> bool {
 
 #[test]
 fn this_machine_set_and_restored() {
-    with_this_machine(|originals| {
-        let dir = tempfile::tempdir().unwrap();
+    with_this_machine(|originals, folder| {
         let (mut session, _) =
-            Session::begin(System::real(), &dir.path().join("state"), HostLock::acquire(dir.path()).unwrap()).unwrap();
+            Session::begin(System::real(), &folder.join("state"), HostLock::acquire(folder).unwrap()).unwrap();
         assert!(originals.0.len() >= 4, "a kernel without {HARMLESS:?}?");
         for (setting, found) in &originals.0 {
             session.apply(&level(*setting, found)).expect("what is found can always be had");
@@ -196,13 +215,12 @@ fn idle_states(session: &mut Session) {
 
 #[test]
 fn this_machine_killed() {
-    with_this_machine(|originals| {
-        let dir = tempfile::tempdir().unwrap();
+    with_this_machine(|originals, folder| {
         let mut interrupted = 0;
         for delay in delays(if is_root() { 100 } else { 3 }) {
-            interrupted += u32::from(start_and_kill(Path::new("/"), dir.path(), delay));
-            let lock = HostLock::acquire(dir.path()).unwrap();
-            let report = recover(&System::real(), &dir.path().join("state"), &lock).unwrap();
+            interrupted += u32::from(start_and_kill(Path::new("/"), folder, delay));
+            let lock = HostLock::acquire(folder).unwrap();
+            let report = recover(&System::real(), &folder.join("state"), &lock).unwrap();
             assert_eq!(report.failed().count() + report.changed_by_other().count(), 0, "{delay:?}: {report:?}");
             assert_eq!(read_harmless(), originals.0, "{delay:?}: {report:?}");
         }

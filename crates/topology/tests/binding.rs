@@ -1,6 +1,8 @@
 //! Real binding on this kernel. Alone in its binary, since bindings are process-wide state; each test works on threads
 //! and processes of its own.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
 mod common;
 
 use std::process::{Child, Command, Stdio};

@@ -1,5 +1,7 @@
 //! Locations on machines, against hwloc's own hwloc-calc and where it is too lenient.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
 mod common;
 
 use common::{ARTICLE_A, hwloc_calc, lopsided, set, synthetic};

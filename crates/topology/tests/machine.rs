@@ -1,5 +1,7 @@
 //! Machines as hwloc describes them: this one, synthetic ones, and what is found in the wild.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
 mod common;
 
 use common::{ARTICLE_A, from_xml, hybrid, lopsided, set, synthetic};

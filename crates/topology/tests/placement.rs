@@ -1,5 +1,7 @@
 //! Placements: article A's vCPU numbers, every pairing on the machines of the zoo, and pairings against brute force.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+
 mod common;
 
 use std::collections::BTreeMap;
@@ -114,6 +116,12 @@ fn many_threads_on_a_big_machine_are_balanced() {
     let machine = synthetic("node:4 core:32 pu:1");
     assert_eq!(most_loaded(&pairs(&machine, "all", "all", Pairing::OtherNode, 1024)), 16);
     assert_eq!(most_loaded(&pairs(&machine, "node:0", "node:1-3", Pairing::OtherNode, 1024)), 32);
+    // Greedy and exchange do not find this one; the search does.
+    let machine = synthetic("node:3 core:2 pu:1");
+    assert_eq!(most_loaded(&pairs(&machine, "cpus:0,5", "cpus:0,2,4", Pairing::OtherNode, 4)), 2);
+    // One client PU faces many servers and the other way round: counting alone expects far less load.
+    let machine = synthetic("l3:2 core:16 pu:1");
+    assert_eq!(most_loaded(&pairs(&machine, "cpus:0,17-31", "cpus:1-16", Pairing::SameCache, 1024)), 512);
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn cpu_kinds(topology: &Topology) -> Vec<CpuKind> {
                 .iter()
                 .find(|info| info.name().to_bytes() == b"CoreType")
                 .map(|info| info.value().to_string_lossy().into_owned()),
-            efficiency: kind.efficiency.and_then(|e| u32::try_from(usize::from(e)).ok()),
+            efficiency: kind.efficiency.and_then(|e| u32::try_from(e).ok()),
             cpus: indexes(kind.cpuset.iter_set()),
         })
         .filter(|kind| !kind.cpus.is_empty())

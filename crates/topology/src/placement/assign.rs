@@ -1,12 +1,14 @@
 //! Pairs of client and server threads onto PUs, with as few threads on a PU as can be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Client and server PU of a pair, as logical indexes.
 pub(super) type Pair = (usize, usize);
 
-/// Beyond this many steps the exhaustive search gives up, and one more thread on a PU is allowed. Greedy and exchange
-/// alone are exact wherever both sides cover whole cores, caches or nodes; the search is for odd corners.
+/// Up to so many threads all assignments are searched where greedy and exchange find none.
+const SEARCH_THREADS: usize = 16;
+
+/// Beyond this many steps that search gives up, and more threads on a PU are allowed.
 const SEARCH_STEPS: usize = 20_000;
 
 /// Which servers a client PU may be paired with, each with the rank of the form of pairing (0 preferred).
@@ -25,7 +27,8 @@ struct Board<'a> {
 }
 
 /// `threads` pairs, or None when no client PU can be paired with any server PU. The most loaded PU has as few threads
-/// as possible; given that, all pairs are in their preferred form if they can be.
+/// as possible (surely so up to [`SEARCH_THREADS`] on small machines, where tests compare with brute force; beyond, in
+/// odd corners, one or a few more); given that, all pairs are in their preferred form if they can be.
 pub(super) fn assign(
     clients: &[usize],
     servers: &[usize],
@@ -39,9 +42,16 @@ pub(super) fn assign(
         return None;
     }
     let graph = Graph { servers_of };
-    // One PU for all threads of both sides always suffices, if the graph has an edge at all.
-    (graph.least_limit(threads)..=2 * threads)
-        .find_map(|limit| [0, 1].into_iter().find_map(|worst_rank| graph.fill(limit, worst_rank, threads)))
+    let (mut low, mut high) = (graph.least_limit(threads), 2 * threads);
+    if graph.fill(low, 1, threads).is_none() {
+        // Infeasible at `low`, feasible at `high`: one PU, or two, can take every thread.
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if graph.fill(middle, 1, threads).is_some() { high = middle } else { low = middle }
+        }
+        low = high;
+    }
+    graph.fill(low, 0, threads).or_else(|| graph.fill(low, 1, threads))
 }
 
 impl Graph {
@@ -62,8 +72,8 @@ impl Graph {
         let mut board = Board { graph: self, limit, worst_rank, load: BTreeMap::new(), pairs: Vec::new() };
         while board.pairs.len() < threads {
             if !board.add_greedily() && !board.exchange() {
+                let mut steps = if threads <= SEARCH_THREADS { SEARCH_STEPS } else { 0 };
                 let mut board = Board { load: BTreeMap::new(), pairs: Vec::new(), ..board };
-                let mut steps = SEARCH_STEPS;
                 return board.search(threads, &mut steps).then_some(board.pairs);
             }
         }
@@ -126,7 +136,12 @@ impl Board<'_> {
 
     /// Makes two pairs of one: frees a pair, lets one of its ends pair with someone else, and places another.
     fn exchange(&mut self) -> bool {
+        let mut tried = BTreeSet::new();
         for position in 0..self.pairs.len() {
+            // Pairs on the same PUs are alike.
+            if !tried.insert(self.pairs[position]) {
+                continue;
+            }
             let old = self.take(position);
             for first in self.touching(old) {
                 self.put(first);
@@ -135,10 +150,9 @@ impl Board<'_> {
                 }
                 self.take(self.pairs.len() - 1);
             }
-            self.pairs.insert(position, old);
-            for pu in [old.0, old.1] {
-                *self.load.entry(pu).or_default() += 1;
-            }
+            self.put(old);
+            // Back to its position, so that the others keep theirs.
+            self.pairs[position..].rotate_right(1);
         }
         false
     }

@@ -45,8 +45,8 @@ impl Placement {
     ///   over when there are more threads than PUs.
     /// - With a pairing, thread by thread: the client gets the PU of its location with the fewest threads of either
     ///   side, lowest logical index first; the server gets the PU of its location, among those that satisfy the
-    ///   pairing, with the fewest threads. Where that would stack threads that can be spread, pairs are moved, so the
-    ///   most loaded PU has as few threads as any assignment can give it. A side that floats counts as `all`.
+    ///   pairing, with the fewest threads. Where that stacks threads that can be spread, pairs are moved until the most
+    ///   loaded PU has as few threads as an assignment can give it. A side that floats counts as `all`.
     pub fn resolve(&self, machine: &Machine, threads: usize) -> Result<ResolvedPlacement, NotRealizable> {
         if threads == 0 {
             return Err(NotRealizable::new("a placement needs at least one thread"));

@@ -37,24 +37,8 @@ impl Dialect {
         self == Self::MySql
     }
 
-    /// Whether a table is made in one transaction, definition and all. Otherwise every batch is one.
+    /// Whether a table is made in one transaction, definition and all. Otherwise some thousand rows are.
     pub(super) fn makes_table_in_one_transaction(self) -> bool {
         self == Self::Sqlite
-    }
-
-    /// Longest INSERT in bytes that is worth it: longer ones gain nothing.
-    pub(super) fn batch_bytes(self) -> usize {
-        match self {
-            Self::MySql => 1 << 20,
-            Self::Sqlite => 1 << 18,
-        }
-    }
-
-    /// Asks the server for the longest statement it takes, bytes; none where that is always longer than a batch.
-    pub(super) fn longest_statement(self) -> Option<&'static str> {
-        match self {
-            Self::MySql => Some("SELECT @@max_allowed_packet"),
-            Self::Sqlite => None,
-        }
     }
 }

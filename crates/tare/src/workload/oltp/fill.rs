@@ -2,16 +2,18 @@
 
 use super::tables::drop_table;
 use super::{Dialect, OltpError, Tables};
-use crate::engine::Session;
+use crate::engine::{Param, Session, StatementId};
 use std::error::Error;
-use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use tare_load::{C_GROUPS, Distribution, Draw, PAD_GROUPS, Purpose, Random, push_groups};
+use tare_load::{C_GROUPS, Distribution, PAD_GROUPS, Purpose, Random, push_groups};
 
-/// More bytes than the longest row takes in an INSERT: two numbers, two texts and what stands between them.
-const LONGEST_ROW: usize = 256;
+/// Rows of one INSERT. It is prepared: in text, MariaDB spends as long on parsing a row as on storing it. Measured with
+/// MariaDB 10.11, server CPU for 100,000 rows: 0.65 s as text, 0.46 s with 10 rows, 0.32 s with 100, 0.36 s with 1000.
+const ROWS_PER_INSERT: u64 = 100;
+/// INSERTs of one transaction where not the whole table is one: about a megabyte.
+const INSERTS_PER_TRANSACTION: u64 = 50;
 
 /// What the tables are to hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,7 +31,7 @@ pub struct Fill {
 }
 
 /// Creates and fills all tables and then builds their indexes on `k`. `connect` is called once in every thread that
-/// fills; `progress` hears the number of rows that a batch added, and can stop the work.
+/// fills; `progress` hears the number of rows that an INSERT added, and can stop the work.
 ///
 /// # Errors
 /// The first failure. Tables that this call began and did not complete are dropped again; those that existed before
@@ -74,32 +76,16 @@ fn fill_tables<E: Into<Box<dyn Error + Send + Sync>>>(
     progress: Progress<'_>,
 ) -> Result<(), OltpError> {
     let mut session = connect().map_err(|error| OltpError::Connect(error.into()))?;
-    let batch_bytes = batch_bytes(session.as_mut(), fill.dialect)?;
     loop {
         let table = next.fetch_add(1, Ordering::AcqRel);
         if table > fill.tables.tables {
             return Ok(());
         }
-        make_table(session.as_mut(), fill, table, batch_bytes, progress)?;
+        make_table(session.as_mut(), fill, table, progress)?;
     }
 }
 
-/// Bytes of an INSERT: what the dialect likes, less where the server takes no more.
-fn batch_bytes(session: &mut dyn Session, dialect: Dialect) -> Result<usize, OltpError> {
-    let Some(sql) = dialect.longest_statement() else { return Ok(dialect.batch_bytes()) };
-    let rows = session.query(sql).map_err(|source| OltpError::statement(sql, source))?;
-    let longest = rows.first().and_then(|row| row.first()?.as_ref()?.parse::<usize>().ok());
-    // A statement and its header must stay below the limit.
-    Ok(longest.map_or(dialect.batch_bytes(), |longest| dialect.batch_bytes().min(longest.saturating_sub(1024))))
-}
-
-fn make_table(
-    session: &mut dyn Session,
-    fill: &Fill,
-    table: usize,
-    batch_bytes: usize,
-    progress: Progress<'_>,
-) -> Result<(), OltpError> {
+fn make_table(session: &mut dyn Session, fill: &Fill, table: usize, progress: Progress<'_>) -> Result<(), OltpError> {
     let one_transaction = fill.dialect.makes_table_in_one_transaction();
     if one_transaction {
         run(session, fill.dialect.begin(true))?;
@@ -107,7 +93,7 @@ fn make_table(
     let created = run(session, &fill.dialect.create_table(table));
     let is_new = created.is_ok();
     let made = created
-        .and_then(|()| insert_rows(session, fill, table, batch_bytes, progress))
+        .and_then(|()| insert_rows(session, fill, table, progress))
         .and_then(|()| run(session, &format!("CREATE INDEX k_{table} ON sbtest{table}(k)")))
         .and_then(|()| if one_transaction { run(session, "COMMIT") } else { Ok(()) });
     if made.is_err() {
@@ -121,43 +107,76 @@ fn make_table(
     made
 }
 
-fn insert_rows(
-    session: &mut dyn Session,
-    fill: &Fill,
-    table: usize,
-    batch_bytes: usize,
-    progress: Progress<'_>,
-) -> Result<(), OltpError> {
-    let head = format!("INSERT INTO sbtest{table} (id, k, c, pad) VALUES ");
-    let k = fill.distribution.over(1, fill.tables.rows);
+fn insert_rows(session: &mut dyn Session, fill: &Fill, table: usize, progress: Progress<'_>) -> Result<(), OltpError> {
+    let own_transactions = !fill.dialect.makes_table_in_one_transaction();
     let mut random = Random::new(fill.seed, Purpose::Rows, table);
-    let mut sql = String::with_capacity(batch_bytes);
-    let mut id = 0;
-    while id < fill.tables.rows {
-        sql.clear();
-        sql.push_str(&head);
-        let first = id;
-        while id < fill.tables.rows && (id == first || sql.len() + LONGEST_ROW <= batch_bytes) {
-            if id > first {
-                sql.push(',');
-            }
-            id += 1;
-            push_row(&mut sql, id, &k, &mut random);
+    let total = fill.tables.rows;
+    let mut insert = Insert::prepare(session, table, total.min(ROWS_PER_INSERT))?;
+    let mut done = 0;
+    while done < total {
+        if own_transactions {
+            run(session, fill.dialect.begin(true))?;
         }
-        run(session, &sql)?;
-        progress(id - first)?;
+        let until = if own_transactions { total.min(done + INSERTS_PER_TRANSACTION * ROWS_PER_INSERT) } else { total };
+        while done < until {
+            if total - done < insert.rows.len() as u64 {
+                insert = Insert::prepare(session, table, total - done)?;
+            }
+            insert.draw(done + 1, fill, &mut random);
+            insert.execute(session)?;
+            done += insert.rows.len() as u64;
+            progress(insert.rows.len() as u64)?;
+        }
+        if own_transactions {
+            run(session, "COMMIT")?;
+        }
     }
     Ok(())
 }
 
-fn push_row(sql: &mut String, id: u64, k: &Draw, random: &mut Random) {
-    let k = k.draw(random);
-    // Writing into a String cannot fail.
-    let _ = write!(sql, "({id},{k},'");
-    push_groups(sql, random, C_GROUPS);
-    sql.push_str("','");
-    push_groups(sql, random, PAD_GROUPS);
-    sql.push_str("')");
+/// An INSERT of a fixed number of rows, and the rows; their memory is used again for the next.
+struct Insert {
+    sql: String,
+    statement: StatementId,
+    rows: Vec<Row>,
+}
+
+#[derive(Default, Clone)]
+struct Row {
+    id: i64,
+    k: i64,
+    c: String,
+    pad: String,
+}
+
+impl Insert {
+    fn prepare(session: &mut dyn Session, table: usize, rows: u64) -> Result<Self, OltpError> {
+        let values = vec!["(?, ?, ?, ?)"; rows as usize].join(", ");
+        let sql = format!("INSERT INTO sbtest{table} (id, k, c, pad) VALUES {values}");
+        let statement = session.prepare(&sql).map_err(|source| OltpError::statement(&sql, source))?;
+        Ok(Self { sql, statement, rows: vec![Row::default(); rows as usize] })
+    }
+
+    fn draw(&mut self, first_id: u64, fill: &Fill, random: &mut Random) {
+        let k = fill.distribution.over(1, fill.tables.rows);
+        for (row, id) in self.rows.iter_mut().zip(first_id..) {
+            row.id = id as i64;
+            row.k = k.draw(random) as i64;
+            row.c.clear();
+            push_groups(&mut row.c, random, C_GROUPS);
+            row.pad.clear();
+            push_groups(&mut row.pad, random, PAD_GROUPS);
+        }
+    }
+
+    fn execute(&self, session: &mut dyn Session) -> Result<(), OltpError> {
+        let params: Vec<Param<'_>> = self
+            .rows
+            .iter()
+            .flat_map(|row| [Param::Int(row.id), Param::Int(row.k), Param::Text(&row.c), Param::Text(&row.pad)])
+            .collect();
+        session.execute(self.statement, &params).map(drop).map_err(|source| OltpError::statement(&self.sql, source))
+    }
 }
 
 fn run(session: &mut dyn Session, sql: &str) -> Result<(), OltpError> {

@@ -1,4 +1,4 @@
-use super::super::fake::{Fake, Sent};
+use super::super::fake::{Fake, Sent, Value};
 use super::*;
 use crate::engine::{SqlError, SqlErrorKind};
 use std::sync::atomic::AtomicU64;
@@ -11,42 +11,46 @@ fn run_fill(fake: &Fake, fill: &Fill) -> Result<(), OltpError> {
     prepare(fill, &|| Ok::<_, SqlError>(fake.session()), &|_| ControlFlow::Continue(()))
 }
 
-/// A fake whose server takes statements of this many bytes.
-fn taking(bytes: &str) -> Fake {
-    Fake::default().answering(vec![Some(bytes.to_owned())])
-}
-
-/// Everything run on table `table`.
+/// Texts of what was run or executed on table `table`; the values of an INSERT left out.
 fn texts(sent: &[Sent], table: usize) -> Vec<String> {
-    let mut texts: Vec<String> = sent
-        .iter()
-        .filter_map(|sent| match sent {
-            Sent::Run(sql) => Some(sql.clone()),
-            _ => None,
-        })
-        .collect();
+    let text = |sent: &Sent| match sent {
+        Sent::Run(sql) => Some(sql.clone()),
+        Sent::Execute(sql, _) => sql.split(" VALUES").next().map(str::to_owned),
+        Sent::Prepare(_) | Sent::Query(_) => None,
+    };
+    let mut texts: Vec<String> = sent.iter().filter_map(text).collect();
     texts.retain(|sql| sql.contains(&format!("sbtest{table}(")) || sql.contains(&format!("sbtest{table} ")));
     texts
 }
 
-/// `(id, k, c, pad)` of an INSERT.
-fn rows(sql: &str) -> Vec<(u64, u64, String, String)> {
-    let values = sql.split_once("VALUES ").unwrap().1.trim_start_matches('(').trim_end_matches(')');
-    let row = |row: &str| {
-        let fields: Vec<&str> = row.split(',').map(|field| field.trim_matches('\'')).collect();
-        let [id, k, c, pad] = fields[..] else { panic!("{row}") };
-        (id.parse().unwrap(), k.parse().unwrap(), c.to_owned(), pad.to_owned())
-    };
-    values.split("),(").map(row).collect()
+fn int(value: &Value) -> i64 {
+    match value {
+        Value::Int(number) => *number,
+        Value::Text(text) => panic!("{text}"),
+    }
 }
 
-fn all_rows(sent: &[Sent], table: usize) -> Vec<(u64, u64, String, String)> {
-    texts(sent, table).iter().filter(|sql| sql.starts_with("INSERT")).flat_map(|sql| rows(sql)).collect()
+fn text(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        Value::Int(number) => panic!("{number}"),
+    }
+}
+
+/// `(id, k, c, pad)` of every row inserted into a table.
+fn all_rows(sent: &[Sent], table: usize) -> Vec<(i64, i64, String, String)> {
+    let head = format!("INSERT INTO sbtest{table} (id, k, c, pad) VALUES (?, ?, ?, ?)");
+    let inserted = sent.iter().filter_map(|sent| match sent {
+        Sent::Execute(sql, values) if sql.starts_with(&head) => Some(values),
+        _ => None,
+    });
+    let rows = inserted.flat_map(|values| values.chunks(4));
+    rows.map(|row| (int(&row[0]), int(&row[1]), text(&row[2]), text(&row[3]))).collect()
 }
 
 #[test]
 fn a_table_is_created_filled_and_indexed_in_this_order() {
-    let fake = taking("16777216");
+    let fake = Fake::default();
     run_fill(&fake, &fill(3, 6000, Dialect::MySql)).unwrap();
     assert_eq!(fake.sessions(), 3, "no more sessions than tables");
     let sent = fake.sent();
@@ -61,9 +65,9 @@ fn a_table_is_created_filled_and_indexed_in_this_order() {
         );
         assert_eq!(*texts.last().unwrap(), format!("CREATE INDEX k_{table} ON sbtest{table}(k)"));
         let inserts = &texts[1..texts.len() - 1];
-        assert!(inserts.len() > 1 && inserts.iter().all(|sql| sql.starts_with("INSERT") && sql.len() <= 1 << 20));
+        assert!(inserts.len() == 60 && inserts.iter().all(|sql| sql.starts_with("INSERT")));
         let rows = all_rows(&sent, table);
-        assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), (1..=6000).collect::<Vec<_>>());
+        assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), (1..=6000).collect::<Vec<i64>>());
         assert!(rows.iter().all(|(_, k, c, pad)| (1..=6000).contains(k) && c.len() == 119 && pad.len() == 59));
         // The default distribution puts three quarters of k into a hundredth of the range.
         let hot = rows.iter().filter(|row| (2970..=3030).contains(&row.1)).count();
@@ -74,7 +78,7 @@ fn a_table_is_created_filled_and_indexed_in_this_order() {
 #[test]
 fn rows_depend_on_the_seed_and_the_table_alone() {
     let filled = |fill: &Fill| {
-        let fake = taking("16777216");
+        let fake = Fake::default();
         run_fill(&fake, fill).unwrap();
         let sent = fake.sent();
         (1..=3).map(|table| all_rows(&sent, table)).collect::<Vec<_>>()
@@ -87,13 +91,21 @@ fn rows_depend_on_the_seed_and_the_table_alone() {
 }
 
 #[test]
-fn batches_stay_below_what_the_server_takes() {
-    let fake = taking("4096");
-    run_fill(&fake, &fill(1, 100, Dialect::MySql)).unwrap();
+fn transactions_and_inserts_have_their_sizes_and_the_last_ones_the_rest() {
+    let fake = Fake::default();
+    run_fill(&fake, &fill(1, 10_250, Dialect::MySql)).unwrap();
     let sent = fake.sent();
-    let inserts: Vec<String> = texts(&sent, 1).into_iter().filter(|sql| sql.starts_with("INSERT")).collect();
-    assert!(inserts.len() > 5 && inserts.iter().all(|sql| sql.len() <= 4096 - 1024));
-    assert_eq!(all_rows(&sent, 1).len(), 100);
+    let mut transactions = Vec::new();
+    for sent in &sent {
+        match sent {
+            Sent::Run(sql) if sql == "BEGIN" => transactions.push(Vec::new()),
+            Sent::Execute(_, values) => transactions.last_mut().unwrap().push(values.len() / 4),
+            _ => {}
+        }
+    }
+    assert_eq!(transactions, [vec![100; 50], vec![100; 50], vec![100, 100, 50]]);
+    assert_eq!(sent.iter().filter(|sent| **sent == Sent::Run("COMMIT".into())).count(), 3);
+    assert_eq!(sent.iter().filter(|sent| matches!(sent, Sent::Prepare(_))).count(), 2);
 }
 
 #[test]
@@ -103,10 +115,11 @@ fn sqlite_makes_a_table_in_one_transaction_and_with_one_session() {
     assert_eq!(fake.sessions(), 1);
     let sent = fake.sent();
     let start_of = |sent: &Sent| match sent {
-        Sent::Run(sql) => sql.split([' ', '(']).take(2).collect::<Vec<_>>().join(" "),
-        other => panic!("{other:?}"),
+        Sent::Run(sql) | Sent::Execute(sql, _) => sql.split([' ', '(']).take(2).collect::<Vec<_>>().join(" "),
+        Sent::Prepare(_) => "prepare".to_owned(),
+        Sent::Query(sql) => panic!("{sql}"),
     };
-    let table = ["BEGIN IMMEDIATE", "CREATE TABLE", "INSERT INTO", "CREATE INDEX", "COMMIT"];
+    let table = ["BEGIN IMMEDIATE", "CREATE TABLE", "prepare", "INSERT INTO", "CREATE INDEX", "COMMIT"];
     assert_eq!(sent.iter().map(start_of).collect::<Vec<_>>(), [table, table].concat());
     assert!(
         texts(&sent, 1)[0].contains("id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, k INTEGER DEFAULT '0' NOT NULL")
@@ -115,14 +128,14 @@ fn sqlite_makes_a_table_in_one_transaction_and_with_one_session() {
 
 #[test]
 fn a_table_that_could_not_be_completed_is_dropped_and_one_that_existed_is_not() {
-    let fake = taking("16777216").failing("CREATE INDEX k_2", SqlErrorKind::Other);
+    let fake = Fake::default().failing("CREATE INDEX k_2", SqlErrorKind::Other);
     let error = run_fill(&fake, &Fill { sessions: 1, ..fill(3, 10, Dialect::MySql) }).unwrap_err();
     assert_eq!(error.to_string(), "CREATE INDEX k_2 ON sbtest2(k): refused (code 7)");
     let sent = fake.sent();
     assert_eq!(sent.last(), Some(&Sent::Run("DROP TABLE IF EXISTS sbtest2".into())));
     assert!(texts(&sent, 3).is_empty(), "the first error ends it");
 
-    let fake = taking("16777216").failing("CREATE TABLE sbtest1", SqlErrorKind::Other);
+    let fake = Fake::default().failing("CREATE TABLE sbtest1", SqlErrorKind::Other);
     assert!(run_fill(&fake, &fill(1, 10, Dialect::MySql)).is_err());
     assert!(matches!(fake.sent().last(), Some(Sent::Run(sql)) if sql.starts_with("CREATE TABLE")));
 
@@ -133,16 +146,16 @@ fn a_table_that_could_not_be_completed_is_dropped_and_one_that_existed_is_not() 
 
 #[test]
 fn the_error_that_is_shown_is_the_one_that_stopped_the_others() {
-    let fake = taking("4096").failing("INSERT INTO sbtest2", SqlErrorKind::Lost);
+    let fake = Fake::default().failing("INSERT INTO sbtest2", SqlErrorKind::Lost);
     let error = run_fill(&fake, &fill(4, 2000, Dialect::MySql)).unwrap_err().to_string();
     assert!(error.starts_with("INSERT INTO sbtest2"), "{error}");
-    assert!(error.len() < 200, "a megabyte of rows is not an error message");
+    assert!(error.len() < 200, "a hundred rows of question marks are not an error message");
 }
 
 #[test]
 fn progress_counts_rows_and_can_stop_the_work() {
     let added = AtomicU64::new(0);
-    let fake = taking("4096");
+    let fake = Fake::default();
     let connect = || Ok::<_, SqlError>(fake.session());
     let count = |rows| {
         added.fetch_add(rows, Ordering::SeqCst);
