@@ -5,6 +5,7 @@ pub mod compare;
 mod differences;
 mod effects;
 pub mod figures;
+pub mod first_screen;
 pub mod machine_view;
 mod modes;
 pub mod odd;

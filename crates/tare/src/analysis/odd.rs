@@ -1,8 +1,8 @@
 //! What a reader must know before believing a figure, most serious first.
 
 use super::figures::{count, percent};
-use super::reading;
 use super::summary::Summary;
+use super::{first_screen, reading};
 use crate::results::Results;
 use crate::results::schema::{Outcome, TrialRecord};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub fn list(summary: &Summary, results: &Results) -> Vec<String> {
     let mut odd = results.warnings.clone();
     odd.extend(bad_trials(results, Outcome::Failed, "failed"));
     odd.extend(bad_trials(results, Outcome::Contaminated, "was contaminated and is not analysed"));
-    odd.extend(reading::missing_words(results));
+    odd.extend(first_screen::missing_words(results));
     odd.extend(
         summary
             .unrealizable

@@ -4,6 +4,7 @@ use super::{Exit, Problem};
 use crate::analysis::compare::{self, CompareError, Gate, Options, Side};
 use crate::report::terminal::{self, Style};
 use crate::results::{self, Results};
+use crate::study::nearest;
 use clap::Args;
 use std::path::Path;
 
@@ -91,11 +92,10 @@ impl From<CompareError> for Problem {
 }
 
 fn nearest(problem: Problem, name: &str, known: &[String]) -> Problem {
-    let best = known.iter().max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)));
     let problem = problem.expected(format!("one of: {}", known.join(", ")));
-    match best {
-        Some(best) if strsim::jaro_winkler(best, name) > 0.8 => problem.advice(format!("did you mean `{best}`?")),
-        _ => problem,
+    match nearest::nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => problem.advice(format!("did you mean `{near}`?")),
+        None => problem,
     }
 }
 

@@ -1,5 +1,8 @@
 //! Results read back, analysed and drawn.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod commands;
 mod fake;
 mod html;
 mod numbers;

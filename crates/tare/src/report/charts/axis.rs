@@ -4,7 +4,7 @@ use crate::analysis::figures::Scale;
 use maud::{Markup, html};
 
 /// Below this share of the largest value, the spread of the data is invisible on an axis that starts at zero.
-const ZERO_SPAN: f64 = 0.15;
+const ZERO_SPAN: f64 = 0.25;
 
 /// Maps values to pixels.
 #[derive(Debug, Clone)]

@@ -3,6 +3,7 @@
 
 pub mod axis;
 pub mod dots;
+mod layout;
 pub mod machine;
 pub mod marks;
 pub mod run_order;

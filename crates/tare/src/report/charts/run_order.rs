@@ -5,13 +5,13 @@ use super::marks;
 use maud::{Markup, html};
 
 const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 260.0;
+const HEIGHT: f64 = 264.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 945.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 200.0;
 /// Height of the lane in which trials without a usable value stand.
-const LANE: f64 = BOTTOM + 10.0;
+const LANE: f64 = BOTTOM + 16.0;
 
 /// One attempt at a trial.
 pub struct Point {
@@ -41,10 +41,10 @@ pub fn draw(metric: &str, unit: &str, points: &[Point], clock: bool) -> Markup {
             (values.vertical(LEFT, RIGHT))
             text.axis x=(px(LEFT)) y="9" text-anchor="start" { (values.label(metric)) }
             @for tick in times(first, last, clock) {
-                text.tick x=(px(x(tick))) y=(px(BOTTOM + 36.0)) text-anchor="middle" { (time_label(tick, clock)) }
+                text.tick x=(px(x(tick))) y=(px(BOTTOM + 40.0)) text-anchor="middle" { (time_label(tick, clock)) }
                 line.grid x1=(px(x(tick))) x2=(px(x(tick))) y1=(px(TOP)) y2=(px(BOTTOM)) {}
             }
-            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 54.0)) text-anchor="middle" {
+            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 57.0)) text-anchor="middle" {
                 (if clock { "time of day, UTC" } else { "order in the file (no times were recorded)" })
             }
             @if odd { text.tick x=(px(LEFT - 6.0)) y=(px(LANE + 4.0)) text-anchor="end" { "not used" } }

@@ -1,11 +1,11 @@
 //! What was run, on what, what came out, how sure, what is odd.
 
 use super::page::Page;
-use crate::analysis::reading;
+use crate::analysis::first_screen;
 use maud::{Markup, html};
 
 pub(super) fn section(page: &Page<'_>) -> Markup {
-    let screen = reading::first_screen(page.summary, page.results);
+    let screen = first_screen::first_screen(page.summary, page.results);
     html! {
         p.reading { (screen.out) }
         @for sentence in &screen.further { p.further { (sentence) } }

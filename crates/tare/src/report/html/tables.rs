@@ -108,7 +108,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     (!effects.is_empty()).then(|| {
         html! {
             p.note {
-                "Ratio of the first level to the second; 1x is no effect. Spread is the standard deviation between trials. "
+                "Ratio of the first level to the second; 1x is no effect. Spread is the coefficient of variation between trials. "
                 "An interval that holds 1x shows no effect."
             }
             div.scroll tabindex="0" role="region" aria-label="Table of effects" {

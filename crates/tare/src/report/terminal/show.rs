@@ -4,13 +4,13 @@ use super::conditions;
 use super::style::{Style, add, finish, table};
 use super::text::{plain, wrap};
 use crate::analysis::figures::times;
-use crate::analysis::reading;
+use crate::analysis::first_screen;
 use crate::analysis::summary::Summary;
 use crate::results::Results;
 
 /// Everything `tare show` prints.
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
-    let screen = reading::first_screen(summary, results);
+    let screen = first_screen::first_screen(summary, results);
     let mut parts = vec![style.bold(&wrap("", "", &plain(&screen.out)))];
     let further: String = screen.further.iter().map(|sentence| wrap("", "", &plain(sentence))).collect();
     if !further.is_empty() {

@@ -1,0 +1,9 @@
+//! Two sets of results, or two conditions, against each other: B / A of every metric, and what a gate makes of it.
+
+mod model;
+mod pairs;
+mod run;
+mod verdicts;
+
+pub use model::{CompareError, Comparison, Gate, MetricComparison, Options, Side, Verdict};
+pub use run::compare;

@@ -1,0 +1,128 @@
+//! What is compared, and what it came to.
+
+use crate::analysis::differences::Difference;
+use crate::results::Results;
+use crate::results::metric::Better;
+use serde::{Deserialize, Serialize};
+
+/// What to compare and how.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Smallest change of interest, as a fraction: smaller ones count as equal.
+    pub min_effect: f64,
+    /// Gate: largest slowdown that passes, as a fraction. None is no gate.
+    pub fail_if_slower: Option<f64>,
+    /// Metrics that the gate judges; empty is every primary one, or every one where there is no primary.
+    pub judged: Vec<String>,
+}
+
+/// One side: results, and of them all conditions or one.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// The results.
+    pub results: &'a Results,
+    /// One condition of them; none is all.
+    pub condition: Option<&'a str>,
+}
+
+/// Why two results cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// No condition of that name.
+    #[error("there is no condition `{name}`")]
+    NoCondition {
+        /// The name asked for.
+        name: String,
+        /// Names there are.
+        known: Vec<String>,
+    },
+    /// Several conditions a side and none of the same name.
+    #[error("no condition has the same name on both sides")]
+    NothingShared {
+        /// Conditions of A.
+        a: Vec<String>,
+        /// Conditions of B.
+        b: Vec<String>,
+    },
+    /// Conditions pair up, but no metric is in both.
+    #[error("no metric was measured on both sides")]
+    NoMetric,
+    /// The metric to judge was not measured.
+    #[error("metric `{name}` was not measured on both sides")]
+    NoSuchMetric {
+        /// Its name.
+        name: String,
+        /// Metrics that were.
+        known: Vec<String>,
+    },
+}
+
+/// What a comparison came to, from B's point of view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// B is better by more than the minimum effect.
+    Faster,
+    /// B is worse by more than the minimum effect.
+    Slower,
+    /// The difference is smaller than the minimum effect.
+    Equivalent,
+    /// The trials do not tell.
+    Inconclusive,
+}
+
+/// What the gate came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// No judged metric can be slower than allowed, at 95%.
+    Passed,
+    /// A judged metric is slower than allowed.
+    Failed,
+    /// The trials do not tell.
+    Inconclusive,
+}
+
+/// One metric of one pair of conditions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricComparison {
+    /// Metric.
+    pub name: String,
+    /// Condition in A and B; both names where they differ.
+    pub condition: String,
+    /// Unit.
+    pub unit: String,
+    /// Better direction.
+    pub better: Better,
+    /// Mean over trials in A.
+    pub mean_a: f64,
+    /// Mean over trials in B.
+    pub mean_b: f64,
+    /// Trials in A.
+    pub trials_a: usize,
+    /// Trials in B.
+    pub trials_b: usize,
+    /// B / A of the means; null when A's mean is zero.
+    pub ratio: Option<f64>,
+    /// 95% interval of this ratio alone; null with a single trial on a side.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+    /// At 95% over all judged metrics together (Holm), or over all others together.
+    pub verdict: Verdict,
+    /// Whether the gate looks at it.
+    pub judged: bool,
+}
+
+/// The whole comparison. `metrics` is the contract of `tare compare --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// What is different in how the two were made.
+    pub differences: Vec<Difference>,
+    /// Judged metrics first.
+    pub metrics: Vec<MetricComparison>,
+    /// None without a gate.
+    pub gate: Option<Gate>,
+    /// What to know before believing it.
+    pub notes: Vec<String>,
+}

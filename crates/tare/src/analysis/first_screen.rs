@@ -1,0 +1,113 @@
+//! The first screen of a report: what was run, on what, what came out, how sure.
+
+use super::collect;
+use super::figures::{count, percent};
+use super::summary::{MetricSummary, Summary};
+use crate::results::{Results, Source};
+use std::collections::BTreeSet;
+
+/// The first screen of a report: one sentence a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstScreen {
+    /// What was run.
+    pub run: String,
+    /// On what.
+    pub machine: String,
+    /// What came out.
+    pub out: String,
+    /// More of what came out.
+    pub further: Vec<String>,
+    /// How sure.
+    pub sure: String,
+}
+
+/// All sentences of the first screen but what is odd, which is [`Summary::odd`].
+pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
+    FirstScreen {
+        run: what_was_run(summary, results),
+        machine: on_what(results),
+        out: summary.reading.clone(),
+        further: summary.further_reading.clone(),
+        sure: how_sure(summary, results),
+    }
+}
+
+fn what_was_run(summary: &Summary, results: &Results) -> String {
+    let ok: usize = summary.conditions.iter().map(|condition| condition.trials).sum();
+    let conditions = count(summary.conditions.len(), "condition");
+    let samples = results.trials.iter().map(|trial| trial.samples.len()).max().unwrap_or(0);
+    let versions: BTreeSet<&str> = results.trials.iter().filter_map(|trial| trial.server_version.as_deref()).collect();
+    let version = match versions.len() {
+        0 => String::new(),
+        _ => format!(", server {}", versions.into_iter().collect::<Vec<_>>().join(" and ")),
+    };
+    let when = match (results.trials.first(), results.trials.last()) {
+        (Some(first), Some(last)) if !first.started_at.is_empty() => {
+            format!(", from {} to {}", first.started_at, last.started_at)
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{}: {conditions}, {} analysed, up to {} each{version}{when}.",
+        results.study,
+        count(ok, "trial"),
+        count(samples, "sample")
+    )
+}
+
+fn on_what(results: &Results) -> String {
+    let Some(environment) = &results.environment else {
+        return match results.source {
+            Source::Csv => "A CSV file, which says nothing of the machine.".to_owned(),
+            Source::Directory => "Unknown: environment.json is missing.".to_owned(),
+        };
+    };
+    let guest =
+        environment.hypervisor.as_ref().map_or(String::new(), |name| format!(", a virtual machine under {name}"));
+    format!("{}{guest}, {}, kernel {}.", environment.cpu_model, environment.os, environment.kernel)
+}
+
+fn how_sure(summary: &Summary, results: &Results) -> String {
+    let Some(name) = &summary.headline_metric else { return "There is nothing to be sure of.".to_owned() };
+    let measured: Vec<(&str, &MetricSummary)> = summary
+        .conditions
+        .iter()
+        .filter_map(|c| Some((c.name.as_str(), c.metrics.iter().find(|metric| metric.name == *name)?)))
+        .collect();
+    let trials: Vec<usize> = measured.iter().map(|(_, metric)| metric.trials).collect();
+    let (fewest, most) = (trials.iter().min().copied().unwrap_or(0), trials.iter().max().copied().unwrap_or(0));
+    let per = if fewest == most { count(fewest, "trial") } else { format!("{fewest} to {most} trials") };
+    let unit = match results.source {
+        Source::Directory => ", each a fresh server",
+        Source::Csv => "",
+    };
+    let widest = measured
+        .iter()
+        .filter_map(|(name, metric)| Some((name, (metric.ci_high? - metric.ci_low?) / 2.0 / metric.mean)))
+        .filter(|(_, half)| half.is_finite())
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let widest = widest.map_or("no interval can be given".to_owned(), |(name, half)| {
+        format!("the widest 95% interval of {} is ±{}, at {name}", metric_name(summary), percent(half))
+    });
+    let order = results
+        .plan
+        .as_ref()
+        .map_or(String::new(), |plan| format!(" Trials ran in randomised blocks (seed {}).", plan.seed));
+    format!("{per} a condition{unit}; {widest}.{order}")
+}
+
+fn metric_name(summary: &Summary) -> &str {
+    summary.headline_metric.as_deref().unwrap_or("the metric")
+}
+
+/// Trials of the schedule that have no usable record yet.
+pub fn missing_words(results: &Results) -> Option<String> {
+    let missing = collect::missing_trials(results);
+    let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
+    (missing > 0).then(|| {
+        format!(
+            "{missing} of {of} planned trials have no usable result: `tare run --resume {}` completes them",
+            results.path.display()
+        )
+    })
+}
