@@ -17,5 +17,5 @@ pub(crate) use loom::sync::atomic::AtomicU64;
 pub(crate) use std::sync::atomic::AtomicU64;
 
 /// What a node's allocation of 8 bytes takes: the smallest page of every system this runs on.
-#[cfg(feature = "study")]
+#[cfg(all(feature = "study", target_os = "linux", not(any(miri, loom))))]
 pub(crate) const PAGE_BYTES: usize = 4096;
