@@ -89,7 +89,11 @@ mod rseq;
 mod rseq;
 mod set;
 mod snapshot;
+#[cfg(all(feature = "study", target_os = "linux", not(any(miri, loom))))]
+pub mod strategies;
 mod stripe;
+#[cfg(all(feature = "study", target_os = "linux", not(any(miri, loom))))]
+pub mod workload;
 
 pub use backend::{BACKEND_VARIABLE, Backend};
 pub use counter::{Counter, UpDownCounter};

@@ -202,21 +202,19 @@ impl CounterSet {
     #[inline(never)]
     fn add_otherwise(&self, counter: usize, n: u64) {
         let row = match self.backend {
-            // SAFETY: as in `add`.
-            Backend::RseqSelf
-                if rseq::register_thread()
-                    && unsafe {
-                        rseq::add(self.operands(), rseq::guess_cpu(self.area), self.rows.first_row(counter), n)
-                    } =>
-            {
-                return;
-            }
+            Backend::RseqSelf if rseq::register_thread() && self.add_registered(counter, n) => return,
             // The odd row, which only atomics touch.
             Backend::RseqGlibc | Backend::RseqSelf => self.cpus,
             Backend::CpuAtomic => probe::current_cpu().unwrap_or(self.cpus).min(self.cpus),
             Backend::Striped => stripe::of_thread() % self.cpus,
         };
         self.rows.cell(row, counter).fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// The restartable add again, now that the thread is registered.
+    fn add_registered(&self, counter: usize, n: u64) -> bool {
+        // SAFETY: as in `add`.
+        unsafe { rseq::add(self.operands(), rseq::guess_cpu(self.area), self.rows.first_row(counter), n) }
     }
 
     #[inline]

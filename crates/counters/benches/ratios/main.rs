@@ -4,6 +4,8 @@
 //! within each round. Printed: median, least and greatest of the rounds, and the bound of the project's promise. The exit
 //! code is 1 when a median breaks its bound. `ROUNDS` (environment) sets the number of rounds.
 
+#![allow(clippy::expect_used, reason = "a benchmark without counters has nothing to go on with")]
+
 mod contenders;
 
 use std::hint::black_box;

@@ -78,7 +78,7 @@ impl Registration {
     fn get(&self) -> bool {
         if self.0.get() == State::New {
             // EBUSY: registered already with this very area, by a signal handler or another version of this crate.
-            let registered = rseq(0).is_ok_or(libc::EBUSY);
+            let registered = rseq(0).map_or_else(|error| error.raw_os_error() == Some(libc::EBUSY), |()| true);
             self.0.set(if registered { State::Registered } else { State::Refused });
         }
         self.0.get() == State::Registered
@@ -95,19 +95,13 @@ impl Drop for Registration {
     }
 }
 
-struct Answer(c_long);
-
-impl Answer {
-    fn is_ok_or(self, errno: i32) -> bool {
-        self.0 == 0 || io::Error::last_os_error().raw_os_error() == Some(errno)
-    }
-}
-
-fn rseq(flags: c_uint) -> Answer {
+/// Registers or unregisters the calling thread's area.
+fn rseq(flags: c_uint) -> io::Result<()> {
     let area = thread_pointer().wrapping_add_signed(own_area_offset());
     // SAFETY: the area is 32 bytes, 32-aligned, lives as long as the thread and is written by nothing but the kernel and
     // the adds.
-    Answer(unsafe { libc::syscall(libc::SYS_rseq, area, SIZE, flags, SIGNATURE) })
+    let answer: c_long = unsafe { libc::syscall(libc::SYS_rseq, area, SIZE, flags, SIGNATURE) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn symbol(name: &CStr) -> Option<*const u8> {

@@ -1,0 +1,57 @@
+//! What every strategy can do.
+
+use crate::workload::Error;
+
+/// What a strategy must know before it allocates.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Counters there will be, numbered from 0.
+    pub counters: usize,
+    /// Threads that will count.
+    pub threads: usize,
+    /// Seed of whatever is drawn at random.
+    pub seed: u64,
+}
+
+/// A way to keep counters that many threads increment. Monomorphised: the workload's loop is compiled once for each, so
+/// that no strategy pays for an indirect call.
+///
+/// A counter is a `Cell`, which the workload keeps where the article keeps its counter objects (on the heap, between data
+/// blocks), and a number, for strategies that keep their counters elsewhere (their `Cell` is empty).
+pub trait Counting: Sync + Sized {
+    /// What is stored for one counter.
+    type Cell: Send + Sync;
+    /// What a thread keeps while it counts.
+    type Local;
+
+    /// Bytes one counter takes, known before anything is allocated.
+    fn planned_bytes_per_counter(_plan: &Plan) -> u64 {
+        size_of::<Self::Cell>() as u64
+    }
+
+    /// Prepares for the plan.
+    ///
+    /// # Errors
+    /// The strategy cannot work here.
+    fn new(plan: &Plan) -> Result<Self, Error>;
+
+    /// A counter at 0.
+    fn cell(&self) -> Self::Cell;
+
+    /// A thread, by its number from 0, begins to count.
+    fn enter(&self, thread: usize) -> Self::Local;
+
+    /// Adds 1.
+    fn increment(&self, local: &mut Self::Local, cell: &Self::Cell, counter: usize);
+
+    /// A thread has counted its last.
+    fn leave(&self, _local: Self::Local) {}
+
+    /// Reads a counter; other threads may be counting.
+    fn sum(&self, cell: &Self::Cell, counter: usize) -> u64;
+
+    /// Bytes this counter takes now, for those that grow.
+    fn bytes_of(&self, plan: &Plan, _cell: &Self::Cell) -> u64 {
+        Self::planned_bytes_per_counter(plan)
+    }
+}

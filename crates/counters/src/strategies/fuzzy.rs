@@ -1,0 +1,66 @@
+//! Unprotected slots, chosen by the time-stamp counter: the article's fuzzy counter, after MySQL's `ib_counter_t`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::counting::{Counting, Plan};
+use crate::workload::Error;
+
+/// Whether this architecture has a counter to choose by.
+pub(super) const HAS_CLOCK: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
+pub(crate) struct Fuzzy<const N: usize>;
+
+/// N slots a cache line apart after one line left empty: (N + 1) x 64 bytes, as the article's.
+#[repr(C)]
+pub(crate) struct Slots<const N: usize> {
+    empty: [AtomicU64; 8],
+    lines: [[AtomicU64; 8]; N],
+}
+
+impl<const N: usize> Counting for Fuzzy<N> {
+    type Cell = Slots<N>;
+    type Local = ();
+
+    fn new(_: &Plan) -> Result<Self, Error> {
+        Ok(Self)
+    }
+
+    fn cell(&self) -> Self::Cell {
+        Slots { empty: [const { AtomicU64::new(0) }; 8], lines: [const { [const { AtomicU64::new(0) }; 8] }; N] }
+    }
+
+    fn enter(&self, _: usize) {}
+
+    #[inline]
+    fn increment(&self, (): &mut (), cell: &Self::Cell, _: usize) {
+        let slot = &cell.lines[cycles() as usize % N][0];
+        // A load and a store, which the compiler makes the article's plain add: another thread's may fall in between.
+        slot.store(slot.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    fn sum(&self, cell: &Self::Cell, _: usize) -> u64 {
+        let slots = cell.lines.iter().map(|line| line[0].load(Ordering::Relaxed));
+        slots.sum::<u64>() + cell.empty[0].load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn cycles() -> u64 {
+    // SAFETY: every x86-64 has it, and Linux lets programs use it.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline]
+fn cycles() -> u64 {
+    let count: u64;
+    // SAFETY: reads a counter Linux lets programs read.
+    unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) count, options(nomem, nostack, preserves_flags)) };
+    count
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn cycles() -> u64 {
+    0
+}

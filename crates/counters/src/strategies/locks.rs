@@ -1,0 +1,85 @@
+//! A value behind a lock.
+
+use std::cell::UnsafeCell;
+use std::sync::{Mutex, PoisonError};
+
+use super::counting::{Counting, Plan};
+use crate::workload::Error;
+
+/// Each counter has a `std::sync::Mutex`.
+pub(crate) struct StdMutex;
+
+impl Counting for StdMutex {
+    type Cell = Mutex<u64>;
+    type Local = ();
+
+    fn new(_: &Plan) -> Result<Self, Error> {
+        Ok(Self)
+    }
+
+    fn cell(&self) -> Self::Cell {
+        Mutex::new(0)
+    }
+
+    fn enter(&self, _: usize) {}
+
+    #[inline]
+    fn increment(&self, (): &mut (), cell: &Self::Cell, _: usize) {
+        *cell.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    }
+
+    fn sum(&self, cell: &Self::Cell, _: usize) -> u64 {
+        *cell.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Each counter has a `pthread_mutex_t`.
+pub(crate) struct PthreadMutex;
+
+/// A mutex that must not move once it was locked: the workload puts it on the heap first.
+pub(crate) struct Guarded {
+    mutex: UnsafeCell<libc::pthread_mutex_t>,
+    value: UnsafeCell<u64>,
+}
+
+// SAFETY: the value is touched under the mutex only.
+unsafe impl Sync for Guarded {}
+// SAFETY: nothing belongs to a thread; not moved while locked.
+unsafe impl Send for Guarded {}
+
+impl Guarded {
+    #[inline]
+    fn with<T>(&self, act: impl FnOnce(&mut u64) -> T) -> T {
+        // SAFETY: statically initialised; locked and unlocked by this thread; the value is ours in between.
+        unsafe {
+            libc::pthread_mutex_lock(self.mutex.get());
+            let answer = act(&mut *self.value.get());
+            libc::pthread_mutex_unlock(self.mutex.get());
+            answer
+        }
+    }
+}
+
+impl Counting for PthreadMutex {
+    type Cell = Guarded;
+    type Local = ();
+
+    fn new(_: &Plan) -> Result<Self, Error> {
+        Ok(Self)
+    }
+
+    fn cell(&self) -> Self::Cell {
+        Guarded { mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER), value: UnsafeCell::new(0) }
+    }
+
+    fn enter(&self, _: usize) {}
+
+    #[inline]
+    fn increment(&self, (): &mut (), cell: &Self::Cell, _: usize) {
+        cell.with(|value| *value += 1);
+    }
+
+    fn sum(&self, cell: &Self::Cell, _: usize) -> u64 {
+        cell.with(|value| *value)
+    }
+}

@@ -1,0 +1,49 @@
+//! A value on each node, in a page of its own: `numa_alloc_onnode` gives whole pages, even for 8 bytes.
+
+use std::sync::atomic::Ordering;
+
+use super::counting::{Counting, Plan};
+use super::numa::node_count;
+use super::selectors::ByCachedNode;
+use crate::rows::{PAGE_BYTES, Rows};
+use crate::workload::Error;
+
+pub(crate) struct NodeAlloc {
+    rows: Rows,
+    nodes: usize,
+    node: ByCachedNode,
+}
+
+/// Counters of 8 bytes from one page to the next.
+const APART: usize = PAGE_BYTES / size_of::<u64>();
+
+impl Counting for NodeAlloc {
+    type Cell = ();
+    type Local = ();
+
+    fn planned_bytes_per_counter(_: &Plan) -> u64 {
+        (PAGE_BYTES * node_count()) as u64
+    }
+
+    fn new(plan: &Plan) -> Result<Self, Error> {
+        let (nodes, counters) = (node_count(), plan.counters);
+        let memory = |source| crate::Error::Memory { counters: counters * APART, rows: nodes, source };
+        let rows = Rows::new(nodes, counters * APART).map_err(memory)?;
+        // Refused (a container may forbid it): pages then come from the node that touches them first, nearly the same.
+        (0..nodes).for_each(|node| drop(rows.bind(node, node as u32)));
+        Ok(Self { rows, nodes, node: ByCachedNode::table() })
+    }
+
+    fn cell(&self) {}
+
+    fn enter(&self, _: usize) {}
+
+    #[inline]
+    fn increment(&self, (): &mut (), (): &(), counter: usize) {
+        self.rows.cell(self.node.current(), counter * APART).fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn sum(&self, (): &(), counter: usize) -> u64 {
+        (0..self.nodes).map(|node| self.rows.cell(node, counter * APART).load(Ordering::Relaxed)).sum()
+    }
+}

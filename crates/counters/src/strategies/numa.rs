@@ -1,0 +1,77 @@
+//! Nodes, as the article's program sees them.
+
+use std::ffi::{c_int, c_ulong, c_void};
+use std::io;
+
+use crate::cpus;
+
+/// The current CPU; 0 where the system does not say.
+#[inline]
+pub(super) fn current_cpu() -> usize {
+    // SAFETY: no arguments.
+    usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
+}
+
+/// One past the highest node of any CPU.
+pub(crate) fn node_count() -> usize {
+    cpus::nodes().iter().flatten().max().map_or(1, |&last| last as usize + 1)
+}
+
+/// libnuma's lookup, loaded at run time: the library is wanted by this one strategy only.
+#[derive(Clone, Copy)]
+pub(super) struct Libnuma(unsafe extern "C" fn(c_int) -> c_int);
+
+impl Libnuma {
+    pub(super) fn load() -> Result<Self, String> {
+        // SAFETY: C strings; the library's initialiser is libnuma's own; it is never unloaded.
+        let (available, lookup) = unsafe {
+            let library = libc::dlopen(c"libnuma.so.1".as_ptr(), libc::RTLD_NOW);
+            if library.is_null() {
+                return Err("libnuma.so.1 is not installed (Debian: apt-get install libnuma1)".to_owned());
+            }
+            let symbol = |name: &std::ffi::CStr| libc::dlsym(library, name.as_ptr());
+            (symbol(c"numa_available"), symbol(c"numa_node_of_cpu"))
+        };
+        if available.is_null() || lookup.is_null() {
+            return Err("libnuma.so.1 lacks numa_available or numa_node_of_cpu".to_owned());
+        }
+        // SAFETY: the signatures of numa(3).
+        let (available, lookup) = unsafe {
+            (
+                std::mem::transmute::<*mut c_void, unsafe extern "C" fn() -> c_int>(available),
+                std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> c_int>(lookup),
+            )
+        };
+        // SAFETY: no arguments; must precede every other call.
+        if unsafe { available() } < 0 {
+            return Err("libnuma says this kernel has no NUMA interface".to_owned());
+        }
+        Ok(Self(lookup))
+    }
+
+    /// The node of a CPU; libnuma's -1 (unknown) becomes a large number, as in the article.
+    #[inline]
+    pub(super) fn node_of_cpu(self, cpu: usize) -> usize {
+        // SAFETY: numa_available was called; any number is allowed.
+        unsafe { (self.0)(cpu as c_int) as usize }
+    }
+}
+
+/// From here on the calling thread's allocations come from all nodes in turn. It ends with the thread.
+///
+/// # Errors
+/// The kernel's refusal (a container may forbid it).
+pub(crate) fn interleave_own_allocations() -> io::Result<()> {
+    let allowed = std::fs::read_to_string("/proc/self/status")?
+        .lines()
+        .find_map(|line| line.strip_prefix("Mems_allowed_list:").and_then(cpus::parse_list))
+        .ok_or(io::ErrorKind::InvalidData)?;
+    let bits = c_ulong::BITS;
+    let mut mask = vec![0 as c_ulong; (allowed.last().copied().unwrap_or(0) / bits) as usize + 1];
+    allowed.iter().for_each(|node| mask[(node / bits) as usize] |= 1 << (node % bits));
+    // SAFETY: the mask is read up to the number of bits given (the kernel ignores the last, hence one more).
+    let answer = unsafe {
+        libc::syscall(libc::SYS_set_mempolicy, libc::MPOL_INTERLEAVE, mask.as_ptr(), mask.len() * bits as usize + 1)
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,0 +1,138 @@
+//! The ways to choose a shard.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use super::counting::Plan;
+use super::numa::{Libnuma, current_cpu};
+use super::sharded::Selector;
+use crate::cpus;
+use crate::workload::Error;
+
+/// The counter's own number.
+pub(crate) struct ByIndex;
+
+impl Selector for ByIndex {
+    type Local = ();
+
+    fn new(_: &Plan) -> Result<Self, Error> {
+        Ok(Self)
+    }
+
+    fn enter(&self, _: usize) {}
+
+    #[inline]
+    fn select(&self, (): &mut (), counter: usize) -> usize {
+        counter
+    }
+}
+
+/// Drawn, by a generator a thread.
+pub(crate) struct Random {
+    seed: u64,
+}
+
+impl Selector for Random {
+    type Local = Xoshiro256PlusPlus;
+
+    fn new(plan: &Plan) -> Result<Self, Error> {
+        Ok(Self { seed: plan.seed })
+    }
+
+    fn enter(&self, thread: usize) -> Self::Local {
+        // Apart from the workload's generators, which are seeded by the same seed and thread.
+        Xoshiro256PlusPlus::seed_from_u64(!self.seed ^ thread as u64)
+    }
+
+    #[inline]
+    fn select(&self, local: &mut Self::Local, _: usize) -> usize {
+        (local.next_u64() >> 32) as usize
+    }
+}
+
+/// The thread's number.
+pub(crate) struct ByThread;
+
+impl Selector for ByThread {
+    type Local = usize;
+
+    fn new(_: &Plan) -> Result<Self, Error> {
+        Ok(Self)
+    }
+
+    fn enter(&self, thread: usize) -> usize {
+        thread
+    }
+
+    #[inline]
+    fn select(&self, local: &mut usize, _: usize) -> usize {
+        *local
+    }
+}
+
+/// The current CPU's number, by `sched_getcpu`.
+pub(crate) struct ByCpu;
+
+impl Selector for ByCpu {
+    type Local = ();
+
+    fn new(_: &Plan) -> Result<Self, Error> {
+        Ok(Self)
+    }
+
+    fn enter(&self, _: usize) {}
+
+    #[inline]
+    fn select(&self, (): &mut (), _: usize) -> usize {
+        current_cpu()
+    }
+}
+
+/// The current node, as the article asks for it: libnuma's `numa_node_of_cpu` of `sched_getcpu`.
+pub(crate) struct ByLibnuma(Libnuma);
+
+impl Selector for ByLibnuma {
+    type Local = ();
+
+    fn new(_: &Plan) -> Result<Self, Error> {
+        let unavailable = |reason| Error::Unavailable { strategy: "shard-node-libnuma", reason };
+        Libnuma::load().map(Self).map_err(unavailable)
+    }
+
+    fn enter(&self, _: usize) {}
+
+    #[inline]
+    fn select(&self, (): &mut (), _: usize) -> usize {
+        self.0.node_of_cpu(current_cpu())
+    }
+}
+
+/// The current node, by a table of every CPU's.
+pub(crate) struct ByCachedNode(Box<[u32]>);
+
+impl ByCachedNode {
+    /// Each CPU's node; 0 where the kernel does not say.
+    pub(crate) fn table() -> Self {
+        Self(cpus::nodes().iter().map(|node| node.unwrap_or(0)).collect())
+    }
+
+    #[inline]
+    pub(crate) fn current(&self) -> usize {
+        self.0.get(current_cpu()).copied().unwrap_or(0) as usize
+    }
+}
+
+impl Selector for ByCachedNode {
+    type Local = ();
+
+    fn new(_: &Plan) -> Result<Self, Error> {
+        Ok(Self::table())
+    }
+
+    fn enter(&self, _: usize) {}
+
+    #[inline]
+    fn select(&self, (): &mut (), _: usize) -> usize {
+        self.current()
+    }
+}

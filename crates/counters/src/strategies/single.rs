@@ -1,0 +1,32 @@
+//! One relaxed atomic a counter.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::counting::{Counting, Plan};
+use crate::workload::Error;
+
+pub(crate) struct Atomic;
+
+impl Counting for Atomic {
+    type Cell = AtomicU64;
+    type Local = ();
+
+    fn new(_: &Plan) -> Result<Self, Error> {
+        Ok(Self)
+    }
+
+    fn cell(&self) -> Self::Cell {
+        AtomicU64::new(0)
+    }
+
+    fn enter(&self, _: usize) {}
+
+    #[inline]
+    fn increment(&self, (): &mut (), cell: &Self::Cell, _: usize) {
+        cell.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn sum(&self, cell: &Self::Cell, _: usize) -> u64 {
+        cell.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,67 @@
+//! A row of counters a thread, which it alone writes; readers add up the rows. A thread that ends folds its row into the
+//! totals.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::counting::{Counting, Plan};
+use crate::workload::Error;
+
+type Row = Arc<[AtomicU64]>;
+
+pub(crate) struct ThreadRow {
+    counters: usize,
+    books: Mutex<Books>,
+}
+
+struct Books {
+    totals: Vec<u64>,
+    live: Vec<Row>,
+}
+
+impl ThreadRow {
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Counting for ThreadRow {
+    type Cell = ();
+    type Local = Row;
+
+    /// A row for each thread, and the totals.
+    fn planned_bytes_per_counter(plan: &Plan) -> u64 {
+        ((plan.threads as u64).saturating_add(1)).saturating_mul(size_of::<u64>() as u64)
+    }
+
+    fn new(plan: &Plan) -> Result<Self, Error> {
+        let books = Books { totals: vec![0; plan.counters], live: Vec::new() };
+        Ok(Self { counters: plan.counters, books: Mutex::new(books) })
+    }
+
+    fn cell(&self) {}
+
+    fn enter(&self, _: usize) -> Row {
+        let row: Row = (0..self.counters).map(|_| AtomicU64::new(0)).collect();
+        self.books().live.push(Arc::clone(&row));
+        row
+    }
+
+    #[inline]
+    fn increment(&self, row: &mut Row, (): &(), counter: usize) {
+        // One writer: a load and a store lose nothing.
+        let value = &row[counter];
+        value.store(value.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    fn leave(&self, row: Row) {
+        let mut books = self.books();
+        books.live.retain(|live| !Arc::ptr_eq(live, &row));
+        books.totals.iter_mut().zip(row.iter()).for_each(|(total, part)| *total += part.load(Ordering::Relaxed));
+    }
+
+    fn sum(&self, (): &(), counter: usize) -> u64 {
+        let books = self.books();
+        books.totals[counter] + books.live.iter().map(|row| row[counter].load(Ordering::Relaxed)).sum::<u64>()
+    }
+}

@@ -1,0 +1,46 @@
+//! Does it fit?
+
+use std::fs;
+
+use super::blocks::DATA_BYTES;
+use super::config::Config;
+use super::error::Error;
+
+/// Refuses a run this machine has no memory for. Called before anything is allocated.
+pub(super) fn check(config: &Config<'_>, bytes_per_counter: u64) -> Result<(), Error> {
+    let available_bytes = available();
+    let needed = needed(config, bytes_per_counter);
+    if needed <= u128::from(available_bytes) {
+        return Ok(());
+    }
+    Err(Error::Memory {
+        needed_bytes: u64::try_from(needed).unwrap_or(u64::MAX),
+        available_bytes,
+        data_blocks: config.data_blocks,
+        counters: u64::try_from(counters(config)).unwrap_or(u64::MAX),
+        bytes_per_counter,
+    })
+}
+
+/// Bytes of all counters and all data.
+pub(super) fn needed(config: &Config<'_>, bytes_per_counter: u64) -> u128 {
+    let data = config.data_blocks as u128 * DATA_BYTES as u128;
+    counters(config).saturating_mul(u128::from(bytes_per_counter)).saturating_add(data)
+}
+
+fn counters(config: &Config<'_>) -> u128 {
+    config.counter_blocks as u128 * config.counters_per_block as u128 + config.data_blocks as u128
+}
+
+/// What the kernel would still give without swapping, or less where the control group allows less. Where it does not say,
+/// no limit is known.
+fn available() -> u64 {
+    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        kib.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()
+    });
+    let read = |name| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
+    let group = read("memory.max").map(|max| max.saturating_sub(read("memory.current").unwrap_or(0)));
+    let machine = machine.map(|kib| kib.saturating_mul(1024));
+    [machine, group].into_iter().flatten().min().unwrap_or(u64::MAX)
+}

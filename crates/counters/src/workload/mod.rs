@@ -1,0 +1,38 @@
+//! The workload of "NUMA Smart Global Counter", faithful to its program: counter blocks between data blocks on memory
+//! interleaved over the nodes; each round a thread works on data blocks and increments counters drawn at random.
+//!
+//! A round is 16 data steps and 160 increments of global counters. A data step draws four blocks, two offsets, a length
+//! and a byte; copies part of the second block into the first, fills the third, takes the CRC of the fourth, and
+//! increments the blocks' own counters six times. So a round is 448 calls of the generator and 256 increments, 96 of them
+//! of blocks' own counters.
+//!
+//! Where it departs from the article's program, which is undefined in places: the copy may overlap itself (`memmove`);
+//! the comparison, out of bounds there and removed by its compiler, is left out (its two increments are not); threads are
+//! started before the clock is. Data blocks are raced over by design, so they are touched through raw copies and volatile
+//! reads only.
+//!
+//! ```no_run
+//! use tare_counters::strategies::Strategy;
+//! use tare_counters::workload::{Config, Mode, run};
+//!
+//! let config = Config { threads: 2, rounds: 1000, data_blocks: 10_000, mode: Mode::Corrected, ..Config::article(Strategy::CounterSet) };
+//! let outcome = run(&config)?;
+//! println!("{:.0} rounds/s, {} of {} counted", outcome.rounds_per_s, outcome.counted, outcome.expected);
+//! # Ok::<(), tare_counters::workload::Error>(())
+//! ```
+
+mod blocks;
+mod config;
+mod crc;
+mod dispatch;
+mod error;
+mod gate;
+mod generator;
+mod memory;
+mod outcome;
+mod worker;
+
+pub use config::{Config, Mode};
+pub use dispatch::{memory_bytes, run};
+pub use error::Error;
+pub use outcome::Outcome;

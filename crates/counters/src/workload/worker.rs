@@ -1,0 +1,162 @@
+//! A run of one strategy with one generator.
+
+use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
+use std::time::{Duration, Instant};
+
+use super::blocks::{LOCAL_INCREMENTS, Payload};
+use super::config::Config;
+use super::error::Error;
+use super::gate::Gate;
+use super::generator::Generator;
+use super::outcome::Outcome;
+use crate::strategies::{Counting, Plan, interleave_own_allocations};
+
+/// Data steps a round, and ten times as many increments of global counters.
+const DATA_STEPS: u64 = 16;
+const GLOBAL_INCREMENTS: u64 = 160;
+/// A thread of the workload needs little; hundreds of them should not ask for 8 MiB each.
+const STACK_BYTES: usize = 512 * 1024;
+
+/// What one thread found.
+struct Shift {
+    start: Instant,
+    end: Instant,
+    generator_ns: Option<f64>,
+}
+
+/// Allocates, counts, reads.
+pub(super) fn run<S: Counting, G: Generator>(config: &Config<'_>, plan: &Plan) -> Result<Outcome, Error> {
+    let strategy = S::new(plan)?;
+    let (payload, not_interleaved) = allocate(config, &strategy)?;
+    let (start, end) = (Gate::default(), Gate::default());
+    let (shifts, cpu_s, full_read_ns) = scope(|scope| {
+        let handles = start_threads::<S, G>(scope, config, &strategy, &payload, (&start, &end));
+        let all_there = start.await_all(handles.as_ref().map_or(0, Vec::len));
+        let before = cpu_time();
+        start.open(handles.is_ok() && all_there);
+        let handles = handles?;
+        let done = all_there && end.await_all(handles.len());
+        let cpu_s = (cpu_time() - before).as_secs_f64();
+        let read = Instant::now();
+        std::hint::black_box(payload.global_sum(&strategy));
+        let full_read_ns = read.elapsed().as_secs_f64() * 1e9;
+        end.open(done);
+        let shifts: Option<Vec<Shift>> =
+            handles.into_iter().map(|handle| handle.join().ok().flatten()).collect::<Vec<_>>().into_iter().collect();
+        shifts.map(|shifts| (shifts, cpu_s, full_read_ns)).ok_or(Error::Thread)
+    })?;
+    Ok(summarise(config, plan, &strategy, &payload, &shifts, Measured { cpu_s, full_read_ns, not_interleaved }))
+}
+
+/// In a thread of its own, whose memory policy ends with it.
+fn allocate<S: Counting>(config: &Config<'_>, strategy: &S) -> Result<(Payload<S>, Option<String>), Error> {
+    scope(|scope| {
+        let thread = Builder::new().spawn_scoped(scope, || {
+            let refused = interleave_own_allocations().err().map(|error| error.to_string());
+            (Payload::allocate(config, strategy), refused)
+        });
+        thread.map_err(|source| Error::Spawn { thread: 0, source })?.join().map_err(|_| Error::Thread)
+    })
+}
+
+type Handles<'scope> = Vec<ScopedJoinHandle<'scope, Option<Shift>>>;
+
+fn start_threads<'scope, 'env: 'scope, S: Counting, G: Generator>(
+    scope: &'scope Scope<'scope, 'env>,
+    config: &'env Config<'_>,
+    strategy: &'env S,
+    payload: &'env Payload<S>,
+    (start, end): (&'env Gate, &'env Gate),
+) -> Result<Handles<'scope>, Error> {
+    let mut handles = Vec::with_capacity(config.threads);
+    for thread in 0..config.threads {
+        let spawned = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
+            let (arrival, finish) = (start.arrival(), end.arrival());
+            (config.bind)(thread);
+            let mut local = strategy.enter(thread);
+            let mut random = G::enter(config.seed, thread);
+            if !arrival.wait() {
+                return None;
+            }
+            let begin = Instant::now();
+            (0..config.rounds).for_each(|_| round(config, strategy, payload, &mut local, &mut random));
+            let shift = Shift { start: begin, end: Instant::now(), generator_ns: random.spent_ns() };
+            // Stays until the counters were read once with all threads' state in place.
+            finish.wait();
+            strategy.leave(local);
+            Some(shift)
+        });
+        match spawned {
+            Ok(handle) => handles.push(handle),
+            Err(source) => {
+                start.open(false);
+                return Err(Error::Spawn { thread, source });
+            }
+        }
+    }
+    Ok(handles)
+}
+
+#[inline]
+fn round<S: Counting, G: Generator>(
+    config: &Config<'_>,
+    strategy: &S,
+    payload: &Payload<S>,
+    local: &mut S::Local,
+    random: &mut G,
+) {
+    if config.data_work {
+        (0..DATA_STEPS).for_each(|_| payload.data_step(strategy, local, random));
+    }
+    (0..GLOBAL_INCREMENTS).for_each(|_| payload.count(strategy, local, random));
+}
+
+struct Measured {
+    cpu_s: f64,
+    full_read_ns: f64,
+    not_interleaved: Option<String>,
+}
+
+fn summarise<S: Counting>(
+    config: &Config<'_>,
+    plan: &Plan,
+    strategy: &S,
+    payload: &Payload<S>,
+    shifts: &[Shift],
+    measured: Measured,
+) -> Outcome {
+    let first = shifts.iter().map(|shift| shift.start).min();
+    let last = shifts.iter().map(|shift| shift.end).max();
+    let elapsed_s = first.zip(last).map_or(0.0, |(first, last)| (last - first).as_secs_f64());
+    let working_ns: f64 = shifts.iter().map(|shift| (shift.end - shift.start).as_secs_f64() * 1e9).sum();
+    let generator_ns: Option<f64> = shifts.iter().map(|shift| shift.generator_ns).sum();
+    let rounds = config.threads as u64 * config.rounds;
+    let local_per_round = if config.data_work { DATA_STEPS * LOCAL_INCREMENTS } else { 0 };
+    let bytes: u64 = payload.cells().map(|(_, cell)| strategy.bytes_of(plan, cell)).sum();
+    Outcome {
+        elapsed_s,
+        cpu_s: measured.cpu_s,
+        rounds_per_s: rounds as f64 / elapsed_s,
+        ns_per_increment: elapsed_s * 1e9 / (config.rounds * (GLOBAL_INCREMENTS + local_per_round)) as f64,
+        expected: rounds * GLOBAL_INCREMENTS,
+        counted: payload.global_sum(strategy),
+        local_expected: rounds * local_per_round,
+        local_counted: payload.local_sum(strategy),
+        bytes_per_counter: bytes as f64 / payload.cells().count() as f64,
+        full_read_ns: measured.full_read_ns,
+        generator_share: generator_ns.map(|spent| spent / working_ns),
+        not_interleaved: measured.not_interleaved,
+    }
+}
+
+/// CPU time of the process.
+fn cpu_time() -> Duration {
+    // SAFETY: fills the structure given.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        usage
+    };
+    let of = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+    of(usage.ru_utime) + of(usage.ru_stime)
+}

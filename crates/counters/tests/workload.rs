@@ -1,0 +1,169 @@
+//! The study's workload: totals, errors before allocation, hooks.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, too, fail by panicking")]
+#![cfg(all(target_os = "linux", not(any(miri, loom))))]
+
+use std::sync::Mutex;
+use std::time::Instant;
+
+use tare_counters::strategies::Strategy;
+use tare_counters::workload::{Config, Error, Mode, Outcome, memory_bytes, run};
+
+fn small(strategy: Strategy) -> Config<'static> {
+    Config { threads: 4, rounds: 40, data_blocks: 203, ..Config::article(strategy) }
+}
+
+/// Runs a strategy; the one that needs a library says so when the library is missing.
+fn outcome(config: &Config<'_>) -> Outcome {
+    run(config).unwrap_or_else(|error| panic!("{}: {error}", config.strategy))
+}
+
+#[test]
+fn every_exact_strategy_counts_every_increment_in_both_modes() {
+    for strategy in Strategy::ALL.into_iter().filter(|strategy| strategy.exact()) {
+        for mode in [Mode::Faithful, Mode::Corrected] {
+            let found = outcome(&Config { mode, ..small(strategy) });
+            assert_eq!(found.expected, 4 * 40 * 160);
+            assert_eq!(found.counted, found.expected, "{strategy} {mode}");
+            assert_eq!(found.local_expected, 4 * 40 * 96);
+            assert_eq!(found.local_counted, found.local_expected, "{strategy} {mode}: blocks' own counters");
+            assert!(found.elapsed_s > 0.0 && found.rounds_per_s > 0.0 && found.full_read_ns > 0.0, "{found:?}");
+            assert_eq!(found.generator_share.is_some(), mode == Mode::Faithful);
+        }
+    }
+}
+
+#[test]
+fn fuzzys_loss_is_told_and_nothing_is_invented() {
+    let found = outcome(&Config { rounds: 400, ..small(Strategy::Fuzzy) });
+    assert!(found.counted <= found.expected && found.counted > 0, "{found:?}");
+    let lost = (found.expected - found.counted) as f64 / found.expected as f64;
+    assert!((found.loss() - lost).abs() < 1e-12);
+}
+
+#[test]
+fn without_data_work_only_global_counters_are_incremented() {
+    let found = outcome(&Config { data_work: false, data_blocks: 0, ..small(Strategy::CounterSet) });
+    assert_eq!((found.counted, found.local_expected, found.local_counted), (4 * 40 * 160, 0, 0));
+}
+
+#[test]
+fn bytes_a_counter_are_those_of_the_design() {
+    // 24 shards (and fuzzy's empty line), 2 nodes: the article's, in the faithful mode. The rest: `shared reference`.
+    let expected = [
+        (Strategy::PthreadMutex, 48.0),
+        (Strategy::StdMutex, 16.0),
+        (Strategy::Atomic, 8.0),
+        (Strategy::Fuzzy, 1600.0),
+        (Strategy::ShardIndex, 1536.0),
+        (Strategy::ShardCpu, 1536.0),
+        (Strategy::ShardNodeCached, 128.0),
+    ];
+    for (strategy, bytes) in expected {
+        assert_eq!(outcome(&small(strategy)).bytes_per_counter, bytes, "{strategy}");
+    }
+    let set = tare_counters::CounterSet::new(1).unwrap();
+    assert_eq!(outcome(&small(Strategy::CounterSet)).bytes_per_counter, set.bytes_per_counter() as f64);
+}
+
+#[test]
+fn two_hundred_and_fifty_six_threads_on_few_cpus_finish_with_exact_totals() {
+    for strategy in
+        [Strategy::CounterSet, Strategy::Atomic, Strategy::StdMutex, Strategy::ThreadRow, Strategy::Adaptive]
+    {
+        let config = Config { threads: 256, rounds: 4, mode: Mode::Corrected, ..small(strategy) };
+        let found = outcome(&config);
+        assert_eq!((found.counted, found.local_counted), (256 * 4 * 160, 256 * 4 * 96), "{strategy}");
+    }
+    let found = outcome(&Config { threads: 256, rounds: 4, ..small(Strategy::PthreadMutex) });
+    assert_eq!(found.counted, found.expected);
+}
+
+#[test]
+fn each_thread_is_bound_once_before_it_works() {
+    let bound = Mutex::new(Vec::new());
+    let bind = |thread| bound.lock().unwrap().push(thread);
+    outcome(&Config { bind: &bind, ..small(Strategy::Atomic) });
+    let mut threads = bound.into_inner().unwrap();
+    threads.sort_unstable();
+    assert_eq!(threads, [0, 1, 2, 3]);
+}
+
+#[test]
+fn a_hook_that_fails_ends_the_run_with_an_error() {
+    let bind = |thread| assert_ne!(thread, 2, "no such CPU");
+    let error = run(&Config { bind: &bind, ..small(Strategy::Atomic) }).unwrap_err();
+    assert!(matches!(error, Error::Thread), "{error}");
+}
+
+#[test]
+fn zeros_are_refused_by_name() {
+    let base = small(Strategy::Atomic);
+    let wrong = [
+        (Config { threads: 0, ..base }, "threads"),
+        (Config { rounds: 0, ..base }, "rounds"),
+        (Config { counter_blocks: 0, ..base }, "counter_blocks"),
+        (Config { counters_per_block: 0, ..base }, "counters_per_block"),
+        (Config { data_blocks: 0, ..base }, "data_blocks"),
+    ];
+    for (config, what) in wrong {
+        let message = run(&config).unwrap_err().to_string();
+        assert!(message.starts_with(what), "{message}");
+    }
+}
+
+#[test]
+fn more_memory_than_there_is_is_refused_at_once_with_the_memory_needed() {
+    let begin = Instant::now();
+    for strategy in Strategy::ALL {
+        let config = Config { data_blocks: 1 << 40, ..small(strategy) };
+        let Err(Error::Memory { needed_bytes, available_bytes, .. }) = run(&config) else {
+            panic!("{strategy} was not refused for its memory")
+        };
+        assert!(needed_bytes > 1 << 54 && needed_bytes > available_bytes, "{strategy}: {needed_bytes}");
+        for overflow in [Config { data_blocks: usize::MAX, ..config }, Config { threads: usize::MAX, ..config }] {
+            assert!(matches!(run(&overflow), Err(Error::Memory { .. })), "{strategy}");
+        }
+        assert!(matches!(
+            run(&Config { counter_blocks: usize::MAX, counters_per_block: 3, ..config }),
+            Err(Error::Memory { .. })
+        ));
+    }
+    assert!(resident_kib() < 4 << 20, "nothing may be allocated; {:?}", begin.elapsed());
+}
+
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn memory_of_the_articles_run_is_that_of_its_blocks() {
+    let article = Config::article(Strategy::ShardCpu);
+    assert_eq!(memory_bytes(&article), 1_000_000 * (16 * 1024 + 1536) + 1000 * 1536);
+    assert_eq!(memory_bytes(&Config { strategy: Strategy::Atomic, ..article }), 1_000_000 * (16 * 1024 + 8) + 1000 * 8);
+}
+
+#[test]
+fn names_parse_back_and_unknown_ones_are_told_the_known() {
+    for strategy in Strategy::ALL {
+        assert_eq!(strategy.name().parse::<Strategy>().unwrap(), strategy);
+    }
+    let message = "shard-magic".parse::<Strategy>().unwrap_err().to_string();
+    assert!(message.contains("shard-magic") && message.contains("counter-set"), "{message}");
+    assert_eq!("corrected".parse::<Mode>().unwrap(), Mode::Corrected);
+    assert!("fast".parse::<Mode>().unwrap_err().to_string().contains("faithful"));
+}
+
+#[test]
+fn a_strategy_that_cannot_work_here_says_what_is_missing() {
+    for strategy in Strategy::ALL {
+        match strategy.available() {
+            Ok(()) => {}
+            Err(Error::Unavailable { strategy: name, reason }) => {
+                panic!("{name} cannot be tested here: {reason}");
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
