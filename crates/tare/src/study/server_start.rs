@@ -11,8 +11,7 @@ use tare_topology::{CpuSet, bind};
 pub fn start(trial: &Trial<'_>, prepared: &Path) -> Result<Box<dyn Server>, TrialError> {
     let settings = &trial.condition.settings;
     let engine = engine_by_name(&settings.engine.name).map_err(|e| TrialError::Plan(e.to_string()))?;
-    let work = state::work_directory();
-    let data = DataDirectory::CopyOf { prepared: prepared.to_owned(), at: work.join("data") };
+    let data = DataDirectory::CopyOf { prepared: prepared.to_owned(), at: state::work_directory() };
     let log = trial.directory.join("logs").join(format!("server-{:05}-{}.log", trial.planned.trial, trial.attempt));
     let request = StartRequest {
         binary: settings.engine.binary.clone(),
