@@ -45,7 +45,10 @@ pub fn environment(machine: &Machine, command: &str) -> Environment {
 }
 
 fn settings() -> BTreeMap<String, String> {
-    SETTINGS.iter().filter_map(|path| Some(((*path).to_owned(), fs::read_to_string(path).ok()?.trim().to_owned()))).collect()
+    SETTINGS
+        .iter()
+        .filter_map(|path| Some(((*path).to_owned(), fs::read_to_string(path).ok()?.trim().to_owned())))
+        .collect()
 }
 
 /// x86 says `model name`; ARM kernels only have an implementer and a part.

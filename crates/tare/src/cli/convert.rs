@@ -24,7 +24,9 @@ impl From<StudyError> for Problem {
 impl From<MachineError> for Problem {
     fn from(e: MachineError) -> Self {
         let exit = match e {
-            MachineError::Synthetic { .. } | MachineError::XmlUnreadable { .. } | MachineError::XmlInvalid { .. } => Exit::Usage,
+            MachineError::Synthetic { .. } | MachineError::XmlUnreadable { .. } | MachineError::XmlInvalid { .. } => {
+                Exit::Usage
+            }
             _ => Exit::Machine,
         };
         Self::new(exit, e.to_string())
@@ -37,7 +39,9 @@ impl From<DirectoryError> for Problem {
             DirectoryError::Read(e) => return e.into(),
             DirectoryError::Study(e) => return e.into(),
             DirectoryError::Io { .. } => (Exit::Machine, "make room, mend the permissions, or choose another --out"),
-            DirectoryError::NotEmpty(_) => (Exit::Usage, "choose another --out, or go on with it: tare run --resume DIR"),
+            DirectoryError::NotEmpty(_) => {
+                (Exit::Usage, "choose another --out, or go on with it: tare run --resume DIR")
+            }
             DirectoryError::Busy(_) => (Exit::Usage, "wait for it to end, or choose another directory"),
             DirectoryError::NotResults { .. } => (Exit::Usage, "name a directory that `tare run` has made"),
         };

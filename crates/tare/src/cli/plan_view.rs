@@ -44,11 +44,8 @@ pub fn print_unrealizable(plan: &Plan) {
 }
 
 fn unrealizable(plan: &Plan) -> String {
-    let lines: String = plan
-        .conditions
-        .iter()
-        .filter_map(|c| Some(format!("  {}: {}\n", c.name, c.reason.as_ref()?)))
-        .collect();
+    let lines: String =
+        plan.conditions.iter().filter_map(|c| Some(format!("  {}: {}\n", c.name, c.reason.as_ref()?))).collect();
     if lines.is_empty() { lines } else { format!("\nnot realizable here, skipped:\n{lines}") }
 }
 

@@ -111,11 +111,7 @@ fn finish(study: &Study, resolved: &Resolved, directory: &Directory, json: bool)
 
 fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
     if end.left > 0 {
-        eprintln!(
-            "interrupted with {} trials to go; finish with: tare run --resume {}",
-            end.left,
-            path.display()
-        );
+        eprintln!("interrupted with {} trials to go; finish with: tare run --resume {}", end.left, path.display());
         return Ok(Exit::Interrupted);
     }
     if end.given_up > 0 {

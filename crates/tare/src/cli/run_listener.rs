@@ -55,11 +55,8 @@ impl TerminalListener {
 
     fn show(&self, step: &str) {
         let Some(bar) = &self.bar else { return };
-        let mean_s = if self.spent.is_empty() {
-            self.trial_s
-        } else {
-            self.spent.iter().sum::<f64>() / self.spent.len() as f64
-        };
+        let mean_s =
+            if self.spent.is_empty() { self.trial_s } else { self.spent.iter().sum::<f64>() / self.spent.len() as f64 };
         let here_s = (mean_s - self.began.elapsed().as_secs_f64()).max(0.0);
         let left = super::output::duration(here_s + mean_s * self.left as f64);
         bar.set_message(format!("{} | {step} | {left} left | {}", self.condition, self.last));

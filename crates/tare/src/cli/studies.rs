@@ -55,13 +55,16 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
         output::json(&listed)?;
     } else {
         let lines: String = listed.iter().map(|s| format!("{:24} {}\n", s.name, s.title)).collect();
-        output::text(&format!("{lines}\ntare studies NAME prints one; tare studies --keys explains what a study may hold.\n"))?;
+        output::text(&format!(
+            "{lines}\ntare studies NAME prints one; tare studies --keys explains what a study may hold.\n"
+        ))?;
     }
     Ok(Exit::Done)
 }
 
 fn keys() -> String {
-    let mut text = String::from("Keys of a study file. Keys of all but [sampling] can be factors, by their own name.\n");
+    let mut text =
+        String::from("Keys of a study file. Keys of all but [sampling] can be factors, by their own name.\n");
     let mut section = "";
     for field in FIELDS {
         if field.section != section {

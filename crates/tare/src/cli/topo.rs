@@ -77,14 +77,19 @@ fn drawing(machine: &Machine) -> String {
         text.push_str(&format!("\npackage:{i}  CPUs {:12} {model}", package.cpus.to_string()));
     }
     for (i, node) in machine.nodes.iter().enumerate() {
-        text.push_str(&format!("\nnode:{i}     CPUs {:12} {}", none_if_empty(&node.cpus.to_string()), bytes(node.memory_bytes)));
+        text.push_str(&format!(
+            "\nnode:{i}     CPUs {:12} {}",
+            none_if_empty(&node.cpus.to_string()),
+            bytes(node.memory_bytes)
+        ));
         if node.os_index as usize != i {
             text.push_str(&format!(" (the OS calls it node {})", node.os_index));
         }
     }
     text.push('\n');
     for level in (1..=4).rev() {
-        let caches: Vec<String> = machine.caches.iter().filter(|c| c.level == level).map(|c| c.cpus.to_string()).collect();
+        let caches: Vec<String> =
+            machine.caches.iter().filter(|c| c.level == level).map(|c| c.cpus.to_string()).collect();
         if let Some(cache) = machine.caches.iter().find(|c| c.level == level) {
             let size = cache.size_bytes.map(bytes).unwrap_or_default();
             text.push_str(&format!("\nL{level} {size:10} shared by CPUs {}", caches.join(" | ")));

@@ -159,8 +159,7 @@ pub fn append_trial(directory: &Path, record: &TrialRecord) -> Result<(), Direct
     let path = directory.join("trials.jsonl");
     let mut line = serde_json::to_vec(record).map_err(|e| io_error("write", &path, e.into()))?;
     line.push(b'\n');
-    let mut file =
-        OpenOptions::new().create(true).append(true).open(&path).map_err(|e| io_error("write", &path, e))?;
+    let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(|e| io_error("write", &path, e))?;
     let end = file.seek(SeekFrom::End(0)).map_err(|e| io_error("write", &path, e))?;
     file.write_all(&line).and_then(|()| file.sync_all()).map_err(|e| {
         // Nothing more can be done when even this fails: a torn last line is dropped by the next resume.

@@ -61,4 +61,3 @@ fn locate(root: &DeTable<'_>, name: &str, level: &str) -> Range<usize> {
     }
     0..0
 }
-

@@ -23,8 +23,19 @@ pub struct Overrides {
 }
 
 const SECTIONS: [&str; 13] = [
-    "name", "title", "engine", "workload", "placement", "process", "machine", "sampling", "design", "factors",
-    "conditions", "placements", "quick",
+    "name",
+    "title",
+    "engine",
+    "workload",
+    "placement",
+    "process",
+    "machine",
+    "sampling",
+    "design",
+    "factors",
+    "conditions",
+    "placements",
+    "quick",
 ];
 
 /// Parses a study and applies what the command line changes.
@@ -163,7 +174,8 @@ impl Parser<'_> {
                 machine::set(&mut self.study.base, name, level).map_err(wrong)
             }
             _ => {
-                let field = field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
+                let field =
+                    field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
                 (field.set)(&mut self.study.base, level).map_err(wrong)
             }
         }
@@ -274,8 +286,7 @@ fn set_design(design: &mut Design, name: &str, level: &str) -> Result<Option<()>
     match name {
         "kind" => {
             let kind = field::one_of(level, &["full-factorial", "one-at-a-time"])?;
-            design.kind =
-                if kind == "one-at-a-time" { DesignKind::OneAtATime } else { DesignKind::FullFactorial };
+            design.kind = if kind == "one-at-a-time" { DesignKind::OneAtATime } else { DesignKind::FullFactorial };
         }
         "identical" => design.skip_identical = field::one_of(level, &["run", "skip"])? == "skip",
         _ => return Ok(None),

@@ -64,13 +64,12 @@ pub fn trial_s(study: &Study) -> f64 {
 
 fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedCondition {
     let settings = &condition.settings;
-    let resolved = settings
-        .placement
-        .resolve(on, settings.workload.threads)
-        .map_err(|e| e.to_string())
-        .and_then(|placement| match place {
-            Where::Here => machine::available(settings).map(|()| placement),
-            Where::Described => Ok(placement),
+    let resolved =
+        settings.placement.resolve(on, settings.workload.threads).map_err(|e| e.to_string()).and_then(|placement| {
+            match place {
+                Where::Here => machine::available(settings).map(|()| placement),
+                Where::Described => Ok(placement),
+            }
         });
     let (placement, reason) = match resolved {
         Ok(placement) => (planned_placement(&placement), None),
@@ -86,7 +85,9 @@ fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedC
 }
 
 fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> {
-    let lists = |sets: &[CpuSet]| sets.iter().map(|set| set.iter().map(|cpu| cpu as usize).collect()).collect::<Vec<Vec<usize>>>();
+    let lists = |sets: &[CpuSet]| {
+        sets.iter().map(|set| set.iter().map(|cpu| cpu as usize).collect()).collect::<Vec<Vec<usize>>>()
+    };
     let planned = PlannedPlacement { client: lists(&placement.client), server: lists(&placement.server) };
     (!planned.client.is_empty() || !planned.server.is_empty()).then_some(planned)
 }

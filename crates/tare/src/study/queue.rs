@@ -118,8 +118,7 @@ mod tests {
     #[test]
     fn a_failed_trial_comes_again_at_the_end_and_not_more_often_than_allowed() {
         let queue = Queue::new(&planned(3), &[], 2);
-        let (order, queue) =
-            drain(queue, |n| if n.trial.trial == 0 { Outcome::Failed } else { Outcome::Ok });
+        let (order, queue) = drain(queue, |n| if n.trial.trial == 0 { Outcome::Failed } else { Outcome::Ok });
         assert_eq!(order, [(0, 1), (1, 1), (2, 1), (0, 2)]);
         assert_eq!((queue.done(), queue.given_up()), (2, 1));
     }

@@ -5,8 +5,8 @@ use super::plan::trial_s;
 use super::progress::Progress;
 use super::queue::{Next, Queue};
 use super::spec::Study;
-use crate::results::store::{Directory, DirectoryError, append_trial, read_trials};
 use crate::results::schema::{Outcome, Plan, PlannedCondition, SCHEMA, TrialRecord};
+use crate::results::store::{Directory, DirectoryError, append_trial, read_trials};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -133,9 +133,8 @@ impl Run<'_> {
             Ended::Interrupted => return Ok(None),
             Ended::TimedOut => format!("it took longer than {:.0} s", self.timeout().as_secs_f64()),
             Ended::Exited(status) => {
-                let written = read_trials(path)?
-                    .into_iter()
-                    .rfind(|r| r.trial == next.trial.trial && r.attempt == next.attempt);
+                let written =
+                    read_trials(path)?.into_iter().rfind(|r| r.trial == next.trial.trial && r.attempt == next.attempt);
                 if let Some(record) = written {
                     return Ok(Some(record));
                 }

@@ -1,11 +1,11 @@
 //! The load of a trial: client threads bound, server threads found and bound, samples taken, every thread proved.
 
+use super::dataset::dialect;
 use super::progress::Progress;
 use super::trial::Trial;
 use crate::capture::threads::{ThreadWatch, Watched, stray};
 use crate::engine::{EngineError, Server, SqlError};
 use crate::results::schema::{Role, SampleRecord};
-use super::dataset::dialect;
 use crate::workload::oltp::{OltpClient, OltpError};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -71,16 +71,14 @@ pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Loaded, LoadError>
     let load_settings = LoadSettings {
         threads,
         seed: sampling.seed.wrapping_add(trial.planned.trial as u64),
-        pace: settings
-            .workload
-            .rate
-            .map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
+        pace: settings.workload.rate.map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
         warmup_s: sampling.warmup_s,
         samples: sampling.samples,
         sample_s: sampling.sample_s,
     };
     let connector = Connector { trial, server, server_threads: Mutex::new(vec![None; threads]) };
-    let mut watcher = Watcher { trial, server, connector: &connector, watched: Vec::new(), open: None, parts: Vec::new() };
+    let mut watcher =
+        Watcher { trial, server, connector: &connector, watched: Vec::new(), open: None, parts: Vec::new() };
     let samples = tare_load::run(&load_settings, &connector, &mut watcher).map_err(|e| match e {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
         other => LoadError::Generator(other.to_string()),
@@ -161,8 +159,7 @@ impl Watcher<'_> {
     /// trial, from the seed.
     fn server_sets(&self, threads: usize) -> Vec<Option<CpuSet>> {
         let placement = &self.trial.placement;
-        let mut sets: Vec<Option<CpuSet>> =
-            (0..threads).map(|i| set_of(&placement.server, i).cloned()).collect();
+        let mut sets: Vec<Option<CpuSet>> = (0..threads).map(|i| set_of(&placement.server, i).cloned()).collect();
         if placement.bind == Bind::Thread && placement.pairing == tare_topology::Pairing::None {
             let seed = self.trial.study.sampling.seed.wrapping_add(1 + self.trial.planned.trial as u64);
             let order = tare_stats::order::randomized_blocks(threads, 1, seed).pop().unwrap_or_default();

@@ -66,7 +66,8 @@ impl Default for WorkloadSettings {
     fn default() -> Self {
         // sysbench's own default distribution is special, which keeps a quarter of the ids in the middle of the table;
         // uniform is what its users ask for.
-        let oltp = OltpSettings { distribution: tare_load::Distribution::Uniform, ..OltpSettings::new(Workload::PointSelect) };
+        let oltp =
+            OltpSettings { distribution: tare_load::Distribution::Uniform, ..OltpSettings::new(Workload::PointSelect) };
         Self { threads: 1, rate: None, oltp }
     }
 }

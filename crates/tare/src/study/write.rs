@@ -15,7 +15,10 @@ pub fn to_toml(study: &Study) -> String {
         root.insert(section.into(), Value::Table(section_table(study, section)));
     }
     if !study.base.machine.is_empty() {
-        root.insert("machine".into(), Value::Table(study.base.machine.iter().map(|(k, v)| (k.clone(), text(v))).collect()));
+        root.insert(
+            "machine".into(),
+            Value::Table(study.base.machine.iter().map(|(k, v)| (k.clone(), text(v))).collect()),
+        );
     }
     let sampling = SAMPLING_FIELDS.iter().filter_map(|f| Some((f.key.to_owned(), value(&(f.get)(&study.sampling)?))));
     root.insert("sampling".into(), Value::Table(sampling.collect()));
@@ -56,18 +59,13 @@ fn design(study: &Study) -> Table {
 }
 
 fn factors(factors: &[Factor]) -> Table {
-    factors
-        .iter()
-        .map(|f| (f.name.clone(), Value::Array(f.levels.iter().map(|l| text(l)).collect())))
-        .collect()
+    factors.iter().map(|f| (f.name.clone(), Value::Array(f.levels.iter().map(|l| text(l)).collect()))).collect()
 }
 
 fn placements(placements: &BTreeMap<String, Vec<(String, String)>>) -> Table {
     placements
         .iter()
-        .map(|(name, keys)| {
-            (name.clone(), Value::Table(keys.iter().map(|(k, v)| (k.clone(), text(v))).collect()))
-        })
+        .map(|(name, keys)| (name.clone(), Value::Table(keys.iter().map(|(k, v)| (k.clone(), text(v))).collect())))
         .collect()
 }
 
