@@ -38,6 +38,10 @@ enum Command {
     Show(super::show::Show),
     Compare(super::compare::Compare),
     Report(super::report::Report),
+    /// Drive load against any running server, bound thread by thread
+    Load(Box<super::load::LoadArgs>),
+    /// Put machine settings back after a run that was killed
+    Restore(super::restore::RestoreArgs),
     /// One trial of a run (internal)
     #[command(hide = true)]
     Trial(super::trial::TrialArgs),
@@ -55,6 +59,8 @@ pub fn main() -> ExitCode {
         Command::Show(args) => super::show::run(args),
         Command::Compare(args) => super::compare::run(args),
         Command::Report(args) => super::report::run(args),
+        Command::Load(args) => super::load::run(&args),
+        Command::Restore(args) => super::restore::run(&args),
         Command::Trial(args) => super::trial::run(&args),
         Command::SqliteServer(args) => super::sqlite_server::run(&args),
     };

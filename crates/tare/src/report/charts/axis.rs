@@ -123,7 +123,7 @@ mod tests {
             let count = labels.len();
             labels.dedup();
             assert_eq!(labels.len(), count, "{low}..{high}: {labels:?}");
-            assert!(count >= 2 && count <= 12, "{labels:?}");
+            assert!((2..=12).contains(&count), "{labels:?}");
         }
     }
 }

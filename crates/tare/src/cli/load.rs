@@ -1,0 +1,317 @@
+//! `tare load`: the load generator alone, against any running server.
+
+use super::{Exit, Problem, interrupt, output};
+use crate::engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Session, engine_by_name};
+use crate::workload::oltp::{self, Dialect, Fill, OltpClient, OltpSettings, Tables, Workload};
+use clap::Args;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tare_load::{Arrivals, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Reading, Stage};
+use tare_topology::{Bind, CpuSet, Machine, Pairing, Placement, ResolvedPlacement, Side, bind};
+
+/// Options of `tare load`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example, on tables that sysbench prepared too:
+  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --prepare
+  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --threads 8")]
+pub struct LoadArgs {
+    /// point_select, read_only, read_write, write_only, update_index or update_non_index
+    #[arg(value_name = "WORKLOAD")]
+    workload: Workload,
+    /// The server's kind: mariadb or sqlite
+    #[arg(long, default_value = "mariadb")]
+    engine: String,
+    /// Unix socket of the server
+    #[arg(long, value_name = "PATH", required_unless_present = "host", conflicts_with = "host")]
+    socket: Option<PathBuf>,
+    /// Host of the server, for TCP
+    #[arg(long)]
+    host: Option<String>,
+    /// Port of the server, for TCP
+    #[arg(long, default_value_t = 3306)]
+    port: u16,
+    /// Account
+    #[arg(long, default_value = "root")]
+    user: String,
+    /// Password; better given as TARE_PASSWORD, which other users cannot see
+    #[arg(long, env = "TARE_PASSWORD", default_value = "", hide_default_value = true, hide_env_values = true)]
+    password: String,
+    /// Database that holds the tables
+    #[arg(long, default_value = DEFAULT_DATABASE)]
+    database: String,
+    /// Number of tables sbtest1, sbtest2 ...
+    #[arg(long, default_value_t = 1)]
+    tables: usize,
+    /// Rows a table
+    #[arg(long, default_value_t = 10_000)]
+    rows: u64,
+    /// How ids are drawn: uniform, zipfian, special, pareto or gaussian [default: uniform; with --prepare: special]
+    #[arg(long)]
+    distribution: Option<Distribution>,
+    /// Client threads, one connection each
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+    /// Length of the measurement, for example 60s or 2m
+    #[arg(long, default_value = "60s", value_parser = seconds)]
+    time: f64,
+    /// Load before the measurement, left out of the figures
+    #[arg(long, default_value = "10s", value_parser = seconds)]
+    warmup: f64,
+    /// Transactions a second over all threads (open loop, latency from the intended start) [default: closed loop]
+    #[arg(long)]
+    rate: Option<f64>,
+    /// Seed of the random numbers
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where the client threads run, for example node:0.core:0-1, or float
+    #[arg(long, value_name = "LOCATION", default_value = "float")]
+    client: Side,
+    /// Where the server threads run; needs a server on this machine
+    #[arg(long, value_name = "LOCATION", default_value = "float")]
+    server: Side,
+    /// set: all threads of a side share its CPUs; thread: each thread its own PU
+    #[arg(long, default_value = "set")]
+    bind: Bind,
+    /// Where a server thread sits relative to its client thread (same-pu, smt-sibling, same-core, same-cache, same-node,
+    /// other-node); needs --bind thread
+    #[arg(long, default_value = "none")]
+    pairing: Pairing,
+    /// Make and fill the tables in place of a run
+    #[arg(long, conflicts_with = "cleanup")]
+    prepare: bool,
+    /// Drop the tables in place of a run
+    #[arg(long)]
+    cleanup: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// `60s`, `2m`, `500ms` or a bare number of seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let (number, factor) = match text {
+        t if t.ends_with("ms") => (&t[..t.len() - 2], 0.001),
+        t if t.ends_with('s') => (&t[..t.len() - 1], 1.0),
+        t if t.ends_with('m') => (&t[..t.len() - 1], 60.0),
+        t => (t, 1.0),
+    };
+    match number.parse::<f64>() {
+        Ok(n) if n.is_finite() && n >= 0.0 => Ok(n * factor),
+        _ => Err("expected a time such as 60s, 2m or 500ms".into()),
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good).
+pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
+    let engine = engine_by_name(&args.engine).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
+    let target = target(args);
+    let tables = Tables { tables: args.tables, rows: args.rows };
+    tables.check().map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
+    let failed = |e: oltp::OltpError| Problem::new(Exit::TrialFailed, e.to_string());
+    if args.prepare {
+        return prepare(args, engine.as_ref(), &target, tables).map_err(failed);
+    }
+    let mut session = engine.connect(&target)?;
+    if args.cleanup {
+        oltp::cleanup(session.as_mut(), &tables).map_err(failed)?;
+        return Ok(Exit::Done);
+    }
+    oltp::check(session.as_mut(), &tables).map_err(|e| {
+        Problem::new(Exit::Usage, e.to_string()).advice("make the tables with the same options and --prepare")
+    })?;
+    drop(session);
+    let sample = measure(args, engine.as_ref(), &target, tables)?;
+    if args.json {
+        output::json(&super::load_view::Document::of(&sample))?
+    } else {
+        super::load_view::print(&sample)?
+    }
+    Ok(Exit::Done)
+}
+
+fn target(args: &LoadArgs) -> ConnectTarget {
+    let address = match (&args.socket, &args.host) {
+        (Some(path), _) => Address::Socket(path.clone()),
+        (None, host) => Address::Tcp(host.clone().unwrap_or_default(), args.port),
+    };
+    ConnectTarget {
+        address,
+        user: args.user.clone(),
+        password: args.password.clone(),
+        database: Some(args.database.clone()),
+    }
+}
+
+fn dialect(args: &LoadArgs) -> Dialect {
+    if args.engine == "sqlite" { Dialect::Sqlite } else { Dialect::MySql }
+}
+
+fn prepare(
+    args: &LoadArgs,
+    engine: &dyn Engine,
+    target: &ConnectTarget,
+    tables: Tables,
+) -> Result<Exit, oltp::OltpError> {
+    let interrupted = interrupt::flag().map_err(|e| oltp::OltpError::Connect(e.to_string().into()))?;
+    let fill = Fill {
+        tables,
+        distribution: args.distribution.unwrap_or_default(),
+        seed: args.seed,
+        sessions: std::thread::available_parallelism().map_or(1, usize::from),
+        dialect: dialect(args),
+    };
+    let progress = |_| match interrupted.load(Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    match oltp::prepare(&fill, &|| engine.connect(target), &progress) {
+        Err(oltp::OltpError::Interrupted) => Ok(Exit::Interrupted),
+        other => other.map(|()| Exit::Done),
+    }
+}
+
+fn measure(
+    args: &LoadArgs,
+    engine: &dyn Engine,
+    target: &ConnectTarget,
+    tables: Tables,
+) -> Result<tare_load::Sample, Problem> {
+    let placement = Placement {
+        client: args.client.clone(),
+        server: args.server.clone(),
+        bind: args.bind,
+        pairing: args.pairing,
+        ..Placement::default()
+    }
+    .resolve(&Machine::this()?, args.threads.max(1))
+    .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
+    let oltp = OltpSettings {
+        tables,
+        distribution: args.distribution.unwrap_or(Distribution::Uniform),
+        ..OltpSettings::new(args.workload)
+    };
+    let settings = LoadSettings {
+        threads: args.threads,
+        seed: args.seed,
+        pace: args.rate.map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
+        warmup_s: args.warmup,
+        samples: 1,
+        sample_s: args.time,
+    };
+    let connector = Connector {
+        engine,
+        target,
+        oltp,
+        dialect: dialect(args),
+        placement: &placement,
+        server_threads: Mutex::new(vec![None; args.threads]),
+    };
+    let mut binder = Binder { connector: &connector, interrupted: interrupt::flag()?, quiet: args.json };
+    let samples = tare_load::run(&settings, &connector, &mut binder).map_err(|e| match e {
+        tare_load::RunError::Setting { .. } => Problem::new(Exit::Usage, e.to_string()),
+        tare_load::RunError::Observer(problem) => problem,
+        tare_load::RunError::Connect { source, .. } | tare_load::RunError::Transaction { source, .. } => source,
+        other => Problem::new(Exit::Machine, other.to_string()),
+    })?;
+    samples.into_iter().next().ok_or_else(|| Problem::new(Exit::TrialFailed, "the load gave no sample"))
+}
+
+struct Connector<'a> {
+    engine: &'a dyn Engine,
+    target: &'a ConnectTarget,
+    oltp: OltpSettings,
+    dialect: Dialect,
+    placement: &'a ResolvedPlacement,
+    server_threads: Mutex<Vec<Option<u32>>>,
+}
+
+impl Connector<'_> {
+    fn session(&self, thread: ClientThread) -> Result<Box<dyn Session>, Problem> {
+        let mut session = self.engine.connect(self.target)?;
+        if !self.placement.server.is_empty() {
+            let tid = session.server_thread().map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
+            self.server_threads.lock().unwrap_or_else(|p| p.into_inner())[thread.index] = tid;
+        }
+        Ok(session)
+    }
+}
+
+fn set_of(sets: &[CpuSet], index: usize) -> Option<&CpuSet> {
+    if sets.len() == 1 { sets.first() } else { sets.get(index) }
+}
+
+fn bind_thread(tid: u32, cpus: &CpuSet) -> Result<(), Problem> {
+    bind::bind_thread(tid.cast_signed(), cpus)
+        .map_err(|e| Problem::new(Exit::Machine, e.to_string()).advice("run tare as the server's user, or as root"))
+}
+
+impl Connect for Connector<'_> {
+    type Client = LoadClient;
+    type Error = Problem;
+
+    fn bind(&self, thread: ClientThread) -> Result<(), Problem> {
+        set_of(&self.placement.client, thread.index).map_or(Ok(()), |cpus| bind_thread(thread.tid, cpus))
+    }
+
+    fn connect(&self, thread: ClientThread) -> Result<LoadClient, Problem> {
+        let session = self.session(thread)?;
+        OltpClient::new(session, &self.oltp, self.dialect)
+            .map(LoadClient)
+            .map_err(|e| Problem::new(Exit::TrialFailed, e.to_string()))
+    }
+}
+
+struct LoadClient(OltpClient);
+
+impl tare_load::Client for LoadClient {
+    type Error = Problem;
+
+    fn transaction(&mut self, random: &mut tare_load::Random) -> Result<tare_load::Attempt, Problem> {
+        self.0.transaction(random).map_err(|e| Problem::new(Exit::TrialFailed, e.to_string()))
+    }
+}
+
+struct Binder<'a> {
+    connector: &'a Connector<'a>,
+    interrupted: &'a AtomicBool,
+    quiet: bool,
+}
+
+impl Observer for Binder<'_> {
+    type Error = Problem;
+
+    fn connected(&mut self, threads: &[ClientThread]) -> Result<(), Problem> {
+        let serving = self.connector.server_threads.lock().unwrap_or_else(|p| p.into_inner()).clone();
+        for (thread, tid) in threads.iter().zip(serving) {
+            let Some(cpus) = set_of(&self.connector.placement.server, thread.index) else { continue };
+            let tid = tid.ok_or_else(|| {
+                Problem::new(
+                    Exit::Machine,
+                    format!("the server does not say which thread serves connection {}", thread.index),
+                )
+            })?;
+            bind_thread(tid, cpus)?;
+        }
+        Ok(())
+    }
+
+    fn reading(&mut self, reading: Reading) -> Result<(), Problem> {
+        if !self.quiet {
+            let stage = if matches!(reading.stage, Stage::Warmup) { "warm-up" } else { "measure" };
+            eprintln!("{stage} {:4} s  {:10.0} tps", reading.second, reading.tps);
+        }
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<(), Problem> {
+        match self.interrupted.load(Ordering::Relaxed) {
+            true => Err(Problem::new(Exit::Interrupted, "interrupted")),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `tare restore`: puts machine settings back from the journal and removes what a killed run left.
+
+use super::{Exit, Problem, output};
+use crate::study::state;
+use clap::Args;
+use tare_noise::{Outcome, RestoreReport};
+
+/// Options of `tare restore`.
+#[derive(Debug, Args)]
+pub struct RestoreArgs {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// When another run works on this machine, or something could not be put back.
+pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
+    let host = state::take_host()?;
+    if args.json {
+        output::json(&host.restored)?;
+    } else {
+        output::text(&told(&host.restored, host.reaped.len()))?;
+    }
+    match host.restored.failed().count() {
+        0 => Ok(Exit::Done),
+        failed => Err(Problem::new(Exit::Machine, format!("{failed} settings could not be put back"))
+            .advice("run `sudo tare restore`; the journal is kept until it succeeds")),
+    }
+}
+
+fn told(report: &RestoreReport, servers: usize) -> String {
+    let mut text = String::new();
+    if servers > 0 {
+        text.push_str(&format!("removed what {servers} killed servers had left\n"));
+    }
+    for file in &report.files {
+        let what = match &file.outcome {
+            Outcome::Restored => "put back".to_owned(),
+            Outcome::AlreadyThere => "was already as before".to_owned(),
+            Outcome::ChangedByOther { found, original } => {
+                format!("left alone: somebody else set it to {found} (before the run it was {original})")
+            }
+            other => format!("{other:?}"),
+        };
+        text.push_str(&format!("{}  {}  {what}\n", file.setting, file.path));
+    }
+    if text.is_empty() { "nothing to put back\n".to_owned() } else { text }
+}

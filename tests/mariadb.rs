@@ -1,0 +1,144 @@
+//! The same on a real MariaDB, and sysbench on tare's tables.
+
+mod support;
+
+use std::process::Command;
+use std::time::Duration;
+use support::{World, json, text, trials};
+use tare::engine::{DataDirectory, Engine, Mariadb, PrepareRequest, Server, StartRequest};
+
+const STUDY: &str = r#"
+name = "pairs"
+[engine]
+name = "mariadb"
+[engine.options]
+innodb_adaptive_hash_index = "OFF"
+[workload]
+rows = 1000
+threads = 2
+[process]
+aslr = "off"
+[sampling]
+trials = 1
+warmup_s = 0.2
+sample_s = 0.5
+[factors]
+placement = ["float", "pairs"]
+workload = ["point_select", "read_write"]
+[placements.float]
+[placements.pairs]
+client = "all"
+server = "all"
+bind = "thread"
+pairing = "same-pu"
+"#;
+
+#[test]
+fn every_pair_is_bound_and_every_setting_verified() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    world.exits(0, &["run", &study, "--out", "results"]);
+    let records = trials(&world.path("results"));
+    assert_eq!(records.len(), 4);
+    for record in &records {
+        assert_eq!(record["outcome"], "ok", "{record}");
+        assert!(record["server_version"].as_str().unwrap().contains("MariaDB"));
+        let setting = |factor: &str| {
+            let all = record["settings"].as_array().unwrap();
+            all.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
+        };
+        assert!(setting("option.innodb_adaptive_hash_index").contains("OFF"), "{record}");
+        // personality(2): ADDR_NO_RANDOMIZE is 0x40000.
+        assert!(setting("aslr").contains("00040000"), "{record}");
+        if record["levels"]["placement"] != "pairs" {
+            continue;
+        }
+        let threads = record["samples"][0]["threads"].as_array().unwrap();
+        for pair in 0..2 {
+            let of = |role: &str| threads.iter().find(|t| t["role"] == role && t["pair"] == pair).unwrap();
+            assert_eq!(of("client")["allowed_cpus"], pair.to_string(), "{record}");
+            assert_eq!(of("server")["allowed_cpus"], pair.to_string(), "{record}");
+        }
+    }
+    world.assert_clean();
+}
+
+#[test]
+fn a_server_that_dies_or_refuses_an_option_says_so_and_leaves_nothing() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    for (set, code, expected) in [
+        ("engine.binary=/bin/false", 3, "/bin/false"),
+        ("engine.binary=/no/such/server", 3, "/no/such/server"),
+        ("engine.options.no_such_option=1", 4, "no_such_option"),
+    ] {
+        let (_, err) = world.exits(code, &["run", &study, "--out", "results", "--set", set]);
+        assert!(err.contains(expected), "{set}\n{err}");
+        world.assert_clean();
+        std::fs::remove_dir_all(world.path("results")).unwrap();
+    }
+}
+
+/// A private MariaDB with an empty database, and its socket.
+fn server(world: &World) -> Box<dyn Server> {
+    let prepared = Mariadb
+        .prepare_data(
+            &PrepareRequest {
+                binary: None,
+                cache_directory: world.path("cache"),
+                dataset: "empty".into(),
+                options: Default::default(),
+                run_directory: world.path("run/prepare"),
+                log: world.path("prepare.log"),
+                state_directory: None,
+                timeout: Duration::from_secs(120),
+            },
+            &mut |_| Ok(()),
+        )
+        .expect("sudo apt-get install mariadb-server");
+    let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
+    Mariadb.start(&StartRequest::new(data, world.path("run/server"), world.path("server.log"))).unwrap()
+}
+
+#[test]
+fn sysbench_runs_on_tables_that_tare_prepared_and_tare_on_them_too() {
+    let world = World::new();
+    let mut server = server(&world);
+    let socket = server.address().to_string();
+    let user = server.target().user.clone();
+    let common = ["--engine", "mariadb", "--socket", &socket, "--user", &user, "--tables", "2", "--rows", "2000"];
+    let load = |workload: &str, more: &[&str]| {
+        let mut args = vec!["load", workload];
+        args.extend(common);
+        args.extend(more);
+        world.exits(0, &args).0
+    };
+    load("point_select", &["--prepare"]);
+    for test in ["oltp_point_select", "oltp_read_only"] {
+        let output = Command::new("sysbench")
+            .args([test, "--tables=2", "--table-size=2000", "--threads=2", "--time=1", "--db-driver=mysql"])
+            .args([format!("--mysql-socket={socket}"), format!("--mysql-user={user}"), "--mysql-db=sbtest".into()])
+            .arg("run")
+            .output()
+            .expect("sudo apt-get install sysbench");
+        let out = text(&output.stdout);
+        assert!(output.status.success(), "{out}{}", text(&output.stderr));
+        let errors = out.lines().find(|l| l.contains("ignored errors:")).unwrap();
+        assert!(errors.contains(" 0 "), "{errors}");
+    }
+    for (workload, queries) in [("point_select", 1.0), ("read_only", 16.0), ("read_write", 20.0)] {
+        let out = load(workload, &["--time", "500ms", "--warmup", "0s", "--threads", "2", "--json"]);
+        let result = json(&out);
+        let ratio = result["qps"].as_f64().unwrap() / result["tps"].as_f64().unwrap();
+        assert!((ratio - queries).abs() < 0.5, "{out}");
+        for key in ["min", "mean", "p50", "p90", "p95", "p99", "p99_9", "max"] {
+            assert!(result["latency_ms"][key].as_f64().unwrap() > 0.0, "{out}");
+        }
+    }
+    load("point_select", &["--cleanup"]);
+    let mut args = vec!["load", "point_select"];
+    args.extend(common);
+    let (_, err) = world.exits(2, &args);
+    assert!(err.contains("--prepare"), "{err}");
+    server.stop(Duration::from_secs(30)).unwrap();
+}
