@@ -200,3 +200,52 @@ fn pretty<T: Serialize>(value: &T) -> String {
 fn io_error(doing: &'static str, path: &Path, source: io::Error) -> DirectoryError {
     DirectoryError::Io { doing, path: path.to_owned(), source }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::schema::{Outcome, SCHEMA};
+    use std::collections::BTreeMap;
+
+    fn record(trial: usize) -> TrialRecord {
+        TrialRecord {
+            schema: SCHEMA,
+            trial,
+            attempt: 1,
+            block: 0,
+            condition: "base".into(),
+            levels: BTreeMap::new(),
+            outcome: Outcome::Ok,
+            reason: None,
+            started_at: crate::results::now(),
+            elapsed_s: 1.0,
+            settings: Vec::new(),
+            server_version: None,
+            samples: Vec::new(),
+            captures: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error_and_loses_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/full", directory.path().join("trials.jsonl")).unwrap();
+        let error = append_trial(directory.path(), &record(0)).unwrap_err();
+        assert!(error.to_string().contains("No space left"), "{error}");
+    }
+
+    #[test]
+    fn a_torn_last_line_is_taken_away_before_a_run_goes_on() {
+        let directory = tempfile::tempdir().unwrap();
+        for file in ["study.toml", "plan.json"] {
+            std::fs::write(directory.path().join(file), "").unwrap();
+        }
+        append_trial(directory.path(), &record(0)).unwrap();
+        let path = directory.path().join("trials.jsonl");
+        let whole = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, format!("{whole}{{\"schema\":1,\"tri")).unwrap();
+        let open = Directory::resume(directory.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+        assert!(matches!(Directory::resume(open.path()), Err(DirectoryError::Busy(_))));
+    }
+}
