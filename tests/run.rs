@@ -1,5 +1,7 @@
 //! Runs from start to report on the embedded engine, and what interrupts them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
 mod support;
 
 use std::process::Stdio;

@@ -89,7 +89,10 @@ impl Config<'static> {
 
 impl Config<'_> {
     /// Refuses what cannot be run, before anything is allocated.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// [`Error::Zero`] or the memory that would be needed against what there is.
+    pub fn check(&self) -> Result<(), Error> {
         let zero = |what, value| if value == 0 { Err(Error::Zero { what }) } else { Ok(()) };
         zero("threads", self.threads)?;
         zero("rounds", usize::try_from(self.rounds).unwrap_or(usize::MAX))?;

@@ -96,7 +96,7 @@ impl Listener for TerminalListener {
 
     fn end(&mut self, record: &TrialRecord) {
         self.spent.push(record.elapsed_s);
-        let number = record.trial + 1;
+        let number = record.trial;
         let reason = record.reason.as_deref().unwrap_or_default();
         match record.outcome {
             Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", record.condition)),
@@ -104,9 +104,11 @@ impl Listener for TerminalListener {
                 self.line(&format!("trial {number} ({}) was disturbed and will run again: {reason}", record.condition));
             }
             Outcome::Ok if self.bar.is_none() => {
-                let tps = record.samples.first().and_then(|s| s.metrics.get("tps"));
-                let value = tps.map(|v| format!(": {v:.0} tps")).unwrap_or_default();
-                self.line(&format!("trial {number} of {} {}{value}", self.total, record.condition));
+                let metric = |name: &str| record.samples.first().and_then(|s| s.metrics.get(name));
+                let value = metric("tps").map(|v| format!(": {v:.0} tps"));
+                let value = value.or_else(|| metric("rounds_per_s").map(|v| format!(": {v:.0} rounds/s")));
+                let place = format!("{}/{}", self.total - self.left, self.total);
+                self.line(&format!("{place} trial {number} {}{}", record.condition, value.unwrap_or_default()));
             }
             Outcome::Ok => {}
         }

@@ -238,14 +238,14 @@ mod tests {
     fn a_torn_last_line_is_taken_away_before_a_run_goes_on() {
         let directory = tempfile::tempdir().unwrap();
         for file in ["study.toml", "plan.json"] {
-            std::fs::write(directory.path().join(file), "").unwrap();
+            fs::write(directory.path().join(file), "").unwrap();
         }
         append_trial(directory.path(), &record(0)).unwrap();
         let path = directory.path().join("trials.jsonl");
-        let whole = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, format!("{whole}{{\"schema\":1,\"tri")).unwrap();
+        let whole = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("{whole}{{\"schema\":1,\"tri")).unwrap();
         let open = Directory::resume(directory.path()).unwrap();
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), whole);
+        assert_eq!(fs::read_to_string(&path).unwrap(), whole);
         assert!(matches!(Directory::resume(open.path()), Err(DirectoryError::Busy(_))));
     }
 }

@@ -1,11 +1,28 @@
 //! What can only be checked when the whole study is known: that every factor exists and every level fits.
 
 use super::document::{Source, StudyError};
+use super::field::{FIELDS, Field};
 use super::nearest::nearest;
 use super::spec::Study;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
+
+/// A key of another workload than the study's is a mistake, not a silent no-op.
+pub fn kinds(source: Source<'_>, set: &[(&'static Field, Range<usize>)], study: &Study) -> Result<(), StudyError> {
+    let kind = study.base.workload.kind;
+    match set.iter().find(|(field, _)| field.only.is_some_and(|only| only != kind)) {
+        None => Ok(()),
+        Some((field, span)) => {
+            let known: Vec<&str> = FIELDS
+                .iter()
+                .filter(|f| f.section == field.section && f.only.is_none_or(|only| only == kind))
+                .map(|f| f.key)
+                .collect();
+            Err(source.unknown(span.clone(), "key of this workload", field.key, &known))
+        }
+    }
+}
 
 /// Every factor must exist and every level must fit, before anything is started.
 pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {

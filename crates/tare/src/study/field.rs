@@ -1,7 +1,8 @@
 //! Every key a study may hold, in one table: parsing, factors, `--set`, writing and the reference page all read it.
 
-use super::settings::{AS_FOUND, Settings};
+use super::settings::{AS_FOUND, Kind, Settings};
 use crate::engine::{ENGINE_NAMES, Transport};
+use crate::workload::oltp::{UnknownWorkload, Workload};
 use std::fmt::Display;
 use std::str::FromStr;
 
@@ -11,6 +12,8 @@ pub struct Field {
     pub section: &'static str,
     /// Its name.
     pub key: &'static str,
+    /// The workload it belongs to; none: all.
+    pub only: Option<Kind>,
     /// What it means, for the reference.
     pub help: &'static str,
     /// The present value, none when it is not set.
@@ -19,11 +22,15 @@ pub struct Field {
     pub set: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
+/// The workload without a database.
+const COUNTERS: &str = "counters";
+
 /// All keys but `engine.options.*` and the machine settings, which are open-ended.
 pub const FIELDS: &[Field] = &[
     Field {
         section: "engine",
         key: "name",
+        only: None,
         help: "the database: sqlite (embedded, as a server process of its own) or mariadb",
         get: |s| Some(s.engine.name.clone()),
         set: |s, v| one_of(v, &ENGINE_NAMES).map(|v| s.engine.name = v),
@@ -31,6 +38,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "engine",
         key: "binary",
+        only: None,
         help: "path of the server binary; as a factor: two builds side by side",
         get: |s| s.engine.binary.as_ref().map(|p| p.display().to_string()),
         set: |s, v| {
@@ -41,6 +49,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "engine",
         key: "transport",
+        only: None,
         help: "socket (Unix) or tcp (loopback)",
         get: |s| Some(if s.engine.transport == Transport::Tcp { "tcp" } else { "socket" }.into()),
         set: |s, v| {
@@ -52,6 +61,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "engine",
         key: "start_timeout_s",
+        only: None,
         help: "seconds the server may take to become ready",
         get: |s| Some(s.engine.start_timeout_s.to_string()),
         set: |s, v| seconds(v).map(|v| s.engine.start_timeout_s = v),
@@ -59,13 +69,30 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "name",
-        help: "what the clients do: point_select, read_only, read_write, write_only, update_index, update_non_index",
-        get: |s| Some(s.workload.oltp.workload.to_string()),
-        set: |s, v| parsed(v).map(|v| s.workload.oltp.workload = v),
+        only: None,
+        help: "what the clients do: point_select, read_only, read_write, write_only, update_index, \
+               update_non_index, or counters (no database)",
+        get: |s| {
+            Some(match s.workload.kind {
+                Kind::Oltp => s.workload.oltp.workload.to_string(),
+                Kind::Counters => COUNTERS.into(),
+            })
+        },
+        set: |s, v| {
+            if v == COUNTERS {
+                s.workload.kind = Kind::Counters;
+                return Ok(());
+            }
+            let names: Vec<&str> = Workload::names().chain([COUNTERS]).collect();
+            s.workload.oltp.workload = one_of(v, &names)?.parse().map_err(|e: UnknownWorkload| e.to_string())?;
+            s.workload.kind = Kind::Oltp;
+            Ok(())
+        },
     },
     Field {
         section: "workload",
         key: "threads",
+        only: None,
         help: "client threads, one connection each",
         get: |s| Some(s.workload.threads.to_string()),
         set: |s, v| whole(v, 1, 65_536).map(|v| s.workload.threads = v),
@@ -73,6 +100,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "tables",
+        only: Some(Kind::Oltp),
         help: "number of tables sbtest1, sbtest2 ...",
         get: |s| Some(s.workload.oltp.tables.tables.to_string()),
         set: |s, v| whole(v, 1, 10_000).map(|v| s.workload.oltp.tables.tables = v),
@@ -80,6 +108,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "rows",
+        only: Some(Kind::Oltp),
         help: "rows a table",
         get: |s| Some(s.workload.oltp.tables.rows.to_string()),
         set: |s, v| whole(v, 1, i32::MAX as u64).map(|v| s.workload.oltp.tables.rows = v),
@@ -87,6 +116,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "distribution",
+        only: Some(Kind::Oltp),
         help: "how ids are drawn: uniform, zipfian, special, pareto or gaussian",
         get: |s| Some(s.workload.oltp.distribution.to_string()),
         set: |s, v| parsed(v).map(|v| s.workload.oltp.distribution = v),
@@ -94,6 +124,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "rate",
+        only: Some(Kind::Oltp),
         help: "transactions a second over all threads (open loop); absent: as fast as they go (closed loop)",
         get: |s| s.workload.rate.map(|r| r.to_string()),
         set: |s, v| positive(v, "transactions a second").map(|v| s.workload.rate = Some(v)),
@@ -101,6 +132,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "point_selects",
+        only: Some(Kind::Oltp),
         help: "point selects in a transaction",
         get: |s| Some(s.workload.oltp.counts.point_selects.to_string()),
         set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.point_selects = v),
@@ -108,6 +140,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "simple_ranges",
+        only: Some(Kind::Oltp),
         help: "simple ranges in a transaction",
         get: |s| Some(s.workload.oltp.counts.simple_ranges.to_string()),
         set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.simple_ranges = v),
@@ -115,6 +148,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "sum_ranges",
+        only: Some(Kind::Oltp),
         help: "sum ranges in a transaction",
         get: |s| Some(s.workload.oltp.counts.sum_ranges.to_string()),
         set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.sum_ranges = v),
@@ -122,6 +156,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "order_ranges",
+        only: Some(Kind::Oltp),
         help: "order ranges in a transaction",
         get: |s| Some(s.workload.oltp.counts.order_ranges.to_string()),
         set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.order_ranges = v),
@@ -129,6 +164,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "distinct_ranges",
+        only: Some(Kind::Oltp),
         help: "distinct ranges in a transaction",
         get: |s| Some(s.workload.oltp.counts.distinct_ranges.to_string()),
         set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.distinct_ranges = v),
@@ -136,6 +172,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "index_updates",
+        only: Some(Kind::Oltp),
         help: "index updates in a transaction",
         get: |s| Some(s.workload.oltp.counts.index_updates.to_string()),
         set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.index_updates = v),
@@ -143,6 +180,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "non_index_updates",
+        only: Some(Kind::Oltp),
         help: "non index updates in a transaction",
         get: |s| Some(s.workload.oltp.counts.non_index_updates.to_string()),
         set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.non_index_updates = v),
@@ -150,6 +188,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "delete_inserts",
+        only: Some(Kind::Oltp),
         help: "delete inserts in a transaction",
         get: |s| Some(s.workload.oltp.counts.delete_inserts.to_string()),
         set: |s, v| whole(v, 0, 1_000_000).map(|v| s.workload.oltp.counts.delete_inserts = v),
@@ -157,13 +196,71 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",
         key: "range_size",
+        only: Some(Kind::Oltp),
         help: "ids in a range query",
         get: |s| Some(s.workload.oltp.counts.range_size.to_string()),
         set: |s, v| whole(v, 1, 1_000_000).map(|v| s.workload.oltp.counts.range_size = v),
     },
     Field {
+        section: "workload",
+        key: "strategy",
+        only: Some(Kind::Counters),
+        help: "how counters are kept: pthread-mutex, atomic, counter-set ... (tare-counters lists them)",
+        get: |s| Some(s.workload.counters.strategy.to_string()),
+        set: |s, v| parsed(v).map(|v| s.workload.counters.strategy = v),
+    },
+    Field {
+        section: "workload",
+        key: "generator",
+        only: Some(Kind::Counters),
+        help: "faithful: libc rand() and its lock, as in the article; corrected: a generator a thread",
+        get: |s| Some(s.workload.counters.generator.to_string()),
+        set: |s, v| parsed(v).map(|v| s.workload.counters.generator = v),
+    },
+    Field {
+        section: "workload",
+        key: "data_work",
+        only: Some(Kind::Counters),
+        help: "on: a round works on data blocks as in the article; off: counters only",
+        get: |s| Some(if s.workload.counters.data_work { "on" } else { "off" }.into()),
+        set: |s, v| one_of(v, &["on", "off"]).map(|v| s.workload.counters.data_work = v == "on"),
+    },
+    Field {
+        section: "workload",
+        key: "rounds",
+        only: Some(Kind::Counters),
+        help: "rounds a thread and sample",
+        get: |s| Some(s.workload.counters.rounds.to_string()),
+        set: |s, v| whole(v, 1, 1_000_000_000).map(|v| s.workload.counters.rounds = v),
+    },
+    Field {
+        section: "workload",
+        key: "counter_blocks",
+        only: Some(Kind::Counters),
+        help: "blocks of global counters",
+        get: |s| Some(s.workload.counters.counter_blocks.to_string()),
+        set: |s, v| whole(v, 1, 1_000_000_000).map(|v| s.workload.counters.counter_blocks = v),
+    },
+    Field {
+        section: "workload",
+        key: "counters_per_block",
+        only: Some(Kind::Counters),
+        help: "global counters a block",
+        get: |s| Some(s.workload.counters.counters_per_block.to_string()),
+        set: |s, v| whole(v, 1, 1_000_000).map(|v| s.workload.counters.counters_per_block = v),
+    },
+    Field {
+        section: "workload",
+        key: "data_blocks",
+        only: Some(Kind::Counters),
+        help: "data blocks of 16 KiB, each with a counter of its own",
+        get: |s| Some(s.workload.counters.data_blocks.to_string()),
+        set: |s, v| whole(v, 0, 1_000_000_000_000).map(|v| s.workload.counters.data_blocks = v),
+    },
+    Field {
         section: "placement",
         key: "client",
+        only: None,
         help: "location of the client threads, or float",
         get: |s| Some(s.placement.client.to_string()),
         set: |s, v| parsed(v).map(|v| s.placement.client = v),
@@ -171,6 +268,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "server",
+        only: None,
         help: "location of the server threads, or float",
         get: |s| Some(s.placement.server.to_string()),
         set: |s, v| parsed(v).map(|v| s.placement.server = v),
@@ -178,6 +276,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "bind",
+        only: None,
         help: "set: all threads of a side share its CPUs, as numactl does; thread: each thread its own PU",
         get: |s| Some(s.placement.bind.to_string()),
         set: |s, v| parsed(v).map(|v| s.placement.bind = v),
@@ -185,6 +284,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "pairing",
+        only: None,
         help: "where a server thread sits relative to its client: none, same-pu, smt-sibling, same-core, same-cache, \
                same-node, other-node",
         get: |s| Some(s.placement.pairing.to_string()),
@@ -193,6 +293,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "memory",
+        only: None,
         help: "memory policy of the server: default, local, bind:NODES, interleave:NODES, preferred:NODE",
         get: |s| Some(s.placement.memory.to_string()),
         set: |s, v| parsed(v).map(|v| s.placement.memory = v),
@@ -200,6 +301,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "process",
         key: "aslr",
+        only: None,
         help: "address-space layout randomisation of the server: on, off or as-found",
         get: |s| Some(s.process.aslr.map_or(AS_FOUND, |on| if on { "on" } else { "off" }).into()),
         set: |s, v| {

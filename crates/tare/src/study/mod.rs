@@ -7,12 +7,13 @@
 //! | `document`, `parse`, `check`, `write`, `builtin` | TOML to study and back, and the built-in ones |
 //! | `design`, `plan` | factors to conditions, conditions to a schedule on a machine |
 //! | `run`, `queue`, `child`, `progress` | the run: trials as child processes, in order |
-//! | `trial`, `dataset`, `server_start`, `session_load` | one trial |
+//! | `trial`, `dataset`, `server_start`, `session_load`, `counters_trial` | one trial |
 //! | `state` | what is kept between commands: locks, journal, caches |
 
 pub mod builtin;
 pub mod check;
 pub mod child;
+pub mod counters_trial;
 pub mod dataset;
 pub mod design;
 pub mod document;

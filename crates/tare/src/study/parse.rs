@@ -1,7 +1,7 @@
 //! TOML to [`Study`], with a place, an expectation and the nearest right name for every mistake.
 
 use super::document::{Source, StudyError};
-use super::field::{self, FIELDS};
+use super::field::{self, FIELDS, Field};
 use super::sampling_field::{self, SAMPLING_FIELDS};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, DesignKind, Factor, Study};
@@ -44,7 +44,7 @@ const SECTIONS: [&str; 13] = [
 /// The first mistake, with its place.
 pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyError> {
     let root = source.table()?;
-    let mut parser = Parser { source, study: empty() };
+    let mut parser = Parser { source, study: empty(), narrow: Vec::new() };
     parser.sections(root.get_ref())?;
     if overrides.quick
         && let Some(quick) = root.get_ref().get("quick")
@@ -57,6 +57,7 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
     for set in &overrides.sets {
         parser.command_line(set)?;
     }
+    check::kinds(source, &parser.narrow, &parser.study)?;
     check::factors(source, root.get_ref(), &parser.study)?;
     Ok(parser.study)
 }
@@ -77,6 +78,8 @@ fn empty() -> Study {
 struct Parser<'a> {
     source: Source<'a>,
     study: Study,
+    /// Keys that belong to one workload, looked at when the workload is known.
+    narrow: Vec<(&'static Field, Range<usize>)>,
 }
 
 impl Parser<'_> {
@@ -176,7 +179,9 @@ impl Parser<'_> {
             _ => {
                 let field =
                     field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
-                (field.set)(&mut self.study.base, level).map_err(wrong)
+                (field.set)(&mut self.study.base, level).map_err(wrong)?;
+                self.narrow.push((field, key_span));
+                Ok(())
             }
         }
     }

@@ -2,8 +2,10 @@
 
 use super::design::{self, Condition};
 use super::machine;
+use super::settings::Kind;
 use super::spec::Study;
 use crate::results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
+use crate::workload::counters;
 use tare_topology::{CpuSet, Machine, ResolvedPlacement};
 
 /// Whose machine the plan is for.
@@ -58,6 +60,10 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Resolved, St
 
 /// Expected seconds of one trial: the load, and what starting and stopping the engine takes on an ordinary machine.
 pub fn trial_s(study: &Study) -> f64 {
+    if study.base.workload.kind == Kind::Counters {
+        // Rounds, not seconds, are given: a guess until the first trials have been timed.
+        return study.sampling.samples as f64 + 0.1;
+    }
     let around_s = if study.base.engine.name == "sqlite" { 0.3 } else { 3.0 };
     study.sampling.warmup_s + study.sampling.samples as f64 * study.sampling.sample_s + around_s
 }
@@ -67,7 +73,9 @@ fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedC
     let resolved =
         settings.placement.resolve(on, settings.workload.threads).map_err(|e| e.to_string()).and_then(|placement| {
             match place {
-                Where::Here => machine::available(settings).map(|()| placement),
+                Where::Here => machine::available(settings)
+                    .and_then(|()| counters::available(&settings.workload))
+                    .map(|()| placement),
                 Where::Described => Ok(placement),
             }
         });

@@ -4,6 +4,8 @@ use crate::engine::Transport;
 use crate::workload::oltp::{OltpSettings, Workload};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use tare_counters::strategies::Strategy;
+use tare_counters::workload::Mode;
 use tare_topology::Placement;
 
 /// The level of a machine or process setting that means: leave it, but record it.
@@ -51,15 +53,63 @@ impl Default for EngineSettings {
     }
 }
 
+/// Which workload: each has keys of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// One of sysbench's, on a database.
+    #[default]
+    Oltp,
+    /// Global counters, in the trial's own process.
+    Counters,
+}
+
 /// `[workload]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSettings {
+    /// Which of the two below counts.
+    pub kind: Kind,
     /// Client threads, one connection each.
     pub threads: usize,
     /// Transactions a second over all threads (open loop); none: as fast as they go (closed loop).
     pub rate: Option<f64>,
     /// Which OLTP workload, on which tables.
     pub oltp: OltpSettings,
+    /// Which counters, how many, how long.
+    pub counters: CountersSettings,
+}
+
+/// Settings of the workload `counters`; see `tare-counters`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountersSettings {
+    /// How counters are kept.
+    pub strategy: Strategy,
+    /// Where random numbers come from.
+    pub generator: Mode,
+    /// Whether a round works on data blocks.
+    pub data_work: bool,
+    /// Rounds a thread and sample.
+    pub rounds: u64,
+    /// Blocks of counters.
+    pub counter_blocks: usize,
+    /// Counters a block.
+    pub counters_per_block: usize,
+    /// Data blocks of 16 KiB.
+    pub data_blocks: usize,
+}
+
+impl Default for CountersSettings {
+    /// The article's numbers, but for the million data blocks (16 GB) that few machines can spare.
+    fn default() -> Self {
+        Self {
+            strategy: Strategy::CounterSet,
+            generator: Mode::Corrected,
+            data_work: true,
+            rounds: 1000,
+            counter_blocks: 100,
+            counters_per_block: 10,
+            data_blocks: 10_000,
+        }
+    }
 }
 
 impl Default for WorkloadSettings {
@@ -68,7 +118,7 @@ impl Default for WorkloadSettings {
         // uniform is what its users ask for.
         let oltp =
             OltpSettings { distribution: tare_load::Distribution::Uniform, ..OltpSettings::new(Workload::PointSelect) };
-        Self { threads: 1, rate: None, oltp }
+        Self { kind: Kind::Oltp, threads: 1, rate: None, oltp, counters: CountersSettings::default() }
     }
 }
 

@@ -3,9 +3,10 @@
 use super::design::Condition;
 use super::progress::Progress;
 use super::session_load::{LoadError, Loaded, load};
+use super::settings::Kind;
 use super::spec::Study;
 use super::state::StateError;
-use super::{dataset, machine, server_start};
+use super::{counters_trial, dataset, machine, server_start};
 use crate::engine::{EngineError, Server};
 use crate::results::schema::{AppliedSetting, Outcome, PlannedTrial, SCHEMA, TrialRecord};
 use crate::results::store::{self, DirectoryError};
@@ -41,6 +42,9 @@ pub enum TrialError {
     /// The server.
     #[error(transparent)]
     Engine(#[from] EngineError),
+    /// The counters.
+    #[error("{0}")]
+    Counters(String),
     /// The load, or a thread that was not where it belongs.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -100,7 +104,10 @@ impl<'a> Trial<'a> {
     /// # Errors
     /// When the server cannot be started or filled.
     pub fn prepare(&self) -> Result<(), TrialError> {
-        dataset::prepared(self).map(drop)
+        match self.condition.settings.workload.kind {
+            Kind::Oltp => dataset::prepared(self).map(drop),
+            Kind::Counters => Ok(()),
+        }
     }
 
     /// Measures and appends the record, of a failure too. False when interrupted: then there is none.
@@ -126,12 +133,21 @@ impl<'a> Trial<'a> {
 
     fn measure(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
         Progress::Starting.send();
-        let settings = &self.condition.settings;
-        let prepared = dataset::prepared(self)?;
+        let kind = self.condition.settings.workload.kind;
+        let prepared = if kind == Kind::Oltp { Some(dataset::prepared(self)?) } else { None };
         // Put back when it is dropped, on every way out of here.
-        let mut machine = machine::apply(settings)?;
+        let mut machine = machine::apply(&self.condition.settings)?;
         record.settings.append(&mut machine.applied);
-        let mut server = server_start::start(self, &prepared)?;
+        match prepared {
+            Some(prepared) => self.measure_server(&prepared, record)?,
+            None => record.samples = counters_trial::measure(self)?,
+        }
+        machine.restore().map_err(StateError::from)?;
+        Ok(())
+    }
+
+    fn measure_server(&self, prepared: &Path, record: &mut TrialRecord) -> Result<(), TrialError> {
+        let mut server = server_start::start(self, prepared)?;
         record.server_version = Some(server.version().to_owned());
         record.settings.append(&mut self.server_settings(server.as_ref())?);
         let loaded = load(self, server.as_ref());
@@ -148,7 +164,6 @@ impl<'a> Trial<'a> {
         };
         record.samples = samples;
         server.stop(STOP_TIMEOUT)?;
-        machine.restore().map_err(StateError::from)?;
         Ok(())
     }
 

@@ -39,7 +39,7 @@ pub fn to_toml(study: &Study) -> String {
 fn section_table(study: &Study, section: &str) -> Table {
     let mut table: Table = FIELDS
         .iter()
-        .filter(|f| f.section == section)
+        .filter(|f| f.section == section && f.only.is_none_or(|kind| kind == study.base.workload.kind))
         .filter_map(|f| Some((f.key.to_owned(), value(&(f.get)(&study.base)?))))
         .collect();
     if section == "engine" && !study.base.engine.options.is_empty() {

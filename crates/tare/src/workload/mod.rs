@@ -1,3 +1,4 @@
 //! What the client threads do.
 
+pub mod counters;
 pub mod oltp;

@@ -1,0 +1,50 @@
+//! A trial of the workload `counters`: no server, the trial's own fresh process is what is measured.
+
+use super::progress::Progress;
+use super::trial::{Trial, TrialError};
+use crate::results::schema::SampleRecord;
+use crate::workload::counters::{config, metrics};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+use tare_noise::Snapshot;
+use tare_topology::bind;
+
+/// Runs the samples.
+pub fn measure(trial: &Trial<'_>) -> Result<Vec<SampleRecord>, TrialError> {
+    (0..trial.study.sampling.samples).map(|sample| one(trial, sample)).collect()
+}
+
+fn one(trial: &Trial<'_>, sample: usize) -> Result<SampleRecord, TrialError> {
+    if trial.interrupted.load(Ordering::Relaxed) {
+        return Err(super::session_load::LoadError::Interrupted.into());
+    }
+    Progress::Sample { sample, seconds: 0.0 }.send();
+    let not_bound = Mutex::new(None);
+    let sets = &trial.placement.client;
+    let bind = |thread: usize| {
+        let set = if sets.len() == 1 { sets.first() } else { sets.get(thread) };
+        if let Some(set) = set
+            && let Err(e) = bind::bind_thread(0, set)
+        {
+            not_bound.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e.to_string());
+        }
+    };
+    let started_at = crate::results::now();
+    let before = Snapshot::take();
+    let seed = trial.study.sampling.seed.wrapping_add(trial.planned.trial as u64);
+    let outcome = tare_counters::workload::run(&config(&trial.condition.settings.workload, seed, &bind))
+        .map_err(|e| TrialError::Counters(e.to_string()))?;
+    let covariates = Snapshot::take().since(&before);
+    if let Some(reason) = not_bound.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(TrialError::Counters(format!("a thread could not be bound: {reason}")));
+    }
+    Ok(SampleRecord {
+        sample,
+        started_at,
+        elapsed_s: outcome.elapsed_s,
+        metrics: metrics(&outcome),
+        tps_each_second: Vec::new(),
+        covariates,
+        threads: Vec::new(),
+    })
+}
