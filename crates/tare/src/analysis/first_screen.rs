@@ -43,7 +43,7 @@ fn what_was_run(summary: &Summary, results: &Results) -> String {
     };
     let when = match (results.trials.first(), results.trials.last()) {
         (Some(first), Some(last)) if !first.started_at.is_empty() => {
-            format!(", from {} to {}", first.started_at, last.started_at)
+            format!(", from {} to {}", to_the_second(&first.started_at), to_the_second(&last.started_at))
         }
         _ => String::new(),
     };
@@ -55,6 +55,14 @@ fn what_was_run(summary: &Summary, results: &Results) -> String {
     )
 }
 
+/// An RFC 3339 time without its fraction of a second.
+fn to_the_second(time: &str) -> String {
+    match time.split_once('.') {
+        Some((whole, _)) if time.ends_with('Z') => format!("{whole}Z"),
+        _ => time.to_owned(),
+    }
+}
+
 fn on_what(results: &Results) -> String {
     let Some(environment) = &results.environment else {
         return match results.source {
@@ -62,8 +70,12 @@ fn on_what(results: &Results) -> String {
             Source::Directory => "Unknown: environment.json is missing.".to_owned(),
         };
     };
-    let guest =
-        environment.hypervisor.as_ref().map_or(String::new(), |name| format!(", a virtual machine under {name}"));
+    let guest = match environment.hypervisor.as_deref() {
+        None => String::new(),
+        // The CPU tells only that there is some hypervisor.
+        Some("virtual machine") => ", a virtual machine".to_owned(),
+        Some(name) => format!(", a virtual machine under {name}"),
+    };
     format!("{}{guest}, {}, kernel {}.", environment.cpu_model, environment.os, environment.kernel)
 }
 

@@ -89,7 +89,7 @@ fn several(low: &Measured<'_>, high: &Measured<'_>, measured: usize, summary: &S
         Some(overlaps) => {
             text.push_str(&spread_words(low.1, high.1, overlaps));
             if few < ENOUGH_TRIALS {
-                text.push_str(&format!("; {} is few, repeat before relying on it", count(few, "trial")));
+                text.push_str(&format!("; {} a condition are few, repeat before relying on it", count(few, "trial")));
             }
         }
     }

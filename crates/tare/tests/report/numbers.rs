@@ -59,7 +59,7 @@ fn the_reading_is_careful() {
     let same =
         summary_of_csv("a,0,0,tps,10\na,1,0,tps,12\na,2,0,tps,11\nb,0,0,tps,10.5\nb,1,0,tps,12.5\nb,2,0,tps,11\n");
     assert!(same.reading.starts_with("No difference is shown between the 2 conditions"), "{}", same.reading);
-    assert!(same.reading.contains("3 trials is few"), "{}", same.reading);
+    assert!(same.reading.contains("3 trials a condition are few"), "{}", same.reading);
     // No time or throughput was measured on "this machine": a CSV says nothing of it.
     assert!(!luck.contains("this machine"), "{luck}");
     let names = summary_of_csv("p=1,0,0,tps,10\np=1,1,0,tps,10\np=2,0,0,tps,20\np=2,1,0,tps,20.1\n").reading;

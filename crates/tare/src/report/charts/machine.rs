@@ -13,6 +13,8 @@ use crate::results::schema::Role;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
+/// Width that a drawing may take before it need not be enlarged.
+const COMFORTABLE: f64 = 420.0;
 /// Sightings below this share are left out of the drawing; the table has them.
 const SHARE_SHOWN: f64 = 0.02;
 /// Marks that fit into one PU; more are written as a count.
@@ -52,8 +54,10 @@ impl Layout {
             }
         }
         let spots = self.spots(&on_pu);
+        // A small machine may be drawn larger; a large one shrinks to the page by CSS.
+        let zoom = (COMFORTABLE / self.width).clamp(1.0, 1.6);
         html! {
-            svg.machine viewBox=(self.view_box()) width=(px(self.width)) height=(px(self.height)) role="img" {
+            svg.machine viewBox=(self.view_box()) width=(px(self.width * zoom)) height=(px(self.height * zoom)) role="img" {
                 title { (title) }
                 desc { (description(&paired)) }
                 use href="#machine-boxes" width=(px(self.width)) height=(px(self.height)) {}
