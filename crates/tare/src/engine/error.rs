@@ -155,8 +155,35 @@ impl EngineError {
             _ => Self::Io { what, path: path.to_owned(), source },
         }
     }
+
+    /// Wraps what a caller's filling of `data` failed with; a server that ran out of space is [`EngineError::DiskFull`].
+    pub(super) fn fill(data: &Path, error: Box<dyn Error + Send + Sync>) -> Self {
+        // SQLITE_FULL, ER_DISK_FULL and ER_RECORD_FILE_FULL, which is what InnoDB makes of a full disk.
+        match error.downcast_ref::<SqlError>() {
+            Some(sql) if [13, 1021, 1114].contains(&sql.code) => {
+                Self::DiskFull { place: data.to_owned(), detail: sql.to_string() }
+            }
+            _ => Self::Fill(error),
+        }
+    }
 }
 
 fn list(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::SqlErrorKind;
+
+    #[test]
+    fn a_full_disk_is_named_as_such_wherever_it_shows() {
+        let data = Path::new("/data");
+        let full = EngineError::io("write", data, io::Error::from_raw_os_error(libc::ENOSPC));
+        assert!(matches!(full, EngineError::DiskFull { .. }), "{full}");
+        let sql = |code| Box::new(SqlError { kind: SqlErrorKind::Other, code, message: "no".to_owned() });
+        assert!(matches!(EngineError::fill(data, sql(13)), EngineError::DiskFull { .. }));
+        assert!(matches!(EngineError::fill(data, sql(1062)), EngineError::Fill(_)));
+    }
 }

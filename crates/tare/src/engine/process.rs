@@ -224,6 +224,15 @@ mod tests {
         Launch { program: Path::new(program), arguments, environment: nothing, aslr: None, preload: None, log }
     }
 
+    /// Waits for what must come; a minute is only there to fail in place of hanging.
+    fn until(mut holds: impl FnMut() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !holds() {
+            assert!(Instant::now() < deadline, "it never came");
+            sleep(POLL);
+        }
+    }
+
     fn scratch() -> (tempfile::TempDir, PathBuf, BTreeMap<String, String>) {
         let folder = tempfile::tempdir().unwrap();
         let log = folder.path().join("log");
@@ -235,15 +244,11 @@ mod tests {
         let (_folder, log, none) = scratch();
         let script = "trap '' TERM; sleep 600 & echo $!; while :; do sleep 600; done";
         let mut process = ServerProcess::spawn(&launch("/bin/sh", script, &log, &none)).unwrap();
-        while process.log_text().lines().count() < 1 {
-            sleep(POLL);
-        }
+        until(|| process.log_text().lines().count() > 0);
         let grandchild = process.log_tail(1)[0].clone();
         assert_eq!(process.stop(Duration::from_millis(100)).unwrap(), StopOutcome::Killed);
         let path = format!("/proc/{grandchild}/stat");
-        while fs::read_to_string(&path).is_ok_and(|stat| !stat.contains(" Z ")) {
-            sleep(POLL);
-        }
+        until(|| fs::read_to_string(&path).map_or(true, |stat| stat.contains(" Z ")));
     }
 
     #[test]
@@ -262,9 +267,8 @@ mod tests {
                 .join()
                 .unwrap()
         });
-        while procfs::process::Process::new(pid as i32).and_then(|p| p.stat()).is_ok_and(|stat| stat.state != 'Z') {
-            sleep(POLL);
-        }
+        let stat = || procfs::process::Process::new(pid as i32).and_then(|process| process.stat());
+        until(|| stat().map_or(true, |stat| stat.state == 'Z'));
     }
 
     #[test]

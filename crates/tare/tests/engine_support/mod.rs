@@ -81,7 +81,9 @@ pub fn runs(pid: u32) -> bool {
 }
 
 pub fn wait_until_gone(pid: u32) {
+    let deadline = std::time::Instant::now() + PATIENCE;
     while runs(pid) {
+        assert!(std::time::Instant::now() < deadline, "process {pid} still runs");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

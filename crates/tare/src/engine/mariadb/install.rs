@@ -90,7 +90,7 @@ fn fill_fresh(
     let mut session = server.connect()?;
     statement(&mut *session, &format!("CREATE DATABASE {DEFAULT_DATABASE}"))?;
     server.use_database(DEFAULT_DATABASE);
-    fill(&server).map_err(EngineError::Fill)?;
+    fill(&server).map_err(|error| EngineError::fill(data, error))?;
     // Root without password is for the socket only, whose directory nobody else can enter.
     statement(&mut *session, "DELETE FROM mysql.global_priv WHERE User = 'root' AND Host <> 'localhost'")?;
     statement(&mut *session, "FLUSH PRIVILEGES")?;

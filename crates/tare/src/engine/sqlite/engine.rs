@@ -55,10 +55,10 @@ pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Res
             state_directory: request.state_directory.clone(),
             options: shaping.clone(),
             start_timeout: request.timeout,
-            ..StartRequest::new(DataDirectory::InPlace(data), &request.run_directory, &request.log)
+            ..StartRequest::new(DataDirectory::InPlace(data.clone()), &request.run_directory, &request.log)
         };
         let mut server = start_server(&start)?;
-        fill(&server).map_err(EngineError::Fill)?;
+        fill(&server).map_err(|error| EngineError::fill(&data, error))?;
         if server.stop(request.timeout)? == StopOutcome::Graceful && server.instance.process.succeeded() {
             return Ok(());
         }
