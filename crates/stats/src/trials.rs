@@ -80,7 +80,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
 /// Interval for a CoV `k` of `n` normal values: Vangel's modification of McKay's chi-squared approximation ("Confidence
 /// intervals for a normal coefficient of variation", The American Statistician 50, 1996). With v = n - 1 and u the
 /// chi-squared quantile, the bound is k / sqrt(((u + 2) / n - 1) k^2 + u / v). Good for CoVs below about 0.33; `None`
-/// where it has no solution.
+/// where it has no finite upper bound.
 pub fn cov_interval(k: f64, n: usize, confidence: f64) -> Option<Interval> {
     if n < 2 {
         return None;
@@ -122,6 +122,14 @@ mod tests {
     fn trials_weigh_the_same_whatever_their_sample_counts() {
         let s = summarize(&[vec![1.0; 99], vec![3.0], vec![]], 0.95).unwrap();
         assert_eq!((s.mean, s.trials, s.samples, s.within_cov), (2.0, 2, 100, Some(0.0)));
+    }
+
+    /// Bounds solved by hand for k = 0.3, n = 10: u = 19.0228 and 2.7004 with 9 degrees of freedom.
+    #[test]
+    fn the_interval_of_a_cov() {
+        let ci = cov_interval(0.3, 10, 0.95).unwrap();
+        assert!((ci.low - 0.3 / (1.102_28f64 * 0.09 + 2.113_64).sqrt()).abs() < 1e-5, "{ci:?}");
+        assert!((ci.high - 0.3 / (-0.529_96f64 * 0.09 + 0.300_04).sqrt()).abs() < 1e-5, "{ci:?}");
     }
 
     #[test]

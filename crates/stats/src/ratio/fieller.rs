@@ -11,6 +11,9 @@ pub(super) struct Moments {
     pub mean: [f64; 2],
     pub se2: [f64; 2],
     df: [f64; 2],
+    /// The unit of B over that of A: each arm is held in units of its own magnitude, so that squares neither overflow
+    /// nor vanish whatever the metric's unit.
+    unit: f64,
 }
 
 impl Moments {
@@ -18,18 +21,17 @@ impl Moments {
         let few = |arm: &str| Error::TooFew { what: format!("trials of {arm}"), needed: 1, got: 0 };
         all_finite("trial means", a)?;
         all_finite("trial means", b)?;
-        // In units of the largest value: squares neither overflow nor vanish whatever the metric's unit.
-        let largest = a.iter().chain(b).fold(0.0f64, |m, v| m.max(v.abs()));
-        let unit = if largest > 0.0 { largest } else { 1.0 };
-        let [a, b] = [a, b].map(|x| x.iter().map(|v| v / unit).collect::<Vec<f64>>());
+        let units = [a, b].map(magnitude);
+        let [a, b] = [(a, units[0]), (b, units[1])].map(|(x, u)| x.iter().map(|v| v / u).collect::<Vec<f64>>());
         let mean = [mean(&a).ok_or_else(|| few("A"))?, mean(&b).ok_or_else(|| few("B"))?];
         if mean[0] == 0.0 {
             return Err(Error::NotPositive { what: "magnitude of the mean of A".into(), value: 0.0 });
         }
         let se2 = [&a, &b].map(|x| variance(x).map_or(f64::NAN, |v| v / x.len() as f64));
-        Ok(Self { mean, se2, df: [&a, &b].map(|x| x.len() as f64 - 1.0) })
+        Ok(Self { mean, se2, df: [&a, &b].map(|x| x.len() as f64 - 1.0), unit: units[1] / units[0] })
     }
 
+    /// Of the means as held; times `unit` it is that of the metric.
     pub fn ratio(&self) -> f64 {
         self.mean[1] / self.mean[0]
     }
@@ -39,7 +41,7 @@ impl Moments {
         self.df.iter().all(|df| *df >= 1.0)
     }
 
-    /// Standard error and Welch-Satterthwaite degrees of freedom of mean(B) - theta mean(A).
+    /// Standard error and Welch-Satterthwaite degrees of freedom of mean(B) - theta mean(A), theta in held units.
     pub fn contrast(&self, theta: f64) -> (f64, f64) {
         let parts = [theta * theta * self.se2[0], self.se2[1]];
         let total = parts[0] + parts[1];
@@ -49,6 +51,7 @@ impl Moments {
 
     /// P(T > t) for the hypothesis ratio = theta against a larger ratio.
     pub fn p_above(&self, theta: f64) -> f64 {
+        let theta = theta / self.unit;
         let (se, df) = self.contrast(theta);
         let difference = (self.mean[1] - theta * self.mean[0]) * self.mean[0].signum();
         if se == 0.0 {
@@ -59,6 +62,7 @@ impl Moments {
 
     /// P(T < t) for the hypothesis ratio = theta against a smaller ratio.
     pub fn p_below(&self, theta: f64) -> f64 {
+        let theta = theta / self.unit;
         let (se, df) = self.contrast(theta);
         let difference = (self.mean[1] - theta * self.mean[0]) * self.mean[0].signum();
         if se == 0.0 {
@@ -66,6 +70,12 @@ impl Moments {
         }
         t_upper_tail(-difference / se, df)
     }
+}
+
+/// A power of two, so that dividing by it is exact, near the largest absolute value; 1 when all are 0.
+fn magnitude(values: &[f64]) -> f64 {
+    let largest = values.iter().fold(0.0f64, |m, v| m.max(v.abs()));
+    if largest > 0.0 { largest.log2().floor().exp2() } else { 1.0 }
 }
 
 /// Ratio of the means of B and A with Fieller's interval: all theta for which mean(B) - theta mean(A) is not
@@ -79,10 +89,12 @@ impl Moments {
 pub fn fieller(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Error> {
     valid_confidence(confidence)?;
     let m = Moments::of(a, b)?;
-    if !m.ratio().is_finite() {
+    let value = m.ratio() * m.unit;
+    if !value.is_finite() {
         return Err(Error::NotFinite { what: "ratio of the means".into() });
     }
-    Ok(Estimate { value: m.ratio(), ci: fieller_interval(&m, confidence) })
+    let ci = fieller_interval(&m, confidence).and_then(|i| Interval::finite(i.low * m.unit, i.high * m.unit));
+    Ok(Estimate { value, ci })
 }
 
 fn fieller_interval(m: &Moments, confidence: f64) -> Option<Interval> {
@@ -90,7 +102,7 @@ fn fieller_interval(m: &Moments, confidence: f64) -> Option<Interval> {
         return None;
     }
     let t2 = t_two_sided(confidence, m.contrast(m.ratio()).1).powi(2);
-    // In units of A's mean, so that neither overflow nor underflow depends on the metric's unit.
+    // The closed form divided by Y^2: g = h^2 / Y^2 of A, g_b = h'^2 / Y^2.
     let g = t2 * (m.se2[0].sqrt() / m.mean[0]).powi(2);
     let g_b = t2 * (m.se2[1].sqrt() / m.mean[0]).powi(2);
     let r = m.ratio();
@@ -133,6 +145,7 @@ mod tests {
         let ci = fieller(&A, &B, 0.95).unwrap().ci.unwrap();
         let m = Moments::of(&A, &B).unwrap();
         let t = t_two_sided(0.95, m.contrast(m.ratio()).1);
+        assert_eq!(m.unit, 1.0, "both arms lie between 8 and 16");
         for (theta, sign) in [(ci.low, 1.0), (ci.high, -1.0)] {
             let statistic = (m.mean[1] - theta * m.mean[0]) / m.contrast(theta).0;
             assert!((statistic - sign * t).abs() < 1e-9);
