@@ -8,6 +8,7 @@
 mod common;
 
 use std::process::Command;
+use std::sync::Arc;
 
 use common::{COUNTERS, ROTATING, tally};
 use tare_counters::{BACKEND_VARIABLE, Backend, CounterSet};
@@ -99,14 +100,36 @@ fn child_own_area() {
     threads_that_come_and_go();
 }
 
-/// A thread's area goes with the thread: were it still registered, the kernel would write to freed memory.
+thread_local!(static LAST: std::cell::OnceCell<LastWords> = const { std::cell::OnceCell::new() });
+
+/// Adds while its thread is being taken down.
+struct LastWords(Arc<CounterSet>);
+
+impl Drop for LastWords {
+    fn drop(&mut self) {
+        self.0.increment(1);
+    }
+}
+
+/// A thread's registration ends before its memory does: were the area still registered, the kernel would write to it when
+/// it is freed. Destructors run in the reverse of their threads' first uses, so one made before the first add runs after the
+/// registration ended; its add must count, and must not go to a CPU's row.
 fn threads_that_come_and_go() {
-    let set = CounterSet::new(1).unwrap();
+    let set = Arc::new(CounterSet::new(2).unwrap());
     for _ in 0..200 {
-        std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(|| set.increment(0)))));
+        let thread = || {
+            LAST.with(|last| last.set(LastWords(Arc::clone(&set))).is_ok().then_some(()).unwrap());
+            set.increment(0);
+        };
+        std::thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(thread))));
     }
     assert_eq!(set.sum(0), 1600);
     assert_eq!(set.per_cpu(0).unattributed, 0, "some thread could not register");
+    // A scope waits for its closures, not for the destructors of their threads.
+    while Arc::strong_count(&set) > 1 {
+        std::thread::yield_now();
+    }
+    assert_eq!((set.sum(1), set.per_cpu(1).unattributed), (1600, 1600), "an area was still registered");
 }
 
 #[test]

@@ -65,3 +65,22 @@ impl Counting for ThreadRow {
         books.totals[counter] + books.live.iter().map(|row| row[counter].load(Ordering::Relaxed)).sum::<u64>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_sees_live_rows_and_folded_ones_once_each() {
+        let rows = ThreadRow::new(&Plan { counters: 2, threads: 2, seed: 0 }).unwrap();
+        let [mut one, mut two] = [rows.enter(0), rows.enter(1)];
+        rows.increment(&mut one, &(), 1);
+        rows.increment(&mut two, &(), 1);
+        assert_eq!((rows.sum(&(), 0), rows.sum(&(), 1)), (0, 2));
+        rows.leave(one);
+        rows.increment(&mut two, &(), 1);
+        assert_eq!(rows.sum(&(), 1), 3);
+        rows.leave(two);
+        assert_eq!(rows.sum(&(), 1), 3);
+    }
+}

@@ -90,10 +90,7 @@ impl Act for Run {
         let plan = plan(config);
         memory::check(config, S::planned_bytes_per_counter(&plan))?;
         match config.mode {
-            Mode::Faithful => {
-                Locked::seed(config.seed);
-                worker::run::<S, Locked>(config, &plan)
-            }
+            Mode::Faithful => worker::run::<S, Locked>(config, &plan),
             Mode::Corrected => worker::run::<S, Own>(config, &plan),
         }
     }

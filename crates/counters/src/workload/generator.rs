@@ -1,5 +1,6 @@
 //! The two sources of random numbers.
 
+use std::hint::black_box;
 use std::time::Instant;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -7,7 +8,11 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A source of numbers from 0 to 2^31 - 1, as `rand()`.
 pub(super) trait Generator {
-    fn enter(seed: u64, thread: usize) -> Self;
+    /// What all threads share.
+    type Shared: Sync;
+
+    fn prepare(seed: u64) -> Self::Shared;
+    fn enter(shared: &Self::Shared, thread: usize) -> Self;
     fn draw(&mut self) -> usize;
     /// ns spent drawing, as far as it can be told.
     fn spent_ns(&self) -> Option<f64>;
@@ -22,26 +27,50 @@ pub(super) trait Generator {
 /// One in this many calls is timed: the clock costs about as much as an uncontended call.
 const TIMED_ONE_IN: u32 = 64;
 
-/// libc's `rand()`. Seeded once a process, by [`seed`](Locked::seed).
+/// libc's `rand()`.
 pub(super) struct Locked {
     calls: u32,
     timed_ns: f64,
-    /// What timing alone seems to take.
-    clock_ns: f64,
+    /// What timing a call adds to it: the clock's own time, and the overlap with other work that it prevents.
+    timing_ns: f64,
+}
+
+/// Found by timing calls nobody contends for, one by one and together.
+fn timing_ns() -> f64 {
+    const CALLS: u32 = 10_000;
+    let start = Instant::now();
+    for _ in 0..CALLS {
+        black_box(rand());
+    }
+    let together_ns = start.elapsed().as_nanos() as f64;
+    let mut single = Locked { calls: 0, timed_ns: 0.0, timing_ns: 0.0 };
+    for _ in 0..CALLS {
+        black_box(single.timed());
+    }
+    (single.timed_ns - together_ns) / f64::from(CALLS)
 }
 
 impl Locked {
-    /// Seeds the process's one generator.
-    pub(super) fn seed(seed: u64) {
-        // SAFETY: takes its own lock.
-        unsafe { libc::srand(seed as u32) };
+    fn timed(&mut self) -> usize {
+        let start = Instant::now();
+        let drawn = rand();
+        self.timed_ns += start.elapsed().as_nanos() as f64 - self.timing_ns;
+        drawn
     }
 }
 
 impl Generator for Locked {
-    fn enter(_: u64, _: usize) -> Self {
-        let clock_ns = (0..64).map(|_| Instant::now().elapsed().as_nanos() as f64).fold(f64::INFINITY, f64::min);
-        Self { calls: 0, timed_ns: 0.0, clock_ns }
+    type Shared = f64;
+
+    fn prepare(seed: u64) -> f64 {
+        let timing_ns = timing_ns();
+        // SAFETY: takes its own lock.
+        unsafe { libc::srand(seed as u32) };
+        timing_ns
+    }
+
+    fn enter(&timing_ns: &f64, _: usize) -> Self {
+        Self { calls: 0, timed_ns: 0.0, timing_ns }
     }
 
     #[inline]
@@ -50,14 +79,11 @@ impl Generator for Locked {
         if !self.calls.is_multiple_of(TIMED_ONE_IN) {
             return rand();
         }
-        let start = Instant::now();
-        let drawn = rand();
-        self.timed_ns += (start.elapsed().as_nanos() as f64 - self.clock_ns).max(0.0);
-        drawn
+        self.timed()
     }
 
     fn spent_ns(&self) -> Option<f64> {
-        Some(self.timed_ns * f64::from(TIMED_ONE_IN))
+        Some(self.timed_ns.max(0.0) * f64::from(TIMED_ONE_IN))
     }
 }
 
@@ -71,7 +97,13 @@ fn rand() -> usize {
 pub(super) struct Own(Xoshiro256PlusPlus);
 
 impl Generator for Own {
-    fn enter(seed: u64, thread: usize) -> Self {
+    type Shared = u64;
+
+    fn prepare(seed: u64) -> u64 {
+        seed
+    }
+
+    fn enter(&seed: &u64, thread: usize) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed ^ thread as u64))
     }
 

@@ -24,7 +24,8 @@ pub struct Outcome {
     pub bytes_per_counter: f64,
     /// ns to read all global counters once, right after the rounds, while the threads still hold what they hold.
     pub full_read_ns: f64,
-    /// Share of the threads' time spent in the locked generator, from timing every 64th call. None in the corrected mode,
+    /// Share of the threads' time spent in the locked generator, estimated by timing every 64th call (so a long wait
+    /// counts 64 times or not at all; at most 1). None in the corrected mode,
     /// whose generator takes less than a clock can tell.
     pub generator_share: Option<f64>,
     /// Why memory could not be interleaved over the nodes; None when it was.

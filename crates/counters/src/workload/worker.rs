@@ -28,9 +28,9 @@ struct Shift {
 pub(super) fn run<S: Counting, G: Generator>(config: &Config<'_>, plan: &Plan) -> Result<Outcome, Error> {
     let strategy = S::new(plan)?;
     let (payload, not_interleaved) = allocate(config, &strategy)?;
-    let (start, end) = (Gate::default(), Gate::default());
+    let (start, end, shared) = (Gate::default(), Gate::default(), G::prepare(config.seed));
     let (shifts, cpu_s, full_read_ns) = scope(|scope| {
-        let handles = start_threads::<S, G>(scope, config, &strategy, &payload, (&start, &end));
+        let handles = start_threads::<S, G>(scope, config, &strategy, &payload, (&start, &end, &shared));
         let all_there = start.await_all(handles.as_ref().map_or(0, Vec::len));
         let before = cpu_time();
         start.open(handles.is_ok() && all_there);
@@ -66,7 +66,7 @@ fn start_threads<'scope, 'env: 'scope, S: Counting, G: Generator>(
     config: &'env Config<'_>,
     strategy: &'env S,
     payload: &'env Payload<S>,
-    (start, end): (&'env Gate, &'env Gate),
+    (start, end, shared): (&'env Gate, &'env Gate, &'env G::Shared),
 ) -> Result<Handles<'scope>, Error> {
     let mut handles = Vec::with_capacity(config.threads);
     for thread in 0..config.threads {
@@ -74,7 +74,7 @@ fn start_threads<'scope, 'env: 'scope, S: Counting, G: Generator>(
             let (arrival, finish) = (start.arrival(), end.arrival());
             (config.bind)(thread);
             let mut local = strategy.enter(thread);
-            let mut random = G::enter(config.seed, thread);
+            let mut random = G::enter(shared, thread);
             if !arrival.wait() {
                 return None;
             }
@@ -144,7 +144,7 @@ fn summarise<S: Counting>(
         local_counted: payload.local_sum(strategy),
         bytes_per_counter: bytes as f64 / payload.cells().count() as f64,
         full_read_ns: measured.full_read_ns,
-        generator_share: generator_ns.map(|spent| spent / working_ns),
+        generator_share: generator_ns.map(|spent| (spent / working_ns).min(1.0)),
         not_interleaved: measured.not_interleaved,
     }
 }
