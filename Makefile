@@ -17,6 +17,7 @@ build: setup
 test: setup-test check
 	$(CARGO) test --locked --workspace
 	scripts/test-as-user
+	crates/counters/ci.sh "exact tunable forced alone loom"
 
 ## check: formatting, clippy with warnings as errors, documentation
 check:

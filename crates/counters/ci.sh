@@ -1,5 +1,6 @@
 #!/bin/sh
-# What CI runs for this crate, each line a job that can fail: `crates/counters/ci.sh [job]`, all jobs without one.
+# What CI runs for this crate, each line a job that can fail: `crates/counters/ci.sh ["job ..."]`, all jobs without any.
+# `make test` runs those that need nothing but cargo.
 # Needs: rustup target add x86_64-unknown-linux-musl aarch64-unknown-linux-gnu riscv64gc-unknown-linux-gnu
 #        rustup toolchain install nightly --component miri,rust-src; apt-get install libnuma1
 set -eu
