@@ -1,7 +1,7 @@
 //! Load generator: pinned client threads, closed and open loop, key distributions, latency recording.
 //!
 //! A caller implements [`Client`] (one connection that runs transactions) and [`Connect`] (makes one inside the thread
-//! that will use it), says how to drive them in a [`LoadSettings`] and calls [`run`]. An [`Observer`] hears of the
+//! that will use it), says how to drive them in a [`LoadSettings`] and calls [`run()`]. An [`Observer`] hears of the
 //! threads, of the borders of every sample and of the throughput once a second, and can end the run.
 //!
 //! The crate binds nothing itself: [`Connect::bind`] runs first in every client thread and [`Observer::connected`] once

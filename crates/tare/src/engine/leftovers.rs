@@ -21,7 +21,7 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Identity {
     pid: i32,
-    /// Field 22 of /proc/<pid>/stat: clock ticks between boot and its start.
+    /// Field 22 of `/proc/<pid>/stat`: clock ticks between boot and its start.
     start_ticks: u64,
 }
 
