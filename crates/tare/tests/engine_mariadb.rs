@@ -258,3 +258,17 @@ fn a_failed_filling_leaves_nothing_in_the_cache() {
     assert!(kept.iter().all(|path| path.extension().is_some_and(|end| end == "lock")), "{kept:?}");
     assert!(!place.path("prepare-run").exists());
 }
+
+#[test]
+fn temporary_tables_of_other_servers_are_left_alone() {
+    // A server deletes what looks like its own leftovers from its directory for temporary tables.
+    let decoy = std::env::temp_dir().join(format!("#sql-temptable-tare-{}.MAD", std::process::id()));
+    std::fs::write(&decoy, "of another server").unwrap();
+    let place = Place::new();
+    let data = prepared(&Mariadb, &place, None);
+    let kept_by_preparing = decoy.exists();
+    drop(Mariadb.start(&place.start_request(&data, None)).unwrap());
+    let kept = decoy.exists();
+    let _ = std::fs::remove_file(&decoy);
+    assert!(kept_by_preparing && kept);
+}

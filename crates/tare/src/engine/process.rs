@@ -134,6 +134,7 @@ impl ServerProcess {
     fn kill(&mut self) {
         if self.is_alive() {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            let _ = self.child.kill();
             let _ = self.child.wait();
         }
     }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::super::cache::{CacheKey, cached};
+use super::super::directories::PrivateDirectory;
 use super::super::instance::ERROR_LINES;
 use super::super::process::{Launch, ServerProcess};
 use super::super::server::Fill;
@@ -26,7 +27,7 @@ pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Res
         [("recipe", RECIPE), ("binary", &binary.identity), ("options", &options), ("dataset", &request.dataset)];
     cached(&request.cache_directory, &CacheKey::new(NAME, &parts), |partial| {
         let data = partial.join("data");
-        install(&binary, request, &shaping, &data)?;
+        install(&binary, request, &shaping, partial)?;
         fill_fresh(request, &shaping, &data, fill)
     })
 }
@@ -36,8 +37,12 @@ fn install(
     binary: &Binary,
     request: &PrepareRequest,
     shaping: &BTreeMap<String, String>,
-    data: &Path,
+    partial: &Path,
 ) -> Result<(), EngineError> {
+    let data = &partial.join("data");
+    // Of its own: a server that starts deletes the temporary tables of every other one in the same directory.
+    let temporary = PrivateDirectory::create(&partial.join("tmp"))?;
+    let environment = BTreeMap::from([("TMPDIR".to_owned(), temporary.path().to_string_lossy().into_owned())]);
     let script = binary::install_script(&binary.path)?;
     let mut arguments: Vec<OsString> = vec!["--no-defaults".into()];
     arguments.extend(["--auth-root-authentication-method=normal".into(), "--skip-test-db".into()]);
@@ -51,9 +56,8 @@ fn install(
         arguments.push(argument);
     }
     arguments.extend(arguments::given(shaping)?);
-    let none = BTreeMap::new();
     let launch =
-        Launch { program: &script, arguments, environment: &none, aslr: None, preload: None, log: &request.log };
+        Launch { program: &script, arguments, environment: &environment, aslr: None, preload: None, log: &request.log };
     let mut process = ServerProcess::spawn(&launch)?;
     let ended = process.wait(request.timeout)?;
     if ended && process.succeeded() {
@@ -62,7 +66,11 @@ fn install(
     if let Some(error) = explain(&process.log_text(), data, &binary.version) {
         return Err(error);
     }
-    let (log, tail) = (request.log.clone(), process.log_tail(ERROR_LINES));
+    // The script ends with a page of advice; what went wrong stands above it.
+    let is_error = |line: &&str| line.to_uppercase().contains("ERROR");
+    let errors: Vec<String> = process.log_text().lines().filter(is_error).map(str::to_owned).collect();
+    let tail = if errors.is_empty() { process.log_tail(ERROR_LINES) } else { errors };
+    let log = request.log.clone();
     Err(if ended {
         EngineError::Died { engine: "mariadb-install-db", status: process.status(), log, tail }
     } else {
