@@ -40,6 +40,8 @@ enum Command {
     Report(super::report::Report),
     /// Drive load against any running server, bound thread by thread
     Load(Box<super::load::LoadArgs>),
+    /// Measure this machine's noise sources and say what removes them
+    Doctor(super::doctor::DoctorArgs),
     /// Put machine settings back after a run that was killed
     Restore(super::restore::RestoreArgs),
     /// One trial of a run (internal)
@@ -60,6 +62,7 @@ pub fn main() -> ExitCode {
         Command::Compare(args) => super::compare::run(args),
         Command::Report(args) => super::report::run(args),
         Command::Load(args) => super::load::run(&args),
+        Command::Doctor(args) => super::doctor::run(&args),
         Command::Restore(args) => super::restore::run(&args),
         Command::Trial(args) => super::trial::run(&args),
         Command::SqliteServer(args) => super::sqlite_server::run(&args),

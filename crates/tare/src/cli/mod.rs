@@ -3,6 +3,7 @@
 mod args;
 mod compare;
 mod convert;
+mod doctor;
 mod exit;
 mod interrupt;
 mod load;

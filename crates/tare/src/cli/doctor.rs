@@ -1,0 +1,74 @@
+//! `tare doctor`: noise sources here and now, measured, with what removes them.
+
+use super::{Exit, Problem, output};
+use clap::Args;
+use std::time::Duration;
+use tare_noise::System;
+use tare_noise::doctor::{Diagnosis, Finding, Jitter, Options, Severity, examine};
+
+/// Options of `tare doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Seconds to watch each CPU for time that something else takes from a spinning thread
+    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
+    spin: f64,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Wrong usage, or standard output that cannot be written.
+pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
+    if !(0.01..=600.0).contains(&args.spin) {
+        return Err(Problem::new(Exit::Usage, format!("--spin {}", args.spin)).expected("0.01 to 600 seconds"));
+    }
+    let spin = Duration::from_secs_f64(args.spin);
+    let diagnosis = examine(&System::real(), &Options { cpus: None, window: spin, spin });
+    if args.json {
+        output::json(&diagnosis)?
+    } else {
+        output::text(&told(&diagnosis))?
+    }
+    Ok(Exit::Done)
+}
+
+fn told(diagnosis: &Diagnosis) -> String {
+    let mut findings: Vec<&Finding> = diagnosis.findings.iter().collect();
+    findings.sort_by_key(|f| std::cmp::Reverse(f.severity));
+    let mut text = String::from("noise on this machine, worst first\n\n");
+    findings.iter().for_each(|finding| text.push_str(&line(finding)));
+    text.push_str("\ntime taken from a spinning thread, each CPU\n");
+    diagnosis.jitter.iter().for_each(|jitter| text.push_str(&jitter_line(jitter)));
+    text
+}
+
+fn line(finding: &Finding) -> String {
+    let mut text = format!("{:8} {}: {}\n", word(finding.severity), finding.name, finding.value);
+    if finding.severity > Severity::Good {
+        text.push_str(&format!("         {}\n", finding.cost));
+    }
+    let remedies = [("run", &finding.command), ("or in a study", &finding.study)];
+    for (label, remedy) in remedies {
+        if let Some(remedy) = remedy {
+            text.push_str(&format!("         {label}: {remedy}\n"));
+        }
+    }
+    text
+}
+
+fn word(severity: Severity) -> String {
+    format!("{severity:?}").to_lowercase()
+}
+
+fn jitter_line(jitter: &Jitter) -> String {
+    format!(
+        "CPU {:3}  {:6.3}% stolen, longest {:.0} us, over {:.1} s\n",
+        jitter.cpu,
+        100.0 * jitter.stolen_fraction,
+        jitter.longest_us,
+        jitter.elapsed_s
+    )
+}
