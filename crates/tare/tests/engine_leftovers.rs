@@ -51,6 +51,8 @@ fn after_kill_9_nothing_is_left() {
     // While its owner lives, a server is not a leftover.
     assert_eq!(reap_leftovers(&place.path("state")).unwrap(), []);
     assert!(runs(pid));
+    let listed: Vec<_> = std::fs::read_dir(place.path("state")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(std::fs::read_to_string(&listed[0]).unwrap().contains(&format!("\"pid\":{pid},")), "{listed:?}");
 
     child.kill().unwrap();
     child.wait().unwrap();

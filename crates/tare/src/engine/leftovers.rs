@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn only_the_process_with_the_right_start_time_and_boot_is_killed() {
         let state = tempfile::tempdir().unwrap();
-        let mut child = Command::new("sleep").arg("600").stdout(Stdio::null()).spawn().unwrap();
+        let mut child = Command::new("sleep").arg("600").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let server = Identity::of(child.id() as i32).unwrap();
         let record = Record { boot_id: boot_id(), owner: dead_owner(), server: Some(server), directories: vec![] };
 

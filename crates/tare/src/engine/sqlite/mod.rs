@@ -8,6 +8,7 @@
 
 mod connection;
 mod engine;
+mod memory;
 mod pragmas;
 mod protocol;
 mod serve;

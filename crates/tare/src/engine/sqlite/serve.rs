@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::super::stream::Stream;
-use super::{DATABASE_FILE, connection, pragmas};
+use super::{DATABASE_FILE, connection, memory, pragmas};
 
 /// Name of the Unix socket in the run directory.
 pub(super) const SOCKET: &str = "sqlite.sock";
@@ -56,9 +56,11 @@ fn pair(text: &str) -> Result<(String, String), String> {
 pub fn serve(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
     // First of all: a signal from now on is kept until it is looked at below.
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
+    memory::switch_statistics_off()?;
     let database = Database { path: args.data.join(DATABASE_FILE), options: args.options.iter().cloned().collect() };
     // Held open throughout, so that the database's log survives the moments without a client.
     let keeper = database.open()?;
+    memory::verify_statistics_are_off()?;
     let password = if args.tcp { fs::read_to_string(args.run_directory.join(PASSWORD))? } else { String::new() };
     let server = Arc::new(Shared { database, password, stopping: AtomicBool::new(false), clients: Mutex::default() });
     let listener = Listener::bind(&args.run_directory, args.tcp)?;
