@@ -241,10 +241,6 @@ impl Connector<'_> {
     }
 }
 
-fn set_of(sets: &[CpuSet], index: usize) -> Option<&CpuSet> {
-    if sets.len() == 1 { sets.first() } else { sets.get(index) }
-}
-
 fn bind_thread(tid: u32, cpus: &CpuSet) -> Result<(), Problem> {
     bind::bind_thread(tid.cast_signed(), cpus)
         .map_err(|e| Problem::new(Exit::Machine, e.to_string()).advice("run tare as the server's user, or as root"))
@@ -255,7 +251,7 @@ impl Connect for Connector<'_> {
     type Error = Problem;
 
     fn bind(&self, thread: ClientThread) -> Result<(), Problem> {
-        set_of(&self.placement.client, thread.index).map_or(Ok(()), |cpus| bind_thread(thread.tid, cpus))
+        self.placement.client_cpus(thread.index).map_or(Ok(()), |cpus| bind_thread(thread.tid, cpus))
     }
 
     fn connect(&self, thread: ClientThread) -> Result<LoadClient, Problem> {
@@ -288,7 +284,7 @@ impl Observer for Binder<'_> {
     fn connected(&mut self, threads: &[ClientThread]) -> Result<(), Problem> {
         let serving = self.connector.server_threads.lock().unwrap_or_else(|p| p.into_inner()).clone();
         for (thread, tid) in threads.iter().zip(serving) {
-            let Some(cpus) = set_of(&self.connector.placement.server, thread.index) else { continue };
+            let Some(cpus) = self.connector.placement.server_cpus(thread.index) else { continue };
             let tid = tid.ok_or_else(|| {
                 Problem::new(
                     Exit::Machine,

@@ -8,7 +8,7 @@ use crate::results::store::Directory;
 use crate::results::{self, schema::Plan};
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
-use crate::study::plan::{Resolved, Where, resolve};
+use crate::study::plan::{Where, resolve};
 use crate::study::run::{Run, RunEnd};
 use crate::study::spec::Study;
 use crate::study::{builtin, state, write};
@@ -62,21 +62,21 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         Some(spec) => (Machine::describe(spec)?, Where::Described),
         None => (Machine::this()?, Where::Here),
     };
-    let resolved = resolve(&study, &machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
+    let plan = resolve(&study, &machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
     if args.dry_run {
-        plan_view::print(&resolved.plan, args.json)?;
-        return something_left(&resolved.plan).map(|()| Exit::Done);
+        plan_view::print(&plan, args.json)?;
+        return something_left(&plan).map(|()| Exit::Done);
     }
     if !args.json {
-        plan_view::print_unrealizable(&resolved.plan);
+        plan_view::print_unrealizable(&plan);
     }
-    something_left(&resolved.plan)?;
+    something_left(&plan)?;
     let _host = state::take_host()?;
     let out = args.out.clone().unwrap_or_else(|| default_out(&study));
     let directory = Directory::create(&out)?;
     let command = std::env::args().collect::<Vec<_>>().join(" ");
-    directory.begin(&write::to_toml(&study), &resolved.plan, &environment(&machine, &command))?;
-    finish(&study, &resolved, &directory, args.json)
+    directory.begin(&write::to_toml(&study), &plan, &environment(&machine, &command))?;
+    finish(&study, &plan, &directory, args.json)
 }
 
 fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
@@ -84,18 +84,15 @@ fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
     let directory = Directory::resume(path)?;
     let study = results::store::read_study(path)?;
     let plan = results::store::read_plan(path)?;
-    let machine = Machine::this()?;
-    let mut resolved = resolve(&study, &machine, Where::Here).map_err(|e| Problem::new(Exit::Usage, e))?;
     // The order that was drawn at the start counts, whatever this version would draw.
-    resolved.plan = plan;
-    finish(&study, &resolved, &directory, json)
+    finish(&study, &plan, &directory, json)
 }
 
 /// Runs what is left, writes the report, prints the tables.
-fn finish(study: &Study, resolved: &Resolved, directory: &Directory, json: bool) -> Result<Exit, Problem> {
+fn finish(study: &Study, plan: &Plan, directory: &Directory, json: bool) -> Result<Exit, Problem> {
     let interrupted = interrupt::flag()?;
-    let mut listener = TerminalListener::new(&resolved.plan, study);
-    let run = Run { study, plan: &resolved.plan, directory, interrupted };
+    let mut listener = TerminalListener::new(plan, study);
+    let run = Run { study, plan, directory, interrupted };
     let end = run.execute(&mut listener);
     listener.finish();
     let end = end?;

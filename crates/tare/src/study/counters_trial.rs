@@ -20,10 +20,8 @@ fn one(trial: &Trial<'_>, sample: usize) -> Result<SampleRecord, TrialError> {
     }
     Progress::Sample { sample, seconds: 0.0 }.send();
     let not_bound = Mutex::new(None);
-    let sets = &trial.placement.client;
     let bind = |thread: usize| {
-        let set = if sets.len() == 1 { sets.first() } else { sets.get(thread) };
-        if let Some(set) = set
+        if let Some(set) = trial.placement.client_cpus(thread)
             && let Err(e) = bind::bind_thread(0, set)
         {
             not_bound.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e.to_string());

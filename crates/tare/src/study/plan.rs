@@ -17,27 +17,11 @@ pub enum Where {
     Described,
 }
 
-/// A study resolved on a machine.
-#[derive(Debug, Clone)]
-pub struct Resolved {
-    /// What is written to `plan.json`.
-    pub plan: Plan,
-    /// The typed conditions, in the same order as the plan's.
-    pub conditions: Vec<Condition>,
-}
-
-impl Resolved {
-    /// The typed condition of this name.
-    pub fn condition(&self, name: &str) -> Option<&Condition> {
-        self.conditions.iter().find(|c| c.name == name)
-    }
-}
-
 /// Resolves every condition and draws the order.
 ///
 /// # Errors
 /// What was expected, when a level does not fit; a parsed study has been checked for that.
-pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Resolved, String> {
+pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String> {
     let conditions = design::conditions(study)?;
     let mut planned: Vec<PlannedCondition> = conditions.iter().map(|c| plan_condition(c, on, place)).collect();
     if study.design.skip_identical {
@@ -46,7 +30,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Resolved, St
     let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
     let trials = schedule(&realizable, study.sampling.trials, study.sampling.seed);
     let estimated_s = trials.len() as f64 * trial_s(study);
-    let plan = Plan {
+    Ok(Plan {
         schema: SCHEMA,
         study: study.name.clone(),
         seed: study.sampling.seed,
@@ -54,8 +38,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Resolved, St
         trials,
         samples: study.sampling.samples,
         estimated_s,
-    };
-    Ok(Resolved { plan, conditions })
+    })
 }
 
 /// Expected seconds of one trial: the load, and what starting and stopping the engine takes on an ordinary machine.

@@ -57,14 +57,8 @@ pub enum LoadError {
     },
 }
 
-/// What a load leaves.
-pub struct Loaded {
-    /// One record a sample.
-    pub samples: Vec<SampleRecord>,
-}
-
 /// Runs warm-up and samples of a trial against its server.
-pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Loaded, LoadError> {
+pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Vec<SampleRecord>, LoadError> {
     let settings = &trial.condition.settings;
     let sampling = &trial.study.sampling;
     let threads = settings.workload.threads;
@@ -84,7 +78,7 @@ pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Loaded, LoadError>
         other => LoadError::Generator(other.to_string()),
     })?;
     let records = samples.iter().zip(watcher.parts).enumerate().map(|(i, (sample, part))| record(i, sample, part));
-    Ok(Loaded { samples: records.collect() })
+    Ok(records.collect())
 }
 
 /// Connects one client, in its own thread.
@@ -99,7 +93,7 @@ impl Connect for Connector<'_> {
     type Error = LoadError;
 
     fn bind(&self, thread: ClientThread) -> Result<(), LoadError> {
-        match set_of(&self.trial.placement.client, thread.index) {
+        match self.trial.placement.client_cpus(thread.index) {
             Some(cpus) => Ok(bind::bind_thread(thread.tid.cast_signed(), cpus)?),
             None => Ok(()),
         }
@@ -123,11 +117,6 @@ impl tare_load::Client for WorkloadClient {
     fn transaction(&mut self, random: &mut tare_load::Random) -> Result<tare_load::Attempt, LoadError> {
         Ok(self.0.transaction(random)?)
     }
-}
-
-/// The CPUs of thread `index`: its own set, or the one that all share.
-fn set_of(sets: &[CpuSet], index: usize) -> Option<&CpuSet> {
-    if sets.len() == 1 { sets.first() } else { sets.get(index) }
 }
 
 /// A sample that is under way.
@@ -159,7 +148,7 @@ impl Watcher<'_> {
     /// trial, from the seed.
     fn server_sets(&self, threads: usize) -> Vec<Option<CpuSet>> {
         let placement = &self.trial.placement;
-        let mut sets: Vec<Option<CpuSet>> = (0..threads).map(|i| set_of(&placement.server, i).cloned()).collect();
+        let mut sets: Vec<Option<CpuSet>> = (0..threads).map(|i| placement.server_cpus(i).cloned()).collect();
         if placement.bind == Bind::Thread && placement.pairing == tare_topology::Pairing::None {
             let seed = self.trial.study.sampling.seed.wrapping_add(1 + self.trial.planned.trial as u64);
             let order = tare_stats::order::randomized_blocks(threads, 1, seed).pop().unwrap_or_default();
@@ -194,7 +183,7 @@ impl Observer for Watcher<'_> {
                 pair: Some(thread.index),
                 pid: own,
                 tid: thread.tid.cast_signed(),
-                asked: set_of(&self.trial.placement.client, thread.index).cloned(),
+                asked: self.trial.placement.client_cpus(thread.index).cloned(),
             });
             let Some(tid) = serving.map(u32::cast_signed) else {
                 if cpus.is_some() {

@@ -2,7 +2,7 @@
 
 use super::design::Condition;
 use super::progress::Progress;
-use super::session_load::{LoadError, Loaded, load};
+use super::session_load::{LoadError, load};
 use super::settings::Kind;
 use super::spec::Study;
 use super::state::StateError;
@@ -152,8 +152,8 @@ impl<'a> Trial<'a> {
         record.settings.append(&mut self.server_settings(server.as_ref())?);
         let loaded = load(self, server.as_ref());
         Progress::Stopping.send();
-        let Loaded { samples } = match loaded {
-            Ok(loaded) => loaded,
+        record.samples = match loaded {
+            Ok(samples) => samples,
             // A server that died says why in its log, and nothing else does.
             Err(e @ LoadError::Interrupted) => return Err(e.into()),
             Err(e) if server.is_alive() => return Err(e.into()),
@@ -162,7 +162,6 @@ impl<'a> Trial<'a> {
                 return Err(LoadError::ServerDied { reason: e.to_string(), tail }.into());
             }
         };
-        record.samples = samples;
         server.stop(STOP_TIMEOUT)?;
         Ok(())
     }

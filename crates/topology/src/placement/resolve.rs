@@ -37,6 +37,23 @@ pub struct ResolvedPlacement {
     pub memory: MemoryPolicy,
 }
 
+impl ResolvedPlacement {
+    /// The CPUs of client thread `thread`; none when the OS places it.
+    pub fn client_cpus(&self, thread: usize) -> Option<&CpuSet> {
+        set_of(&self.client, thread)
+    }
+
+    /// The CPUs of the server thread that serves client thread `thread`; none when the OS places it.
+    pub fn server_cpus(&self, thread: usize) -> Option<&CpuSet> {
+        set_of(&self.server, thread)
+    }
+}
+
+/// A thread's own set, or the one that all share.
+fn set_of(sets: &[CpuSet], thread: usize) -> Option<&CpuSet> {
+    if sets.len() == 1 { sets.first() } else { sets.get(thread) }
+}
+
 impl Placement {
     /// The CPUs of every thread on this machine, for `threads` client threads with one server thread each.
     ///
