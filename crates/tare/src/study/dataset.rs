@@ -4,7 +4,8 @@ use super::settings::Settings;
 use super::state;
 use super::trial::{Trial, TrialError};
 use crate::engine::{PrepareRequest, engine_by_name};
-use crate::workload::oltp::{self, Dialect, Fill};
+use crate::workload::Dialect;
+use crate::workload::oltp::{self, Fill};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -40,7 +41,7 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
 
 /// The SQL that a condition's engine speaks.
 pub fn dialect(settings: &Settings) -> Dialect {
-    if settings.engine.name == "sqlite" { Dialect::Sqlite } else { Dialect::MySql }
+    Dialect::of(&settings.engine.name)
 }
 
 /// Two conditions with the same words share one data directory.
