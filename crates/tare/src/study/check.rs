@@ -10,6 +10,10 @@ use toml::de::{DeTable, DeValue};
 
 /// A key of another workload than the study's is a mistake, not a silent no-op.
 pub fn kinds(source: Source<'_>, set: &[(&'static Field, Range<usize>)], study: &Study) -> Result<(), StudyError> {
+    if let Err(expected) = study.base.check() {
+        let span = set.iter().rfind(|(field, _)| field.key == "threads").map_or(0..0, |(_, span)| span.clone());
+        return Err(source.error(span, format!("workload.threads = {}", study.base.workload.threads), expected));
+    }
     let kind = study.base.workload.kind;
     match set.iter().find(|(field, _)| field.only.is_some_and(|only| only != kind)) {
         None => Ok(()),
@@ -32,7 +36,8 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
         for level in &factor.levels {
             let span = || locate(root, &factor.name, level);
             let mut settings = study.base.clone();
-            if let Err(expected) = study.apply(&mut settings, &factor.name, level) {
+            let fits = study.apply(&mut settings, &factor.name, level).and_then(|()| settings.check());
+            if let Err(expected) = fits {
                 let known = Study::factor_names();
                 if !known.contains(&factor.name.as_str()) {
                     return Err(source.unknown(span(), "factor", &factor.name, &known));

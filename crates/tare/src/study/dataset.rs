@@ -1,13 +1,13 @@
 //! The data a workload needs, made once and cached.
 
-use super::settings::Settings;
+use super::settings::{Kind, Settings};
 use super::state;
 use super::trial::{Trial, TrialError};
-use crate::engine::{PrepareRequest, engine_by_name};
-use crate::workload::Dialect;
-use crate::workload::oltp::{self, Fill};
+use crate::engine::{PrepareRequest, Server, engine_by_name};
+use crate::workload::{Dialect, dbt3, oltp};
+use std::error::Error;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -25,27 +25,37 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
         state_directory: Some(state::directory()?),
         timeout: Duration::from_secs_f64(settings.engine.start_timeout_s.max(60.0)),
     };
-    let fill = Fill {
-        tables: settings.workload.oltp.tables,
-        distribution: tare_load::Distribution::default(),
-        seed: trial.study.sampling.seed,
-        sessions: std::thread::available_parallelism().map_or(1, usize::from),
-        dialect: dialect(settings),
-    };
+    Ok(engine.prepare_data(&request, &mut |server| fill(trial, server, &request.run_directory))?)
+}
+
+fn fill(trial: &Trial<'_>, server: &dyn Server, directory: &Path) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let settings = &trial.condition.settings;
+    let parallel = std::thread::available_parallelism().map_or(1, usize::from);
+    let dialect = Dialect::of(&settings.engine.name);
+    let connect = || server.connect();
     let go_on = |_| match trial.interrupted.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     };
-    Ok(engine.prepare_data(&request, &mut |server| Ok(oltp::prepare(&fill, &|| server.connect(), &go_on)?))?)
-}
-
-/// The SQL that a condition's engine speaks.
-pub fn dialect(settings: &Settings) -> Dialect {
-    Dialect::of(&settings.engine.name)
+    if settings.workload.kind == Kind::Dbt3 {
+        let fill = dbt3::Fill { scale: settings.workload.dbt3.scale, dialect, parallel, directory };
+        return Ok(dbt3::prepare(&fill, &connect, &go_on)?);
+    }
+    let fill = oltp::Fill {
+        tables: settings.workload.oltp.tables,
+        distribution: tare_load::Distribution::default(),
+        seed: trial.study.sampling.seed,
+        sessions: parallel,
+        dialect,
+    };
+    Ok(oltp::prepare(&fill, &connect, &go_on)?)
 }
 
 /// Two conditions with the same words share one data directory.
 fn description(settings: &Settings, seed: u64) -> String {
+    if settings.workload.kind == Kind::Dbt3 {
+        return format!("dbt3, recipe {}, scale {}", dbt3::RECIPE, settings.workload.dbt3.scale);
+    }
     let tables = settings.workload.oltp.tables;
     format!("sysbench oltp, tables {}, rows {}, seed {seed}", tables.tables, tables.rows)
 }

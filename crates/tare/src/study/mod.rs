@@ -7,7 +7,8 @@
 //! | `document`, `parse`, `check`, `write`, `builtin` | TOML to study and back, and the built-in ones |
 //! | `design`, `plan` | factors to conditions, conditions to a schedule on a machine |
 //! | `run`, `queue`, `child`, `progress` | the run: trials as child processes, in order |
-//! | `trial`, `dataset`, `server_start`, `session_load`, `counters_trial` | one trial |
+//! | `trial`, `dataset`, `server_start` | one trial |
+//! | `session_load`, `dbt3_load`, `session_threads`, `counters_trial` | its load |
 //! | `state` | what is kept between commands: locks, journal, caches |
 
 pub mod builtin;
@@ -15,6 +16,7 @@ pub mod check;
 pub mod child;
 pub mod counters_trial;
 pub mod dataset;
+pub mod dbt3_load;
 pub mod design;
 pub mod document;
 pub mod field;
@@ -28,6 +30,7 @@ pub mod run;
 pub mod sampling_field;
 pub mod server_start;
 pub mod session_load;
+pub mod session_threads;
 pub mod settings;
 pub mod spec;
 pub mod state;

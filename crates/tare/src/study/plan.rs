@@ -47,8 +47,34 @@ pub fn trial_s(study: &Study) -> f64 {
         // Rounds, not seconds, are given: a guess until the first trials have been timed.
         return study.sampling.samples as f64 + 0.1;
     }
+    if study.base.workload.kind == Kind::Dbt3 {
+        return dbt3_s(study);
+    }
     let around_s = if study.base.engine.name == "sqlite" { 0.3 } else { 3.0 };
     study.sampling.warmup_s + study.sampling.samples as f64 * study.sampling.sample_s + around_s
+}
+
+/// A guess, as for the counters: on an ordinary machine a query takes about a second at scale 1.
+fn dbt3_s(study: &Study) -> f64 {
+    let executions = executions(study) as f64;
+    let scale = study.base.workload.dbt3.scale.factor();
+    3.0 + 10.0 * scale + executions * (0.005 + scale)
+}
+
+/// Executions of all queries in a trial; without a warm-up there is one more of each, to look at its rows.
+fn executions(study: &Study) -> usize {
+    let dbt3 = &study.base.workload.dbt3;
+    dbt3.queries.count() * (study.sampling.samples + dbt3.warmup_runs.max(1))
+}
+
+/// Seconds a trial may take before it is stopped, where the study does not say: four times what it should, and a minute
+/// with the time that its server may take to start. Queries are not guessed but have a limit each.
+pub fn limit_s(study: &Study) -> f64 {
+    let load_s = match study.base.workload.kind {
+        Kind::Dbt3 => dbt3_s(study) + executions(study) as f64 * study.base.workload.dbt3.query_timeout_s,
+        Kind::Oltp | Kind::Counters => trial_s(study),
+    };
+    60.0 + 4.0 * load_s + study.base.engine.start_timeout_s
 }
 
 fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedCondition {

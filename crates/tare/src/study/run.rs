@@ -1,7 +1,7 @@
 //! A run: every trial of the plan as a child process, in order, until all are done or the user has enough.
 
 use super::child::{Ended, run_child};
-use super::plan::trial_s;
+use super::plan::limit_s;
 use super::progress::Progress;
 use super::queue::{Next, Queue};
 use super::spec::Study;
@@ -166,8 +166,7 @@ impl Run<'_> {
     }
 
     fn timeout(&self) -> Duration {
-        let default_s = 60.0 + 4.0 * trial_s(self.study) + self.study.base.engine.start_timeout_s;
-        Duration::from_secs_f64(self.study.sampling.trial_timeout_s.unwrap_or(default_s))
+        Duration::from_secs_f64(self.study.sampling.trial_timeout_s.unwrap_or_else(|| limit_s(self.study)))
     }
 }
 

@@ -12,8 +12,8 @@ const STORED: [(&str, &str); 2] =
     [("0.01", include_str!("answers/0.01.txt")), ("0.1", include_str!("answers/0.1.txt"))];
 /// The specification's answers at scale 1 are rounded to two decimals.
 const TWO_DECIMALS: f64 = 0.005 + SIX_DECIMALS;
-/// Part of the name of files with first answers: raise it when queries or data change.
-const RECIPE: u32 = 1;
+/// Part of the names of cached tables and first answers: raise it when tables, rows or queries change.
+pub const RECIPE: u32 = 1;
 
 /// Rows to compare with.
 #[derive(Debug, Clone, PartialEq)]

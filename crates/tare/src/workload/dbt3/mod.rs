@@ -22,7 +22,7 @@ mod scale;
 mod settings;
 mod tables;
 
-pub use answers::{Answer, check, known, write_section};
+pub use answers::{Answer, RECIPE, check, known, write_section};
 pub use compare::{Difference, Row, SIX_DECIMALS, compare, show};
 pub use error::Dbt3Error;
 pub use fill::{Fill, prepare};
