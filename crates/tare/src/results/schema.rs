@@ -71,6 +71,9 @@ pub struct Plan {
     pub samples: usize,
     /// Expected wall time of the whole schedule, seconds.
     pub estimated_s: f64,
+    /// What was chosen or left out to make the study fit machine and engine, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// How a trial ended.

@@ -28,6 +28,17 @@ pub fn kinds(source: Source<'_>, set: &[(&'static Field, Range<usize>)], study: 
     }
 }
 
+/// Every alternative placement must be one of the study's.
+pub fn alternatives(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
+    for name in &study.first_of {
+        if let Err(expected) = study.apply(&mut study.base.clone(), "placement", name) {
+            let span = root.get("placement").map_or(0..0, Spanned::span);
+            return Err(source.error(span, format!("placement.first_of names {name}"), expected));
+        }
+    }
+    Ok(())
+}
+
 /// Every factor must exist and every level must fit, before anything is started.
 pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
     let lists = std::iter::once(&study.factors).chain(&study.conditions);

@@ -5,12 +5,13 @@
 //! | `spec`, `settings` | a study, and what one trial needs to know |
 //! | `field`, `sampling_field`, `machine` | every key a study may hold |
 //! | `document`, `parse`, `check`, `write`, `builtin` | TOML to study and back, and the built-in ones |
-//! | `design`, `plan` | factors to conditions, conditions to a schedule on a machine |
+//! | `adapt`, `design`, `plan` | a study made fit, factors to conditions, conditions to a schedule on a machine |
 //! | `run`, `queue`, `child`, `progress` | the run: trials as child processes, in order |
 //! | `trial`, `dataset`, `server_start` | one trial |
 //! | `session_load`, `dbt3_load`, `session_threads`, `counters_trial` | its load |
 //! | `state` | what is kept between commands: locks, journal, caches |
 
+pub mod adapt;
 pub mod builtin;
 pub mod check;
 pub mod child;
