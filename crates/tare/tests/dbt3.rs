@@ -4,13 +4,15 @@
 
 mod engine_support;
 
-use engine_support::{PATIENCE, Place};
+use engine_support::{PATIENCE, Place, one};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tare::engine::{Engine, Mariadb, PrepareRequest, Server, Session, Sqlite};
 use tare::workload::Dialect;
-use tare::workload::dbt3::{self, Fill, Query, Row, SIX_DECIMALS, Scale, compare, known, numbers, write_section};
+use tare::workload::dbt3::{
+    self, Fill, Query, Row, SIX_DECIMALS, Scale, TABLES, Table, compare, known, numbers, scans, write_section,
+};
 
 fn tare() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_tare"))
@@ -91,6 +93,61 @@ fn engines_agree(scale: &str) {
 #[test]
 fn both_engines_give_the_stored_answers_at_scale_0_01() {
     engines_agree("0.01");
+}
+
+/// Pages that InnoDB has read from files since the server started.
+fn pages_read(session: &mut dyn Session) -> u64 {
+    let sql = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS \
+               WHERE VARIABLE_NAME = 'Innodb_buffer_pool_reads'";
+    one(session, sql).unwrap().parse().unwrap()
+}
+
+#[test]
+fn after_a_preload_no_query_reads_a_page() {
+    let place = Place::new();
+    let server = server(&place, &Mariadb, "0.01");
+    let mut session = session(server.as_ref(), Dialect::MySql);
+    let session = session.as_mut();
+    let started = pages_read(session);
+    let read = dbt3::preload(session, Dialect::MySql).unwrap();
+    assert_eq!((read.indexes, read.entries), (15, 231_780));
+    let preloaded = pages_read(session);
+    let (held, all) = dbt3::buffer_pool_pages(session).unwrap();
+    assert!(preloaded > started && held >= all && all > 500, "{started} {preloaded} {held} {all}");
+    all_answers(session, Dialect::MySql, "0.01");
+    // InnoDB's own tables (statistics, undo) are not what is preloaded.
+    let queried = pages_read(session);
+    assert!(queried - preloaded < 20, "{preloaded} {queried}");
+}
+
+#[test]
+fn a_preload_reads_what_it_says() {
+    for engine in [&Mariadb as &dyn Engine, &Sqlite] {
+        let place = Place::new();
+        let server = server(&place, engine, "0.0079");
+        let dialect = Dialect::of(engine.name());
+        let mut session = session(server.as_ref(), dialect);
+        for table in &TABLES {
+            let indexes = table.indexes.iter().map(|columns| Some(Table::index_name(columns)));
+            for (sql, index) in scans(table, dialect).into_iter().zip(std::iter::once(None).chain(indexes)) {
+                let explain = if dialect == Dialect::MySql { "EXPLAIN " } else { "EXPLAIN QUERY PLAN " };
+                let plan = session.query(&format!("{explain}{sql}")).unwrap().remove(0);
+                let used = match dialect {
+                    // The key, or else the type: ALL is the table, which is its primary key.
+                    Dialect::MySql => plan[5].clone().or(plan[3].clone()).unwrap(),
+                    Dialect::Sqlite => plan[3].clone().unwrap(),
+                };
+                let name = table.name;
+                let expected = match (dialect, index) {
+                    (Dialect::MySql, None) => "ALL".to_owned(),
+                    (Dialect::MySql, Some(index)) => index,
+                    (Dialect::Sqlite, None) => format!("SCAN {name}"),
+                    (Dialect::Sqlite, Some(index)) => format!("SCAN {name} USING COVERING INDEX {index}"),
+                };
+                assert_eq!(used, expected, "{sql}: {plan:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -35,8 +35,8 @@ pub fn preload(session: &mut dyn Session, dialect: Dialect) -> Result<Preloaded,
     Ok(done)
 }
 
-/// One statement for the table itself, then one for each index.
-fn scans(table: &Table, dialect: Dialect) -> Vec<String> {
+/// The statements: one for the table itself, then one for each index.
+pub fn scans(table: &Table, dialect: Dialect) -> Vec<String> {
     let name = table.name;
     let (own, by) = match dialect {
         Dialect::MySql => ("FORCE INDEX (PRIMARY)", "FORCE INDEX"),
