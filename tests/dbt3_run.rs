@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::process::Command;
+use std::time::{Duration, Instant};
 use support::{World, json, names, trials};
 
 const STUDY: &str = r#"
@@ -119,5 +121,28 @@ fn what_dbt3_cannot_do_is_said_before_anything_starts() {
         let (_, err) = world.exits(2, &["run", &study, "--out", "results", "--set", set]);
         assert!(err.contains(expected), "{set}\n{err}");
         assert!(!world.path("results").exists());
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_query_and_leaves_nothing() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    for engine in ["sqlite", "mariadb"] {
+        let set = "workload.warmup_runs=100000";
+        let mut run = world.tare(&["run", &study, "--out", engine, "--engine", engine, "--set", set]).spawn().unwrap();
+        let log = world.path(engine).join("logs/server-00000-1.log");
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while !log.exists() {
+            assert!(Instant::now() < deadline, "no trial within 120 s");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Time to begin with queries; it would be clean without, too.
+        std::thread::sleep(Duration::from_secs(2));
+        let pid = run.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        assert_eq!(run.wait().unwrap().code(), Some(130));
+        assert!(trials(&world.path(engine)).is_empty());
+        world.assert_clean();
     }
 }

@@ -7,6 +7,7 @@ use crate::engine::{PrepareRequest, Server, engine_by_name};
 use crate::workload::{Dialect, dbt3, oltp};
 use std::error::Error;
 use std::ops::ControlFlow;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -25,10 +26,10 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
         state_directory: Some(state::directory()?),
         timeout: Duration::from_secs_f64(settings.engine.start_timeout_s.max(60.0)),
     };
-    Ok(engine.prepare_data(&request, &mut |server| fill(trial, server, &request.run_directory))?)
+    Ok(engine.prepare_data(&request, &mut |server| fill(trial, server))?)
 }
 
-fn fill(trial: &Trial<'_>, server: &dyn Server, directory: &Path) -> Result<(), Box<dyn Error + Send + Sync>> {
+fn fill(trial: &Trial<'_>, server: &dyn Server) -> Result<(), Box<dyn Error + Send + Sync>> {
     let settings = &trial.condition.settings;
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
     let dialect = Dialect::of(&settings.engine.name);
@@ -38,8 +39,13 @@ fn fill(trial: &Trial<'_>, server: &dyn Server, directory: &Path) -> Result<(), 
         false => ControlFlow::Continue(()),
     };
     if settings.workload.kind == Kind::Dbt3 {
-        let fill = dbt3::Fill { scale: settings.workload.dbt3.scale, dialect, parallel, directory };
-        return Ok(dbt3::prepare(&fill, &connect, &go_on)?);
+        let directory = scratch(server, dialect)?;
+        let fill = dbt3::Fill { scale: settings.workload.dbt3.scale, dialect, parallel, directory: &directory };
+        dbt3::prepare(&fill, &connect, &go_on)?;
+        if dialect == Dialect::MySql {
+            std::fs::remove_dir_all(&directory)?;
+        }
+        return Ok(());
     }
     let fill = oltp::Fill {
         tables: settings.workload.oltp.tables,
@@ -49,6 +55,18 @@ fn fill(trial: &Trial<'_>, server: &dyn Server, directory: &Path) -> Result<(), 
         dialect,
     };
     Ok(oltp::prepare(&fill, &connect, &go_on)?)
+}
+
+/// A directory beside the data being made, on the same file system. Of a filling that fails or is killed it goes with
+/// the data. SQLite needs none.
+fn scratch(server: &dyn Server, dialect: Dialect) -> Result<PathBuf, Box<dyn Error + Send + Sync>> {
+    if dialect == Dialect::Sqlite {
+        return Ok(PathBuf::new());
+    }
+    let data = server.setting("datadir")?.ok_or("the server does not say where its data are")?;
+    let directory = Path::new(&data).parent().ok_or("the server's data have no directory around them")?.join("scratch");
+    std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
+    Ok(directory)
 }
 
 /// Two conditions with the same words share one data directory.

@@ -23,8 +23,9 @@ pub struct Fill<'a> {
     /// Sessions that fill tables at the same time, each a table of its own, and threads that make rows. SQLite has one
     /// writer and uses one session.
     pub parallel: usize,
-    /// A directory in which the server, which must run as this user on this machine, can open a named pipe; it is not
-    /// used with SQLite.
+    /// A directory with room for the sorting of indexes, in which the server, which must run as this user on this
+    /// machine, can open a named pipe and make temporary files. It must not lie in the server's data directory, and is
+    /// not used with SQLite.
     pub directory: &'a Path,
 }
 
@@ -47,6 +48,9 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
     let work = || {
         let all = || {
             let mut session = connect().map_err(|error| Dbt3Error::Connect(error.into()))?;
+            if fill.dialect == Dialect::MySql {
+                run(session.as_mut(), &pipe::set_up(fill.directory))?;
+            }
             while let Some(table) = TABLES.get(next.fetch_add(1, Ordering::AcqRel)) {
                 make_table(session.as_mut(), fill, table, &progress)?;
             }

@@ -11,11 +11,23 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Settings of the loading session. Nothing else uses the tables: checks that protect them from others are not needed,
-/// and without them the rows of an empty table are not logged one by one. A value that does not fit is an error.
-const SESSION: &str = "SET SESSION sql_mode = 'STRICT_ALL_TABLES', unique_checks = 0, foreign_key_checks = 0";
 /// Time between two looks whether the server has opened the pipe.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// Settings of a loading session. Nothing else uses the tables: checks that protect them from others are not needed, and
+/// without them the rows of an empty table are not logged one by one. A value that does not fit is an error. What is
+/// sorted is sorted beside the data: the server's own directory for that may be small and in memory.
+pub(super) fn set_up(directory: &Path) -> String {
+    let directory = quoted(directory);
+    format!(
+        "SET SESSION sql_mode = 'STRICT_ALL_TABLES', unique_checks = 0, foreign_key_checks = 0, \
+         innodb_tmpdir = {directory}"
+    )
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.to_string_lossy().replace('\\', "\\\\").replace('\'', "\\'"))
+}
 
 /// Loads all rows of an empty table in one statement.
 pub(super) fn load(
@@ -24,11 +36,10 @@ pub(super) fn load(
     table: &'static Table,
     progress: Progress<'_>,
 ) -> Result<(), Dbt3Error> {
-    run(session, SESSION)?;
     let pipe = Pipe::make(fill.directory.join(format!("{}.pipe", table.name)))?;
-    let path = pipe.0.to_string_lossy().replace('\\', "\\\\").replace('\'', "\\'");
+    let path = quoted(&pipe.0);
     let sql = format!(
-        "LOAD DATA INFILE '{path}' INTO TABLE {} CHARACTER SET latin1 FIELDS TERMINATED BY '|' ESCAPED BY ''",
+        "LOAD DATA INFILE {path} INTO TABLE {} CHARACTER SET latin1 FIELDS TERMINATED BY '|' ESCAPED BY ''",
         table.name
     );
     let ended = AtomicBool::new(false);
