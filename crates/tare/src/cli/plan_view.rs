@@ -53,7 +53,7 @@ fn notes(plan: &Plan) -> String {
 
 /// Tells on standard error what this machine cannot do.
 pub fn print_unrealizable(plan: &Plan) {
-    eprint!("{}", unrealizable(plan));
+    super::output::note(unrealizable(plan).trim_end());
 }
 
 fn unrealizable(plan: &Plan) -> String {
