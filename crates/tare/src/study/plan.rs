@@ -1,11 +1,12 @@
 //! A study on a machine: which conditions it can do, on which CPUs, and in which order the trials come.
 
 use super::design::{self, Condition};
-use super::settings::Kind;
+use super::settings::{Kind, Settings};
 use super::spec::Study;
 use super::{adapt, machine};
 use crate::results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use crate::workload::counters;
+use crate::workload::dbt3::Dbt3Settings;
 use tare_topology::{CpuSet, Machine, ResolvedPlacement};
 
 /// Whose machine the plan is for.
@@ -49,32 +50,38 @@ pub fn trial_s(study: &Study) -> f64 {
         return study.sampling.samples as f64 + 0.1;
     }
     if study.base.workload.kind == Kind::Dbt3 {
-        return dbt3_s(study);
+        return dbt3_s(&study.base.workload.dbt3, study.sampling.samples);
     }
     let around_s = if study.base.engine.name == "sqlite" { 0.3 } else { 3.0 };
     study.sampling.warmup_s + study.sampling.samples as f64 * study.sampling.sample_s + around_s
 }
 
 /// A guess, as for the counters: on an ordinary machine a query takes about a second at scale 1.
-fn dbt3_s(study: &Study) -> f64 {
-    let executions = executions(study) as f64;
-    let scale = study.base.workload.dbt3.scale.factor();
-    3.0 + 10.0 * scale + executions * (0.005 + scale)
+fn dbt3_s(dbt3: &Dbt3Settings, samples: usize) -> f64 {
+    let scale = dbt3.scale.factor();
+    3.0 + 10.0 * scale + executions(dbt3, samples) as f64 * (0.005 + scale)
 }
 
 /// Executions of all queries in a trial; without a warm-up there is one more of each, to look at its rows.
-fn executions(study: &Study) -> usize {
-    let dbt3 = &study.base.workload.dbt3;
-    dbt3.queries.count() * (study.sampling.samples + dbt3.warmup_runs.max(1))
+fn executions(dbt3: &Dbt3Settings, samples: usize) -> usize {
+    dbt3.queries.count() * (samples + dbt3.warmup_runs.max(1))
 }
 
 /// Seconds a trial may take before it is stopped, where the study does not say: four times what it should, and a minute
-/// with the time that its server may take to start. Queries are not guessed but have a limit each.
+/// with the time that its server may take to start. Queries are not guessed but have a limit each; of conditions that
+/// differ the longest counts.
 pub fn limit_s(study: &Study) -> f64 {
-    let load_s = match study.base.workload.kind {
-        Kind::Dbt3 => dbt3_s(study) + executions(study) as f64 * study.base.workload.dbt3.query_timeout_s,
-        Kind::Oltp | Kind::Counters => trial_s(study),
+    let samples = study.sampling.samples;
+    let queries_s = |settings: &Settings| {
+        let dbt3 = &settings.workload.dbt3;
+        match settings.workload.kind {
+            Kind::Dbt3 => dbt3_s(dbt3, samples) + executions(dbt3, samples) as f64 * dbt3.query_timeout_s,
+            Kind::Oltp | Kind::Counters => 0.0,
+        }
     };
+    // A study that came as far as a trial has conditions.
+    let conditions = design::conditions(study).unwrap_or_default();
+    let load_s = conditions.iter().map(|c| queries_s(&c.settings)).fold(trial_s(study), f64::max);
     60.0 + 4.0 * load_s + study.base.engine.start_timeout_s
 }
 
