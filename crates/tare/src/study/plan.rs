@@ -56,10 +56,10 @@ pub fn trial_s(study: &Study) -> f64 {
     study.sampling.warmup_s + study.sampling.samples as f64 * study.sampling.sample_s + around_s
 }
 
-/// A guess, as for the counters: on an ordinary machine a query takes about a second at scale 1.
+/// A guess, as for the counters: on an ordinary machine a query takes about two seconds at scale 1.
 fn dbt3_s(dbt3: &Dbt3Settings, samples: usize) -> f64 {
     let scale = dbt3.scale.factor();
-    3.0 + 10.0 * scale + executions(dbt3, samples) as f64 * (0.005 + scale)
+    3.0 + 10.0 * scale + executions(dbt3, samples) as f64 * (0.005 + 2.0 * scale)
 }
 
 /// Executions of all queries in a trial; without a warm-up there is one more of each, to look at its rows.
