@@ -4,12 +4,14 @@
 //! | --- | --- |
 //! | `spec`, `settings` | a study, and what one trial needs to know |
 //! | `field`, `sampling_field`, `machine` | every key a study may hold |
+//! | `process`, `allocator` | properties of the server process as factors |
 //! | `document`, `parse`, `check`, `write`, `builtin` | TOML to study and back, and the built-in ones |
 //! | `design`, `plan` | factors to conditions, conditions to a schedule on a machine |
 //! | `run`, `queue`, `child`, `progress` | the run: trials as child processes, in order |
 //! | `trial`, `dataset`, `server_start`, `session_load`, `counters_trial` | one trial |
 //! | `state` | what is kept between commands: locks, journal, caches |
 
+pub mod allocator;
 pub mod builtin;
 pub mod check;
 pub mod child;
@@ -22,6 +24,7 @@ pub mod machine;
 pub mod nearest;
 pub mod parse;
 pub mod plan;
+pub mod process;
 pub mod progress;
 pub mod queue;
 pub mod run;

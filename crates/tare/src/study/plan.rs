@@ -1,9 +1,9 @@
 //! A study on a machine: which conditions it can do, on which CPUs, and in which order the trials come.
 
 use super::design::{self, Condition};
-use super::machine;
 use super::settings::Kind;
 use super::spec::Study;
+use super::{machine, process};
 use crate::results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use crate::workload::counters;
 use tare_topology::{CpuSet, Machine, ResolvedPlacement};
@@ -57,6 +57,7 @@ fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedC
         settings.placement.resolve(on, settings.workload.threads).map_err(|e| e.to_string()).and_then(|placement| {
             match place {
                 Where::Here => machine::available(settings)
+                    .and_then(|()| process::available(settings))
                     .and_then(|()| counters::available(&settings.workload))
                     .map(|()| placement),
                 Where::Described => Ok(placement),

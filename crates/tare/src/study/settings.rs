@@ -1,5 +1,6 @@
 //! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
 
+pub use super::process::ProcessSettings;
 use crate::engine::Transport;
 use crate::workload::oltp::{OltpSettings, Workload};
 use std::collections::BTreeMap;
@@ -120,13 +121,6 @@ impl Default for WorkloadSettings {
             OltpSettings { distribution: tare_load::Distribution::Uniform, ..OltpSettings::new(Workload::PointSelect) };
         Self { kind: Kind::Oltp, threads: 1, rate: None, oltp, counters: CountersSettings::default() }
     }
-}
-
-/// `[process]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ProcessSettings {
-    /// Address-space layout randomisation of the server; none: as found.
-    pub aslr: Option<bool>,
 }
 
 /// `[sampling]`: how often, how long.

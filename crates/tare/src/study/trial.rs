@@ -6,7 +6,7 @@ use super::session_load::{LoadError, load};
 use super::settings::Kind;
 use super::spec::Study;
 use super::state::StateError;
-use super::{counters_trial, dataset, machine, server_start};
+use super::{counters_trial, dataset, machine, process, server_start};
 use crate::engine::{EngineError, Server};
 use crate::results::schema::{AppliedSetting, Outcome, PlannedTrial, SCHEMA, TrialRecord};
 use crate::results::store::{self, DirectoryError};
@@ -179,18 +179,7 @@ impl<'a> Trial<'a> {
                 verified: format!("the server says {value}"),
             });
         }
-        if let Some(on) = settings.process.aslr {
-            let personality = std::fs::read_to_string(format!("/proc/{}/personality", server.pid()));
-            applied.push(AppliedSetting {
-                factor: "aslr".into(),
-                level: if on { "on" } else { "off" }.into(),
-                found: None,
-                verified: format!(
-                    "personality {} of the server process",
-                    personality.as_deref().unwrap_or("unreadable").trim()
-                ),
-            });
-        }
+        applied.extend(process::verify(&settings.process, server.pid())?);
         Ok(applied)
     }
 
