@@ -9,12 +9,14 @@
 //! | `design`, `plan` | factors to conditions, conditions to a schedule on a machine |
 //! | `run`, `queue`, `child`, `progress` | the run: trials as child processes, in order |
 //! | `trial`, `dataset`, `server_start`, `session_load`, `counters_trial` | one trial |
+//! | `contamination` | which trials were interfered with |
 //! | `state` | what is kept between commands: locks, journal, caches |
 
 pub mod allocator;
 pub mod builtin;
 pub mod check;
 pub mod child;
+pub mod contamination;
 pub mod counters_trial;
 pub mod dataset;
 pub mod design;

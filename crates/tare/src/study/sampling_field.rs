@@ -65,6 +65,20 @@ pub const SAMPLING_FIELDS: &[SamplingField] = &[
         get: |s| s.trial_timeout_s.map(|v| v.to_string()),
         set: |s, v| seconds(v).map(|v| s.trial_timeout_s = Some(v)),
     },
+    SamplingField {
+        key: "steal_limit",
+        help: "share of the CPU time that the hypervisor may take before a trial counts as disturbed and runs again, \
+               or off",
+        get: |s| Some(s.steal_limit.to_string()),
+        set: |s, v| v.parse().map(|v| s.steal_limit = v),
+    },
+    SamplingField {
+        key: "foreign_cpu_limit",
+        help: "share of the time of the benchmark's CPUs that other processes may take before a trial counts as \
+               disturbed and runs again, or off",
+        get: |s| Some(s.foreign_cpu_limit.to_string()),
+        set: |s, v| v.parse().map(|v| s.foreign_cpu_limit = v),
+    },
 ];
 
 /// The key of this name.

@@ -3,15 +3,15 @@
 use super::dataset::dialect;
 use super::progress::Progress;
 use super::trial::Trial;
+use crate::capture::interference::Interference;
 use crate::capture::threads::{ThreadWatch, Watched, stray};
-use crate::engine::{EngineError, Server, SqlError};
+use crate::engine::{EngineError, Positions, Server, SqlError};
 use crate::results::schema::{Role, SampleRecord};
 use crate::workload::oltp::{OltpClient, OltpError};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use tare_load::{Arrivals, ClientThread, Connect, LoadSettings, Observer, Pace, Reading, RunError, Sample, Stage};
-use tare_noise::Snapshot;
 use tare_topology::bind::{self, BindError};
 use tare_topology::observe::{self, ObserveError};
 use tare_topology::{Bind, CpuSet};
@@ -71,8 +71,15 @@ pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Vec<SampleRecord>,
         sample_s: sampling.sample_s,
     };
     let connector = Connector { trial, server, server_threads: Mutex::new(vec![None; threads]) };
-    let mut watcher =
-        Watcher { trial, server, connector: &connector, watched: Vec::new(), open: None, parts: Vec::new() };
+    let mut watcher = Watcher {
+        trial,
+        server,
+        connector: &connector,
+        watched: Vec::new(),
+        layout: layout(server.pid()),
+        open: None,
+        parts: Vec::new(),
+    };
     let samples = tare_load::run(&load_settings, &connector, &mut watcher).map_err(|e| match e {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
         other => LoadError::Generator(other.to_string()),
@@ -122,7 +129,7 @@ impl tare_load::Client for WorkloadClient {
 /// A sample that is under way.
 struct Open {
     started_at: String,
-    before: Snapshot,
+    interference: Interference,
     watch: ThreadWatch,
 }
 
@@ -139,6 +146,7 @@ struct Watcher<'a> {
     server: &'a dyn Server,
     connector: &'a Connector<'a>,
     watched: Vec<Watched>,
+    layout: Vec<(&'static str, f64)>,
     open: Option<Open>,
     parts: Vec<Part>,
 }
@@ -207,19 +215,20 @@ impl Observer for Watcher<'_> {
         Progress::Sample { sample, seconds: self.trial.study.sampling.sample_s }.send();
         self.open = Some(Open {
             started_at: crate::results::now(),
-            before: Snapshot::take(),
+            interference: Interference::start(Some(self.server.pid()), &self.trial.cpus()),
             watch: ThreadWatch::start(self.watched.clone()),
         });
         Ok(())
     }
 
-    fn sample_end(&mut self, _sample: usize) -> Result<(), LoadError> {
+    fn sample_end(&mut self, sample: usize) -> Result<(), LoadError> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let mut threads = open.watch.finish();
         if let Some(stray) = stray(&self.watched, &threads) {
             return Err(LoadError::Stray(stray));
         }
-        let mut covariates = Snapshot::take().since(&open.before);
+        let mut covariates = self.trial.take_in(sample, open.interference.finish());
+        covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         add_thread_covariates(&mut covariates, &threads);
         add_pages(&mut covariates, self.server.pid().cast_signed());
         // Of the many helpers of a server, those that did nothing are not worth a line each.
@@ -248,6 +257,11 @@ fn add_thread_covariates(covariates: &mut BTreeMap<String, f64>, threads: &[crat
         add("voluntary_switches", of_role().map(|t| t.voluntary_switches).sum());
         add("involuntary_switches", of_role().map(|t| t.involuntary_switches).sum());
     }
+}
+
+/// Where the parts of the server's address space lie; nothing where the kernel does not tell.
+fn layout(pid: u32) -> Vec<(&'static str, f64)> {
+    Positions::of(pid).map_or(Vec::new(), |positions| positions.covariates().to_vec())
 }
 
 /// Where the server's memory is, in pages a node.

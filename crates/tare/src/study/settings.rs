@@ -1,5 +1,6 @@
 //! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
 
+use super::contamination::Limit;
 pub use super::process::ProcessSettings;
 use crate::engine::Transport;
 use crate::workload::oltp::{OltpSettings, Workload};
@@ -140,10 +141,25 @@ pub struct Sampling {
     pub attempts: u32,
     /// Seconds a trial may take; none: four times what it should, and a minute.
     pub trial_timeout_s: Option<f64>,
+    /// Share of the CPU time that the hypervisor may take from a sample.
+    pub steal_limit: Limit,
+    /// Share of the time of the benchmark's CPUs that other processes may take from a sample.
+    pub foreign_cpu_limit: Limit,
 }
 
 impl Default for Sampling {
     fn default() -> Self {
-        Self { trials: 10, samples: 1, warmup_s: 10.0, sample_s: 60.0, seed: 1, attempts: 2, trial_timeout_s: None }
+        Self {
+            trials: 10,
+            samples: 1,
+            warmup_s: 10.0,
+            sample_s: 60.0,
+            seed: 1,
+            attempts: 2,
+            trial_timeout_s: None,
+            // Both are about what restarts of an undisturbed server differ by (3%, Percona): more hides them.
+            steal_limit: Limit(Some(0.03)),
+            foreign_cpu_limit: Limit(Some(0.05)),
+        }
     }
 }
