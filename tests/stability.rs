@@ -150,3 +150,36 @@ fn a_trial_that_is_disturbed_each_time_counts_and_says_so() {
     let (out, _) = world.exits(0, &["show", "results", "--json"]);
     assert!(out.contains("no attempt is left"), "{out}");
 }
+
+#[test]
+fn counts_are_chosen_from_a_pilot_and_a_killed_run_completes_the_same_schedule() {
+    let world = World::new();
+    let study = world.study(&format!(
+        "{}target_half_width = 0.001\nbudget_s = 6\n[factors]\nthreads = [1, 2]\n",
+        SHORT.replace("trials = 1", "trials = 2")
+    ));
+    let results = world.path("results");
+    let mut run = world.tare(&["run", &study, "--out", "results"]);
+    let mut run = run.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    wait_for_trials(&results, 5); // the pilot has four
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let plan = || json(&std::fs::read_to_string(results.join("plan.json")).unwrap());
+    let decided = plan();
+    let trials_each = decided["decision"]["trials"].as_u64().unwrap();
+    assert!(trials_each >= 3 && decided["decision"]["first_trial"] == 4, "{decided}");
+    assert_eq!(decided["trials"].as_array().unwrap().len() as u64, 2 * trials_each);
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    world.exits(0, &["run", "--resume", "results"]);
+    assert_eq!(plan(), decided, "decided once");
+    let mut done: Vec<u64> =
+        trials(&results).iter().filter(|r| r["outcome"] == "ok").map(|r| r["trial"].as_u64().unwrap()).collect();
+    done.sort_unstable();
+    assert_eq!(done, (0..2 * trials_each).collect::<Vec<u64>>());
+    let (out, _) = world.exits(0, &["show", "results"]);
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(out.contains("Counts were chosen after a pilot of 2 trials") && out.contains("fits into 6 s"), "{out}");
+    let report = std::fs::read_to_string(results.join("report.html")).unwrap();
+    assert!(report.contains("Counts were chosen after a pilot"));
+    world.assert_clean();
+}

@@ -30,6 +30,8 @@ pub fn summarize(results: &Results) -> Summary {
     };
     summary.reading = reading::headline(&summary, results);
     summary.further_reading = reading::further(&summary);
+    let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
+    summary.further_reading.extend(decision.map(|decision| decision.reason.clone()));
     summary.odd = odd::list(&summary, results);
     summary
 }

@@ -9,9 +9,11 @@
 //! | `design`, `plan` | factors to conditions, conditions to a schedule on a machine |
 //! | `run`, `queue`, `child`, `progress` | the run: trials as child processes, in order |
 //! | `trial`, `dataset`, `server_start`, `session_load`, `counters_trial` | one trial |
+//! | `adaptive` | counts chosen from a pilot |
 //! | `contamination` | which trials were interfered with |
 //! | `state` | what is kept between commands: locks, journal, caches |
 
+pub mod adaptive;
 pub mod allocator;
 pub mod builtin;
 pub mod check;

@@ -3,7 +3,7 @@
 use super::design::{self, Condition};
 use super::settings::Kind;
 use super::spec::Study;
-use super::{machine, process};
+use super::{adaptive, machine, process};
 use crate::results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use crate::workload::counters;
 use tare_topology::{CpuSet, Machine, ResolvedPlacement};
@@ -28,8 +28,11 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         skip_identical(&mut planned);
     }
     let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
-    let trials = schedule(&realizable, study.sampling.trials, study.sampling.seed);
-    let estimated_s = trials.len() as f64 * trial_s(study);
+    let trials = schedule(&realizable, adaptive::first_trials(&study.sampling), study.sampling.seed);
+    let mut estimated_s = trials.len() as f64 * trial_s(study);
+    if study.sampling.target_half_width.is_some() {
+        estimated_s = estimated_s.max(study.sampling.budget_s);
+    }
     Ok(Plan {
         schema: SCHEMA,
         study: study.name.clone(),
@@ -38,6 +41,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         trials,
         samples: study.sampling.samples,
         estimated_s,
+        decision: None,
     })
 }
 

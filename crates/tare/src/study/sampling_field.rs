@@ -1,6 +1,6 @@
 //! The keys of `[sampling]`.
 
-use super::field::{seconds, whole};
+use super::field::{positive, seconds, whole};
 use super::settings::Sampling;
 
 /// One key of `[sampling]`.
@@ -46,6 +46,25 @@ pub const SAMPLING_FIELDS: &[SamplingField] = &[
                 Ok(())
             }
         },
+    },
+    SamplingField {
+        key: "target_half_width",
+        help: "half-width of the 95% interval to reach, as a fraction of the mean (0.01 is 1%): `trials` are then a \
+               pilot, from which warm-up, samples and trials are chosen; absent: counts as given",
+        get: |s| s.target_half_width.map(|v| v.to_string()),
+        set: |s, v| match v.parse::<f64>() {
+            Ok(width) if width > 0.0 && width < 1.0 => {
+                s.target_half_width = Some(width);
+                Ok(())
+            }
+            _ => Err("a fraction between 0 and 1, such as 0.01".into()),
+        },
+    },
+    SamplingField {
+        key: "budget_s",
+        help: "seconds for all trials of all conditions, when target_half_width chooses the counts",
+        get: |s| Some(s.budget_s.to_string()),
+        set: |s, v| positive(v, "seconds").map(|v| s.budget_s = v),
     },
     SamplingField {
         key: "seed",

@@ -139,6 +139,11 @@ pub struct Sampling {
     pub seed: u64,
     /// Attempts a trial before it counts as failed for good.
     pub attempts: u32,
+    /// Half-width of the 95% interval of the mean to reach, as a fraction of it: then `trials` are a pilot, and counts
+    /// are chosen from it. None: as given.
+    pub target_half_width: Option<f64>,
+    /// Seconds for all trials of all conditions when counts are chosen.
+    pub budget_s: f64,
     /// Seconds a trial may take; none: four times what it should, and a minute.
     pub trial_timeout_s: Option<f64>,
     /// Share of the CPU time that the hypervisor may take from a sample.
@@ -156,6 +161,8 @@ impl Default for Sampling {
             sample_s: 60.0,
             seed: 1,
             attempts: 2,
+            target_half_width: None,
+            budget_s: 3600.0,
             trial_timeout_s: None,
             // Both are about what restarts of an undisturbed server differ by (3%, Percona): more hides them.
             steal_limit: Limit(Some(0.03)),
