@@ -119,7 +119,7 @@ impl Aslr {
         if fixed != (self != Self::On) {
             return Err(different(if fixed { "off" } else { "on" }.into()));
         }
-        let personality = format!("personality {} of server process {pid}", text.trim());
+        let personality = format!("personality {} of the server process", text.trim());
         let Some(limit) = self.stack_limit() else { return Ok(personality) };
         let found = Positions::of(pid).ok_or_else(|| different("no readable memory map".into()))?;
         let expected = found.stack_top - limit.next_multiple_of(page()) - guard_pages() * page();

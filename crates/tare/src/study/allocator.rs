@@ -66,7 +66,7 @@ impl Allocator {
             let real = fs::canonicalize(&library).unwrap_or(library);
             let found = mapped(&|path| Path::new(path) == real);
             return match found {
-                Some(path) => Ok(format!("{path} mapped by process {pid}")),
+                Some(path) => Ok(format!("{path} mapped by the server process")),
                 None => Err(different("no such library mapped".into())),
             };
         }
@@ -76,7 +76,7 @@ impl Allocator {
         };
         match mapped(&is_other) {
             Some(path) => Err(different(format!("{path} mapped"))),
-            None => Ok(format!("no other allocator mapped by process {pid}")),
+            None => Ok("no other allocator mapped by the server process".to_owned()),
         }
     }
 }

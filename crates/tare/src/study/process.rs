@@ -125,7 +125,9 @@ fn padding(pid: u32, asked: usize) -> Result<String, EngineError> {
     let total = text.len();
     let found = text.split(|byte| *byte == 0).find(|entry| entry.starts_with(PADDING.as_bytes()));
     match found.map(|entry| entry.len() + 1) {
-        Some(bytes) if bytes == asked => Ok(format!("{bytes} bytes of {total} in the environment of process {pid}")),
+        Some(bytes) if bytes == asked => {
+            Ok(format!("{bytes} bytes of {total} in the environment of the server process"))
+        }
         found => Err(EngineError::NotInEffect {
             setting: "environment_bytes",
             asked: asked.to_string(),
