@@ -25,7 +25,6 @@ pub mod design;
 pub mod document;
 pub mod field;
 pub mod machine;
-pub mod nearest;
 pub mod parse;
 pub mod plan;
 pub mod process;
