@@ -90,10 +90,16 @@ pub(super) fn sources(conditions: &[Condition<'_>]) -> Option<Sources> {
             let column = own(&source.factor)?;
             let (noisy, quiet) =
                 if source.noisy_level { (&column.high, &column.low) } else { (&column.low, &column.high) };
+            // From high against low variances to noisy against quiet CoVs.
+            let cov = |ratio: f64| if source.noisy_level { ratio.sqrt() } else { ratio.sqrt().recip() };
+            let ends = source.spread_ratio.ci.map(|ci| (cov(ci.low), cov(ci.high)));
             Some(Source {
                 factor: column.factor.clone(),
                 noisy_level: noisy.clone(),
                 quiet_level: quiet.clone(),
+                spread_ratio: cov(source.spread_ratio.value),
+                spread_ci_low: ends.map(|(a, b)| a.min(b)),
+                spread_ci_high: ends.map(|(a, b)| a.max(b)),
                 share: source.share,
                 p_value: source.p_value,
                 shown: source.shown,

@@ -287,6 +287,15 @@ pub fn modes(metric: &MetricSummary) -> String {
     list(&words)
 }
 
+/// The short name of the condition at a place: A, B ... Z, AA ...
+pub fn letter(index: usize) -> String {
+    let one = |index: usize| char::from(b'A' + (index % 26) as u8);
+    match index {
+        0..26 => one(index).to_string(),
+        _ => format!("{}{}", one(index / 26 - 1), one(index)),
+    }
+}
+
 /// Which of two values is the better one, in words.
 pub fn better_word(better: Better) -> &'static str {
     match better {

@@ -232,6 +232,15 @@ pub struct Source {
     /// The level it is compared with.
     #[serde(default)]
     pub quiet_level: String,
+    /// Ratio of the between-trial CoVs, noisy level to quiet one, over all primary metrics together.
+    #[serde(default)]
+    pub spread_ratio: f64,
+    /// 95% interval of it.
+    #[serde(default)]
+    pub spread_ci_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default)]
+    pub spread_ci_high: Option<f64>,
     /// Share of the between-trial variance that goes when it is held at its quiet level; 0 unless shown.
     pub share: f64,
     /// Adjusted over the factors.

@@ -196,3 +196,59 @@ fn a_recorded_covariate_that_moves_the_trials_is_named_and_an_idle_one_is_not() 
         }
     }
 }
+
+/// The stability article's study: 22 queries under eight conditions, ASLR and AHI as sources of spread.
+fn article() -> String {
+    let mut noise = Noise::new(22);
+    let mut rows = String::new();
+    for index in 0..8 {
+        let on = |bit: usize| if index >> bit & 1 == 1 { "on" } else { "off" };
+        let condition = format!("aslr={} ahi={} preload={}", on(2), on(1), on(0));
+        let spread = 0.004 * if on(2) == "on" { 4.0 } else { 1.0 } * if on(1) == "on" { 2.0 } else { 1.0 };
+        for trial in 0..10 {
+            for query in 1..=22 {
+                let centre = 0.05 * query as f64 * if on(1) == "on" { 0.93 } else { 1.0 };
+                let own = if query % 5 == 0 { 3.0 } else { 1.0 };
+                let mean = centre * (1.0 + spread * own * noise.bell());
+                for sample in 0..2 {
+                    let value = mean * (1.0 + 0.001 * noise.bell());
+                    writeln!(rows, "{condition},{trial},{sample},query_s_q{query},{value}").unwrap();
+                }
+            }
+        }
+    }
+    rows
+}
+
+#[test]
+fn the_report_shows_every_query_its_spread_and_its_factors() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("made-up.csv");
+    fs::write(&path, format!("{HEAD}{}", article())).unwrap();
+    let results = tare::results::open(&path).unwrap();
+    let summary = summarize(&results);
+    let text = tare::report::html::render(&results, &summary);
+    // For a look with a browser.
+    if let Ok(out) = std::env::var("TARE_TEST_REPORTS") {
+        fs::write(std::path::Path::new(&out).join("article.html"), &text).unwrap();
+    }
+    assert!(text.len() < 1_000_000, "{} bytes", text.len());
+    // A cell a query and condition, and ten of the scale; every one with its figure.
+    assert_eq!(text.matches("<rect class=\"heat\"").count(), 22 * 8 + 10);
+    for words in ["What makes restarts differ", "How steady each query was", "Each query&#39;s trials", "aslr on/off, "]
+    {
+        assert!(text.contains(words) || text.contains(&words.replace("&#39;", "'")), "{words}");
+    }
+    // Three main effects and three interactions on each of 22 queries, mean and spread; three sources.
+    assert_eq!(text.matches("class=\"label\"").count() >= 22 * 6 * 2, true);
+    let largest = summary.conditions.iter().max_by(|a, b| {
+        let range = |c: &tare::analysis::summary::ConditionSummary| c.spread.as_ref().unwrap().range_average;
+        range(a).total_cmp(&range(b))
+    });
+    assert_eq!(largest.unwrap().name.split(" preload").next(), Some("aslr=on ahi=on"));
+    let sentence = summary.further_reading.iter().find(|s| s.contains("accounts for")).unwrap();
+    assert!(
+        sentence.starts_with("aslr (on rather than off)") && sentence.contains("ahi (on rather than off) for"),
+        "{sentence}"
+    );
+}
