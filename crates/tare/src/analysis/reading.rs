@@ -2,7 +2,7 @@
 
 use super::figures::{count, figure, list, percent, times};
 use super::summary::{ConditionSummary, Effect, MetricSummary, Spread, Summary};
-use crate::results::metric::Better;
+use crate::results::metric::{self, Better};
 use crate::results::schema::Levels;
 use crate::results::{Results, Source};
 use std::collections::BTreeSet;
@@ -104,6 +104,10 @@ fn largest_effect(metric: &MetricSummary, summary: &Summary, results: &Results) 
         .iter()
         .filter(|e| e.metric == metric.name && !e.levels.is_empty() && e.ci_low.is_some())
         .collect();
+    let several = summary.conditions.iter().filter_map(|c| c.spread.as_ref()).any(|spread| spread.metrics > 1);
+    if several && !mains.is_empty() {
+        return over_queries(&mains, summary, results);
+    }
     let factors: BTreeSet<&str> = mains.iter().filter_map(|effect| effect.term.split('=').next()).collect();
     if factors.len() < 2 {
         return None;
@@ -133,6 +137,36 @@ fn largest_effect(metric: &MetricSummary, summary: &Summary, results: &Results) 
     let rest =
         if rest.is_empty() { "no other factor is shown to".to_owned() } else { format!("after it {}", list(&rest)) };
     Some(format!("{lead}; {rest}."))
+}
+
+/// With several queries the first one is not the study: each factor's effect is averaged over all of them.
+fn over_queries(mains: &[&Effect], summary: &Summary, results: &Results) -> Option<String> {
+    let average = |term: &str| {
+        let logs: Vec<f64> = summary
+            .effects
+            .iter()
+            .filter(|e| e.term == term && metric::describe(&e.metric).is_primary())
+            .map(|e| e.mean_ratio.ln())
+            .collect();
+        let shown = summary.effects.iter().filter(|e| e.term == term && metric::describe(&e.metric).is_primary());
+        let shown = shown.filter(|e| e.ci_low.is_some_and(|low| low > 1.0) || e.ci_high.is_some_and(|high| high < 1.0));
+        (logs.iter().sum::<f64>() / logs.len().max(1) as f64, shown.count(), logs.len())
+    };
+    let mut ranked: Vec<(&Effect, (f64, usize, usize))> =
+        mains.iter().map(|effect| (*effect, average(&effect.term))).collect();
+    ranked.sort_by(|a, b| b.1.0.abs().total_cmp(&a.1.0.abs()));
+    let (first, (log, shown, queries)) = ranked.first()?;
+    let here = if results.source == Source::Directory { " on this machine" } else { "" };
+    let rest: Vec<String> =
+        ranked[1..].iter().map(|(effect, (log, ..))| format!("{} {}", effect.term, times(log.exp()))).collect();
+    let rest = if rest.is_empty() { String::new() } else { format!("; after it {}", list(&rest)) };
+    Some(format!(
+        "{} moved the {} {} on average{here} ({}; shown for {shown} of them){rest}.",
+        first.term,
+        many(*queries, &first.metric),
+        times(log.exp()),
+        first.levels.replace('/', " against ")
+    ))
 }
 
 /// Sentences after the headline.
@@ -186,6 +220,15 @@ fn residuals_sentence(summary: &Summary) -> Option<String> {
     })
 }
 
+/// "22 queries", where that is what the metrics are.
+fn many(metrics: usize, one: &str) -> String {
+    match one.starts_with("query_s_") {
+        true if metrics != 1 => format!("{metrics} queries"),
+        true => "1 query".to_owned(),
+        false => count(metrics, "metric"),
+    }
+}
+
 /// The article's table in one sentence, where there are several queries.
 fn spread_sentence(summary: &Summary) -> Option<String> {
     let spreads: Vec<(&ConditionSummary, &Spread)> = summary
@@ -202,7 +245,7 @@ fn spread_sentence(summary: &Summary) -> Option<String> {
             "{} ({} on average over {}, {} at most)",
             condition.name,
             percent(spread.range_average),
-            count(spread.metrics, "metric"),
+            many(spread.metrics, &spread.range_largest_metric),
             percent(spread.range_largest)
         )
     };

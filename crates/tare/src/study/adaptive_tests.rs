@@ -131,7 +131,7 @@ fn a_pilot_that_was_still_warming_up_does_not_count() {
     assert_eq!(grown.trials.len(), 8 + 2 * decision.trials, "the pilot's trials are replaced");
     assert!(decision.reason.contains("does not count"), "{decision:?}");
     // A level series is not mistaken for one.
-    let (plan, records) = pilot(&study, |c, b, s| lucky(c, b, s));
+    let (plan, records) = pilot(&study, lucky);
     assert!(extended(&study, &plan, &records).unwrap().decision.unwrap().pilot_counts);
 }
 

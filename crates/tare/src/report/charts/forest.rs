@@ -9,7 +9,9 @@ const LEFT: f64 = 330.0;
 const RIGHT: f64 = 800.0;
 const TOP: f64 = 8.0;
 /// Ratios that may stand at a tick; those that fit are taken.
-const TICKS: [f64; 17] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.9, 1.0, 1.1, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
+const TICKS: [f64; 21] = [
+    0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0,
+];
 /// No interval of an unsteady estimate may squeeze all others.
 const WIDEST: f64 = 100.0;
 

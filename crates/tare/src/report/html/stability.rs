@@ -18,6 +18,9 @@ const DOTS: usize = 20_000;
 /// Lines of a forest of single metrics.
 const LINES: usize = 150;
 
+/// A ratio and its interval.
+type Ratio = (f64, Option<(f64, f64)>);
+
 /// Metrics that a study is about, when there are several.
 fn primary(page: &Page<'_>) -> Vec<String> {
     let mut names = collect::all_metrics(&page.conditions);
@@ -88,7 +91,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
         }
     }
     let (mains, interactions): (Vec<&str>, Vec<&str>) = terms.into_iter().partition(|term| !term.contains(':'));
-    let lines = |terms: &[&str], side: &dyn Fn(&Effect) -> Option<(f64, Option<(f64, f64)>)>| -> Vec<Line> {
+    let lines = |terms: &[&str], side: &dyn Fn(&Effect) -> Option<Ratio>| -> Vec<Line> {
         let lines = terms.iter().flat_map(|term| effects.iter().filter(move |effect| effect.term == *term));
         let line = |effect: &&Effect| {
             let (ratio, ci) = side(effect)?;
