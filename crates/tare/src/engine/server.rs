@@ -178,6 +178,11 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// [`EngineError::BinaryMissing`] with the install command.
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError>;
+    /// Whether the server program knows an option of this name; nothing is started for it.
+    ///
+    /// # Errors
+    /// As for [`Engine::binary`].
+    fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError>;
     /// A data directory with the data set, made once and cached by content; safe against concurrent callers.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! A run: every trial of the plan as a child process, in order, until all are done or the user has enough.
 
-use super::adaptive;
 use super::child::{Ended, run_child};
-use super::plan::trial_s;
+use super::pilot;
+use super::plan::limit_s;
 use super::progress::Progress;
 use super::queue::{Next, Queue};
 use super::spec::Study;
@@ -100,7 +100,7 @@ impl Run<'_> {
             }
             // The same records always lead to the same decision, also after a crash before it was written.
             let records = read_trials(self.directory.path())?;
-            let Some(extended) = adaptive::extended(self.study, &plan, &records) else { return Ok(end(&queue, 0)) };
+            let Some(extended) = pilot::extended(self.study, &plan, &records) else { return Ok(end(&queue, 0)) };
             write_plan(self.directory.path(), &extended)?;
             listener.decided(&extended);
             plan = extended;
@@ -181,10 +181,8 @@ impl Run<'_> {
     }
 
     fn timeout(&self, plan: &Plan, next: &Next) -> Duration {
-        let sampling = adaptive::sampling_of(&self.study.sampling, plan, next.trial.trial);
-        let study = Study { sampling, ..self.study.clone() };
-        let default_s = 60.0 + 4.0 * trial_s(&study) + self.study.base.engine.start_timeout_s;
-        Duration::from_secs_f64(self.study.sampling.trial_timeout_s.unwrap_or(default_s))
+        let study = pilot::study_of(self.study, plan, next.trial.trial);
+        Duration::from_secs_f64(self.study.sampling.trial_timeout_s.unwrap_or_else(|| limit_s(&study)))
     }
 }
 

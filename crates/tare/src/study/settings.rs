@@ -3,6 +3,7 @@
 use super::contamination::Limit;
 pub use super::process::ProcessSettings;
 use crate::engine::Transport;
+use crate::workload::dbt3::Dbt3Settings;
 use crate::workload::oltp::{OltpSettings, Workload};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,6 +27,19 @@ pub struct Settings {
     pub process: ProcessSettings,
     /// Machine-wide settings: name in `tare-noise` -> level. Absent means as found.
     pub machine: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// What no single key can check.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn check(&self) -> Result<(), String> {
+        if self.workload.kind == Kind::Dbt3 && self.workload.threads != 1 {
+            return Err("1 thread with dbt3: its queries run one after another on one connection".into());
+        }
+        Ok(())
+    }
 }
 
 /// `[engine]`.
@@ -61,6 +75,8 @@ pub enum Kind {
     /// One of sysbench's, on a database.
     #[default]
     Oltp,
+    /// TPC-H's 22 queries, on a database.
+    Dbt3,
     /// Global counters, in the trial's own process.
     Counters,
 }
@@ -68,7 +84,7 @@ pub enum Kind {
 /// `[workload]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSettings {
-    /// Which of the two below counts.
+    /// Which of the three below counts.
     pub kind: Kind,
     /// Client threads, one connection each.
     pub threads: usize,
@@ -76,6 +92,8 @@ pub struct WorkloadSettings {
     pub rate: Option<f64>,
     /// Which OLTP workload, on which tables.
     pub oltp: OltpSettings,
+    /// Which queries, on tables of which size.
+    pub dbt3: Dbt3Settings,
     /// Which counters, how many, how long.
     pub counters: CountersSettings,
 }
@@ -120,7 +138,14 @@ impl Default for WorkloadSettings {
         // uniform is what its users ask for.
         let oltp =
             OltpSettings { distribution: tare_load::Distribution::Uniform, ..OltpSettings::new(Workload::PointSelect) };
-        Self { kind: Kind::Oltp, threads: 1, rate: None, oltp, counters: CountersSettings::default() }
+        Self {
+            kind: Kind::Oltp,
+            threads: 1,
+            rate: None,
+            oltp,
+            dbt3: Dbt3Settings::default(),
+            counters: CountersSettings::default(),
+        }
     }
 }
 

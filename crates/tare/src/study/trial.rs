@@ -1,5 +1,6 @@
 //! One trial, in a process of its own: set, start, bind, load, verify, stop, put back, append one record.
 
+use super::dbt3_load::{self, Loaded};
 use super::design::Condition;
 use super::progress::Progress;
 use super::session_load::{LoadError, load};
@@ -11,6 +12,7 @@ use crate::capture::interference::Seen;
 use crate::engine::{EngineError, Server};
 use crate::results::schema::{AppliedSetting, Outcome, PlannedTrial, SCHEMA, TrialRecord};
 use crate::results::store::{self, DirectoryError};
+use crate::workload::dbt3::Dbt3Error;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -110,7 +112,7 @@ impl<'a> Trial<'a> {
     /// When the server cannot be started or filled.
     pub fn prepare(&self) -> Result<(), TrialError> {
         match self.condition.settings.workload.kind {
-            Kind::Oltp => dataset::prepared(self).map(drop),
+            Kind::Oltp | Kind::Dbt3 => dataset::prepared(self).map(drop),
             Kind::Counters => Ok(()),
         }
     }
@@ -142,7 +144,7 @@ impl<'a> Trial<'a> {
     fn measure(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
         Progress::Starting.send();
         let kind = self.condition.settings.workload.kind;
-        let prepared = if kind == Kind::Oltp { Some(dataset::prepared(self)?) } else { None };
+        let prepared = if kind == Kind::Counters { None } else { Some(dataset::prepared(self)?) };
         // Put back when it is dropped, on every way out of here.
         let mut machine = machine::apply(&self.condition.settings)?;
         record.settings.append(&mut machine.applied);
@@ -158,18 +160,26 @@ impl<'a> Trial<'a> {
         let mut server = server_start::start(self, prepared)?;
         record.server_version = Some(server.version().to_owned());
         record.settings.append(&mut self.server_settings(server.as_ref())?);
-        let loaded = load(self, server.as_ref());
+        let loaded = match self.condition.settings.workload.kind {
+            Kind::Dbt3 => dbt3_load::load(self, server.as_ref()),
+            Kind::Oltp | Kind::Counters => {
+                load(self, server.as_ref()).map(|samples| Loaded { samples, ..Loaded::default() })
+            }
+        };
         Progress::Stopping.send();
-        record.samples = match loaded {
-            Ok(samples) => samples,
+        let mut loaded = match loaded {
+            Ok(loaded) => loaded,
+            // Whoever runs out of patience or time kills the server.
+            Err(e @ (LoadError::Interrupted | LoadError::Dbt3(Dbt3Error::Timeout { .. }))) => return Err(e.into()),
             // A server that died says why in its log, and nothing else does.
-            Err(e @ LoadError::Interrupted) => return Err(e.into()),
             Err(e) if server.is_alive() => return Err(e.into()),
             Err(e) => {
                 let tail = server.log_tail(12).join("\n");
                 return Err(LoadError::ServerDied { reason: e.to_string(), tail }.into());
             }
         };
+        record.samples = loaded.samples;
+        record.settings.append(&mut loaded.applied);
         server.stop(STOP_TIMEOUT)?;
         Ok(())
     }
@@ -206,7 +216,11 @@ impl<'a> Trial<'a> {
         if let Some(reason) = contamination::judge(&self.study.sampling, sample, &seen) {
             self.disturbed.lock().unwrap_or_else(PoisonError::into_inner).push(reason);
         }
-        seen.covariates
+        let mut covariates = seen.covariates;
+        for name in ["foreign_cpu_s", "foreign_cpu_fraction"] {
+            covariates.entry(name.into()).and_modify(|value| *value = value.max(0.0));
+        }
+        covariates
     }
 
     fn empty_record(&self, started_at: String) -> TrialRecord {

@@ -69,6 +69,7 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         samples: study.sampling.samples,
         estimated_s: 0.0,
         decision: None,
+        notes: Vec::new(),
     };
     (plan, records)
 }
@@ -101,8 +102,8 @@ fn the_least_steady_case_decides_and_the_schedule_grows_in_the_same_order() {
     );
     assert_eq!(extended(&study, &plan, &records), Some(grown.clone()), "the same from the same records");
     assert_eq!(extended(&study, &grown, &records), None, "decided once");
-    assert_eq!(sampling_of(&study.sampling, &grown, 7).samples, 3);
-    assert_eq!(sampling_of(&study.sampling, &grown, 8).samples, 1);
+    assert_eq!(study_of(&study, &grown, 7).sampling.samples, 3);
+    assert_eq!(study_of(&study, &grown, 8).sampling.samples, 1);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! trials of how many samples reach the half-width that was asked for, within the time there is (Kalibera & Jones, by
 //! `tare_stats::plan`). The decision is written into the plan with its reason; the schedule grows in the same order.
 
-use super::settings::Sampling;
+use super::settings::{Kind, Sampling};
 use super::spec::Study;
 use crate::analysis::collect::sample_values;
 use crate::analysis::figures::{count, percent};
@@ -27,14 +27,15 @@ pub fn first_trials(sampling: &Sampling) -> usize {
     if sampling.target_half_width.is_some() { sampling.trials.max(2) } else { sampling.trials }
 }
 
-/// The sampling of one trial: what was decided, for those after the decision.
-pub fn sampling_of(sampling: &Sampling, plan: &Plan, trial: usize) -> Sampling {
-    match &plan.decision {
-        Some(decision) if trial >= decision.first_trial => {
-            Sampling { samples: decision.samples, warmup_s: decision.warmup_s, ..sampling.clone() }
-        }
-        _ => sampling.clone(),
+/// The study as one trial runs it: with what was decided, for those after the decision.
+pub fn study_of(study: &Study, plan: &Plan, trial: usize) -> Study {
+    let mut study = study.clone();
+    if let Some(decision) = plan.decision.as_ref().filter(|decision| trial >= decision.first_trial) {
+        study.sampling.samples = decision.samples;
+        study.sampling.warmup_s = decision.warmup_s;
+        study.base.workload.dbt3.warmup_runs += decision.extra_warmup_runs;
     }
+    study
 }
 
 /// The plan with a decision and the trials it asks for, when the pilot is over and nothing was decided yet.
@@ -84,7 +85,10 @@ fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> D
             trials: ok.iter().copied().filter(|r| r.condition == condition).collect(),
         })
         .collect();
-    let extra_s = cases.iter().map(|case| extra_warmup_s(case, target)).fold(0.0, f64::max);
+    let in_runs = study.base.workload.kind == Kind::Dbt3;
+    let extra: Vec<(usize, f64)> = cases.iter().map(|case| extra_warmup(case, target)).collect();
+    let extra_runs = extra.iter().map(|(dropped, _)| *dropped).max().filter(|_| in_runs).unwrap_or(0);
+    let extra_s = extra.iter().map(|(dropped, interval_s)| *dropped as f64 * interval_s).fold(0.0, f64::max);
     let spent_s: f64 = records.iter().map(|r| r.elapsed_s).sum();
     let budget_s = if extra_s > 0.0 { (sampling.budget_s - spent_s).max(1.0) } else { sampling.budget_s };
     let conditions = plan.conditions.iter().filter(|c| c.realizable).count();
@@ -102,7 +106,8 @@ fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> D
         first_trial: plan.trials.len(),
         trials: pilot,
         samples: sampling.samples,
-        warmup_s: sampling.warmup_s + extra_s,
+        warmup_s: sampling.warmup_s + if in_runs { 0.0 } else { extra_s },
+        extra_warmup_runs: extra_runs,
         pilot_counts: extra_s == 0.0,
         half_width: None,
         reason: "Nothing could be decided from the pilot: no metric has two trials.".into(),
@@ -140,18 +145,18 @@ fn costs(ok: &[&TrialRecord], extra_s: f64, conditions: usize) -> Option<Costs> 
     Some(Costs { trial_s: (trial_s + extra_s).max(1e-3), sample_s: sample_s.max(1e-6), conditions: conditions as u64 })
 }
 
-/// Seconds at the start of what was measured that still belong to the warm-up: found by MSER on the mean of all trials'
+/// Readings at the start of what was measured that still belong to the warm-up, and seconds between two: found by MSER on the mean of all trials'
 /// series (Welch: averaging replications leaves what they share), and only where what would be dropped differs from
 /// the rest by more than the half-width that is asked for.
-fn extra_warmup_s(case: &Case<'_>, target: f64) -> f64 {
+fn extra_warmup(case: &Case<'_>, target: f64) -> (usize, f64) {
     let (series, interval_s) = mean_series(case);
     if series.len() < FEWEST_READINGS {
-        return 0.0;
+        return (0, interval_s);
     }
     let dropped = warmup_readings(&series).unwrap_or(series.len() / 2);
     match (mean(&series[..dropped]), mean(&series[dropped..])) {
-        (Some(before), Some(after)) if (before / after - 1.0).abs() > target => dropped as f64 * interval_s,
-        _ => 0.0,
+        (Some(before), Some(after)) if (before / after - 1.0).abs() > target => (dropped, interval_s),
+        _ => (0, interval_s),
     }
 }
 
@@ -174,14 +179,12 @@ fn mean_series(case: &Case<'_>) -> (Vec<f64>, f64) {
 
 fn reason(worst: &Advice<'_>, decision: &Decision, sampling: &Sampling, pilot: usize, target: f64) -> String {
     let cov = |level: usize| worst.covs.get(level).map_or_else(|| "unknown".to_owned(), |cov| percent(*cov));
-    let warmup = if decision.pilot_counts {
-        String::new()
-    } else {
-        format!(
-            " after {:.3} s of warm-up in place of {:.3} s, for the pilot was still warming up and does not count",
-            decision.warmup_s, sampling.warmup_s
-        )
+    let warmup = match decision.extra_warmup_runs {
+        _ if decision.pilot_counts => String::new(),
+        0 => format!(" after {:.3} s of warm-up in place of {:.3} s", decision.warmup_s, sampling.warmup_s),
+        runs => format!(" after {} more of warm-up", count(runs, "run")),
     };
+    let discarded = if decision.pilot_counts { "" } else { ", for the pilot was still warming up and does not count" };
     let found = &worst.found;
     let outcome = if found.reaches_target {
         format!("for an interval of ±{} or less", percent(target))
@@ -191,7 +194,7 @@ fn reason(worst: &Advice<'_>, decision: &Decision, sampling: &Sampling, pilot: u
     };
     format!(
         "Counts were chosen after a pilot of {} a condition: the least steady is {} at {} (within trials {}, between \
-         trials {}), so {} of {}{warmup}, {outcome}.",
+         trials {}), so {} of {}{warmup}{discarded}, {outcome}.",
         count(pilot, "trial"),
         worst.case.metric,
         worst.case.condition,
@@ -203,5 +206,5 @@ fn reason(worst: &Advice<'_>, decision: &Decision, sampling: &Sampling, pilot: u
 }
 
 #[cfg(test)]
-#[path = "adaptive_tests.rs"]
+#[path = "pilot_tests.rs"]
 mod tests;
