@@ -84,13 +84,17 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     };
     let effects: Vec<&Effect> = page.summary.effects.iter().filter(of).collect();
     let several = names.len() > 1;
-    let mut terms: Vec<&str> = Vec::new();
-    for effect in &effects {
-        if !terms.contains(&effect.term.as_str()) {
-            terms.push(&effect.term);
+    // Only main effects compare levels. A level may itself hold the colon of an interaction, as in aslr=layout:3.
+    let terms = |interactions: bool| {
+        let mut terms: Vec<&str> = Vec::new();
+        for effect in effects.iter().filter(|effect| effect.levels.is_empty() == interactions) {
+            if !terms.contains(&effect.term.as_str()) {
+                terms.push(&effect.term);
+            }
         }
-    }
-    let (mains, interactions): (Vec<&str>, Vec<&str>) = terms.into_iter().partition(|term| !term.contains(':'));
+        terms
+    };
+    let (mains, interactions) = (terms(false), terms(true));
     let lines = |terms: &[&str], side: &dyn Fn(&Effect) -> Option<Ratio>| -> Vec<Line> {
         let lines = terms.iter().flat_map(|term| effects.iter().filter(move |effect| effect.term == *term));
         let line = |effect: &&Effect| {
