@@ -121,6 +121,16 @@ impl Listener for TerminalListener {
         }
     }
 
+    fn decided(&mut self, plan: &Plan) {
+        self.total = plan.trials.len();
+        if let Some(bar) = &self.bar {
+            bar.set_length(self.total as u64);
+        }
+        if let Some(decision) = &plan.decision {
+            self.line(&decision.reason);
+        }
+    }
+
     fn preparing(&mut self, condition: &str) {
         self.condition = condition.to_owned();
         self.show("preparing data");

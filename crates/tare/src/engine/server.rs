@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::{EngineError, Session};
+use super::{Aslr, EngineError, Session};
 
 /// The database that prepared data directories contain and that sessions start in: sysbench's default name.
 pub const DEFAULT_DATABASE: &str = "sbtest";
@@ -91,8 +91,8 @@ pub struct StartRequest {
     pub options: BTreeMap<String, String>,
     /// Added to the environment of the server.
     pub environment: BTreeMap<String, String>,
-    /// Address space randomisation of the server; None inherits.
-    pub aslr: Option<bool>,
+    /// Address space layout of the server; None inherits.
+    pub aslr: Option<Aslr>,
     /// An allocator library to preload.
     pub allocator_preload: Option<PathBuf>,
     /// How long it may take until it answers.

@@ -5,6 +5,7 @@ use super::session_load::LoadError;
 use super::session_threads::{Connected, SessionThreads, Surroundings, bind_client};
 use super::state;
 use super::trial::Trial;
+use crate::capture::interference::Seen;
 use crate::engine::Server;
 use crate::results::schema::{AppliedSetting, SampleRecord};
 use crate::workload::Dialect;
@@ -137,7 +138,7 @@ impl Runner<'_> {
             found: None,
             verified: format!("rows compared with {}", against.into_iter().collect::<Vec<_>>().join(" and ")),
         });
-        let samples = samples.into_iter().enumerate().map(|(i, sample)| sample.build(i)).collect();
+        let samples = samples.into_iter().enumerate().map(|(i, sample)| sample.build(self.trial, i)).collect();
         Ok(Loaded { samples, applied })
     }
 
@@ -267,15 +268,16 @@ impl SampleBuilder {
         }
     }
 
-    fn build(self, sample: usize) -> SampleRecord {
+    fn build(self, trial: &Trial<'_>, sample: usize) -> SampleRecord {
         let around = self.around.unwrap_or_default();
+        let seen = Seen { covariates: around.covariates, users: around.users };
         SampleRecord {
             sample,
             started_at: around.started_at,
             elapsed_s: self.elapsed_s,
             metrics: self.metrics,
             tps_each_second: Vec::new(),
-            covariates: around.covariates,
+            covariates: trial.take_in(sample, seen),
             threads: around.threads,
         }
     }

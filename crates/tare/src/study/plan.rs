@@ -3,7 +3,7 @@
 use super::design::{self, Condition};
 use super::settings::{Kind, Settings};
 use super::spec::Study;
-use super::{adapt, machine};
+use super::{adapt, machine, pilot, process};
 use crate::results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use crate::workload::counters;
 use crate::workload::dbt3::Dbt3Settings;
@@ -29,8 +29,11 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         skip_identical(&mut planned);
     }
     let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
-    let trials = schedule(&realizable, study.sampling.trials, study.sampling.seed);
-    let estimated_s = trials.len() as f64 * trial_s(study);
+    let trials = schedule(&realizable, pilot::first_trials(&study.sampling), study.sampling.seed);
+    let mut estimated_s = trials.len() as f64 * trial_s(study);
+    if study.sampling.target_half_width.is_some() {
+        estimated_s = estimated_s.max(study.sampling.budget_s);
+    }
     Ok(Plan {
         schema: SCHEMA,
         study: study.name.clone(),
@@ -39,6 +42,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         trials,
         samples: study.sampling.samples,
         estimated_s,
+        decision: None,
         notes: Vec::new(),
     })
 }
@@ -91,6 +95,7 @@ fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedC
         settings.placement.resolve(on, settings.workload.threads).map_err(|e| e.to_string()).and_then(|placement| {
             match place {
                 Where::Here => machine::available(settings)
+                    .and_then(|()| process::available(settings))
                     .and_then(|()| match condition.levels.contains_key("engine") {
                         true => adapt::knows_options(settings),
                         false => Ok(()),

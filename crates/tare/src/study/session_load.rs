@@ -3,6 +3,7 @@
 use super::progress::Progress;
 use super::session_threads::{Connected, SessionThreads, Surroundings, bind_client};
 use super::trial::Trial;
+use crate::capture::interference::Seen;
 use crate::engine::{EngineError, Server, SqlError};
 use crate::results::schema::SampleRecord;
 use crate::workload::Dialect;
@@ -79,7 +80,8 @@ pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Vec<SampleRecord>,
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
         other => LoadError::Generator(other.to_string()),
     })?;
-    let records = samples.iter().zip(watcher.around).enumerate().map(|(i, (sample, around))| record(i, sample, around));
+    let around = samples.iter().zip(watcher.around).enumerate();
+    let records = around.map(|(i, (sample, around))| record(trial, i, sample, around));
     Ok(records.collect())
 }
 
@@ -164,7 +166,7 @@ impl Observer for Watcher<'_> {
     }
 }
 
-fn record(number: usize, sample: &Sample, around: Surroundings) -> SampleRecord {
+fn record(trial: &Trial<'_>, number: usize, sample: &Sample, around: Surroundings) -> SampleRecord {
     let mut metrics = BTreeMap::from([("tps".to_owned(), sample.tps()), ("qps".to_owned(), sample.qps())]);
     if let Some(l) = sample.latency_ms {
         for (name, value) in [
@@ -182,7 +184,7 @@ fn record(number: usize, sample: &Sample, around: Surroundings) -> SampleRecord 
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
         metrics.insert("client_cpu_us_per_transaction".into(), cpu.user + cpu.system);
     }
-    let mut covariates = around.covariates;
+    let mut covariates = trial.take_in(number, Seen { covariates: around.covariates, users: around.users });
     covariates.insert("restarts".into(), sample.restarts as f64);
     SampleRecord {
         sample: number,

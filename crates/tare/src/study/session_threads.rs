@@ -3,11 +3,11 @@
 
 use super::session_load::LoadError;
 use super::trial::Trial;
+use crate::capture::interference::{Interference, Seen};
 use crate::capture::threads::{ThreadWatch, Watched, stray};
-use crate::engine::Server;
+use crate::engine::{Positions, Server};
 use crate::results::schema::{Role, ThreadRecord};
 use std::collections::BTreeMap;
-use tare_noise::Snapshot;
 use tare_topology::bind;
 use tare_topology::observe;
 use tare_topology::{Bind, CpuSet};
@@ -36,6 +36,8 @@ pub struct Surroundings {
     pub started_at: String,
     /// What else went on.
     pub covariates: BTreeMap<String, f64>,
+    /// Who else used most CPU time, as in [`Seen`].
+    pub users: Vec<(String, u32, f64)>,
     /// Where every thread was.
     pub threads: Vec<ThreadRecord>,
 }
@@ -49,7 +51,7 @@ impl Surroundings {
         for (name, value) in later.covariates {
             let entry = self.covariates.entry(name);
             let is_fraction = entry.key().ends_with("_fraction");
-            let is_size = entry.key().contains("_bytes");
+            let is_size = entry.key().contains("_bytes") || entry.key().starts_with("layout_");
             let sum = entry.or_insert(0.0);
             *sum = match () {
                 () if is_size => value,
@@ -58,6 +60,12 @@ impl Surroundings {
                 }
                 () => *sum + value,
             };
+        }
+        for user in later.users {
+            match self.users.iter_mut().find(|known| known.1 == user.1) {
+                Some(known) => known.2 = known.2.max(user.2),
+                None => self.users.push(user),
+            }
         }
         for thread in later.threads {
             match self.threads.iter_mut().find(|known| known.tid == thread.tid) {
@@ -84,20 +92,24 @@ pub struct SessionThreads<'a> {
     trial: &'a Trial<'a>,
     server: &'a dyn Server,
     watched: Vec<Watched>,
+    /// Where the server's parts lie, which does not change while it lives.
+    layout: Vec<(&'static str, f64)>,
     open: Option<Open>,
 }
 
 /// A measurement that is under way.
 struct Open {
     started_at: String,
-    before: Snapshot,
+    interference: Interference,
     watch: ThreadWatch,
 }
 
 impl<'a> SessionThreads<'a> {
     /// None yet.
     pub fn new(trial: &'a Trial<'a>, server: &'a dyn Server) -> Self {
-        Self { trial, server, watched: Vec::new(), open: None }
+        // Nothing where the kernel does not tell.
+        let layout = Positions::of(server.pid()).map_or(Vec::new(), |positions| positions.covariates().to_vec());
+        Self { trial, server, watched: Vec::new(), layout, open: None }
     }
 
     /// Binds the server threads behind all connections, by number of the connection, and remembers whom to watch.
@@ -133,7 +145,7 @@ impl<'a> SessionThreads<'a> {
     pub fn start(&mut self) {
         self.open = Some(Open {
             started_at: crate::results::now(),
-            before: Snapshot::take(),
+            interference: Interference::start(Some(self.server.pid()), &self.trial.cpus()),
             watch: ThreadWatch::start(self.watched.clone()),
         });
     }
@@ -145,12 +157,13 @@ impl<'a> SessionThreads<'a> {
         if let Some(stray) = stray(&self.watched, &threads) {
             return Err(LoadError::Stray(stray));
         }
-        let mut covariates = Snapshot::take().since(&open.before);
+        let Seen { mut covariates, users } = open.interference.finish();
+        covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         add_thread_covariates(&mut covariates, &threads);
         add_pages(&mut covariates, self.server.pid().cast_signed());
         // Of the many helpers of a server, those that did nothing are not worth a line each.
         threads.retain(|t| t.role != Role::Background || t.user_s + t.system_s > 0.0);
-        Ok(Surroundings { started_at: open.started_at, covariates, threads })
+        Ok(Surroundings { started_at: open.started_at, covariates, users, threads })
     }
 
     /// With no pairing, which server thread gets which PU is left to chance, as it is without tare: drawn afresh each
@@ -225,6 +238,7 @@ mod tests {
         Surroundings {
             started_at: format!("{elapsed_s}"),
             covariates: covariates.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            users: Vec::new(),
             threads: vec![thread],
         }
     }

@@ -1,5 +1,7 @@
 //! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
 
+use super::contamination::Limit;
+pub use super::process::ProcessSettings;
 use crate::engine::Transport;
 use crate::workload::dbt3::Dbt3Settings;
 use crate::workload::oltp::{OltpSettings, Workload};
@@ -147,13 +149,6 @@ impl Default for WorkloadSettings {
     }
 }
 
-/// `[process]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ProcessSettings {
-    /// Address-space layout randomisation of the server; none: as found.
-    pub aslr: Option<bool>,
-}
-
 /// `[sampling]`: how often, how long.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sampling {
@@ -169,12 +164,34 @@ pub struct Sampling {
     pub seed: u64,
     /// Attempts a trial before it counts as failed for good.
     pub attempts: u32,
+    /// Half-width of the 95% interval of the mean to reach, as a fraction of it: then `trials` are a pilot, and counts
+    /// are chosen from it. None: as given.
+    pub target_half_width: Option<f64>,
+    /// Seconds for all trials of all conditions when counts are chosen.
+    pub budget_s: f64,
     /// Seconds a trial may take; none: four times what it should, and a minute.
     pub trial_timeout_s: Option<f64>,
+    /// Share of the CPU time that the hypervisor may take from a sample.
+    pub steal_limit: Limit,
+    /// Share of the time of the benchmark's CPUs that other processes may take from a sample.
+    pub foreign_cpu_limit: Limit,
 }
 
 impl Default for Sampling {
     fn default() -> Self {
-        Self { trials: 10, samples: 1, warmup_s: 10.0, sample_s: 60.0, seed: 1, attempts: 2, trial_timeout_s: None }
+        Self {
+            trials: 10,
+            samples: 1,
+            warmup_s: 10.0,
+            sample_s: 60.0,
+            seed: 1,
+            attempts: 2,
+            target_half_width: None,
+            budget_s: 3600.0,
+            trial_timeout_s: None,
+            // Both are about what restarts of an undisturbed server differ by (3%, Percona): more hides them.
+            steal_limit: Limit(Some(0.03)),
+            foreign_cpu_limit: Limit(Some(0.05)),
+        }
     }
 }

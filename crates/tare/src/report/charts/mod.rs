@@ -3,7 +3,10 @@
 
 pub mod axis;
 pub mod dots;
+pub mod forest;
 mod layout;
 pub mod machine;
 pub mod marks;
+pub mod queries;
 pub mod run_order;
+pub mod spread_map;

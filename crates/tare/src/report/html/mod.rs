@@ -8,6 +8,7 @@ mod machines;
 mod page;
 mod plots;
 mod record;
+mod stability;
 mod tables;
 
 pub use page::render;

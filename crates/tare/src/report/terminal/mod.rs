@@ -3,6 +3,7 @@
 mod comparison;
 mod conditions;
 mod show;
+mod spread;
 mod style;
 mod text;
 
