@@ -12,6 +12,9 @@ const STORED: [(&str, &str); 2] =
     [("0.01", include_str!("answers/0.01.txt")), ("0.1", include_str!("answers/0.1.txt"))];
 /// The specification's answers at scale 1 are rounded to two decimals.
 const TWO_DECIMALS: f64 = 0.005 + SIX_DECIMALS;
+/// The reference file has 348406.02 for Q17 where the exact quotient is 2438842.38 / 7 = 348406.054; the specification
+/// (2.1.3.5) accepts quotients within 1%.
+const Q17: f64 = 0.05;
 /// Part of the names of cached tables and first answers: raise it when tables, rows or queries change.
 pub const RECIPE: u32 = 1;
 
@@ -73,8 +76,9 @@ pub fn known(query: u8, scale: Scale) -> Option<Answer> {
     // The crate's copy of Q11 has lost all but four characters of the part's key.
     let columns: Option<&[usize]> = (query == 11).then_some(&[1]);
     let rows = columns.map_or(rows.clone(), |columns| project(&rows, columns));
+    let tolerance = if query == 17 { Q17 } else { TWO_DECIMALS };
     let against = "TPC-H's published answer for scale 1".to_owned();
-    Some(Answer { rows, columns, tolerance: TWO_DECIMALS, against })
+    Some(Answer { rows, columns, tolerance, against })
 }
 
 /// The rows under the heading of a query in a file of answers.
