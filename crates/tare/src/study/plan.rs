@@ -43,7 +43,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         samples: study.sampling.samples,
         estimated_s,
         decision: None,
-        notes: Vec::new(),
+        notes: pilot::note(&study.sampling).into_iter().collect(),
     })
 }
 
