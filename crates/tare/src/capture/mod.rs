@@ -1,4 +1,5 @@
 //! What is recorded beside the metrics: threads, host, profiles, lock waits.
 
 pub mod environment;
+pub mod pages;
 pub mod threads;

@@ -3,6 +3,7 @@
 use super::dataset::dialect;
 use super::progress::Progress;
 use super::trial::Trial;
+use crate::capture::pages;
 use crate::capture::threads::{ThreadWatch, Watched, stray};
 use crate::engine::{EngineError, Server, SqlError};
 use crate::results::schema::{Role, SampleRecord};
@@ -221,7 +222,12 @@ impl Observer for Watcher<'_> {
         }
         let mut covariates = Snapshot::take().since(&open.before);
         add_thread_covariates(&mut covariates, &threads);
-        add_pages(&mut covariates, self.server.pid().cast_signed());
+        // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
+        let pages = observe::pages_by_node(self.server.pid().cast_signed()).unwrap_or_default();
+        if let Some(stray) = pages::stray(&self.trial.placement.memory, &pages) {
+            return Err(LoadError::Stray(stray));
+        }
+        covariates.extend(pages::covariates(&pages));
         // Of the many helpers of a server, those that did nothing are not worth a line each.
         threads.retain(|t| t.role != Role::Background || t.user_s + t.system_s > 0.0);
         self.parts.push(Part { started_at: open.started_at, covariates, threads });
@@ -247,14 +253,6 @@ fn add_thread_covariates(covariates: &mut BTreeMap<String, f64>, threads: &[crat
         add("migrations", of_role().map(|t| t.migrations).sum());
         add("voluntary_switches", of_role().map(|t| t.voluntary_switches).sum());
         add("involuntary_switches", of_role().map(|t| t.involuntary_switches).sum());
-    }
-}
-
-/// Where the server's memory is, in pages a node.
-fn add_pages(covariates: &mut BTreeMap<String, f64>, pid: i32) {
-    // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
-    for (node, pages) in observe::pages_by_node(pid).unwrap_or_default() {
-        covariates.insert(format!("server_memory_bytes_node{node}"), pages.bytes as f64);
     }
 }
 
