@@ -3,6 +3,7 @@
 
 pub mod axis;
 pub mod dots;
+pub mod heat;
 mod layout;
 pub mod machine;
 pub mod marks;

@@ -2,10 +2,12 @@
 
 mod comparison;
 mod conditions;
+mod measured;
 mod show;
 mod style;
 mod text;
 
 pub use comparison::comparison;
+pub use measured::measured;
 pub use show::show;
 pub use style::{Style, WIDTH};
