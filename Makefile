@@ -3,7 +3,7 @@ CARGO ?= cargo
 # A toolchain that rustup has just put there is not on the PATH of the shell that called make.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: demo build test test-user check setup setup-test bench clean
+.PHONY: demo build test test-numa test-user check setup setup-test setup-numa bench clean
 
 ## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
 demo: build
@@ -18,6 +18,11 @@ test: setup-test check
 	$(CARGO) test --locked --workspace
 	scripts/test-as-user
 	crates/counters/ci.sh "exact tunable forced alone loom"
+	$(MAKE) test-numa
+
+## test-numa: everything about nodes, on kernels that have several: virtual machines in software emulation, one at a time
+test-numa: setup-numa
+	$(CARGO) test --locked -p tare --test numa -- --ignored --test-threads=1 --nocapture
 
 ## check: formatting, clippy with warnings as errors, documentation
 check:
@@ -30,6 +35,9 @@ setup:
 
 setup-test:
 	scripts/setup test
+
+setup-numa:
+	scripts/setup numa
 
 clean:
 	$(CARGO) clean
