@@ -65,7 +65,10 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
         Some(spec) => Machine::describe(spec)?,
         None => Machine::this()?,
     };
-    let measured = if args.measure { Some(measure(&machine, args)?) } else { None };
+    let measured = if args.measure { Some(measure(&machine, args.limit_s)?) } else { None };
+    // The page can be written only when there is something to draw; what cannot be written must not cost the tables.
+    let page =
+        args.html.as_ref().zip(measured.as_ref()).map(|(path, m)| (path, html::render_measured(&m.tables, &m.costs)));
     if args.json {
         output::json(&summary(&machine, measured))?;
     } else {
@@ -74,22 +77,22 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
             output::text(&terminal::measured(tables, costs))?;
         }
     }
+    if let Some((path, page)) = page {
+        std::fs::write(path, page).map_err(|e| {
+            Problem::new(Exit::Machine, format!("cannot write the heat maps: {e}")).at(path.display().to_string())
+        })?;
+        eprintln!("heat maps: {}", path.display());
+    }
     Ok(Exit::Done)
 }
 
-fn measure(machine: &Machine, args: &TopoArgs) -> Result<WithCosts, Problem> {
-    let plan = MeasurePlan::new(machine, Duration::from_secs(args.limit_s));
+fn measure(machine: &Machine, limit_s: u64) -> Result<WithCosts, Problem> {
+    let plan = MeasurePlan::new(machine, Duration::from_secs(limit_s));
     let bar = indicatif::ProgressBar::new(100).with_message("measuring");
     let tables = measure::measure(&plan, &mut |done| bar.set_position((done * 100.0) as u64))
         .map_err(|e| Problem::new(Exit::Machine, format!("the machine's distances could not be measured: {e}")))?;
     bar.finish_and_clear();
     let costs = Costs::of(machine, &tables);
-    if let Some(path) = &args.html {
-        std::fs::write(path, html::render_measured(&tables, &costs)).map_err(|e| {
-            Problem::new(Exit::Machine, format!("cannot write the heat maps: {e}")).at(path.display().to_string())
-        })?;
-        eprintln!("heat maps: {}", path.display());
-    }
     Ok(WithCosts { tables, costs })
 }
 
