@@ -364,11 +364,14 @@ fn nodes_that_cannot_be_shared_have_their_reason() {
 fn nodes_of_different_sizes_and_without_memory_or_cpus() {
     // Nodes 0-1 and 3 have memory, node 2 has none.
     let machine = lopsided();
-    let ladder = [1, 2, 3].map(|count| nodes(&machine, count, Some(1)).map(|spelt| spelt[2].clone()));
-    let with_both = machine.nodes.iter().filter(|n| !n.cpus.is_empty() && n.memory_bytes > 0).count();
-    for (count, memory) in (1..).zip(&ladder) {
-        assert_eq!(memory.is_ok(), count <= with_both, "{count} nodes: {memory:?}");
-    }
+    let ladder = [1, 2, 3].map(|count| nodes(&machine, count, Some(1)).map(|spelt| spelt.join(" ")));
+    assert_eq!(ladder[0].as_deref(), Ok("node:0.pu:3 node:0.pu:0-2 interleave:0 7 0-1,6"));
+    assert_eq!(
+        ladder[1].as_deref(),
+        Ok("node:0.pu:3+node:1.pu:2 node:0.pu:0-2+node:1.pu:0-1 interleave:0-1 4,7 0-3,6")
+    );
+    let third = ladder[2].as_ref().unwrap_err();
+    assert_eq!(third, "3 nodes are asked for, and this machine has 2 NUMA nodes with CPUs and memory");
     let kept = Placement { nodes: Some(1), memory: "local".parse().unwrap(), ..Placement::default() };
     assert_eq!(kept.resolve(&machine, 1).unwrap().memory, MemoryPolicy::Local);
 }

@@ -192,6 +192,8 @@ mod tests {
         assert_eq!(plan.cpus[..3], [0, 64, 128]);
         assert_eq!(plan.left_out.len(), 3, "{:?}", plan.left_out);
         assert!(plan.left_out[0].starts_with("32 of 2048 PUs"), "{:?}", plan.left_out);
+        // A node more in every round does not exceed the limit.
+        assert_eq!(MeasurePlan::new(&Machine::synthetic("node:5 core:32 pu:1").unwrap(), MINUTE).cpus.len(), MAX_CPUS);
         let pairs = u32::try_from(MAX_CPUS * (MAX_CPUS - 1) / 2).unwrap();
         let memories = u32::try_from(2 * MAX_NODES * MAX_NODES).unwrap();
         assert!(plan.each_pair * pairs + plan.each_memory * memories <= MINUTE, "{plan:?}");
