@@ -38,7 +38,7 @@ pub fn draw(heat: &Heat) -> Markup {
     let (x, y) = (|column: usize| LEFT + column as f64 * cell, |row: usize| TOP + row as f64 * HEIGHT);
     let (width, height) = (x(heat.columns.len()) + 2.0, y(heat.rows.len()) + 2.0);
     html! {
-        svg width=(px(width)) height=(px(height)) viewBox=(format!("0 0 {} {}", px(width), px(height))) role="img" {
+        svg.heat width=(px(width)) height=(px(height)) viewBox=(format!("0 0 {} {}", px(width), px(height))) role="img" {
             title { (heat.title) }
             desc { (heat.rows.len()) " rows and " (heat.columns.len()) " columns; the darker, the larger." }
             @for (j, name) in heat.columns.iter().enumerate() {

@@ -85,3 +85,43 @@ fn notes(measured: &Measured) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_topology::Machine;
+
+    #[test]
+    fn every_figure_has_a_cell_and_what_was_not_measured_has_none() {
+        let machine = Machine::synthetic("node:4 core:4 pu:2").unwrap();
+        let cpus: Vec<u32> = (0..32).collect();
+        let line = |a: u32, b: u32| match (a.abs_diff(b), a / 8 == b / 8) {
+            (0, _) => None,
+            (1, true) if a / 2 == b / 2 => Some(21.0),
+            (_, true) => Some(104.0),
+            _ => Some(310.0 + f64::from(a / 8 + b / 8)),
+        };
+        let nodes: Vec<u32> = (0..4).collect();
+        let table = |own: f64, other: f64| -> Vec<Vec<Option<f64>>> {
+            nodes.iter().map(|a| nodes.iter().map(|b| Some(if a == b { own } else { other })).collect()).collect()
+        };
+        let mut latency_ns = table(91.0, 152.0);
+        latency_ns[3][3] = None;
+        let measured = Measured {
+            line_ns: cpus.iter().map(|a| cpus.iter().map(|b| line(*a, *b)).collect()).collect(),
+            cpus,
+            from_nodes: nodes.clone(),
+            to_nodes: nodes.clone(),
+            latency_ns,
+            bandwidth_bytes_per_s: table(101.5e9, 38.2e9),
+            readers: vec![4; 4],
+            working_set_bytes: 256 << 20,
+            notes: vec!["stopped <early>".to_owned()],
+            elapsed_s: 12.0,
+        };
+        let page = render(&measured, &Costs::of(&machine, &measured));
+        assert_eq!(page.matches("<rect").count(), 32 * 31 + 15 + 16);
+        assert!(page.contains("a cache line to another node takes 3.0x as long as within a node"), "{page}");
+        assert!(page.contains("101.5") && page.contains("stopped &lt;early&gt;"));
+    }
+}
