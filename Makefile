@@ -3,7 +3,7 @@ CARGO ?= cargo
 # A toolchain that rustup has just put there is not on the PATH of the shell that called make.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: demo build test test-numa test-user check setup setup-test setup-numa bench clean
+.PHONY: demo build test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
 
 ## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
 demo: build
@@ -16,6 +16,7 @@ build: setup
 ## test: install what the tests need, then formatting, lints, docs and all tests (as root also once more as an ordinary user)
 test: setup-test check
 	$(CARGO) test --locked --workspace
+	$(MAKE) test-dbt3-large
 	scripts/test-as-user
 	crates/counters/ci.sh "exact tunable forced alone loom"
 	$(MAKE) test-numa
@@ -23,6 +24,10 @@ test: setup-test check
 ## test-numa: everything about nodes, on kernels that have several: virtual machines in software emulation, one at a time
 test-numa: setup-numa
 	$(CARGO) test --locked -p tare --test numa -- --ignored --test-threads=1 --nocapture
+
+## test-dbt3-large: the 22 queries on 600,000 rows of lineitem, MariaDB and SQLite held against each other (about a minute)
+test-dbt3-large:
+	$(CARGO) test --locked -p tare --test dbt3 -- --ignored 0_1
 
 ## check: formatting, clippy with warnings as errors, documentation
 check:

@@ -18,6 +18,8 @@ innodb_log_file_size = "8M"
 [workload]
 rows = 10000
 [sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
 trials = 1
 warmup_s = 0
 sample_s = 0.1

@@ -17,6 +17,8 @@ mmap_size = 0
 [workload]
 rows = 2000
 [sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
 trials = 1
 warmup_s = 0.1
 sample_s = 0.4

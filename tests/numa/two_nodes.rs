@@ -19,6 +19,8 @@ innodb_log_file_size = "8M"
 threads = 2
 rows = 2000
 [sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
 trials = 1
 warmup_s = 0.2
 sample_s = 0.6
@@ -40,6 +42,8 @@ innodb_log_file_size = "8M"
 [workload]
 rows = 2000
 [sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
 trials = 1
 warmup_s = 0
 sample_s = 0.1
@@ -57,6 +61,8 @@ mmap_size = 0
 threads = 2
 rows = 20000
 [sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
 trials = 1
 warmup_s = 0.1
 sample_s = 1
@@ -74,6 +80,8 @@ numa_balancing = "off"
 [workload]
 rows = 500
 [sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
 trials = 1
 warmup_s = 60
 sample_s = 60

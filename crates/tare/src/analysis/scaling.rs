@@ -10,7 +10,7 @@ use tare_stats::ladder::{self, Rung};
 use tare_stats::scaling::{Point, fit};
 
 /// Factors whose levels count something that may scale.
-const OVER: [&str; 2] = ["threads", "nodes"];
+pub(super) const OVER: [&str; 2] = ["threads", "nodes"];
 /// Fewest different numbers that a law is fitted to.
 const FEWEST: usize = 3;
 

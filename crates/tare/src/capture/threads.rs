@@ -55,7 +55,7 @@ impl ThreadWatch {
             std::thread::spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     look(&threads, &seen);
-                    std::thread::sleep(LOOK_EVERY);
+                    std::thread::park_timeout(LOOK_EVERY);
                 }
             })
         };
@@ -65,6 +65,8 @@ impl ThreadWatch {
     /// Ends it. A thread that has ended meanwhile keeps what was known of it.
     pub fn finish(self) -> Vec<ThreadRecord> {
         self.stop.store(true, Ordering::Relaxed);
+        // It need not sleep to the end: a query may have taken a millisecond.
+        self.looker.thread().unpark();
         // The looker only reads; were it to panic, there would merely be fewer sightings.
         let _ = self.looker.join();
         look(&self.threads, &self.seen);

@@ -1,21 +1,20 @@
-//! The load of a trial: client threads bound, server threads found and bound, samples taken, every thread proved.
+//! The OLTP load of a trial: clients connected, samples taken; their threads are `session_threads`' business.
 
-use super::dataset::dialect;
 use super::progress::Progress;
+use super::session_threads::{Connected, SessionThreads, Surroundings, bind_client};
 use super::trial::Trial;
-use crate::capture::pages;
-use crate::capture::threads::{ThreadWatch, Watched, stray};
+use crate::capture::interference::Seen;
 use crate::engine::{EngineError, Server, SqlError};
-use crate::results::schema::{Role, SampleRecord};
+use crate::results::schema::SampleRecord;
+use crate::workload::Dialect;
+use crate::workload::dbt3::Dbt3Error;
 use crate::workload::oltp::{OltpClient, OltpError};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use tare_load::{Arrivals, ClientThread, Connect, LoadSettings, Observer, Pace, Reading, RunError, Sample, Stage};
-use tare_noise::Snapshot;
-use tare_topology::bind::{self, BindError};
-use tare_topology::observe::{self, ObserveError};
-use tare_topology::{Bind, CpuSet};
+use tare_topology::bind::BindError;
+use tare_topology::observe::ObserveError;
 use thiserror::Error;
 
 /// Why a load gave no result.
@@ -33,6 +32,9 @@ pub enum LoadError {
     /// A transaction failed for good.
     #[error(transparent)]
     Workload(#[from] OltpError),
+    /// A query failed, took too long or answered wrongly.
+    #[error(transparent)]
+    Dbt3(#[from] Dbt3Error),
     /// A thread could not be bound.
     #[error(transparent)]
     Bind(#[from] BindError),
@@ -73,12 +75,13 @@ pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Vec<SampleRecord>,
     };
     let connector = Connector { trial, server, server_threads: Mutex::new(vec![None; threads]) };
     let mut watcher =
-        Watcher { trial, server, connector: &connector, watched: Vec::new(), open: None, parts: Vec::new() };
+        Watcher { trial, connector: &connector, threads: SessionThreads::new(trial, server), around: Vec::new() };
     let samples = tare_load::run(&load_settings, &connector, &mut watcher).map_err(|e| match e {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
         other => LoadError::Generator(other.to_string()),
     })?;
-    let records = samples.iter().zip(watcher.parts).enumerate().map(|(i, (sample, part))| record(i, sample, part));
+    let around = samples.iter().zip(watcher.around).enumerate();
+    let records = around.map(|(i, (sample, around))| record(trial, i, sample, around));
     Ok(records.collect())
 }
 
@@ -94,10 +97,7 @@ impl Connect for Connector<'_> {
     type Error = LoadError;
 
     fn bind(&self, thread: ClientThread) -> Result<(), LoadError> {
-        match self.trial.placement.client_cpus(thread.index) {
-            Some(cpus) => Ok(bind::bind_thread(thread.tid.cast_signed(), cpus)?),
-            None => Ok(()),
-        }
+        bind_client(self.trial, thread.index, thread.tid.cast_signed())
     }
 
     fn connect(&self, thread: ClientThread) -> Result<WorkloadClient, LoadError> {
@@ -105,7 +105,7 @@ impl Connect for Connector<'_> {
         let serving = session.server_thread()?;
         self.server_threads.lock().unwrap_or_else(PoisonError::into_inner)[thread.index] = serving;
         let settings = &self.trial.condition.settings;
-        Ok(WorkloadClient(OltpClient::new(session, &settings.workload.oltp, dialect(settings))?))
+        Ok(WorkloadClient(OltpClient::new(session, &settings.workload.oltp, Dialect::of(&settings.engine.name))?))
     }
 }
 
@@ -120,55 +120,12 @@ impl tare_load::Client for WorkloadClient {
     }
 }
 
-/// A sample that is under way.
-struct Open {
-    started_at: String,
-    before: Snapshot,
-    watch: ThreadWatch,
-}
-
-/// What belongs to a sample beside the load generator's own figures.
-struct Part {
-    started_at: String,
-    covariates: BTreeMap<String, f64>,
-    threads: Vec<crate::results::schema::ThreadRecord>,
-}
-
 /// Binds when all are connected, watches every sample, stops when asked.
 struct Watcher<'a> {
     trial: &'a Trial<'a>,
-    server: &'a dyn Server,
     connector: &'a Connector<'a>,
-    watched: Vec<Watched>,
-    open: Option<Open>,
-    parts: Vec<Part>,
-}
-
-impl Watcher<'_> {
-    /// With no pairing, which server thread gets which PU is left to chance, as it is without tare: drawn afresh each
-    /// trial, from the seed.
-    fn server_sets(&self, threads: usize) -> Vec<Option<CpuSet>> {
-        let placement = &self.trial.placement;
-        let mut sets: Vec<Option<CpuSet>> = (0..threads).map(|i| placement.server_cpus(i).cloned()).collect();
-        if placement.bind == Bind::Thread && placement.pairing == tare_topology::Pairing::None {
-            let seed = self.trial.study.sampling.seed.wrapping_add(1 + self.trial.planned.trial as u64);
-            let order = tare_stats::order::randomized_blocks(threads, 1, seed).pop().unwrap_or_default();
-            sets = order.into_iter().map(|i| sets[i].clone()).collect();
-        }
-        sets
-    }
-
-    fn background(&self, known: &[Watched]) -> Result<Vec<Watched>, LoadError> {
-        let pid = self.server.pid().cast_signed();
-        let all = self.trial.placement.server.iter().flat_map(CpuSet::iter).collect::<CpuSet>();
-        let asked = (!all.is_empty()).then_some(all);
-        let serves = |tid: i32| known.iter().any(|w| w.role == Role::Server && w.tid == tid);
-        Ok(observe::tids(pid)?
-            .into_iter()
-            .filter(|tid| !serves(*tid))
-            .map(|tid| Watched { role: Role::Background, pair: None, pid, tid, asked: asked.clone() })
-            .collect())
-    }
+    threads: SessionThreads<'a>,
+    around: Vec<Surroundings>,
 }
 
 impl Observer for Watcher<'_> {
@@ -176,61 +133,24 @@ impl Observer for Watcher<'_> {
 
     fn connected(&mut self, threads: &[ClientThread]) -> Result<(), LoadError> {
         let serving = self.connector.server_threads.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let sets = self.server_sets(threads.len());
-        let own = std::process::id().cast_signed();
-        for (thread, (serving, cpus)) in threads.iter().zip(serving.into_iter().zip(sets)) {
-            self.watched.push(Watched {
-                role: Role::Client,
-                pair: Some(thread.index),
-                pid: own,
-                tid: thread.tid.cast_signed(),
-                asked: self.trial.placement.client_cpus(thread.index).cloned(),
-            });
-            let Some(tid) = serving.map(u32::cast_signed) else {
-                if cpus.is_some() {
-                    return Err(LoadError::NoServerThread(thread.index));
-                }
-                continue;
-            };
-            if let Some(cpus) = &cpus {
-                bind::bind_thread(tid, cpus)?;
-            }
-            let pid = self.server.pid().cast_signed();
-            self.watched.push(Watched { role: Role::Server, pair: Some(thread.index), pid, tid, asked: cpus });
-        }
-        let background = self.background(&self.watched)?;
-        self.watched.extend(background);
+        let connected: Vec<Connected> = threads
+            .iter()
+            .zip(serving)
+            .map(|(thread, serving)| Connected { client: thread.tid.cast_signed(), serving })
+            .collect();
+        self.threads.connected(&connected)?;
         Progress::WarmUp { seconds: self.trial.study.sampling.warmup_s }.send();
         Ok(())
     }
 
     fn sample_start(&mut self, sample: usize) -> Result<(), LoadError> {
         Progress::Sample { sample, seconds: self.trial.study.sampling.sample_s }.send();
-        self.open = Some(Open {
-            started_at: crate::results::now(),
-            before: Snapshot::take(),
-            watch: ThreadWatch::start(self.watched.clone()),
-        });
+        self.threads.start();
         Ok(())
     }
 
     fn sample_end(&mut self, _sample: usize) -> Result<(), LoadError> {
-        let Some(open) = self.open.take() else { return Ok(()) };
-        let mut threads = open.watch.finish();
-        if let Some(stray) = stray(&self.watched, &threads) {
-            return Err(LoadError::Stray(stray));
-        }
-        let mut covariates = Snapshot::take().since(&open.before);
-        add_thread_covariates(&mut covariates, &threads);
-        // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
-        let pages = observe::pages_by_node(self.server.pid().cast_signed()).unwrap_or_default();
-        if let Some(stray) = pages::stray(&self.trial.placement.memory, &pages) {
-            return Err(LoadError::Stray(stray));
-        }
-        covariates.extend(pages::covariates(&pages));
-        // Of the many helpers of a server, those that did nothing are not worth a line each.
-        threads.retain(|t| t.role != Role::Background || t.user_s + t.system_s > 0.0);
-        self.parts.push(Part { started_at: open.started_at, covariates, threads });
+        self.around.push(self.threads.finish()?);
         Ok(())
     }
 
@@ -246,17 +166,7 @@ impl Observer for Watcher<'_> {
     }
 }
 
-fn add_thread_covariates(covariates: &mut BTreeMap<String, f64>, threads: &[crate::results::schema::ThreadRecord]) {
-    for (role, name) in [(Role::Client, "client"), (Role::Server, "server"), (Role::Background, "background")] {
-        let of_role = || threads.iter().filter(move |t| t.role == role);
-        let mut add = |what: &str, sum: u64| covariates.insert(format!("{name}_{what}"), sum as f64);
-        add("migrations", of_role().map(|t| t.migrations).sum());
-        add("voluntary_switches", of_role().map(|t| t.voluntary_switches).sum());
-        add("involuntary_switches", of_role().map(|t| t.involuntary_switches).sum());
-    }
-}
-
-fn record(number: usize, sample: &Sample, part: Part) -> SampleRecord {
+fn record(trial: &Trial<'_>, number: usize, sample: &Sample, around: Surroundings) -> SampleRecord {
     let mut metrics = BTreeMap::from([("tps".to_owned(), sample.tps()), ("qps".to_owned(), sample.qps())]);
     if let Some(l) = sample.latency_ms {
         for (name, value) in [
@@ -274,15 +184,15 @@ fn record(number: usize, sample: &Sample, part: Part) -> SampleRecord {
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
         metrics.insert("client_cpu_us_per_transaction".into(), cpu.user + cpu.system);
     }
-    let mut covariates = part.covariates;
+    let mut covariates = trial.take_in(number, Seen { covariates: around.covariates, users: around.users });
     covariates.insert("restarts".into(), sample.restarts as f64);
     SampleRecord {
         sample: number,
-        started_at: part.started_at,
+        started_at: around.started_at,
         elapsed_s: sample.elapsed_s,
         metrics,
         tps_each_second: sample.tps_each_second.clone(),
         covariates,
-        threads: part.threads,
+        threads: around.threads,
     }
 }

@@ -3,8 +3,11 @@
 
 pub mod axis;
 pub mod dots;
+pub mod forest;
 pub mod heat;
 mod layout;
 pub mod machine;
 pub mod marks;
+pub mod queries;
 pub mod run_order;
+pub mod spread_map;

@@ -10,6 +10,7 @@ mod measured;
 mod page;
 mod plots;
 mod record;
+mod stability;
 mod tables;
 
 pub use measured::render as render_measured;

@@ -1,7 +1,7 @@
 //! The document: sections in the order in which a reader asks.
 
 use super::document::document;
-use super::{environment, first_screen, machines, plots, record, tables};
+use super::{environment, first_screen, machines, plots, record, stability, tables};
 use crate::analysis::collect::{self, Condition};
 use crate::analysis::machine_view::{self, MachineBox};
 use crate::analysis::summary::Summary;
@@ -56,7 +56,9 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("trials", "Every trial", plots::headline(page)),
         ("order", "In the order they ran", plots::run_order(page)),
         ("conditions", "Conditions", tables::conditions(page)),
-        ("effects", "Effects of the factors", tables::effects(page)),
+        ("spread", "How steady each query was", stability::spread(page)),
+        ("effects", "Effects of the factors", stability::effects(page)),
+        ("queries", "Each query's trials", stability::queries(page)),
         ("scaling", "Scaling", tables::scaling(page)),
         ("machine", "Where the threads ran", machines::drawings(page)),
         ("threads", "Threads", machines::threads(page)),

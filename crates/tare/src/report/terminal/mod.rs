@@ -4,6 +4,7 @@ mod comparison;
 mod conditions;
 mod measured;
 mod show;
+mod spread;
 mod style;
 mod text;
 

@@ -1,8 +1,8 @@
 //! `tare show`: the reading, odd things, then tables.
 
-use super::conditions;
 use super::style::{Style, add, finish, table};
 use super::text::{plain, wrap};
+use super::{conditions, spread};
 use crate::analysis::figures::times;
 use crate::analysis::first_screen;
 use crate::analysis::summary::Summary;
@@ -26,6 +26,8 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
         .collect();
     parts.push(facts);
     parts.extend(conditions::headline(summary, style));
+    parts.extend(spread::spread(summary, style));
+    parts.extend(spread::sources(summary, style));
     parts.extend(conditions::others(summary, style));
     parts.extend(effects(summary, style));
     parts.extend(scaling(summary, style));
