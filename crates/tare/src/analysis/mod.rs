@@ -2,6 +2,7 @@
 
 pub mod collect;
 pub mod compare;
+pub mod curves;
 mod differences;
 mod effects;
 pub mod figures;

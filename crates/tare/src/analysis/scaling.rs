@@ -2,7 +2,7 @@
 
 use super::collect::{self, Condition};
 use super::summarize::CONFIDENCE;
-use super::summary::{Scaling, Step};
+use super::summary::{Prediction, Scaling, Step};
 use crate::results::metric::{self, Better};
 use crate::results::schema::Levels;
 use std::collections::BTreeMap;
@@ -56,6 +56,8 @@ fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung]) -> Option<Scali
         rungs.iter().flat_map(|rung| rung.trials.iter().map(|x| Point { n: rung.n, x: *x })).collect();
     let law = fit(&points, CONFIDENCE).ok()?;
     let steps = ladder::steps(rungs, CONFIDENCE).ok()?;
+    let doubled = 2.0 * rungs.iter().map(|rung| rung.n).fold(0.0, f64::max);
+    let predicted = law.predict(doubled, CONFIDENCE);
     let interval = |estimate: &tare_stats::Estimate| estimate.ci.map(|ci| [ci.low, ci.high]);
     Some(Scaling {
         metric: metric.to_owned(),
@@ -69,6 +71,12 @@ fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung]) -> Option<Scali
         kappa_ci: interval(&law.kappa),
         peak: law.peak,
         retrograde: ladder::is_retrograde(&steps),
+        prediction: Some(Prediction {
+            n: doubled,
+            value: predicted.value,
+            ci_low: predicted.ci.map(|ci| ci.low),
+            ci_high: predicted.ci.map(|ci| ci.high),
+        }),
         steps: steps
             .iter()
             .map(|step| Step {

@@ -144,6 +144,29 @@ pub struct Scaling {
     pub retrograde: bool,
     /// From each number to the next.
     pub steps: Vec<Step>,
+    /// What the law predicts for twice the largest number measured; it takes for granted that the law goes on to hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<Prediction>,
+}
+
+/// Throughput that a law predicts where nothing was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// Threads or nodes.
+    pub n: f64,
+    /// Throughput.
+    pub value: f64,
+    /// 95% prediction interval of one more trial.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+}
+
+impl Scaling {
+    /// Throughput that the law gives at `n`: lambda n / (1 + sigma (n - 1) + kappa n (n - 1)).
+    pub fn at(&self, n: f64) -> f64 {
+        self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
+    }
 }
 
 /// From one number of threads or nodes to the next.

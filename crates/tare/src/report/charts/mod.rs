@@ -2,8 +2,11 @@
 //! variables, so that it follows light and dark and prints.
 
 pub mod axis;
+pub mod curves;
 pub mod dots;
 mod layout;
 pub mod machine;
 pub mod marks;
 pub mod run_order;
+mod rungs;
+pub mod small_multiples;

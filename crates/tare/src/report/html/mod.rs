@@ -2,6 +2,7 @@
 //!
 //! Every outside string goes through `maud`, which escapes it; nothing here uses `PreEscaped` on such a string.
 
+mod curves;
 mod environment;
 mod first_screen;
 mod machines;

@@ -1,6 +1,6 @@
 //! The document: sections in the order in which a reader asks.
 
-use super::{environment, first_screen, machines, plots, record, tables};
+use super::{curves, environment, first_screen, machines, plots, record, tables};
 use crate::analysis::collect::{self, Condition};
 use crate::analysis::machine_view::{self, MachineBox};
 use crate::analysis::summary::Summary;
@@ -67,6 +67,7 @@ pub fn render(results: &Results, summary: &Summary) -> String {
 fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
     let all = [
         ("trials", "Every trial", plots::headline(page)),
+        ("curves", "Curves", curves::section(page)),
         ("order", "In the order they ran", plots::run_order(page)),
         ("conditions", "Conditions", tables::conditions(page)),
         ("effects", "Effects of the factors", tables::effects(page)),
