@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | `diagnostics` | what a running server says of itself: lock waits, counters |
 //! | `session` | one connection as a workload sees it |
 //! | `server` | the traits [`Engine`] and [`Server`] and what they are asked with |
 //! | `registry` | the engine of a name |
@@ -15,6 +16,7 @@
 
 mod buffer;
 mod cache;
+mod diagnostics;
 mod directories;
 mod error;
 mod instance;
@@ -32,6 +34,7 @@ mod stream;
 mod threads;
 mod wire;
 
+pub use diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use error::EngineError;
 pub use leftovers::{Reaped, reap_leftovers};
 pub use mariadb::Mariadb;

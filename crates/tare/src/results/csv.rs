@@ -154,6 +154,8 @@ fn record(row: &Row) -> TrialRecord {
         server_version: None,
         samples: Vec::new(),
         captures: Default::default(),
+        captures_missing: Default::default(),
+        capture_sample: None,
     }
 }
 

@@ -48,7 +48,10 @@ pub fn trial_s(study: &Study) -> f64 {
         return study.sampling.samples as f64 + 0.1;
     }
     let around_s = if study.base.engine.name == "sqlite" { 0.3 } else { 3.0 };
-    study.sampling.warmup_s + study.sampling.samples as f64 * study.sampling.sample_s + around_s
+    // A profile is made readable after the server has stopped, in about as long as it took to record.
+    let capture = study.base.capture;
+    let samples = study.sampling.samples + usize::from(capture.need_a_sample()) + usize::from(capture.profile);
+    study.sampling.warmup_s + samples as f64 * study.sampling.sample_s + around_s
 }
 
 fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedCondition {

@@ -20,6 +20,7 @@ pub fn start(trial: &Trial<'_>, prepared: &Path) -> Result<Box<dyn Server>, Tria
         aslr: settings.process.aslr,
         start_timeout: Duration::from_secs_f64(settings.engine.start_timeout_s),
         transport: settings.engine.transport,
+        lock_waits: settings.capture.locks,
         ..StartRequest::new(data, state::run_directory(), log)
     };
     let all: CpuSet = trial.placement.server.iter().flat_map(CpuSet::iter).collect();

@@ -3,19 +3,24 @@
 use super::dataset::dialect;
 use super::progress::Progress;
 use super::trial::Trial;
+use crate::capture::sample::{CaptureSample, Captured, Place};
 use crate::capture::threads::{ThreadWatch, Watched, stray};
 use crate::engine::{EngineError, Server, SqlError};
-use crate::results::schema::{Role, SampleRecord};
+use crate::results::schema::{self, Role, SampleRecord};
 use crate::workload::oltp::{OltpClient, OltpError};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use tare_load::{Arrivals, ClientThread, Connect, LoadSettings, Observer, Pace, Reading, RunError, Sample, Stage};
 use tare_noise::Snapshot;
 use tare_topology::bind::{self, BindError};
-use tare_topology::observe::{self, ObserveError};
+use tare_topology::observe::{self, NodeStat, ObserveError};
 use tare_topology::{Bind, CpuSet};
 use thiserror::Error;
+
+/// Where the kernel keeps what it knows of each node.
+const NODES: &str = "/sys/devices/system/node";
 
 /// Why a load gave no result.
 #[derive(Debug, Error)]
@@ -57,8 +62,26 @@ pub enum LoadError {
     },
 }
 
-/// Runs warm-up and samples of a trial against its server.
-pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Vec<SampleRecord>, LoadError> {
+/// What a load gave.
+#[derive(Default)]
+pub struct Loaded {
+    /// The measured samples.
+    pub samples: Vec<SampleRecord>,
+    /// What the capture sample cost, where there was one.
+    pub capture_cost: Option<schema::CaptureSample>,
+    /// The captures, still to be finished when the server has stopped.
+    pub captures: Option<CaptureSample>,
+}
+
+impl Loaded {
+    /// Makes the captures readable. Call it when the server has stopped.
+    pub fn finish_captures(&mut self) -> Captured {
+        self.captures.take().map(CaptureSample::finish).unwrap_or_default()
+    }
+}
+
+/// Runs warm-up and samples of a trial against its server, and after them the capture sample.
+pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Loaded, LoadError> {
     let settings = &trial.condition.settings;
     let sampling = &trial.study.sampling;
     let threads = settings.workload.threads;
@@ -67,18 +90,19 @@ pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Vec<SampleRecord>,
         seed: sampling.seed.wrapping_add(trial.planned.trial as u64),
         pace: settings.workload.rate.map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
         warmup_s: sampling.warmup_s,
-        samples: sampling.samples,
+        samples: sampling.samples + usize::from(settings.capture.need_a_sample()),
         sample_s: sampling.sample_s,
     };
     let connector = Connector { trial, server, server_threads: Mutex::new(vec![None; threads]) };
-    let mut watcher =
-        Watcher { trial, server, connector: &connector, watched: Vec::new(), open: None, parts: Vec::new() };
+    let (watched, parts) = (Vec::new(), Vec::new());
+    let mut watcher = Watcher { trial, server, connector: &connector, watched, open: None, parts, captures: None };
     let samples = tare_load::run(&load_settings, &connector, &mut watcher).map_err(|e| match e {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
         other => LoadError::Generator(other.to_string()),
     })?;
     let records = samples.iter().zip(watcher.parts).enumerate().map(|(i, (sample, part))| record(i, sample, part));
-    Ok(records.collect())
+    let capture_cost = samples.get(sampling.samples).map(|extra| capture_cost(&samples[..sampling.samples], extra));
+    Ok(Loaded { samples: records.collect(), capture_cost, captures: watcher.captures })
 }
 
 /// Connects one client, in its own thread.
@@ -123,6 +147,7 @@ impl tare_load::Client for WorkloadClient {
 struct Open {
     started_at: String,
     before: Snapshot,
+    nodes: BTreeMap<u32, NodeStat>,
     watch: ThreadWatch,
 }
 
@@ -130,7 +155,7 @@ struct Open {
 struct Part {
     started_at: String,
     covariates: BTreeMap<String, f64>,
-    threads: Vec<crate::results::schema::ThreadRecord>,
+    threads: Vec<schema::ThreadRecord>,
 }
 
 /// Binds when all are connected, watches every sample, stops when asked.
@@ -141,6 +166,7 @@ struct Watcher<'a> {
     watched: Vec<Watched>,
     open: Option<Open>,
     parts: Vec<Part>,
+    captures: Option<CaptureSample>,
 }
 
 impl Watcher<'_> {
@@ -155,6 +181,14 @@ impl Watcher<'_> {
             sets = order.into_iter().map(|i| sets[i].clone()).collect();
         }
         sets
+    }
+
+    fn begin_captures(&self) -> CaptureSample {
+        let settings = &self.trial.condition.settings;
+        let (planned, sampling) = (&self.trial.planned, &self.trial.study.sampling);
+        let threads = settings.workload.threads;
+        let place = Place::new(self.trial.directory, planned.trial, self.trial.attempt, threads, sampling.sample_s);
+        CaptureSample::begin(&settings.capture, place, self.server)
     }
 
     fn background(&self, known: &[Watched]) -> Result<Vec<Watched>, LoadError> {
@@ -205,15 +239,23 @@ impl Observer for Watcher<'_> {
 
     fn sample_start(&mut self, sample: usize) -> Result<(), LoadError> {
         Progress::Sample { sample, seconds: self.trial.study.sampling.sample_s }.send();
+        if sample >= self.trial.study.sampling.samples {
+            self.captures = Some(self.begin_captures());
+            return Ok(());
+        }
         self.open = Some(Open {
             started_at: crate::results::now(),
             before: Snapshot::take(),
+            nodes: observe::numastat(Path::new(NODES)),
             watch: ThreadWatch::start(self.watched.clone()),
         });
         Ok(())
     }
 
     fn sample_end(&mut self, _sample: usize) -> Result<(), LoadError> {
+        if let Some(captures) = &mut self.captures {
+            captures.end();
+        }
         let Some(open) = self.open.take() else { return Ok(()) };
         let mut threads = open.watch.finish();
         if let Some(stray) = stray(&self.watched, &threads) {
@@ -221,7 +263,16 @@ impl Observer for Watcher<'_> {
         }
         let mut covariates = Snapshot::take().since(&open.before);
         add_thread_covariates(&mut covariates, &threads);
-        add_pages(&mut covariates, self.server.pid().cast_signed());
+        let capture = self.trial.condition.settings.capture;
+        if capture.memory {
+            add_pages(&mut covariates, self.server.pid().cast_signed());
+            add_numastat(&mut covariates, &open.nodes);
+        }
+        if capture.schedule {
+            add_schedule(&mut covariates, &threads);
+        } else {
+            threads.iter_mut().for_each(|thread| thread.schedule = None);
+        }
         // Of the many helpers of a server, those that did nothing are not worth a line each.
         threads.retain(|t| t.role != Role::Background || t.user_s + t.system_s > 0.0);
         self.parts.push(Part { started_at: open.started_at, covariates, threads });
@@ -240,7 +291,7 @@ impl Observer for Watcher<'_> {
     }
 }
 
-fn add_thread_covariates(covariates: &mut BTreeMap<String, f64>, threads: &[crate::results::schema::ThreadRecord]) {
+fn add_thread_covariates(covariates: &mut BTreeMap<String, f64>, threads: &[schema::ThreadRecord]) {
     for (role, name) in [(Role::Client, "client"), (Role::Server, "server"), (Role::Background, "background")] {
         let of_role = || threads.iter().filter(move |t| t.role == role);
         let mut add = |what: &str, sum: u64| covariates.insert(format!("{name}_{what}"), sum as f64);
@@ -256,6 +307,37 @@ fn add_pages(covariates: &mut BTreeMap<String, f64>, pid: i32) {
     for (node, pages) in observe::pages_by_node(pid).unwrap_or_default() {
         covariates.insert(format!("server_memory_bytes_node{node}"), pages.bytes as f64);
     }
+}
+
+/// How often the allocator of each node gave what was asked of it, on the whole machine. With a single node there is
+/// nothing to miss.
+fn add_numastat(covariates: &mut BTreeMap<String, f64>, before: &BTreeMap<u32, NodeStat>) {
+    let after = observe::numastat(Path::new(NODES));
+    if after.len() < 2 {
+        return;
+    }
+    for (node, stat) in &after {
+        let during = stat.since(before.get(node).unwrap_or(&NodeStat::default()));
+        for (name, value) in [("hit", during.hit), ("miss", during.miss), ("other", during.other)] {
+            covariates.insert(format!("numa_{name}_pages_node{node}"), value as f64);
+        }
+    }
+}
+
+/// Share of the server threads' time in which they were runnable and had no CPU.
+fn add_schedule(covariates: &mut BTreeMap<String, f64>, threads: &[schema::ThreadRecord]) {
+    let server = threads.iter().filter(|thread| thread.role == Role::Server).filter_map(|thread| thread.schedule);
+    let (waited, all) =
+        server.fold((0.0, 0.0), |(waited, all), s| (waited + s.waited_s, all + s.ran_s + s.waited_s + s.slept_s));
+    if all > 0.0 {
+        covariates.insert("server_waited_for_cpu_fraction".into(), waited / all);
+    }
+}
+
+fn capture_cost(measured: &[Sample], extra: &Sample) -> schema::CaptureSample {
+    let mean = measured.iter().map(Sample::tps).sum::<f64>() / measured.len().max(1) as f64;
+    let tps_ratio = if mean > 0.0 { extra.tps() / mean } else { 0.0 };
+    schema::CaptureSample { elapsed_s: extra.elapsed_s, tps: extra.tps(), tps_ratio }
 }
 
 fn record(number: usize, sample: &Sample, part: Part) -> SampleRecord {

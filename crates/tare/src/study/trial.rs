@@ -8,6 +8,7 @@ use super::spec::Study;
 use super::state::StateError;
 use super::{counters_trial, dataset, machine, server_start};
 use crate::engine::{EngineError, Server};
+use crate::results::captures;
 use crate::results::schema::{AppliedSetting, Outcome, PlannedTrial, SCHEMA, TrialRecord};
 use crate::results::store::{self, DirectoryError};
 use std::collections::BTreeMap;
@@ -140,7 +141,10 @@ impl<'a> Trial<'a> {
         record.settings.append(&mut machine.applied);
         match prepared {
             Some(prepared) => self.measure_server(&prepared, record)?,
-            None => record.samples = counters_trial::measure(self)?,
+            None => {
+                record.samples = counters_trial::measure(self)?;
+                self.note_no_server(record);
+            }
         }
         machine.restore().map_err(StateError::from)?;
         Ok(())
@@ -152,8 +156,8 @@ impl<'a> Trial<'a> {
         record.settings.append(&mut self.server_settings(server.as_ref())?);
         let loaded = load(self, server.as_ref());
         Progress::Stopping.send();
-        record.samples = match loaded {
-            Ok(samples) => samples,
+        let mut loaded = match loaded {
+            Ok(loaded) => loaded,
             // A server that died says why in its log, and nothing else does.
             Err(e @ LoadError::Interrupted) => return Err(e.into()),
             Err(e) if server.is_alive() => return Err(e.into()),
@@ -163,7 +167,21 @@ impl<'a> Trial<'a> {
             }
         };
         server.stop(STOP_TIMEOUT)?;
+        record.samples = std::mem::take(&mut loaded.samples);
+        record.capture_sample = loaded.capture_cost;
+        let captured = loaded.finish_captures();
+        (record.captures, record.captures_missing) = (captured.files, captured.missing);
         Ok(())
+    }
+
+    /// Captures look into a server; a workload without one has none.
+    fn note_no_server(&self, record: &mut TrialRecord) {
+        let asked = self.condition.settings.capture;
+        let all =
+            [(asked.profile, captures::PROFILE), (asked.locks, captures::LOCKS), (asked.status, captures::STATUS)];
+        for (_, name) in all.into_iter().filter(|(asked, _)| *asked) {
+            record.captures_missing.insert(name.to_owned(), "this workload has no server".to_owned());
+        }
     }
 
     /// What was asked of the server, and what it answers now.
@@ -175,6 +193,16 @@ impl<'a> Trial<'a> {
             applied.push(AppliedSetting {
                 factor: format!("option.{option}"),
                 level: level.clone(),
+                found: None,
+                verified: format!("the server says {value}"),
+            });
+        }
+        if settings.capture.locks
+            && let Some(value) = server.setting("performance_schema")?
+        {
+            applied.push(AppliedSetting {
+                factor: "capture.locks".into(),
+                level: "performance_schema=ON".into(),
                 found: None,
                 verified: format!("the server says {value}"),
             });
@@ -210,6 +238,8 @@ impl<'a> Trial<'a> {
             server_version: None,
             samples: Vec::new(),
             captures: BTreeMap::new(),
+            captures_missing: BTreeMap::new(),
+            capture_sample: None,
         }
     }
 }
