@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, Statement};
 use super::super::buffer::ReadBuffer;
 use super::super::stream::Stream;
 use super::super::{Param, SqlError, SqlErrorKind};
-use super::planted::{PLANTED_REQUEST, WAITS_REQUEST, Waits};
+use super::planted::{PLANTED_REQUEST, Session, WAITS_REQUEST, Waits};
 use super::protocol::{self, BLOB, END, HEADER, INTEGER, NULL, Params, READY, REAL, ROW, Request, STRING, frame};
 
 /// Rows are sent when so many bytes of them have gathered.
@@ -18,10 +18,15 @@ const FLUSH_BYTES: usize = 64 * 1024;
 const MAX_STATEMENTS: usize = 1 << 20;
 
 /// Serves requests until the client goes away. An error is a client that breaks the protocol, or the stream.
-pub(super) fn serve(stream: &mut Stream, database: &Connection, password: &str, waits: &Waits) -> io::Result<()> {
+pub(super) fn serve<'c>(
+    stream: &mut Stream,
+    database: &'c Connection,
+    password: &str,
+    waits: &'c Waits,
+) -> io::Result<()> {
     let mut input = ReadBuffer::new();
     let mut answer = Answer { stream: stream.try_clone()?, out: Vec::new(), waits };
-    let mut statements = Statements { database, prepared: Vec::new() };
+    let mut statements = Statements { database, prepared: Vec::new(), session: None };
     let mut greeted = false;
     loop {
         let header = match input.peek(stream, HEADER) {
@@ -63,6 +68,8 @@ impl From<rusqlite::Error> for Failure {
 struct Statements<'c> {
     database: &'c Connection,
     prepared: Vec<Statement<'c>>,
+    /// Held from the first prepared statement on.
+    session: Option<Session<'c>>,
 }
 
 /// Gathers an answer and sends it, usually with one write.
@@ -72,7 +79,7 @@ struct Answer<'w> {
     waits: &'w Waits,
 }
 
-impl Answer<'_> {
+impl<'w> Answer<'w> {
     fn hello(&mut self, given: &[u8], password: &str) -> io::Result<bool> {
         let right = given == password.as_bytes();
         if right {
@@ -86,7 +93,7 @@ impl Answer<'_> {
     }
 
     #[inline]
-    fn to(&mut self, request: Request<'_>, statements: &mut Statements<'_>) -> io::Result<()> {
+    fn to(&mut self, request: Request<'_>, statements: &mut Statements<'w>) -> io::Result<()> {
         match self.number(request, statements) {
             Ok(number) => frame(&mut self.out, END, |out| out.extend_from_slice(&number.to_le_bytes())),
             Err(Failure::Sql(error)) => {
@@ -106,7 +113,7 @@ impl Answer<'_> {
 
     /// Does what is asked; the number is the END frame's.
     #[inline]
-    fn number(&mut self, request: Request<'_>, statements: &mut Statements<'_>) -> Result<u64, Failure> {
+    fn number(&mut self, request: Request<'_>, statements: &mut Statements<'w>) -> Result<u64, Failure> {
         let database = statements.database;
         match request {
             Request::Execute { statement, params } => {
@@ -121,6 +128,7 @@ impl Answer<'_> {
                 Err(Failure::Sql(other("too many prepared statements in one session")))
             }
             Request::Prepare { sql } => {
+                statements.session.get_or_insert_with(|| self.waits.session());
                 statements.prepared.push(database.prepare(sql)?);
                 Ok(statements.prepared.len() as u64 - 1)
             }

@@ -1,18 +1,21 @@
-//! The embedded engine's own wait table, and a lock planted for tests: held for some microseconds in every statement,
-//! so that it is known which lock a growth ranking must name first.
+//! The embedded engine's own wait table, and a lock planted for tests: taken in every statement and held for some
+//! microseconds for each connection, as one that guards a walk over all sessions. It is then known which lock a growth
+//! ranking must name first, on a machine with two PUs as on one with hundreds.
 
 use std::collections::BTreeMap;
 use std::hint::spin_loop;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
-/// Option (hidden) whose value is the microseconds that the planted lock is held in each statement.
+/// Option (hidden) whose value is the microseconds for each connection that a statement holds the planted lock.
 pub(super) const OPTION: &str = "tare_planted_lock_us";
 /// The text that a client sends to get the wait table: name, count, nanoseconds.
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
 /// The text that reads [`OPTION`] back, as it would a PRAGMA.
 pub(super) const PLANTED_REQUEST: &str = "PRAGMA tare_planted_lock_us";
+/// Turns of the holding loop between two looks at the clock, which is not the lock's own time in a profile.
+const LOOK_EVERY: u32 = 16;
 /// Turns of the waiting loop before the PU is offered to somebody else: the holder may need it.
 const SPINS: u32 = 2_000;
 
@@ -21,6 +24,8 @@ const SPINS: u32 = 2_000;
 pub(super) struct Waits {
     /// Statements answered with BUSY: the client waits for SQLite's write lock, and tries again.
     pub busy: AtomicU64,
+    /// Connections that have prepared a statement.
+    sessions: AtomicU32,
     planted: Option<Planted>,
 }
 
@@ -42,18 +47,22 @@ impl Waits {
             .filter(|us| (1..=1_000_000).contains(us))
             .ok_or_else(|| format!("{OPTION}: {text} is no whole number of microseconds from 1 to 1000000"))?;
         let (taken, count, wait_ns) = Default::default();
-        Ok(Self {
-            busy: AtomicU64::new(0),
-            planted: Some(Planted { hold: Duration::from_micros(us), taken, count, wait_ns }),
-        })
+        let planted = Planted { hold: Duration::from_micros(us), taken, count, wait_ns };
+        Ok(Self { planted: Some(planted), ..Self::default() })
     }
 
     /// Before each statement.
     #[inline]
     pub(super) fn statement(&self) {
         if let Some(planted) = &self.planted {
-            tare_planted_lock(planted);
+            tare_planted_lock(planted, self.sessions.load(Ordering::Relaxed));
         }
+    }
+
+    /// A connection that works: until the guard is dropped it makes the planted lock longer for all.
+    pub(super) fn session(&self) -> Session<'_> {
+        self.sessions.fetch_add(1, Ordering::Relaxed);
+        Session(self)
     }
 
     /// Microseconds that the planted lock is held.
@@ -72,10 +81,20 @@ impl Waits {
     }
 }
 
+/// One of the connections that work.
+#[derive(Debug)]
+pub(super) struct Session<'w>(&'w Waits);
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        self.0.sessions.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Waits for the lock, holds it, lets it go. Its name is what a profile shows; it waits and works in itself, so that its
 /// own share of the samples grows with the waiting.
 #[inline(never)]
-fn tare_planted_lock(planted: &Planted) {
+fn tare_planted_lock(planted: &Planted, sessions: u32) {
     let asked = Instant::now();
     let mut turns = 0;
     while planted.taken.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
@@ -83,8 +102,11 @@ fn tare_planted_lock(planted: &Planted) {
         if turns % SPINS == 0 { yield_now() } else { spin_loop() }
     }
     let had = Instant::now();
-    while had.elapsed() < planted.hold {
+    let hold = planted.hold * sessions;
+    let mut turns: u32 = 0;
+    while turns % LOOK_EVERY != 0 || had.elapsed() < hold {
         spin_loop();
+        turns = turns.wrapping_add(1);
     }
     planted.taken.store(false, Ordering::Release);
     planted.count.fetch_add(1, Ordering::Relaxed);
@@ -101,14 +123,15 @@ mod tests {
 
     #[test]
     fn the_lock_is_had_by_one_at_a_time_and_waits_are_counted() {
-        let waits = planted("200").unwrap();
+        let waits = planted("100").unwrap();
+        let _two = [waits.session(), waits.session()];
         let began = Instant::now();
         std::thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(|| (0..20).for_each(|_| waits.statement()));
             }
         });
-        // 60 times 200 us one after the other, whoever has it.
+        // 60 times 100 us for each of two sessions, one after the other, whoever has it.
         assert!(began.elapsed() >= Duration::from_millis(12));
         let table = waits.table();
         let (name, count, wait_ns) = table[1];
