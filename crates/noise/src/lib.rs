@@ -20,7 +20,7 @@ mod system;
 pub use error::{NoiseError, Result};
 pub use interference::Snapshot;
 pub use journal::{Journal, Outcome, RestoreReport, Restored, recover};
-pub use lock::HostLock;
+pub use lock::{HostLock, TrialLock};
 pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};
 pub use state_dir::{ROOT_STATE_DIR, default_state_dir};

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::process::getppid;
@@ -13,6 +14,8 @@ use crate::error::{NoiseError, Result};
 
 /// Name of the lock file.
 const FILE: &str = "tare-host.lock";
+/// Name of the file that trials lock together, each for itself.
+const TRIALS: &str = "tare-trials.lock";
 
 /// The lock of this machine, held until it is dropped or its process dies (flock(2): the kernel frees it).
 ///
@@ -75,9 +78,53 @@ impl HostLock {
         }
     }
 
+    /// Waits until no trial of an earlier run is left. A run that is killed frees the lock at once, but its trial takes a
+    /// moment to notice, to put its settings back and to append its record; whoever comes next must not meet it.
+    ///
+    /// # Errors
+    /// [`NoiseError::Locked`] with the trial when it is still there after `patience`.
+    pub fn wait_for_trials(&self, patience: Duration) -> Result<()> {
+        let path = self.path.with_file_name(TRIALS);
+        let file = open(&path)?;
+        let deadline = Instant::now() + patience;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(()),
+                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) => {
+                    return Err(NoiseError::Locked { holder: describe(holder(&path)), path });
+                }
+                Err(e) => return Err(write_error("lock", &path, e.into())),
+            }
+        }
+    }
+
     /// The lock file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// What a trial holds while it lives, so that the next run can wait for it when this one is killed. Take it before asking
+/// whether the run is still there: then either the trial sees that it is not, or the next run sees the trial.
+#[derive(Debug)]
+pub struct TrialLock {
+    _file: OwnedFd,
+}
+
+impl TrialLock {
+    /// Takes it, beside the host lock in `dir`.
+    ///
+    /// # Errors
+    /// [`NoiseError::BadLockFile`] and [`NoiseError::Write`] as for [`HostLock::acquire`].
+    pub fn hold(dir: &Path) -> Result<Self> {
+        let path = dir.join(TRIALS);
+        let file = open(&path)?;
+        // The next run has it for an instant only.
+        flock(&file, FlockOperation::LockShared).map_err(|e| write_error("lock", &path, e.into()))?;
+        Ok(Self { _file: file })
     }
 }
 
@@ -108,7 +155,7 @@ fn open(path: &Path) -> Result<OwnedFd> {
             Err(rustix::io::Errno::LOOP) => return Err(bad("it is a symbolic link")),
             // Between another's creation and its fchmod the file may be closed to us.
             Err(rustix::io::Errno::ACCESS) => {
-                std::thread::sleep(std::time::Duration::from_millis(1));
+                std::thread::sleep(Duration::from_millis(1));
                 continue;
             }
             Err(e) => return Err(write_error("open", path, e.into())),

@@ -68,7 +68,7 @@ pub fn main() -> ExitCode {
         Command::SqliteServer(args) => super::sqlite_server::run(&args),
     };
     let exit = exit.unwrap_or_else(|problem: Problem| {
-        eprintln!("{problem}");
+        super::output::note(&problem.to_string());
         problem.exit
     });
     ExitCode::from(exit as u8)

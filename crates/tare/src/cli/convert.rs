@@ -7,6 +7,7 @@ use crate::study::document::StudyError;
 use crate::study::run::RunError;
 use crate::study::state::StateError;
 use crate::study::trial::TrialError;
+use std::io::ErrorKind;
 use tare_noise::NoiseError;
 use tare_topology::MachineError;
 
@@ -38,6 +39,12 @@ impl From<DirectoryError> for Problem {
         let (exit, advice) = match e {
             DirectoryError::Read(e) => return e.into(),
             DirectoryError::Study(e) => return e.into(),
+            DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::NotADirectory => {
+                (Exit::Usage, "name a directory, or a place where one can be made")
+            }
+            DirectoryError::Io { doing: "read", .. } => {
+                (Exit::Usage, "mend the permissions, or name another directory")
+            }
             DirectoryError::Io { .. } => (Exit::Machine, "make room, mend the permissions, or choose another --out"),
             DirectoryError::NotEmpty(_) => {
                 (Exit::Usage, "choose another --out, or go on with it: tare run --resume DIR")

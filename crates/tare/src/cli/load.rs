@@ -299,7 +299,7 @@ impl Observer for Binder<'_> {
     fn reading(&mut self, reading: Reading) -> Result<(), Problem> {
         if !self.quiet {
             let stage = if matches!(reading.stage, Stage::Warmup) { "warm-up" } else { "measure" };
-            eprintln!("{stage} {:4} s  {:10.0} tps", reading.second, reading.tps);
+            output::note(&format!("{stage} {:4} s  {:10.0} tps", reading.second, reading.tps));
         }
         Ok(())
     }

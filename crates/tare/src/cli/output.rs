@@ -14,6 +14,11 @@ pub fn text(text: &str) -> Result<(), Problem> {
     }
 }
 
+/// Tells people something beside the result, on standard error. Nobody listening is no reason to stop a run.
+pub fn note(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
 /// Prints one JSON document.
 pub fn json<T: Serialize>(value: &T) -> Result<(), Problem> {
     let document = serde_json::to_string_pretty(value)

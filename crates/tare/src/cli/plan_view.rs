@@ -40,7 +40,7 @@ pub fn print(plan: &Plan, json: bool) -> Result<(), Problem> {
 
 /// Tells on standard error what this machine cannot do.
 pub fn print_unrealizable(plan: &Plan) {
-    eprint!("{}", unrealizable(plan));
+    super::output::note(unrealizable(plan).trim_end());
 }
 
 fn unrealizable(plan: &Plan) -> String {

@@ -1,5 +1,6 @@
 //! `tare run`: a study from start to report.
 
+use super::output::note;
 use super::run_listener::TerminalListener;
 use super::{Exit, Problem, interrupt, plan_view};
 use crate::capture::environment::environment;
@@ -9,7 +10,7 @@ use crate::results::{self, schema::Plan};
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
 use crate::study::plan::{Where, resolve};
-use crate::study::run::{Run, RunEnd};
+use crate::study::run::{Run, RunEnd, RunError};
 use crate::study::spec::Study;
 use crate::study::{builtin, state, write};
 use clap::Args;
@@ -95,20 +96,27 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, json: bool) -> Resu
     let run = Run { study, plan, directory, interrupted };
     let end = run.execute(&mut listener);
     listener.finish();
-    let end = end?;
+    let end = end.map_err(|e| match e {
+        // What was finished is kept; how to go on is known here.
+        RunError::Directory(_) => Problem::from(e).advice(format!(
+            "make room or mend the permissions, then: tare run --resume {}",
+            directory.path().display()
+        )),
+        _ => e.into(),
+    })?;
     if end.done > 0 {
         let results = results::open(directory.path())?;
         super::show::print(&results, json)?;
         let report = directory.path().join("report.html");
         write_report_to(&results, &report)?;
-        eprintln!("\nresults: {}\nreport:  {}", directory.path().display(), report.display());
+        note(&format!("\nresults: {}\nreport:  {}", directory.path().display(), report.display()));
     }
     ended(end, directory.path())
 }
 
 fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
     if end.left > 0 {
-        eprintln!("interrupted with {} trials to go; finish with: tare run --resume {}", end.left, path.display());
+        note(&format!("interrupted with {} trials to go; finish with: tare run --resume {}", end.left, path.display()));
         return Ok(Exit::Interrupted);
     }
     if end.given_up > 0 {

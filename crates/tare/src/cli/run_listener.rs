@@ -65,7 +65,7 @@ impl TerminalListener {
     fn line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            None => super::output::note(text),
         }
     }
 }

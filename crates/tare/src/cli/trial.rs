@@ -2,10 +2,12 @@
 
 use super::{Exit, Problem, interrupt};
 use crate::results::store::read_study;
+use crate::study::state::StateError;
 use crate::study::trial::Trial;
 use clap::Args;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::path::PathBuf;
+use tare_noise::{HostLock, TrialLock};
 
 /// Options of the hidden `tare trial`.
 #[derive(Debug, Args)]
@@ -33,6 +35,8 @@ pub fn run(args: &TrialArgs) -> Result<Exit, Problem> {
     // Killed with kill -9, the run can stop nobody: the kernel tells the trial, which then puts things back.
     set_parent_process_death_signal(Some(Signal::TERM))
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot ask for a death signal: {e}")))?;
+    // Before the parent is looked for: see there.
+    let _lock = TrialLock::hold(&HostLock::default_dir()).map_err(StateError::from)?;
     if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(args.parent) {
         return Ok(Exit::Interrupted);
     }

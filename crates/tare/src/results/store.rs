@@ -7,7 +7,7 @@ use crate::study::parse::{Overrides, parse};
 use crate::study::spec::Study;
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -76,8 +76,10 @@ impl Directory {
     /// When it is no results directory, is of a newer schema, or another run works on it.
     pub fn resume(path: &Path) -> Result<Self, DirectoryError> {
         for missing in ["study.toml", "plan.json"] {
-            if !path.join(missing).is_file() {
-                return Err(DirectoryError::NotResults { path: path.to_owned(), missing });
+            match fs::metadata(path.join(missing)) {
+                Ok(file) if file.is_file() => {}
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(io_error("read", path, e)),
+                _ => return Err(DirectoryError::NotResults { path: path.to_owned(), missing }),
             }
         }
         let directory = Self::lock(path)?;

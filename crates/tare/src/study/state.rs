@@ -2,8 +2,12 @@
 
 use crate::engine::{EngineError, Reaped, reap_leftovers};
 use std::path::PathBuf;
+use std::time::Duration;
 use tare_noise::{HostLock, NoiseError, System};
 use thiserror::Error;
+
+/// How long the last trial of a killed run may take to stop its server and to put things back.
+const TRIAL_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why the machine could not be taken.
 #[derive(Debug, Error)]
@@ -50,6 +54,7 @@ pub fn cache_directory() -> PathBuf {
 pub fn take_host() -> Result<Host, StateError> {
     let state = directory()?;
     let lock = HostLock::acquire(&HostLock::default_dir())?;
+    lock.wait_for_trials(TRIAL_PATIENCE)?;
     let reaped = reap_leftovers(&state)?;
     let restored = tare_noise::recover(&System::real(), &state, &lock)?;
     Ok(Host { _lock: lock, reaped, restored })

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
+use std::fmt;
 use std::fs;
+use std::io::{self, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -70,14 +72,14 @@ pub fn serve(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
     let listener = Listener::bind(&args.run_directory, args.tcp)?;
     let accepting = Arc::clone(&server);
     thread::Builder::new().name("tare-accept".to_owned()).spawn(move || accept(&listener, &accepting))?;
-    eprintln!("ready, SQLite {}", rusqlite::version());
+    note(format_args!("ready, SQLite {}", rusqlite::version()));
     if let Some(signal) = signals.forever().next() {
-        eprintln!("signal {signal}: shutting down");
+        note(format_args!("signal {signal}: shutting down"));
     }
     server.disconnect_all();
     keeper.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     keeper.close().map_err(|(_, error)| error)?;
-    eprintln!("shut down");
+    note(format_args!("shut down"));
     Ok(())
 }
 
@@ -154,7 +156,7 @@ enum Listener {
 }
 
 impl Listener {
-    fn bind(run_directory: &Path, tcp: bool) -> std::io::Result<Self> {
+    fn bind(run_directory: &Path, tcp: bool) -> io::Result<Self> {
         if !tcp {
             return Ok(Self::Unix(UnixListener::bind(run_directory.join(SOCKET))?));
         }
@@ -166,7 +168,7 @@ impl Listener {
         Ok(Self::Tcp(listener))
     }
 
-    fn accept(&self) -> std::io::Result<Stream> {
+    fn accept(&self) -> io::Result<Stream> {
         match self {
             Self::Unix(listener) => Ok(Stream::Unix(listener.accept()?.0)),
             Self::Tcp(listener) => Stream::tcp(listener.accept()?.0),
@@ -182,13 +184,13 @@ fn accept(listener: &Listener, server: &Arc<Shared>) {
         }
         if let Err(error) = served {
             // Out of descriptors or threads, as a rule: the next client may have more luck.
-            eprintln!("connection {number} not served: {error}");
+            note(format_args!("connection {number} not served: {error}"));
             thread::sleep(Duration::from_millis(10));
         }
     }
 }
 
-fn start_client(server: &Arc<Shared>, number: u64, mut stream: Stream) -> std::io::Result<()> {
+fn start_client(server: &Arc<Shared>, number: u64, mut stream: Stream) -> io::Result<()> {
     let client = Client { stream: stream.try_clone()?, interrupt: None, thread: None };
     // Locked until the thread is noted, so that shutting down either sees the whole client or keeps it from starting.
     let mut clients = server.clients();
@@ -198,7 +200,7 @@ fn start_client(server: &Arc<Shared>, number: u64, mut stream: Stream) -> std::i
     let shared = Arc::clone(server);
     let serve = move || {
         if let Err(error) = shared.serve(number, &mut stream) {
-            eprintln!("connection {number}: {error}");
+            note(format_args!("connection {number}: {error}"));
         }
         stream.shutdown();
         shared.clients().remove(&number);
@@ -206,4 +208,9 @@ fn start_client(server: &Arc<Shared>, number: u64, mut stream: Stream) -> std::i
     let thread = thread::Builder::new().name(format!("tare-conn-{number}")).spawn(serve)?;
     clients.insert(number, Client { thread: Some(thread), ..client });
     Ok(())
+}
+
+/// A line of the server's log. A log that cannot be written (a full disk) is no reason to stop serving.
+fn note(line: fmt::Arguments<'_>) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }
