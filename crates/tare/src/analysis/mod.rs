@@ -1,12 +1,16 @@
 //! From trial records to what they say: one summary that the terminal, the HTML report and --json share.
 
+mod builds;
+mod captures;
 pub mod collect;
 pub mod compare;
+mod culprits;
 pub mod curves;
 mod differences;
 mod effects;
 pub mod figures;
 pub mod first_screen;
+mod ladders;
 pub mod machine_view;
 mod modes;
 pub mod odd;

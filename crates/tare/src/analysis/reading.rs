@@ -137,7 +137,10 @@ fn largest_effect(metric: &MetricSummary, summary: &Summary, results: &Results) 
 /// Sentences after the headline.
 pub fn further(summary: &Summary) -> Vec<String> {
     let Some(metric) = &summary.headline_metric else { return Vec::new() };
-    [modes_sentence(summary, metric), sources_sentence(summary)].into_iter().flatten().collect()
+    let mut sentences: Vec<String> =
+        [modes_sentence(summary, metric), sources_sentence(summary)].into_iter().flatten().collect();
+    sentences.extend(super::culprits::sentences(summary, metric));
+    sentences
 }
 
 /// "The spread between trials comes from aslr=on (61% of the variance); 39% is unexplained."

@@ -1,8 +1,10 @@
 //! The summary: what `tare show --json` prints and every report is drawn from.
 
+use super::compare::Verdict;
 use crate::results::metric::Better;
 use crate::results::schema::Levels;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a set of results says. The first three fields are the contract of `tare show --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,6 +27,138 @@ pub struct Summary {
     pub odd: Vec<String>,
     /// Conditions that this machine cannot do.
     pub unrealizable: Vec<Unrealizable>,
+    /// What was captured beside the metrics, one entry a condition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub captures: Vec<CaptureSummary>,
+    /// Locks, symbols and callers by how much their share grows over threads or nodes: the first one is what to look at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub growth: Vec<GrowthRanking>,
+    /// Builds side by side, when `binary` is a factor.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<BuildComparison>,
+}
+
+/// What the captures of one condition say, means over its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaptureSummary {
+    /// The condition.
+    pub condition: String,
+    /// Trials with a capture sample.
+    pub trials: usize,
+    /// Throughput in the capture samples / in the measured ones: 0.95 is a cost of 5%.
+    pub tps_ratio: Option<f64>,
+    /// Captures that were asked for and could not be made: name -> reason.
+    pub missing: BTreeMap<String, String>,
+    /// What made a sample of the profile: `cycles`, `cpu-clock` ...
+    pub event: Option<String>,
+    /// Samples of the profiles, all trials together.
+    pub samples: u64,
+    /// The largest symbols.
+    pub symbols: Vec<SymbolSummary>,
+    /// The longest waits.
+    pub locks: Vec<LockSummary>,
+}
+
+/// One symbol of a profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SymbolSummary {
+    /// Its name; `_[k]` at the end is the kernel's.
+    pub symbol: String,
+    /// Share of the samples inside it, 0 to 1.
+    pub self_fraction: f64,
+    /// Share of the samples inside it or what it calls, 0 to 1.
+    pub total_fraction: f64,
+}
+
+/// Waits for one lock in a capture sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LockSummary {
+    /// The engine's own name.
+    pub name: String,
+    /// How often it was taken.
+    pub count: f64,
+    /// Time until it was had, over all threads, milliseconds.
+    pub wait_ms: f64,
+    /// The same as a share of the time of all connections' threads.
+    pub wait_fraction: f64,
+}
+
+/// What a growth ranking ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Captured {
+    /// Waits for locks, as shares of the connections' time.
+    Locks,
+    /// Functions by the samples inside them.
+    Symbols,
+    /// Functions by the samples inside them or what they call.
+    Calls,
+}
+
+/// Names by growth along one ladder, the fastest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GrowthRanking {
+    /// Locks, symbols or calls.
+    pub what: Captured,
+    /// `threads` or `nodes`.
+    pub over: String,
+    /// The levels of the other factors.
+    pub levels: Levels,
+    /// The fastest growing first.
+    pub grown: Vec<Grown>,
+}
+
+/// How one share changes along a ladder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Grown {
+    /// Lock or function.
+    pub name: String,
+    /// Share on the first rung, 0 to 1.
+    pub first: f64,
+    /// Share on the last rung.
+    pub last: f64,
+    /// Change of the share with each doubling.
+    pub per_doubling: f64,
+    /// 95% interval of it; null with two profiles.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+}
+
+/// One build against the first, other levels the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BuildComparison {
+    /// Metric.
+    pub metric: String,
+    /// The first build.
+    pub a: String,
+    /// The other one.
+    pub b: String,
+    /// The levels of the other factors.
+    pub levels: Levels,
+    /// B / A of the means.
+    pub ratio: f64,
+    /// 95% interval of it; null with a single trial on a side.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+    /// Whether B is faster, at 95% over all points together.
+    pub verdict: Verdict,
+    /// Functions whose share of the samples changed most.
+    pub symbols: Vec<Changed>,
+    /// Locks whose share of the connections' time changed most.
+    pub locks: Vec<Changed>,
+}
+
+/// A share in two builds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Changed {
+    /// Function or lock.
+    pub name: String,
+    /// Share in A, 0 to 1.
+    pub a: f64,
+    /// Share in B.
+    pub b: f64,
 }
 
 /// A condition that was not run.

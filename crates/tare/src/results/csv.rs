@@ -38,6 +38,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         study,
         plan: None,
         environment: None,
+        captures: Default::default(),
         study_toml: None,
         trials,
         warnings: Vec::new(),
