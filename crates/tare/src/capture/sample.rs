@@ -98,12 +98,13 @@ impl CaptureSample {
             status: None,
             captured,
         };
-        if settings.locks || settings.status {
-            sample.ask_server(settings, server);
-        }
         if settings.profile {
             let started = Profile::begin(&sample.place, settings.call_graph, server.pid());
             sample.profile = sample.note(captures::PROFILE, started);
+        }
+        // Last, as it takes least time: its figures are to be this sample's alone.
+        if settings.locks || settings.status {
+            sample.ask_server(settings, server);
         }
         sample.began = Instant::now();
         sample
@@ -137,20 +138,21 @@ impl CaptureSample {
     /// Ends all captures, in the reverse order.
     pub fn end(&mut self) {
         let elapsed_s = self.began.elapsed().as_secs_f64();
+        if let Some(diagnostics) = self.diagnostics.as_deref_mut() {
+            if let Some(status) = self.status.take() {
+                status.end(diagnostics, elapsed_s, &self.place, &mut self.captured);
+            }
+            if let Some(locks) = self.locks.take() {
+                locks.end(diagnostics, elapsed_s, &self.place, &mut self.captured);
+            }
+        }
+        self.diagnostics = None;
         if let Some(profile) = &mut self.profile
             && let Err(e) = profile.end()
         {
             self.captured.missing.insert(captures::PROFILE.to_owned(), e.to_string());
             self.profile = None;
         }
-        let Some(diagnostics) = self.diagnostics.as_deref_mut() else { return };
-        if let Some(status) = self.status.take() {
-            status.end(diagnostics, elapsed_s, &self.place, &mut self.captured);
-        }
-        if let Some(locks) = self.locks.take() {
-            locks.end(diagnostics, elapsed_s, &self.place, &mut self.captured);
-        }
-        self.diagnostics = None;
     }
 
     /// Makes the profile readable, which takes as long as it took to record: when the server has stopped.

@@ -119,6 +119,7 @@ pub(super) fn of(session: Result<Box<dyn Session>, EngineError>) -> Result<Box<d
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::{Param, SqlError, StatementId};
     use super::*;
 
     fn row(values: &[&str]) -> Vec<Option<String>> {
@@ -133,5 +134,41 @@ mod tests {
         assert_eq!(counter(&row(&["Com_select", "17"])), Some(("Com_select".to_owned(), 17.0)));
         assert_eq!(counter(&row(&["Innodb_buffer_pool_load_status", "done"])), None);
         assert_eq!(counter(&row(&["x", "inf"])), None);
+    }
+
+    /// Answers each statement that contains a word with the rows beside it, everything else with none.
+    struct Script(&'static [(&'static str, &'static [&'static [&'static str]])]);
+
+    impl Session for Script {
+        fn prepare(&mut self, _: &str) -> Result<StatementId, SqlError> {
+            Ok(StatementId(0))
+        }
+        fn execute(&mut self, _: StatementId, _: &[Param<'_>]) -> Result<u64, SqlError> {
+            Ok(0)
+        }
+        fn run(&mut self, _: &str) -> Result<u64, SqlError> {
+            Ok(0)
+        }
+        fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+            let found = self.0.iter().find(|(word, _)| sql.contains(word));
+            Ok(found.map(|(_, rows)| rows.iter().map(|values| row(values)).collect()).unwrap_or_default())
+        }
+        fn server_thread(&mut self) -> Result<Option<u32>, SqlError> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn a_server_that_cannot_tell_its_waits_says_why() {
+        let mut of = |script| MariadbDiagnostics(Box::new(Script(script))).watch_locks();
+        let reason = |result: Result<String, Unavailable>| result.unwrap_err().to_string();
+        assert!(reason(of(&[])).contains("compiled out"));
+        assert!(reason(of(&[("GLOBAL_VARIABLES", &[&["OFF"]])])).contains("OFF in this server"));
+        let none = reason(of(&[("GLOBAL_VARIABLES", &[&["ON"]]), ("COUNT(*)", &[&["0"]])]));
+        assert!(none.contains("no instruments"), "{none}");
+        let on = of(&[("GLOBAL_VARIABLES", &[&["ON"]]), ("COUNT(*)", &[&["241"]])]).unwrap();
+        assert!(on.starts_with("241 instruments"), "{on}");
+        let report = MariadbDiagnostics(Box::new(Script(&[]))).report().unwrap_err().to_string();
+        assert!(report.contains("without InnoDB"), "{report}");
     }
 }
