@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_server_that_cannot_tell_its_waits_says_why() {
-        let mut of = |script| MariadbDiagnostics(Box::new(Script(script))).watch_locks();
+        let of = |script| MariadbDiagnostics(Box::new(Script(script))).watch_locks();
         let reason = |result: Result<String, Unavailable>| result.unwrap_err().to_string();
         assert!(reason(of(&[])).contains("compiled out"));
         assert!(reason(of(&[("GLOBAL_VARIABLES", &[&["OFF"]])])).contains("OFF in this server"));

@@ -4,6 +4,7 @@
 pub mod axis;
 pub mod curves;
 pub mod dots;
+pub mod flame;
 mod layout;
 pub mod machine;
 pub mod marks;

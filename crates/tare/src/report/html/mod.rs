@@ -2,6 +2,8 @@
 //!
 //! Every outside string goes through `maud`, which escapes it; nothing here uses `PreEscaped` on such a string.
 
+mod builds;
+mod captures;
 mod curves;
 mod environment;
 mod first_screen;
@@ -9,6 +11,7 @@ mod machines;
 mod page;
 mod plots;
 mod record;
+mod scaling;
 mod tables;
 
 pub use page::render;

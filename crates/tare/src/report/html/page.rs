@@ -1,6 +1,6 @@
 //! The document: sections in the order in which a reader asks.
 
-use super::{curves, environment, first_screen, machines, plots, record, tables};
+use super::{builds, captures, curves, environment, first_screen, machines, plots, record, scaling, tables};
 use crate::analysis::collect::{self, Condition};
 use crate::analysis::machine_view::{self, MachineBox};
 use crate::analysis::summary::Summary;
@@ -71,7 +71,11 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("order", "In the order they ran", plots::run_order(page)),
         ("conditions", "Conditions", tables::conditions(page)),
         ("effects", "Effects of the factors", tables::effects(page)),
-        ("scaling", "Scaling", tables::scaling(page)),
+        ("scaling", "Scaling", scaling::section(page)),
+        ("builds", "Builds side by side", builds::section(page)),
+        ("growth", "What grows: which lock is to blame", captures::growth(page)),
+        ("profiles", "Flame graphs", captures::profiles(page)),
+        ("captures", "Captures", captures::tables(page)),
         ("machine", "Where the threads ran", machines::drawings(page)),
         ("threads", "Threads", machines::threads(page)),
         ("metrics", "All metrics", plots::others(page)),

@@ -1,7 +1,9 @@
 //! The tables on a terminal: within 100 columns, no colour unless asked for.
 
+mod captures;
 mod comparison;
 mod conditions;
+mod scaling;
 mod show;
 mod style;
 mod text;
