@@ -4,6 +4,7 @@ pub mod analysis;
 pub mod capture;
 pub mod cli;
 pub mod engine;
+pub mod nearest;
 pub mod report;
 pub mod results;
 pub mod study;

@@ -90,6 +90,10 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
     let (fewest, most) = (trials.iter().min().copied().unwrap_or(0), trials.iter().max().copied().unwrap_or(0));
     let per = if fewest == most { count(fewest, "trial") } else { format!("{fewest} to {most} trials") };
     let unit = match results.source {
+        // Counters have no server: what is fresh is the process that counts.
+        Source::Directory if results.trials.iter().all(|trial| trial.server_version.is_none()) => {
+            ", each a fresh process"
+        }
         Source::Directory => ", each a fresh server",
         Source::Csv => "",
     };

@@ -2,9 +2,9 @@
 
 use super::{Exit, Problem};
 use crate::analysis::compare::{self, CompareError, Gate, Options, Side};
+use crate::nearest;
 use crate::report::terminal::{self, Style};
 use crate::results::{self, Results};
-use crate::study::nearest;
 use clap::Args;
 use std::path::Path;
 

@@ -137,7 +137,7 @@ pub fn load(name: &str, overrides: &Overrides) -> Result<Study, Problem> {
         let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
         let problem = Problem::new(Exit::Usage, format!("cannot read study {name}: {e}"))
             .expected(format!("a study file or a built-in study: {}", known.join(", ")));
-        match crate::study::nearest::nearest(name, known.iter().copied()) {
+        match crate::nearest::nearest(name, known.iter().copied()) {
             Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
             None => problem.advice("list the built-in studies with: tare studies"),
         }

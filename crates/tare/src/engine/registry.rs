@@ -1,6 +1,7 @@
 //! The engine of a name.
 
 use super::{Engine, Mariadb, Sqlite};
+use crate::nearest::nearest;
 
 /// Every engine that can be named in a study.
 pub const ENGINE_NAMES: [&str; 2] = ["mariadb", "sqlite"];
@@ -23,18 +24,8 @@ pub fn engine_by_name(name: &str) -> Result<Box<dyn Engine>, UnknownEngine> {
     match name {
         "mariadb" => Ok(Box::new(Mariadb)),
         "sqlite" => Ok(Box::new(Sqlite)),
-        _ => Err(UnknownEngine { name: name.to_owned(), nearest: nearest(name) }),
+        _ => Err(UnknownEngine { name: name.to_owned(), nearest: nearest(name, ENGINE_NAMES) }),
     }
-}
-
-fn nearest(name: &str) -> Option<&'static str> {
-    let name = name.to_lowercase();
-    ENGINE_NAMES
-        .into_iter()
-        .map(|known| (strsim::normalized_damerau_levenshtein(&name, known), known))
-        .filter(|(similarity, _)| *similarity >= 0.5)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, known)| known)
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::document::{Source, StudyError};
 use super::field::{FIELDS, Field};
-use super::nearest::nearest;
 use super::spec::Study;
+use crate::nearest::nearest;
 use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -19,7 +19,6 @@ pub mod design;
 pub mod document;
 pub mod field;
 pub mod machine;
-pub mod nearest;
 pub mod parse;
 pub mod plan;
 pub mod progress;
