@@ -45,8 +45,8 @@ fn growing(summary: &Summary, what: Captured) -> Option<String> {
     let first = ranking.grown.first()?;
     let at = if ranking.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&ranking.levels)) };
     let (among, of) = match what {
-        Captured::Locks => ("locks", "of the connections' time is spent waiting for it"),
-        Captured::Symbols | Captured::Calls => ("functions", "of the server's samples are in it"),
+        Captured::Locks => ("locks", "of the connections' time"),
+        Captured::Symbols | Captured::Calls => ("functions", "of the server's samples"),
     };
     Some(format!(
         "{} grows fastest of all {among} over {}{at}: from {} to {} {of}.",
