@@ -14,9 +14,9 @@ pub(super) const OPTION: &str = "tare_planted_lock_us";
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
 /// The text that reads [`OPTION`] back, as it would a PRAGMA.
 pub(super) const PLANTED_REQUEST: &str = "PRAGMA tare_planted_lock_us";
-/// Turns of a loop between two looks at the clock or the lock: those calls would not be its own time in a profile.
+/// Turns (a power of two, as a mask needs no call) of a loop between two looks at the clock or the lock: those calls would not be its own time in a profile.
 const LOOK_EVERY: u32 = 16;
-/// Turns of the waiting loop before the PU is offered to somebody else: the holder may need it.
+/// Turns (a power of two) of the waiting loop before the PU is offered to somebody else: the holder may need it.
 const SPINS: u32 = 2_048;
 
 /// Waits of the whole server, from its start.
@@ -97,19 +97,19 @@ impl Drop for Session<'_> {
 fn tare_planted_lock(planted: &Planted, sessions: u32) {
     let asked = Instant::now();
     let mut turns: u32 = 0;
-    while turns % LOOK_EVERY != 0
+    while turns & (LOOK_EVERY - 1) != 0
         || planted.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_err()
     {
         spin_loop();
         turns = turns.wrapping_add(1);
-        if turns % SPINS == 0 {
+        if turns & (SPINS - 1) == 0 {
             yield_now();
         }
     }
     let had = Instant::now();
     let hold = planted.hold * sessions;
     let mut turns: u32 = 0;
-    while turns % LOOK_EVERY != 0 || had.elapsed() < hold {
+    while turns & (LOOK_EVERY - 1) != 0 || had.elapsed() < hold {
         spin_loop();
         turns = turns.wrapping_add(1);
     }
