@@ -245,3 +245,35 @@ fn mariadb_tells_its_lock_waits_its_counters_and_its_innodb_status() {
     assert!(record["captures"]["status"].is_string(), "{record}");
     world.assert_clean();
 }
+
+#[test]
+fn a_killed_trial_leaves_no_perf_and_its_recording_is_removed() {
+    let _alone = alone();
+    let world = World::new();
+    let study =
+        world.study(&SHORT.replace("sample_s = 0.3", "sample_s = 1").replace("trials = 1", "trials = 1\nattempts = 2"));
+    let mut run = world.tare(&["run", &study, "--out", "results"]).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let command = |id: &u32| std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    let find = |words: &str| world.processes().into_iter().find(|id| support::text(&command(id)).contains(words));
+    let wait_for = |what: &str, done: &dyn Fn() -> bool| {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while !done() {
+            assert!(std::time::Instant::now() < deadline, "{what}");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    };
+    let captures = world.path("results/captures/trial-00000-1");
+    // Where this user may not profile, perf ends by itself, and there is nothing to see.
+    wait_for("no recording", &|| find("perf\0record").is_some() || !trials(&world.path("results")).is_empty());
+    if let (Some(perf), Some(trial)) = (find("perf\0record"), find("tare\0trial")) {
+        rustix::process::kill_process(
+            rustix::process::Pid::from_raw(trial.cast_signed()).unwrap(),
+            rustix::process::Signal::KILL,
+        )
+        .unwrap();
+        wait_for("perf goes on", &|| !world.processes().contains(&perf));
+    }
+    assert_eq!(run.wait().unwrap().code(), Some(0), "the second attempt");
+    assert!(!captures.join("perf.data").exists());
+    world.assert_clean();
+}

@@ -38,6 +38,7 @@ pub use diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use error::EngineError;
 pub use leftovers::{Reaped, reap_leftovers};
 pub use mariadb::Mariadb;
+pub use process::dies_with_parent;
 pub use registry::{ENGINE_NAMES, UnknownEngine, engine_by_name};
 pub use server::{
     Address, Binary, ConnectTarget, DEFAULT_DATABASE, DataDirectory, Engine, PrepareRequest, Server, StartRequest,

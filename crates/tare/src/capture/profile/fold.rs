@@ -1,7 +1,7 @@
 //! A recording as folded call chains.
 
 use super::frames::{self, Chains};
-use crate::engine::Unavailable;
+use crate::engine::{Unavailable, dies_with_parent};
 use std::io::BufReader;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 /// to `to`.
 pub(super) fn fold(data: &Path, pid: u32, to: &Path) -> Result<Chains, Unavailable> {
     let failed = |what: &str, e: &dyn std::fmt::Display| Unavailable(format!("{what}: {e}"));
-    let mut perf = Command::new("perf")
+    let mut command = Command::new("perf");
+    command
         // Without --no-inline every address is looked up in the debug information, which takes minutes.
         .args(["script", "--no-inline", "--force", "-F", "event,period,ip,sym,dso"])
         .args(["--pid", &pid.to_string(), "-i"])
@@ -18,9 +19,9 @@ pub(super) fn fold(data: &Path, pid: u32, to: &Path) -> Result<Chains, Unavailab
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|e| failed("perf script cannot be started", &e))?;
+        .stderr(Stdio::null());
+    dies_with_parent(&mut command);
+    let mut perf = command.spawn().map_err(|e| failed("perf script cannot be started", &e))?;
     let read = perf.stdout.take().map(|output| frames::read(&mut BufReader::new(output)));
     let status = perf.wait().map_err(|e| failed("cannot wait for perf script", &e))?;
     let chains = read.transpose().map_err(|e| failed("perf script's output cannot be read", &e))?.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::super::sample::{Captured, Place};
 use super::{fold, reason, table};
-use crate::engine::Unavailable;
+use crate::engine::{Unavailable, dies_with_parent};
 use crate::results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 use crate::study::settings::CallGraph;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// Name of the recording while there is one.
+const RECORDING: &str = "perf.data";
 /// How long perf may take to attach to all threads, or to write what it has.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Samples a second over all PUs: enough for shares of 1% within a tenth of it in 10 s.
@@ -36,13 +38,14 @@ pub(in super::super) struct Profile {
 impl Profile {
     /// Begins, and returns when samples are taken.
     pub fn begin(place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
+        remove_leftovers(place);
         Self::begin_on(Scope::Pus, place, call_graph, pid)
             .or_else(|_| Self::begin_on(Scope::Threads, place, call_graph, pid))
     }
 
     fn begin_on(scope: Scope, place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
         let frequency_hz = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
-        let data = place.path("perf.data");
+        let data = place.path(RECORDING);
         let errors = place.path("perf.log");
         let log = File::create(&errors).map_err(|e| Unavailable(format!("cannot write perf.log: {e}")))?;
         let control = Control::new(place)?;
@@ -66,6 +69,7 @@ impl Profile {
             Scope::Pus => command.arg("-a"),
             Scope::Threads => command.args(["-p", &pid.to_string()]),
         };
+        dies_with_parent(&mut command);
         let perf = command.spawn().map_err(|e| reason::not_started(&e))?;
         let mut profile = Self { perf, pid, scope, data, frequency_hz, call_graph };
         match control.enable(&mut profile.perf) {
@@ -143,6 +147,15 @@ impl Drop for Profile {
         if matches!(self.perf.try_wait(), Ok(None)) {
             self.kill();
         }
+    }
+}
+
+/// Recordings of trials that were killed: large, and of no use any more.
+fn remove_leftovers(place: &Place) {
+    let trials = std::fs::read_dir(place.results.join("captures")).into_iter().flatten().flatten();
+    for trial in trials {
+        // Most have none.
+        let _ = std::fs::remove_file(trial.path().join(RECORDING));
     }
 }
 
