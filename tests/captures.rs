@@ -253,8 +253,15 @@ fn a_killed_trial_leaves_no_perf_and_its_recording_is_removed() {
     let study =
         world.study(&SHORT.replace("sample_s = 0.3", "sample_s = 1").replace("trials = 1", "trials = 1\nattempts = 2"));
     let mut run = world.tare(&["run", &study, "--out", "results"]).stderr(std::process::Stdio::null()).spawn().unwrap();
-    let command = |id: &u32| std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-    let find = |words: &str| world.processes().into_iter().find(|id| support::text(&command(id)).contains(words));
+    // Their command lines may name the directory relative to where they were started.
+    let here = world.directory.path().canonicalize().unwrap();
+    let find = |words: &str| {
+        support::names(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok()).find(|id| {
+            let command = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+            std::fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|cwd| cwd == here)
+                && support::text(&command).contains(words)
+        })
+    };
     let wait_for = |what: &str, done: &dyn Fn() -> bool| {
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         while !done() {
@@ -265,15 +272,20 @@ fn a_killed_trial_leaves_no_perf_and_its_recording_is_removed() {
     let captures = world.path("results/captures/trial-00000-1");
     // Where this user may not profile, perf ends by itself, and there is nothing to see.
     wait_for("no recording", &|| find("perf\0record").is_some() || !trials(&world.path("results")).is_empty());
-    if let (Some(perf), Some(trial)) = (find("perf\0record"), find("tare\0trial")) {
+    let found = (find("perf\0record"), find("tare\0trial"));
+    if let (Some(perf), Some(trial)) = found {
         rustix::process::kill_process(
             rustix::process::Pid::from_raw(trial.cast_signed()).unwrap(),
             rustix::process::Signal::KILL,
         )
         .unwrap();
-        wait_for("perf goes on", &|| !world.processes().contains(&perf));
+        wait_for("perf goes on", &|| find("perf\0record") != Some(perf));
     }
     assert_eq!(run.wait().unwrap().code(), Some(0), "the second attempt");
     assert!(!captures.join("perf.data").exists());
+    let records = trials(&world.path("results"));
+    assert!(found.0.is_some() || !may_profile(records.last().unwrap()), "no perf was seen");
+    // What else a killed trial leaves, the next start puts right.
+    world.exits(0, &["run", "--resume", "results"]);
     world.assert_clean();
 }
