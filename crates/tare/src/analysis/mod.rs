@@ -13,6 +13,7 @@ pub mod first_screen;
 mod ladders;
 pub mod machine_view;
 mod modes;
+mod nodes;
 pub mod odd;
 pub mod reading;
 mod scaling;

@@ -2,7 +2,7 @@
 
 use super::collect::{self, Condition};
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
-use super::{builds, captures, effects, modes, odd, reading, scaling};
+use super::{builds, captures, effects, modes, nodes, odd, reading, scaling};
 use crate::results::Results;
 use crate::results::metric;
 use tare_stats::trials;
@@ -30,6 +30,7 @@ pub fn summarize(results: &Results) -> Summary {
         captures: captures::summaries(&conditions, results),
         growth: captures::growth(&conditions, results),
         builds: Vec::new(),
+        nodes: nodes::nodes(&conditions),
     };
     summary.builds = builds::builds(&conditions, results, summary.headline_metric.as_deref());
     summary.reading = reading::headline(&summary, results);

@@ -36,6 +36,26 @@ pub struct Summary {
     /// Builds side by side, when `binary` is a factor.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildComparison>,
+    /// Memory by node, where there is more than one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeSummary>,
+}
+
+/// Memory of one node under one condition, means over samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeSummary {
+    /// The condition.
+    pub condition: String,
+    /// OS number of the node.
+    pub node: u32,
+    /// Memory of the server on it, bytes.
+    pub server_bytes: f64,
+    /// Pages given on it as asked, whole machine.
+    pub hit_pages: f64,
+    /// Pages given on it because another node was full, whole machine.
+    pub miss_pages: f64,
+    /// Pages given on it to a thread of another node, whole machine.
+    pub other_pages: f64,
 }
 
 /// What the captures of one condition say, means over its trials.

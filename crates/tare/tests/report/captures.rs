@@ -201,3 +201,33 @@ fn unreadable_captures_are_warnings_and_none_is_read_from_elsewhere() {
     // The others are still analysed.
     assert!(!summarize(&results).growth.is_empty());
 }
+
+#[test]
+fn memory_is_told_by_node_where_there_is_more_than_one() {
+    let directory = tempfile::tempdir().unwrap();
+    ladder(directory.path(), "lock");
+    assert!(summarize(&open(directory.path()).unwrap()).nodes.is_empty());
+    let path = directory.path().join("trials.jsonl");
+    let with = |line: &str| {
+        let mut record: TrialRecord = serde_json::from_str(line).unwrap();
+        for covariates in record.samples.iter_mut().map(|sample| &mut sample.covariates) {
+            // With one node in use, the other is not in numa_maps at all.
+            let used: &[(u32, f64)] = if record.condition == "nodes=1" { &[(0, 3e9)] } else { &[(0, 1e9), (1, 2e9)] };
+            covariates.extend(used.iter().map(|(node, bytes)| (format!("server_memory_bytes_node{node}"), *bytes)));
+            covariates.extend([0, 1].map(|node| (format!("numa_hit_pages_node{node}"), 100.0)));
+            covariates.insert("numa_miss_pages_node1".into(), 7.0);
+        }
+        serde_json::to_string(&record).unwrap() + "\n"
+    };
+    let text: String = fs::read_to_string(&path).unwrap().lines().map(with).collect();
+    fs::write(path, text).unwrap();
+    let summary = summarize(&open(directory.path()).unwrap());
+    let of = |condition: &str, node| {
+        let found = summary.nodes.iter().find(|found| found.condition == condition && found.node == node).unwrap();
+        (found.server_bytes, found.hit_pages, found.miss_pages)
+    };
+    assert_eq!([of("nodes=1", 0), of("nodes=1", 1)], [(3e9, 100.0, 0.0), (0.0, 100.0, 7.0)]);
+    assert_eq!(of("nodes=4", 1), (2e9, 100.0, 7.0));
+    let text = fs::read_to_string(write_report(directory.path()).unwrap()).unwrap();
+    assert!(text.contains("Memory by node") && text.contains("67%"));
+}

@@ -43,6 +43,8 @@ pub(super) fn flame_graph(chains: &Chains) -> Result<Vec<u8>, Unavailable> {
     options.title = format!("{}, {} samples", chains.event, chains.samples);
     // Each sample weighs as much of the event as passed since the one before.
     options.count_name = chains.event.split(':').next().unwrap_or("samples").to_owned();
+    // Percent: what is narrower is not seen, and four of five boxes of a large program are.
+    options.min_width = 0.1;
     let mut svg = Vec::new();
     inferno::flamegraph::from_lines(&mut options, text(chains).lines(), &mut svg)
         .map_err(|e| Unavailable(format!("no flame graph: {e}")))?;

@@ -33,8 +33,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                     td.l { (match found.verdict {
                         Verdict::Faster => "faster",
                         Verdict::Slower => "slower",
-                        Verdict::Equivalent => "equivalent",
-                        Verdict::Inconclusive => "inconclusive",
+                        Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
                     }) }
                 } } }
             }

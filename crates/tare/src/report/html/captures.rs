@@ -3,7 +3,7 @@
 
 use super::page::Page;
 use crate::analysis::curves::words_of;
-use crate::analysis::figures::{percent, times};
+use crate::analysis::figures::{change, percent, times};
 use crate::analysis::summary::{CaptureSummary, Captured, GrowthRanking};
 use crate::report::charts::flame;
 use crate::results::captures;
@@ -50,9 +50,9 @@ fn table_of(ranking: &GrowthRanking) -> Markup {
                     } }
                     tbody { @for grown in ranking.grown.iter().take(ROWS) { tr {
                         th scope="row" { (grown.name) } td { (percent(grown.first)) } td { (percent(grown.last)) }
-                        td { (signed(grown.per_doubling)) }
+                        td { (change(grown.per_doubling)) }
                         td { (match (grown.ci_low, grown.ci_high) {
-                            (Some(low), Some(high)) => format!("{} to {}", signed(low), signed(high)),
+                            (Some(low), Some(high)) => format!("{} to {}", change(low), change(high)),
                             _ => "–".to_owned(),
                         }) }
                     } } }
@@ -60,10 +60,6 @@ fn table_of(ranking: &GrowthRanking) -> Markup {
             }
         }
     }
-}
-
-fn signed(fraction: f64) -> String {
-    format!("{}{}", if fraction > 0.0 { "+" } else { "" }, percent(fraction))
 }
 
 /// Flame graphs: of the first and the last rung of the first ladder, else of the first conditions that have one.

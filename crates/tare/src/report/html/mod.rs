@@ -8,6 +8,7 @@ mod curves;
 mod environment;
 mod first_screen;
 mod machines;
+mod nodes;
 mod page;
 mod plots;
 mod record;

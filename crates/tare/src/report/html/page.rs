@@ -1,6 +1,6 @@
 //! The document: sections in the order in which a reader asks.
 
-use super::{builds, captures, curves, environment, first_screen, machines, plots, record, scaling, tables};
+use super::{builds, captures, curves, environment, first_screen, machines, nodes, plots, record, scaling, tables};
 use crate::analysis::collect::{self, Condition};
 use crate::analysis::machine_view::{self, MachineBox};
 use crate::analysis::summary::Summary;
@@ -78,6 +78,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("captures", "Captures", captures::tables(page)),
         ("machine", "Where the threads ran", machines::drawings(page)),
         ("threads", "Threads", machines::threads(page)),
+        ("nodes", "Memory by node", nodes::section(page)),
         ("metrics", "All metrics", plots::others(page)),
         ("environment", "Environment", environment::section(page)),
         ("record", "Repeat it, and the full record", record::section(page)),

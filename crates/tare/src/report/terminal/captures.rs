@@ -5,11 +5,13 @@ use super::style::{Style, add, finish, table};
 use super::text::plain;
 use crate::analysis::compare::Verdict;
 use crate::analysis::curves::words_of;
-use crate::analysis::figures::{percent, times};
-use crate::analysis::summary::{Captured, GrowthRanking, Summary};
+use crate::analysis::figures::{change, percent, times};
+use crate::analysis::summary::{Captured, Grown, GrowthRanking, Summary};
 
 /// Names of a ranking on a terminal; the report has more.
 const LISTED: usize = 8;
+/// A change that would show as 0.00%.
+const LEAST: f64 = 0.000_05;
 
 /// Locks and functions by the growth of their share.
 pub(super) fn growth(summary: &Summary, style: Style) -> Option<String> {
@@ -23,13 +25,15 @@ pub(super) fn growth(summary: &Summary, style: Style) -> Option<String> {
 fn one(ranking: &GrowthRanking, style: Style) -> String {
     let what = if ranking.what == Captured::Locks { "locks" } else { "functions" };
     let mut rows = table(&[what, "first", "last", "each doubling", "95% interval"], 1);
-    for grown in ranking.grown.iter().take(LISTED) {
+    // The first in any case, and of the others those that change at all.
+    let moves = |(place, grown): &(usize, &Grown)| *place == 0 || grown.per_doubling.abs() >= LEAST;
+    for (_, grown) in ranking.grown.iter().take(LISTED).enumerate().filter(moves) {
         let cells = vec![
             shorten(&plain(&grown.name)),
             percent(grown.first),
             percent(grown.last),
-            signed(grown.per_doubling),
-            interval(grown.ci_low, grown.ci_high, signed),
+            change(grown.per_doubling),
+            interval(grown.ci_low, grown.ci_high, change),
         ];
         add(&mut rows, 1, cells);
     }
@@ -50,11 +54,6 @@ fn shorten(name: &str) -> String {
     format!("…{}", tail.chars().rev().collect::<String>())
 }
 
-fn signed(fraction: f64) -> String {
-    let sign = if fraction > 0.0 { "+" } else { "" };
-    format!("{sign}{}", percent(fraction))
-}
-
 /// Every other build against the first.
 pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
     let first = summary.builds.first()?;
@@ -63,8 +62,7 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
         let verdict = match found.verdict {
             Verdict::Faster => "faster",
             Verdict::Slower => "slower",
-            Verdict::Equivalent => "equivalent",
-            Verdict::Inconclusive => "inconclusive",
+            Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
         };
         let interval = interval(found.ci_low, found.ci_high, times);
         add(
