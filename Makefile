@@ -3,7 +3,7 @@ CARGO ?= cargo
 # A toolchain that rustup has just put there is not on the PATH of the shell that called make.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: demo build test test-user check setup setup-test bench clean
+.PHONY: demo build test test-dbt3-large test-user check setup setup-test bench clean
 
 ## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
 demo: build
@@ -16,8 +16,13 @@ build: setup
 ## test: install what the tests need, then formatting, lints, docs and all tests (as root also once more as an ordinary user)
 test: setup-test check
 	$(CARGO) test --locked --workspace
+	$(MAKE) test-dbt3-large
 	scripts/test-as-user
 	crates/counters/ci.sh "exact tunable forced alone loom"
+
+## test-dbt3-large: the 22 queries on 600,000 rows of lineitem, MariaDB and SQLite held against each other (about a minute)
+test-dbt3-large:
+	$(CARGO) test --locked -p tare --test dbt3 -- --ignored 0_1
 
 ## check: formatting, clippy with warnings as errors, documentation
 check:

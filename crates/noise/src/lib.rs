@@ -18,7 +18,7 @@ mod state_dir;
 mod system;
 
 pub use error::{NoiseError, Result};
-pub use interference::Snapshot;
+pub use interference::{CpuUse, Foreign, Snapshot};
 pub use journal::{Journal, Outcome, RestoreReport, Restored, recover};
 pub use lock::{HostLock, TrialLock};
 pub use session::{Applied, Session};

@@ -7,10 +7,10 @@ mod engine_support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use engine_support::{PATIENCE, Place, fill, one, prepared, runs, wait_until_gone};
+use engine_support::{PATIENCE, Place, fill, one, prepared, runs, script, wait_until_gone};
 use tare::engine::{
-    Address, ConnectTarget, DataDirectory, Engine, EngineError, Param, SqlErrorKind, Sqlite, StartRequest, StatementId,
-    StopOutcome, Transport, find_serving_thread,
+    Address, Aslr, ConnectTarget, DataDirectory, Engine, EngineError, Param, Positions, SqlErrorKind, Sqlite,
+    StartRequest, StatementId, StopOutcome, Transport, find_serving_thread,
 };
 
 fn tare() -> Option<&'static Path> {
@@ -226,7 +226,7 @@ fn libc_directory() -> std::path::PathBuf {
 fn aslr_and_allocator_are_read_back_from_the_running_server() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
-    let request = StartRequest { aslr: Some(false), ..place.start_request(&data, tare()) };
+    let request = StartRequest { aslr: Some(Aslr::Off), ..place.start_request(&data, tare()) };
     let server = Sqlite.start(&request).unwrap();
     let personality = std::fs::read_to_string(format!("/proc/{}/personality", server.pid())).unwrap();
     assert_eq!(u32::from_str_radix(personality.trim(), 16).unwrap() & 0x0040000, 0x0040000);
@@ -239,6 +239,49 @@ fn aslr_and_allocator_are_read_back_from_the_running_server() {
     let request = StartRequest { allocator_preload: absent, ..place.start_request(&data, tare()) };
     let error = Sqlite.start(&request).err().unwrap();
     assert!(matches!(error, EngineError::NotInEffect { setting: "allocator", .. }), "{error}");
+}
+
+/// Starts with an address space, through `binary`, and says where its parts lie.
+fn positions(place: &Place, data: &Path, binary: &Path, aslr: Aslr) -> Positions {
+    let request = StartRequest { aslr: Some(aslr), ..place.start_request(data, Some(binary)) };
+    let server = Sqlite.start(&request).unwrap();
+    Positions::of(server.pid()).unwrap()
+}
+
+#[test]
+fn layouts_are_repeatable_and_differ_also_behind_a_wrapper_script() {
+    let place = Place::new();
+    let data = prepared(&Sqlite, &place, tare());
+    let tare = tare().unwrap();
+    let script = script(&place, &format!("exec {} \"$@\"", tare.display()));
+    let third = positions(&place, &data, tare, Aslr::Layout(3));
+    assert_eq!(positions(&place, &data, &script, Aslr::Layout(3)).mmap_top, third.mmap_top);
+    let tops = [Aslr::Off, Aslr::Layout(4), Aslr::Layout(5)].map(|aslr| positions(&place, &data, tare, aslr).mmap_top);
+    let distinct: std::collections::BTreeSet<u64> = tops.into_iter().chain([third.mmap_top]).collect();
+    assert_eq!(distinct.len(), 4, "{tops:x?} {third:x?}");
+    assert_eq!(positions(&place, &data, tare, Aslr::Off), positions(&place, &data, tare, Aslr::Off));
+}
+
+#[test]
+fn a_wrapper_script_that_undoes_a_setting_or_stays_in_the_way_is_found_out() {
+    let place = Place::new();
+    let data = prepared(&Sqlite, &place, tare());
+    let tare = tare().unwrap().display();
+    // setarch without -R sets a personality without the flag: exactly what a re-exec may do.
+    let undoes = script(&place, &format!("exec setarch $(uname -m) {tare} \"$@\""));
+    for aslr in [Aslr::Off, Aslr::Layout(1)] {
+        let request = StartRequest { aslr: Some(aslr), ..place.start_request(&data, Some(&undoes)) };
+        let error = Sqlite.start(&request).err().unwrap();
+        assert!(matches!(error, EngineError::NotInEffect { setting: "aslr", .. }), "{error}");
+    }
+    let limits = script(&place, &format!("ulimit -S -s 8192; exec {tare} \"$@\""));
+    let request = StartRequest { aslr: Some(Aslr::Layout(1)), ..place.start_request(&data, Some(&limits)) };
+    let error = Sqlite.start(&request).err().unwrap();
+    assert!(matches!(error, EngineError::NotInEffect { setting: "aslr", .. }), "{error}");
+    let stays = script(&place, &format!("{tare} \"$@\"; true"));
+    let error = Sqlite.start(&place.start_request(&data, Some(&stays))).err().unwrap();
+    assert!(error.to_string().contains("must end with `exec"), "{error}");
+    assert!(!place.path("run").exists() && !place.path("copy").exists());
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What the machine did beside the measurement: cheap readings before and after a sample, and their difference.
 
 mod counters;
+mod foreign;
 mod snapshot;
 
 pub use counters::CpuTimes;
+pub use foreign::{CpuUse, Foreign};
 pub use snapshot::Snapshot;

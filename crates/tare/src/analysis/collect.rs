@@ -24,7 +24,10 @@ pub struct Condition<'a> {
 /// and those of which nothing has run yet are left out.
 pub fn conditions(results: &Results) -> Vec<Condition<'_>> {
     let mut conditions: Vec<Condition<'_>> = Vec::new();
-    for trial in &results.trials {
+    let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
+    // A pilot that was still warming up is kept in the record and says nothing about what followed.
+    let first = decision.filter(|decision| !decision.pilot_counts).map_or(0, |decision| decision.first_trial);
+    for trial in results.trials.iter().filter(|trial| trial.trial >= first) {
         let index = match conditions.iter().position(|condition| condition.name == trial.condition) {
             Some(index) => index,
             None => {

@@ -1,6 +1,10 @@
-//! Effects of two-level factors, from conditions to the cells that tare-stats takes.
+//! Effects of factors, from conditions to the cells that tare-stats takes.
+//!
+//! tare-stats knows factors of two levels. One of more is given to it as a column for each level but the first, which
+//! says whether a condition has that level: every level is then compared with the first one.
 
 use super::collect::{self, Condition};
+use super::ladders::OVER;
 use super::reading::varying_factors;
 use super::summarize::CONFIDENCE;
 use super::summary::{Effect, Source, Sources};
@@ -10,61 +14,133 @@ use std::collections::BTreeSet;
 use tare_stats::Interval;
 use tare_stats::effects::{self, Cell};
 
-/// A factor with its two levels: ratios compare the high one with the low one.
-struct Factor {
-    name: String,
+/// Columns beyond which a design is no longer taken apart: ladders of threads by dozens of strategies have other charts.
+const MOST_COLUMNS: usize = 40;
+/// Columns beyond which there are no interactions: they grow with the square.
+const MOST_WITH_INTERACTIONS: usize = 12;
+
+/// A level of a factor against another one: ratios compare the high one with the low one.
+#[derive(Debug, Clone, PartialEq)]
+struct Column {
+    /// `aslr`, or `allocator=jemalloc` where the factor has more than two levels.
+    term: String,
+    factor: String,
     low: String,
     high: String,
+    /// The factor has other levels too.
+    of_many: bool,
 }
 
-/// Main effects and two-factor interactions on every metric; none unless every factor that varies has two levels.
+/// Main effects and two-factor interactions on every metric.
 pub(super) fn effects(conditions: &[Condition<'_>]) -> Vec<Effect> {
-    let Some(factors) = factors(conditions) else { return Vec::new() };
-    let names: Vec<String> = factors.iter().map(|factor| factor.name.clone()).collect();
+    let Some(columns) = columns(conditions) else { return Vec::new() };
     let metrics = collect::all_metrics(conditions);
-    metrics.iter().flat_map(|metric| effects_on(conditions, &factors, &names, metric)).collect()
+    metrics.iter().flat_map(|metric| effects_on(conditions, &columns, metric)).collect()
 }
 
-fn effects_on(conditions: &[Condition<'_>], factors: &[Factor], names: &[String], metric: &str) -> Vec<Effect> {
+fn effects_on(conditions: &[Condition<'_>], columns: &[Column], metric: &str) -> Vec<Effect> {
+    let names: Vec<String> = columns.iter().map(|column| column.term.clone()).collect();
+    let cells = cells(conditions, columns, metric);
+    let order = if columns.len() > MOST_WITH_INTERACTIONS { 1 } else { 2 };
     // A metric that is zero or negative somewhere has no ratios.
-    let Ok(found) = effects::effects(names, &cells(conditions, factors, metric), 2, CONFIDENCE) else {
-        return Vec::new();
+    let Ok(mut found) = effects::effects(&names, &cells, order, CONFIDENCE) else { return Vec::new() };
+    if columns.iter().any(|column| column.of_many) {
+        // With interactions in the model, a main effect is that at the middle of the other columns, which for a factor of
+        // many levels is the average over none of them. Without them it is the average.
+        let Ok(mains) = effects::effects(&names, &cells, 1, CONFIDENCE) else { return Vec::new() };
+        found.retain(|effect| !names.contains(&effect.term));
+        found.splice(0..0, mains);
+    }
+    // How throughput follows threads and nodes is what scaling laws say.
+    let scales = |term: &str| {
+        term.split(':')
+            .any(|part| columns.iter().any(|c| c.of_many && c.term == part && OVER.contains(&c.factor.as_str())))
     };
-    let levels = |term: &str| {
-        let main = factors.iter().find(|factor| factor.name == term);
-        main.map_or(String::new(), |factor| format!("{}/{}", factor.high, factor.low))
-    };
+    found.into_iter().filter(|e| !scales(&e.term)).map(|effect| described(effect, columns, metric)).collect()
+}
+
+fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effect {
+    let main = columns.iter().find(|column| column.term == effect.term);
     let low = |ci: Option<Interval>| ci.map(|ci| ci.low);
     let high = |ci: Option<Interval>| ci.map(|ci| ci.high);
-    found
-        .into_iter()
-        .map(|effect| {
-            let spread = effect.spread_ratio.as_ref();
-            Effect {
-                metric: metric.to_owned(),
-                levels: levels(&effect.term),
-                mean_ratio: effect.mean_ratio.value,
-                ci_low: low(effect.mean_ratio.ci),
-                ci_high: high(effect.mean_ratio.ci),
-                // tare-stats gives the ratio of variances; its root is the ratio of CoVs, which is what people compare.
-                spread_ratio: spread.map(|spread| spread.value.sqrt()),
-                spread_ci_low: spread.and_then(|spread| low(spread.ci)).map(f64::sqrt),
-                spread_ci_high: spread.and_then(|spread| high(spread.ci)).map(f64::sqrt),
-                term: effect.term,
-            }
-        })
-        .collect()
+    let spread = effect.spread_ratio.as_ref();
+    Effect {
+        metric: metric.to_owned(),
+        levels: main.map_or(String::new(), |column| format!("{}/{}", column.high, column.low)),
+        mean_ratio: effect.mean_ratio.value,
+        ci_low: low(effect.mean_ratio.ci),
+        ci_high: high(effect.mean_ratio.ci),
+        // tare-stats gives the ratio of variances; its root is the ratio of CoVs, which is what people compare.
+        spread_ratio: spread.map(|spread| spread.value.sqrt()),
+        spread_ci_low: spread.and_then(|spread| low(spread.ci)).map(f64::sqrt),
+        spread_ci_high: spread.and_then(|spread| high(spread.ci)).map(f64::sqrt),
+        term: effect.term,
+    }
 }
 
 /// Which factor the spread between trials comes from, over all primary metrics together.
 pub(super) fn sources(conditions: &[Condition<'_>]) -> Option<Sources> {
-    let factors = factors(conditions)?;
-    let names: Vec<String> = factors.iter().map(|factor| factor.name.clone()).collect();
+    let columns = columns(conditions)?;
+    let found = found_sources(conditions, &columns)?;
+    let own = |term: &str| columns.iter().find(|column| column.term == term);
+    let ranking: Vec<Source> = found
+        .ranking
+        .iter()
+        .filter_map(|source| {
+            let column = own(&source.factor)?;
+            let (noisy, quiet) =
+                if source.noisy_level { (&column.high, &column.low) } else { (&column.low, &column.high) };
+            // From high against low variances to noisy against quiet CoVs.
+            let cov = |ratio: f64| if source.noisy_level { ratio.sqrt() } else { ratio.sqrt().recip() };
+            let ends = source.spread_ratio.ci.map(|ci| (cov(ci.low), cov(ci.high)));
+            Some(Source {
+                factor: column.factor.clone(),
+                noisy_level: noisy.clone(),
+                quiet_level: quiet.clone(),
+                spread_ratio: cov(source.spread_ratio.value),
+                spread_ci_low: ends.map(|(a, b)| a.min(b)),
+                spread_ci_high: ends.map(|(a, b)| a.max(b)),
+                share: source.share,
+                p_value: source.p_value,
+                shown: source.shown,
+            })
+        })
+        .collect();
+    let mut sources = Sources { ranking, unexplained: found.unexplained };
+    if columns.iter().any(|column| column.of_many) {
+        share_anew(&mut sources, conditions, &columns, &found);
+    }
+    Some(sources)
+}
+
+/// A factor can be held at one level only, so of many levels the strongest one takes part in the shares, and only what
+/// is shown among all of them does.
+fn share_anew(sources: &mut Sources, conditions: &[Condition<'_>], columns: &[Column], found: &effects::Sources) {
+    let mut kept: Vec<Column> = Vec::new();
+    let shown = found.ranking.iter().filter(|source| source.shown);
+    for column in shown.filter_map(|source| columns.iter().find(|c| c.term == source.factor)) {
+        if !kept.iter().any(|other| other.factor == column.factor) {
+            kept.push(column.clone());
+        }
+    }
+    let has = |condition: &&Condition<'_>| {
+        kept.iter().all(|c| condition.levels.get(&c.factor).is_some_and(|level| *level == c.low || *level == c.high))
+    };
+    let rest: Vec<Condition<'_>> = conditions.iter().filter(has).cloned().collect();
+    let again = found_sources(&rest, &kept).map_or(Vec::new(), |again| again.ranking);
+    for (source, found) in sources.ranking.iter_mut().zip(&found.ranking) {
+        source.share = again.iter().find(|other| other.factor == found.factor).map_or(0.0, |other| other.share);
+    }
+    sources.unexplained = 1.0 - sources.ranking.iter().map(|source| source.share).sum::<f64>();
+}
+
+fn found_sources(conditions: &[Condition<'_>], columns: &[Column]) -> Option<effects::Sources> {
+    let names: Vec<String> = columns.iter().map(|column| column.term.clone()).collect();
     let metrics = collect::all_metrics(conditions);
     let primary: Vec<Vec<Cell>> = metrics
         .iter()
         .filter(|name| metric::describe(name).is_primary())
-        .map(|name| cells(conditions, &factors, name))
+        .map(|name| cells(conditions, columns, name))
         .collect();
     // Trials are matched between metrics by position: a metric that some trial lacks cannot take part.
     let shape = |cells: &Vec<Cell>| cells.iter().map(|cell| cell.trials.len()).collect::<Vec<_>>();
@@ -72,56 +148,44 @@ pub(super) fn sources(conditions: &[Condition<'_>]) -> Option<Sources> {
     if primary.iter().any(|cells| shape(cells) != first) {
         return None;
     }
-    let found = effects::sources(&names, &primary, CONFIDENCE).ok()?;
-    let ranking = found
-        .ranking
-        .into_iter()
-        .map(|source| {
-            let factor = factors.iter().find(|factor| factor.name == source.factor);
-            let level = factor.map_or("", |f| if source.noisy_level { &f.high } else { &f.low });
-            Source {
-                noisy_level: level.to_owned(),
-                factor: source.factor,
-                share: source.share,
-                p_value: source.p_value,
-                shown: source.shown,
-            }
-        })
-        .collect();
-    Some(Sources { ranking, unexplained: found.unexplained })
+    effects::sources(&names, &primary, CONFIDENCE).ok()
 }
 
-fn cells(conditions: &[Condition<'_>], factors: &[Factor], metric: &str) -> Vec<Cell> {
+fn cells(conditions: &[Condition<'_>], columns: &[Column], metric: &str) -> Vec<Cell> {
     conditions
         .iter()
         .map(|condition| Cell {
-            levels: factors.iter().map(|factor| condition.levels.get(&factor.name) == Some(&factor.high)).collect(),
+            levels: columns.iter().map(|column| condition.levels.get(&column.factor) == Some(&column.high)).collect(),
             trials: condition.with(metric).into_iter().map(|(_, mean)| mean).collect(),
         })
         .filter(|cell| !cell.trials.is_empty())
         .collect()
 }
 
-/// The factors that vary, when each has exactly two levels and every condition names one.
-fn factors(conditions: &[Condition<'_>]) -> Option<Vec<Factor>> {
+/// The columns of the factors that vary; none when a condition does not name one of them, or there are too many.
+fn columns(conditions: &[Condition<'_>]) -> Option<Vec<Column>> {
     let measured: Vec<&Condition<'_>> = conditions.iter().filter(|condition| !condition.ok.is_empty()).collect();
     let mut names = varying_factors(measured.iter().map(|condition| condition.levels));
     // In the order of the condition's name, which is the study's: terms read `aslr:ahi` as the study wrote them.
-    let first = measured.first()?.name;
-    names.sort_by_key(|name| first.find(&format!("{name}=")).unwrap_or(usize::MAX));
-    let factors: Option<Vec<Factor>> = names
-        .into_iter()
-        .map(|name| {
-            let levels: Option<BTreeSet<&String>> = measured.iter().map(|c| c.levels.get(&name)).collect();
-            let mut levels: Vec<&String> = levels?.into_iter().collect();
-            levels.sort_by(|a, b| low_first(a, b));
-            match levels.as_slice() {
-                [low, high] => Some(Factor { low: (*low).clone(), high: (*high).clone(), name }),
-                _ => None,
-            }
-        })
-        .collect();
-    factors.filter(|factors| !factors.is_empty())
+    let first = measured.first()?;
+    names.sort_by_key(|name| first.name.find(&format!("{name}=")).unwrap_or(usize::MAX));
+    let mut columns = Vec::new();
+    for factor in names {
+        let levels: Option<BTreeSet<&String>> = measured.iter().map(|c| c.levels.get(&factor)).collect();
+        let mut levels: Vec<&String> = levels?.into_iter().collect();
+        levels.sort_by(|a, b| low_first(a, b));
+        let of_many = levels.len() > 2;
+        // The first condition of a study is the base of what is changed one at a time.
+        let low = if of_many { first.levels.get(&factor)? } else { levels[0] };
+        for high in levels.iter().filter(|level| **level != low) {
+            let term = if of_many { format!("{factor}={high}") } else { factor.clone() };
+            let (low, high) = (low.clone(), (*high).clone());
+            columns.push(Column { term, factor: factor.clone(), low, high, of_many });
+        }
+    }
+    // A single factor of many levels is what the conditions themselves show.
+    let alone = columns.iter().all(|column| column.of_many && column.factor == columns[0].factor);
+    (columns.len() <= MOST_COLUMNS && !alone).then_some(columns)
 }
 
 /// Off before on, numbers by size, else by name.

@@ -5,7 +5,7 @@ use crate::results::schema::Levels;
 use std::collections::BTreeMap;
 
 /// Factors whose levels count something that may scale.
-const OVER: [&str; 2] = ["threads", "nodes"];
+pub(super) const OVER: [&str; 2] = ["threads", "nodes"];
 
 /// One ladder.
 pub(super) struct Ladder<'c, 'r> {

@@ -70,7 +70,8 @@ fn side(name: &str, values: &[&Feature]) -> String {
     if name == PAIRS { format!("{word}{share}") } else { format!("{name} {word}{share}") }
 }
 
-fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariate> {
+/// What was recorded of each trial as covariates, without those that never vary or that say the same as another one.
+pub(super) fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariate> {
     let mut names: Vec<&String> =
         features.iter().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>().into_iter().collect();
     names.sort_by_key(|name| name.as_str() != PAIRS);
@@ -88,8 +89,15 @@ fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariate> {
         .collect()
 }
 
-/// Number of each trial's value in order of first appearance.
+/// How the values divide the trials: numbers by their ranks, for they have an order; words by first appearance.
 fn partition(values: &[Option<&Feature>]) -> Vec<usize> {
+    let numbers: Vec<f64> = values.iter().filter_map(|value| value.and_then(number)).collect();
+    if numbers.len() == values.len() {
+        let mut sorted = numbers.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted.dedup();
+        return numbers.iter().map(|x| sorted.partition_point(|y| y < x)).collect();
+    }
     let mut distinct: Vec<Option<&Feature>> = Vec::new();
     values
         .iter()

@@ -15,6 +15,7 @@ pub fn list(summary: &Summary, results: &Results) -> Vec<String> {
     let mut odd = results.warnings.clone();
     odd.extend(bad_trials(results, Outcome::Failed, "failed"));
     odd.extend(bad_trials(results, Outcome::Contaminated, "was contaminated and is not analysed"));
+    odd.extend(disturbed_trials(results));
     odd.extend(first_screen::missing_words(results));
     odd.extend(
         summary
@@ -48,6 +49,22 @@ fn bad_trials(results: &Results, outcome: Outcome, what: &str) -> Vec<String> {
         lines.push(format!("{} more {words}; trials.jsonl has them all", count(bad.len() - LISTED, "attempt")));
     }
     lines
+}
+
+/// Trials that are analysed and have a reason all the same: no attempt was left.
+fn disturbed_trials(results: &Results) -> Option<String> {
+    let disturbed: Vec<&TrialRecord> =
+        results.trials.iter().filter(|trial| trial.outcome == Outcome::Ok && trial.reason.is_some()).collect();
+    let first = disturbed.first()?;
+    let reason = first.reason.as_deref().unwrap_or_default();
+    let all = results.trials.iter().filter(|trial| trial.outcome == Outcome::Ok).count();
+    let words = if disturbed.len() == 1 { "trial is" } else { "trials are" };
+    Some(format!(
+        "{} of {all} analysed {words} disturbed, like trial {} ({}): {reason}",
+        disturbed.len(),
+        first.trial,
+        first.condition
+    ))
 }
 
 fn modes(summary: &Summary) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! Plain sentences from the figures: true, careful, and with a unit on every number.
 
 use super::figures::{count, figure, list, percent, times};
-use super::summary::{ConditionSummary, Effect, MetricSummary, Summary};
-use crate::results::metric::Better;
+use super::summary::{ConditionSummary, Effect, MetricSummary, Spread, Summary};
+use crate::results::metric::{self, Better};
 use crate::results::schema::Levels;
 use crate::results::{Results, Source};
 use std::collections::BTreeSet;
@@ -104,7 +104,12 @@ fn largest_effect(metric: &MetricSummary, summary: &Summary, results: &Results) 
         .iter()
         .filter(|e| e.metric == metric.name && !e.levels.is_empty() && e.ci_low.is_some())
         .collect();
-    if mains.len() < 2 {
+    let several = summary.conditions.iter().filter_map(|c| c.spread.as_ref()).any(|spread| spread.metrics > 1);
+    if several && !mains.is_empty() {
+        return over_queries(&mains, summary, results);
+    }
+    let factors: BTreeSet<&str> = mains.iter().filter_map(|effect| effect.term.split('=').next()).collect();
+    if factors.len() < 2 {
         return None;
     }
     let shown =
@@ -134,29 +139,126 @@ fn largest_effect(metric: &MetricSummary, summary: &Summary, results: &Results) 
     Some(format!("{lead}; {rest}."))
 }
 
+/// With several queries the first one is not the study: each factor's effect is averaged over all of them.
+fn over_queries(mains: &[&Effect], summary: &Summary, results: &Results) -> Option<String> {
+    let average = |term: &str| {
+        let logs: Vec<f64> = summary
+            .effects
+            .iter()
+            .filter(|e| e.term == term && metric::describe(&e.metric).is_primary())
+            .map(|e| e.mean_ratio.ln())
+            .collect();
+        let shown = summary.effects.iter().filter(|e| e.term == term && metric::describe(&e.metric).is_primary());
+        let shown = shown.filter(|e| e.ci_low.is_some_and(|low| low > 1.0) || e.ci_high.is_some_and(|high| high < 1.0));
+        (logs.iter().sum::<f64>() / logs.len().max(1) as f64, shown.count(), logs.len())
+    };
+    let mut ranked: Vec<(&Effect, (f64, usize, usize))> =
+        mains.iter().map(|effect| (*effect, average(&effect.term))).collect();
+    ranked.sort_by(|a, b| b.1.0.abs().total_cmp(&a.1.0.abs()));
+    let (first, (log, shown, queries)) = ranked.first()?;
+    let here = if results.source == Source::Directory { " on this machine" } else { "" };
+    let rest: Vec<String> =
+        ranked[1..].iter().map(|(effect, (log, ..))| format!("{} {}", effect.term, times(log.exp()))).collect();
+    let rest = if rest.is_empty() { String::new() } else { format!("; after it {}", list(&rest)) };
+    Some(format!(
+        "{} moved the {} {} on average{here} ({}; shown for {shown} of them){rest}.",
+        first.term,
+        many(*queries, &first.metric),
+        times(log.exp()),
+        first.levels.replace('/', " against ")
+    ))
+}
+
 /// Sentences after the headline.
 pub fn further(summary: &Summary) -> Vec<String> {
     let Some(metric) = &summary.headline_metric else { return Vec::new() };
-    let mut sentences: Vec<String> =
-        [modes_sentence(summary, metric), sources_sentence(summary)].into_iter().flatten().collect();
+    let all = [
+        modes_sentence(summary, metric),
+        sources_sentence(summary),
+        residuals_sentence(summary),
+        spread_sentence(summary),
+    ];
+    let mut sentences: Vec<String> = all.into_iter().flatten().collect();
     sentences.extend(super::culprits::sentences(summary, metric));
     sentences
 }
 
-/// "The spread between trials comes from aslr=on (61% of the variance); 39% is unexplained."
+/// "aslr (on rather than off) accounts for 61% of the variance between trials, ahi (on rather than off) for 12%;
+/// unexplained 27%."
 fn sources_sentence(summary: &Summary) -> Option<String> {
     let sources = summary.spread_sources.as_ref()?;
     let shown: Vec<String> = sources
         .ranking
         .iter()
-        .filter(|source| source.shown)
-        .map(|source| format!("{}={} ({} of the variance)", source.factor, source.noisy_level, percent(source.share)))
+        .filter(|source| source.shown && source.share > 0.0)
+        .map(|source| {
+            let levels = format!("{} ({} rather than {})", source.factor, source.noisy_level, source.quiet_level);
+            (levels, percent(source.share))
+        })
+        .enumerate()
+        .map(|(index, (levels, share))| match index {
+            0 => format!("{levels} accounts for {share} of the variance between trials"),
+            _ => format!("{levels} for {share}"),
+        })
         .collect();
     if shown.is_empty() {
         return Some("No factor is shown to make trials vary more.".to_owned());
     }
-    let rest = percent(sources.unexplained);
-    Some(format!("The spread between trials comes from {}; {rest} is unexplained.", list(&shown)))
+    Some(format!("{}; unexplained {}.", shown.join(", "), percent(sources.unexplained)))
+}
+
+/// "Within conditions, client migrations go with 35% of the variance between trials (p 0.004)."
+fn residuals_sentence(summary: &Summary) -> Option<String> {
+    let causes: Vec<String> = summary
+        .residual_causes
+        .iter()
+        .map(|cause| format!("{} with {} of it (p {:.3})", cause.covariate, percent(cause.share), cause.p_value))
+        .collect();
+    (!causes.is_empty()).then(|| {
+        format!(
+            "What is left between trials of the same condition goes with what was recorded beside it: {}.",
+            list(&causes)
+        )
+    })
+}
+
+/// "22 queries", where that is what the metrics are.
+fn many(metrics: usize, one: &str) -> String {
+    match one.starts_with("query_s_") {
+        true if metrics != 1 => format!("{metrics} queries"),
+        true => "1 query".to_owned(),
+        false => count(metrics, "metric"),
+    }
+}
+
+/// The article's table in one sentence, where there are several queries.
+fn spread_sentence(summary: &Summary) -> Option<String> {
+    let spreads: Vec<(&ConditionSummary, &Spread)> = summary
+        .conditions
+        .iter()
+        .filter_map(|condition| Some((condition, condition.spread.as_ref().filter(|spread| spread.metrics > 1)?)))
+        .collect();
+    let steadiness = |a: &&(&ConditionSummary, &Spread), b: &&(&ConditionSummary, &Spread)| {
+        a.1.range_average.total_cmp(&b.1.range_average)
+    };
+    let (best, worst) = (spreads.iter().min_by(steadiness)?, spreads.iter().max_by(steadiness)?);
+    let words = |(condition, spread): &(&ConditionSummary, &Spread)| {
+        format!(
+            "{} ({} on average over {}, {} at most)",
+            condition.name,
+            percent(spread.range_average),
+            many(spread.metrics, &spread.range_largest_metric),
+            percent(spread.range_largest)
+        )
+    };
+    match spreads.len() {
+        1 => Some(format!("From the best to the worst trial: {}.", words(best))),
+        _ => Some(format!(
+            "From the best to the worst trial, {} is the steadiest, {} the least steady.",
+            words(best),
+            words(worst)
+        )),
+    }
 }
 
 /// A metric in a sentence.
@@ -228,6 +330,15 @@ pub fn modes(metric: &MetricSummary) -> String {
         })
         .collect();
     list(&words)
+}
+
+/// The short name of the condition at a place: A, B ... Z, AA ...
+pub fn letter(index: usize) -> String {
+    let one = |index: usize| char::from(b'A' + (index % 26) as u8);
+    match index {
+        0..26 => one(index).to_string(),
+        _ => format!("{}{}", one(index / 26 - 1), one(index)),
+    }
 }
 
 /// Which of two values is the better one, in words.

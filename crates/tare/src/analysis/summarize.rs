@@ -2,7 +2,7 @@
 
 use super::collect::{self, Condition};
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
-use super::{builds, captures, effects, modes, nodes, odd, reading, scaling};
+use super::{builds, captures, effects, modes, nodes, odd, reading, residuals, scaling, spread};
 use crate::results::Results;
 use crate::results::metric;
 use tare_stats::trials;
@@ -31,10 +31,13 @@ pub fn summarize(results: &Results) -> Summary {
         growth: captures::growth(&conditions, results),
         builds: Vec::new(),
         nodes: nodes::nodes(&conditions),
+        residual_causes: residuals::causes(&conditions, machine),
     };
     summary.builds = builds::builds(&conditions, results, summary.headline_metric.as_deref());
     summary.reading = reading::headline(&summary, results);
     summary.further_reading = reading::further(&summary);
+    let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
+    summary.further_reading.extend(decision.map(|decision| decision.reason.clone()));
     summary.odd = odd::list(&summary, results);
     summary
 }
@@ -45,11 +48,14 @@ fn headline_metric(metrics: &[String]) -> Option<String> {
 }
 
 fn condition_summary(condition: &Condition<'_>, machine: Option<&Machine>) -> ConditionSummary {
+    let metrics: Vec<MetricSummary> =
+        condition.metrics().iter().filter_map(|name| metric_summary(condition, name, machine)).collect();
     ConditionSummary {
         name: condition.name.to_owned(),
         levels: condition.levels.clone(),
         trials: condition.ok.len(),
-        metrics: condition.metrics().iter().filter_map(|name| metric_summary(condition, name, machine)).collect(),
+        spread: spread::of(&metrics),
+        metrics,
         failed_trials: condition.failed.len(),
         contaminated_trials: condition.contaminated.len(),
     }
@@ -57,7 +63,8 @@ fn condition_summary(condition: &Condition<'_>, machine: Option<&Machine>) -> Co
 
 fn metric_summary(condition: &Condition<'_>, name: &str, machine: Option<&Machine>) -> Option<MetricSummary> {
     let described = metric::describe(name);
-    let found = trials::summarize(&condition.values(name), CONFIDENCE)?;
+    let values = condition.values(name);
+    let found = trials::summarize(&values, CONFIDENCE)?;
     let (modes, mode_cause) = modes::find(condition, name, described.unit, machine);
     Some(MetricSummary {
         name: name.to_owned(),
@@ -68,6 +75,7 @@ fn metric_summary(condition: &Condition<'_>, name: &str, machine: Option<&Machin
         ci_high: found.ci.as_ref().map(|ci| ci.high),
         within_cov: found.within_cov,
         between_cov: found.between_cov,
+        components: spread::components(&values),
         min: found.min,
         max: found.max,
         modes,

@@ -27,6 +27,9 @@ pub struct Summary {
     pub odd: Vec<String>,
     /// Conditions that this machine cannot do.
     pub unrealizable: Vec<Unrealizable>,
+    /// Recorded covariates that explain what the conditions leave of the spread between trials, the best first.
+    #[serde(default)]
+    pub residual_causes: Vec<ResidualCause>,
     /// What was captured beside the metrics, one entry a condition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<CaptureSummary>,
@@ -181,6 +184,47 @@ pub struct Changed {
     pub b: f64,
 }
 
+/// A recorded covariate (migrations, steal, layout ...) that goes with what conditions do not explain.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResidualCause {
+    /// Its name.
+    pub covariate: String,
+    /// Share of the variance between trials of the same condition that goes with it, 0 to 1.
+    pub share: f64,
+    /// By permutation within conditions, adjusted over all covariates.
+    pub p_value: f64,
+}
+
+/// Spread of a condition over its primary metrics (queries): the columns of the stability article's table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// Metrics with two or more trials.
+    pub metrics: usize,
+    /// (largest - smallest trial mean) / smallest of each metric, averaged over the metrics.
+    pub range_average: f64,
+    /// The largest of them.
+    pub range_largest: f64,
+    /// The metric that has it.
+    pub range_largest_metric: String,
+    /// CoV of the trial means, averaged over the metrics.
+    pub between_cov_average: f64,
+    /// The largest of them.
+    pub between_cov_largest: f64,
+    /// CoV of the samples of a trial, averaged over trials and metrics; null with one sample a trial.
+    pub within_cov_average: Option<f64>,
+    /// The largest of them.
+    pub within_cov_largest: Option<f64>,
+}
+
+/// Variance components by Kalibera & Jones: what each level of repetition adds of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Components {
+    /// sqrt(T_1^2) / mean: samples of one trial.
+    pub within_cov: f64,
+    /// sqrt(T_2^2) / mean: trials, without what their samples add. 0 where the samples explain all of it.
+    pub between_cov: f64,
+}
+
 /// A condition that was not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unrealizable {
@@ -205,6 +249,9 @@ pub struct ConditionSummary {
     pub failed_trials: usize,
     /// Attempts that were interfered with.
     pub contaminated_trials: usize,
+    /// Spread over the primary metrics; null below two trials.
+    #[serde(default)]
+    pub spread: Option<Spread>,
 }
 
 /// One metric of one condition.
@@ -226,6 +273,9 @@ pub struct MetricSummary {
     pub within_cov: Option<f64>,
     /// Coefficient of variation of the trial means, as a fraction; null with fewer than two trials.
     pub between_cov: Option<f64>,
+    /// Variance components; null below two trials.
+    #[serde(default)]
+    pub components: Option<Components>,
     /// Smallest trial mean.
     pub min: f64,
     /// Largest trial mean.
@@ -253,7 +303,7 @@ pub struct Mode {
 pub struct Effect {
     /// Metric.
     pub metric: String,
-    /// `aslr`, or `aslr:ahi` for an interaction.
+    /// `aslr`, or `aslr:ahi` for an interaction; `allocator=jemalloc` for one level of a factor that has more than two.
     pub term: String,
     /// The levels compared, `on/off`: ratios are first against second. Empty for an interaction.
     pub levels: String,
@@ -356,6 +406,18 @@ pub struct Source {
     pub factor: String,
     /// The level at which trials vary more.
     pub noisy_level: String,
+    /// The level it is compared with.
+    #[serde(default)]
+    pub quiet_level: String,
+    /// Ratio of the between-trial CoVs, noisy level to quiet one, over all primary metrics together.
+    #[serde(default)]
+    pub spread_ratio: f64,
+    /// 95% interval of it.
+    #[serde(default)]
+    pub spread_ci_low: Option<f64>,
+    /// Its upper end.
+    #[serde(default)]
+    pub spread_ci_high: Option<f64>,
     /// Share of the between-trial variance that goes when it is held at its quiet level; 0 unless shown.
     pub share: f64,
     /// Adjusted over the factors.

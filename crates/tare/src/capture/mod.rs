@@ -1,7 +1,9 @@
 //! What is recorded beside the metrics: threads, host, profiles, lock waits.
 
 pub mod environment;
+pub mod interference;
 mod locks;
+pub mod memory;
 mod profile;
 pub mod sample;
 mod status;

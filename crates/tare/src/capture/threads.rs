@@ -57,7 +57,7 @@ impl ThreadWatch {
             std::thread::spawn(move || {
                 while !stop.load(Ordering::Relaxed) {
                     look(&threads, &seen);
-                    std::thread::sleep(LOOK_EVERY);
+                    std::thread::park_timeout(LOOK_EVERY);
                 }
             })
         };
@@ -68,6 +68,8 @@ impl ThreadWatch {
     pub fn finish(self) -> Vec<ThreadRecord> {
         let elapsed_s = self.began.elapsed().as_secs_f64();
         self.stop.store(true, Ordering::Relaxed);
+        // It need not sleep to the end: a query may have taken a millisecond.
+        self.looker.thread().unpark();
         // The looker only reads; were it to panic, there would merely be fewer sightings.
         let _ = self.looker.join();
         look(&self.threads, &self.seen);
@@ -122,6 +124,14 @@ fn record(thread: &Watched, before: Option<&ThreadSample>, seen: &Sightings, ela
 fn schedule(run_ns: Option<u64>, wait_ns: Option<u64>, elapsed_s: f64) -> Option<ScheduleRecord> {
     let (ran_s, waited_s) = (run_ns? as f64 / 1e9, wait_ns? as f64 / 1e9);
     Some(ScheduleRecord { ran_s, waited_s, slept_s: (elapsed_s - ran_s - waited_s).max(0.0) })
+}
+
+/// Share of the server threads' time in which they were runnable and had no CPU.
+pub fn waited_for_cpu(threads: &[ThreadRecord]) -> Option<f64> {
+    let server = threads.iter().filter(|thread| thread.role == Role::Server).filter_map(|thread| thread.schedule);
+    let (waited_s, all_s) =
+        server.fold((0.0, 0.0), |(waited, all), s| (waited + s.waited_s, all + s.ran_s + s.waited_s + s.slept_s));
+    (all_s > 0.0).then_some(waited_s / all_s)
 }
 
 /// The first thread that is not, or was seen not to be, where it was told to be.

@@ -2,7 +2,8 @@
 
 use super::{Exit, Problem, interrupt, output};
 use crate::engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Session, engine_by_name};
-use crate::workload::oltp::{self, Dialect, Fill, OltpClient, OltpSettings, Tables, Workload};
+use crate::workload::Dialect;
+use crate::workload::oltp::{self, Fill, OltpClient, OltpSettings, Tables, Workload};
 use clap::Args;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -147,10 +148,6 @@ fn target(args: &LoadArgs) -> ConnectTarget {
     }
 }
 
-fn dialect(args: &LoadArgs) -> Dialect {
-    if args.engine == "sqlite" { Dialect::Sqlite } else { Dialect::MySql }
-}
-
 fn prepare(
     args: &LoadArgs,
     engine: &dyn Engine,
@@ -163,7 +160,7 @@ fn prepare(
         distribution: args.distribution.unwrap_or_default(),
         seed: args.seed,
         sessions: std::thread::available_parallelism().map_or(1, usize::from),
-        dialect: dialect(args),
+        dialect: Dialect::of(&args.engine),
     };
     let progress = |_| match interrupted.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),
@@ -207,7 +204,7 @@ fn measure(
         engine,
         target,
         oltp,
-        dialect: dialect(args),
+        dialect: Dialect::of(&args.engine),
         placement: &placement,
         server_threads: Mutex::new(vec![None; args.threads]),
     };

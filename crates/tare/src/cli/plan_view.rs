@@ -10,6 +10,8 @@ struct DryRun<'a> {
     trials: usize,
     samples: usize,
     estimated_s: f64,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
 }
 
 /// Prints the plan.
@@ -20,6 +22,7 @@ pub fn print(plan: &Plan, json: bool) -> Result<(), Problem> {
             trials: plan.trials.len(),
             samples: plan.trials.len() * plan.samples,
             estimated_s: plan.estimated_s,
+            notes: &plan.notes,
         });
     }
     let mut text = format!("study {}\n\n", plan.study);
@@ -28,6 +31,7 @@ pub fn print(plan: &Plan, json: bool) -> Result<(), Problem> {
         text.push_str(&format!("  {:width$}  {}\n", condition.name, cpus(condition)));
     }
     text.push_str(&unrealizable(plan));
+    text.push_str(&notes(plan));
     text.push_str(&format!(
         "\n{} trials of {} sample{}, about {}\n",
         plan.trials.len(),
@@ -36,6 +40,15 @@ pub fn print(plan: &Plan, json: bool) -> Result<(), Problem> {
         super::output::duration(plan.estimated_s)
     ));
     super::output::text(&text)
+}
+
+/// Tells on standard error what was chosen or left out.
+pub fn print_notes(plan: &Plan) {
+    eprint!("{}", notes(plan));
+}
+
+fn notes(plan: &Plan) -> String {
+    plan.notes.iter().map(|note| format!("note: {note}\n")).collect()
 }
 
 /// Tells on standard error what this machine cannot do.

@@ -7,6 +7,7 @@ use crate::capture::environment::environment;
 use crate::report::write_report_to;
 use crate::results::store::Directory;
 use crate::results::{self, schema::Plan};
+use crate::study::adapt::adapt;
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
 use crate::study::plan::{Where, resolve};
@@ -58,17 +59,20 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         return resume(directory, args.json);
     }
     let overrides = Overrides { quick: args.quick, engine: args.engine.clone(), sets: args.set.clone() };
-    let study = load(&args.study, &overrides)?;
+    let mut study = load(&args.study, &overrides)?;
     let (machine, place) = match &args.topology {
         Some(spec) => (Machine::describe(spec)?, Where::Described),
         None => (Machine::this()?, Where::Here),
     };
-    let plan = resolve(&study, &machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
+    let notes = adapt(&mut study, &machine).map_err(|e| Problem::new(Exit::Usage, e))?;
+    let mut plan = resolve(&study, &machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
+    plan.notes = notes;
     if args.dry_run {
         plan_view::print(&plan, args.json)?;
         return something_left(&plan).map(|()| Exit::Done);
     }
     if !args.json {
+        plan_view::print_notes(&plan);
         plan_view::print_unrealizable(&plan);
     }
     something_left(&plan)?;

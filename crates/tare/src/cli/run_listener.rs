@@ -7,6 +7,7 @@ use crate::study::queue::Next;
 use crate::study::run::Listener;
 use crate::study::spec::Study;
 use indicatif::{ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::Instant;
 
@@ -86,6 +87,7 @@ impl Listener for TerminalListener {
             Progress::Starting => self.show("starting"),
             Progress::WarmUp { seconds } => self.show(&format!("warm-up {seconds} s")),
             Progress::Sample { sample, seconds } => self.show(&format!("sample {} of {seconds} s", sample + 1)),
+            Progress::Query { query } => self.show(&format!("Q{query}")),
             Progress::Reading { tps } => {
                 self.last = format!("{tps:.0} tps");
                 self.show("measuring");
@@ -107,10 +109,25 @@ impl Listener for TerminalListener {
                 let metric = |name: &str| record.samples.first().and_then(|s| s.metrics.get(name));
                 let value = metric("tps").map(|v| format!(": {v:.0} tps"));
                 let value = value.or_else(|| metric("rounds_per_s").map(|v| format!(": {v:.0} rounds/s")));
+                let queries = |metrics: &BTreeMap<String, f64>| {
+                    metrics.iter().filter(|(name, _)| name.starts_with("query_s_")).map(|(_, s)| s).sum::<f64>()
+                };
+                let all_s = record.samples.first().map(|s| queries(&s.metrics)).filter(|s| *s > 0.0);
+                let value = value.or_else(|| all_s.map(|s| format!(": queries {s:.3} s")));
                 let place = format!("{}/{}", self.total - self.left, self.total);
                 self.line(&format!("{place} trial {number} {}{}", record.condition, value.unwrap_or_default()));
             }
             Outcome::Ok => {}
+        }
+    }
+
+    fn decided(&mut self, plan: &Plan) {
+        self.total = plan.trials.len();
+        if let Some(bar) = &self.bar {
+            bar.set_length(self.total as u64);
+        }
+        if let Some(decision) = &plan.decision {
+            self.line(&decision.reason);
         }
     }
 

@@ -1,7 +1,8 @@
 //! `tare trial` (hidden): one trial of a run, in a process of its own. A crash costs one trial.
 
 use super::{Exit, Problem, interrupt};
-use crate::results::store::read_study;
+use crate::results::store::{read_plan, read_study};
+use crate::study::pilot;
 use crate::study::state::StateError;
 use crate::study::trial::Trial;
 use clap::Args;
@@ -40,7 +41,7 @@ pub fn run(args: &TrialArgs) -> Result<Exit, Problem> {
     if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(args.parent) {
         return Ok(Exit::Interrupted);
     }
-    let study = read_study(&args.directory)?;
+    let study = pilot::study_of(&read_study(&args.directory)?, &read_plan(&args.directory)?, args.trial);
     let trial = Trial::find(&args.directory, &study, args.trial, args.attempt, interrupted)?;
     if args.attempt == 0 {
         trial.prepare()?;

@@ -1,5 +1,6 @@
 //! A server with everything that lives and ends with it.
 
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -66,6 +67,7 @@ impl Instance {
         &mut self,
         engine: &'static str,
         request: &StartRequest,
+        socket: Option<&Path>,
         mut connect: impl FnMut() -> Result<Box<dyn Session>, EngineError>,
         explain: impl Fn(&str) -> Option<EngineError>,
     ) -> Result<Box<dyn Session>, EngineError> {
@@ -74,9 +76,7 @@ impl Instance {
             let alive = self.process.is_alive();
             let reason = match connect() {
                 Ok(session) if alive => {
-                    if let Some(library) = &request.allocator_preload {
-                        verify_preload(self.process.pid(), library)?;
-                    }
+                    self.verify(request, socket)?;
                     return Ok(session);
                 }
                 Ok(_) => "another server answered".to_owned(),
@@ -98,10 +98,38 @@ impl Instance {
         }
     }
 
+    /// What was asked of the process itself, read back now that it has exec'd for the last time: a wrapper script may
+    /// change any of it.
+    fn verify(&self, request: &StartRequest, socket: Option<&Path>) -> Result<(), EngineError> {
+        let pid = self.process.pid();
+        if let Some(answering) = socket.and_then(listener_pid).filter(|other| *other != pid) {
+            let path = request.binary.clone().unwrap_or_default();
+            let reason = format!(
+                "process {answering} answers and not {pid}, which was started: a wrapper script must end with \
+                 `exec SERVER \"$@\"`, or nothing could be bound, verified or stopped"
+            );
+            return Err(EngineError::BinaryUnusable { path, reason });
+        }
+        if let Some(aslr) = request.aslr {
+            aslr.verify(pid)?;
+        }
+        match &request.allocator_preload {
+            Some(library) => verify_preload(pid, library),
+            None => Ok(()),
+        }
+    }
+
     /// Ends the process, then removes what lived with it.
     pub(super) fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
         let outcome = self.process.stop(timeout)?;
         self.stage = None;
         Ok(outcome)
     }
+}
+
+/// The process that made this socket a listening one.
+fn listener_pid(socket: &Path) -> Option<u32> {
+    let stream = UnixStream::connect(socket).ok()?;
+    let credentials = rustix::net::sockopt::socket_peercred(&stream).ok()?;
+    u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
 }

@@ -8,12 +8,14 @@
 //! | `registry` | the engine of a name |
 //! | `mariadb/`, `sqlite/` | the engines; `wire/` is MariaDB's protocol |
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
+//! | `address_space` | randomisation and fixed layouts of a server process |
 //! | `cache`, `directories` | prepared data directories, private copies, run directories |
 //! | `threads` | the server thread behind a connection, for engines that cannot say it |
 //!
 //! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
 //! (`PR_SET_PDEATHSIG`), so start servers from a thread that lives as long as they should.
 
+mod address_space;
 mod buffer;
 mod cache;
 mod diagnostics;
@@ -34,6 +36,7 @@ mod stream;
 mod threads;
 mod wire;
 
+pub use address_space::{Aslr, Positions};
 pub use diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use error::EngineError;
 pub use leftovers::{Reaped, reap_leftovers};

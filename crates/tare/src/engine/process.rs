@@ -14,7 +14,7 @@ use rustix::process::{
     Pid, Signal, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
 };
 
-use super::{EngineError, StopOutcome, log};
+use super::{Aslr, EngineError, StopOutcome, log};
 
 /// How often a process is looked at while something is waited for.
 const POLL: Duration = Duration::from_millis(5);
@@ -24,7 +24,7 @@ pub(super) struct Launch<'a> {
     pub program: &'a Path,
     pub arguments: Vec<OsString>,
     pub environment: &'a BTreeMap<String, String>,
-    pub aslr: Option<bool>,
+    pub aslr: Option<Aslr>,
     pub preload: Option<&'a Path>,
     pub log: &'a Path,
 }
@@ -56,11 +56,7 @@ impl ServerProcess {
         }
         before_exec(&mut command, launch.aslr);
         let child = command.spawn().map_err(|source| EngineError::io("run", launch.program, source))?;
-        let process = Self { child, log: launch.log.to_owned(), log_start };
-        if let Some(aslr) = launch.aslr {
-            verify_aslr(process.pid(), aslr)?;
-        }
-        Ok(process)
+        Ok(Self { child, log: launch.log.to_owned(), log_start })
     }
 
     pub(super) fn pid(&self) -> u32 {
@@ -151,9 +147,8 @@ pub fn dies_with_parent(command: &mut Command) {
     before_exec(command, None);
 }
 
-/// What the child does between fork and exec: die with its parent, and set or clear the randomisation flag, which
-/// exec passes on.
-fn before_exec(command: &mut Command, aslr: Option<bool>) {
+/// What the child does between fork and exec: die with its parent, and choose its address space, which exec passes on.
+fn before_exec(command: &mut Command, aslr: Option<Aslr>) {
     let parent = getpid();
     let prepare = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -161,47 +156,11 @@ fn before_exec(command: &mut Command, aslr: Option<bool>) {
             // The parent died before the line above: nobody would ever end this process.
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        match aslr {
-            Some(aslr) => set_randomisation(aslr),
-            None => Ok(()),
-        }
+        aslr.map_or(Ok(()), Aslr::set)
     };
     // SAFETY: the closure only makes system calls and allocates nothing, so it is safe in the forked child of a
     // threaded process.
     unsafe { command.pre_exec(prepare) };
-}
-
-fn set_randomisation(aslr: bool) -> io::Result<()> {
-    const QUERY: libc::c_ulong = 0xffff_ffff;
-    // SAFETY: personality takes and returns plain numbers; QUERY only reads.
-    let now = unsafe { libc::personality(QUERY) };
-    if now < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let wanted = if aslr { now & !libc::ADDR_NO_RANDOMIZE } else { now | libc::ADDR_NO_RANDOMIZE };
-    // SAFETY: as above; changes this process only, which is the forked child.
-    if unsafe { libc::personality(wanted as libc::c_ulong) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
-/// Reads the flag back from the running server: exec of a program with file capabilities drops it.
-fn verify_aslr(pid: u32, aslr: bool) -> Result<(), EngineError> {
-    let path = PathBuf::from(format!("/proc/{pid}/personality"));
-    let text = fs::read_to_string(&path).map_err(|source| EngineError::io("read", &path, source))?;
-    let flags = u32::from_str_radix(text.trim(), 16).unwrap_or(0);
-    let off = flags & libc::ADDR_NO_RANDOMIZE as u32 != 0;
-    let kernel = fs::read_to_string("/proc/sys/kernel/randomize_va_space").unwrap_or_default();
-    let name = |on: bool| if on { "on" } else { "off" }.to_owned();
-    if aslr && kernel.trim() == "0" {
-        let found = "off for the whole machine (kernel.randomize_va_space = 0)".to_owned();
-        return Err(EngineError::NotInEffect { setting: "aslr", asked: name(aslr), found });
-    }
-    if aslr == off {
-        return Err(EngineError::NotInEffect { setting: "aslr", asked: name(aslr), found: name(!off) });
-    }
-    Ok(())
 }
 
 /// Reads back whether the running process has `library` mapped: the loader only warns about one that it cannot load.
@@ -287,7 +246,7 @@ mod tests {
             assert!(process.wait(Duration::from_secs(30)).unwrap());
             process.log_tail(1)[0].clone()
         };
-        assert_eq!(start_of_stack(false), start_of_stack(false));
-        assert_ne!(start_of_stack(true), start_of_stack(true));
+        assert_eq!(start_of_stack(Aslr::Off), start_of_stack(Aslr::Off));
+        assert_ne!(start_of_stack(Aslr::On), start_of_stack(Aslr::On));
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::diagnostics::{Diagnostics, Silent};
-use super::{EngineError, Session};
+use super::{Aslr, EngineError, Session};
 
 /// The database that prepared data directories contain and that sessions start in: sysbench's default name.
 pub const DEFAULT_DATABASE: &str = "sbtest";
@@ -92,8 +92,8 @@ pub struct StartRequest {
     pub options: BTreeMap<String, String>,
     /// Added to the environment of the server.
     pub environment: BTreeMap<String, String>,
-    /// Address space randomisation of the server; None inherits.
-    pub aslr: Option<bool>,
+    /// Address space layout of the server; None inherits.
+    pub aslr: Option<Aslr>,
     /// An allocator library to preload.
     pub allocator_preload: Option<PathBuf>,
     /// How long it may take until it answers.
@@ -183,6 +183,11 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// [`EngineError::BinaryMissing`] with the install command.
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError>;
+    /// Whether the server program knows an option of this name; nothing is started for it.
+    ///
+    /// # Errors
+    /// As for [`Engine::binary`].
+    fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError>;
     /// A data directory with the data set, made once and cached by content; safe against concurrent callers.
     ///
     /// # Errors

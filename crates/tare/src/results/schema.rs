@@ -71,6 +71,34 @@ pub struct Plan {
     pub samples: usize,
     /// Expected wall time of the whole schedule, seconds.
     pub estimated_s: f64,
+    /// What was decided after the pilot; none before it, and where the study gives its counts itself.
+    #[serde(default)]
+    pub decision: Option<Decision>,
+    /// What was chosen or left out to make the study fit machine and engine, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Counts that were chosen from the first trials of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Number of the first trial of the schedule that it applies to: all before are the pilot.
+    pub first_trial: usize,
+    /// Trials a condition, those of the pilot included where they count.
+    pub trials: usize,
+    /// Samples in each trial from then on.
+    pub samples: usize,
+    /// Seconds of load before the first sample from then on.
+    pub warmup_s: f64,
+    /// Executions of each query added to its warm-up from then on, where warm-up is counted so.
+    #[serde(default)]
+    pub extra_warmup_runs: usize,
+    /// Whether the pilot's trials are analysed: not when they turned out to be too short of warm-up.
+    pub pilot_counts: bool,
+    /// Half-width of the least steady 95% interval to expect, as a fraction of the mean.
+    pub half_width: Option<f64>,
+    /// One sentence.
+    pub reason: String,
 }
 
 /// How a trial ended.

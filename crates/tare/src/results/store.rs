@@ -145,6 +145,14 @@ pub fn read_plan(directory: &Path) -> Result<Plan, DirectoryError> {
     open(directory)?.plan.ok_or(missing)
 }
 
+/// Writes `plan.json` anew: with a decision, and never with fewer trials.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn write_plan(directory: &Path, plan: &Plan) -> Result<(), DirectoryError> {
+    write_synced(&directory.join("plan.json"), &pretty(plan))
+}
+
 /// The records of `trials.jsonl`, in file order; none when there is no such file yet.
 ///
 /// # Errors

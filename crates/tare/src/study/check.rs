@@ -10,6 +10,10 @@ use toml::de::{DeTable, DeValue};
 
 /// A key of another workload than the study's is a mistake, not a silent no-op.
 pub fn kinds(source: Source<'_>, set: &[(&'static Field, Range<usize>)], study: &Study) -> Result<(), StudyError> {
+    if let Err(expected) = study.base.check() {
+        let span = set.iter().rfind(|(field, _)| field.key == "threads").map_or(0..0, |(_, span)| span.clone());
+        return Err(source.error(span, format!("workload.threads = {}", study.base.workload.threads), expected));
+    }
     let kind = study.base.workload.kind;
     match set.iter().find(|(field, _)| field.only.is_some_and(|only| only != kind)) {
         None => Ok(()),
@@ -24,6 +28,17 @@ pub fn kinds(source: Source<'_>, set: &[(&'static Field, Range<usize>)], study: 
     }
 }
 
+/// Every alternative placement must be one of the study's.
+pub fn alternatives(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
+    for name in &study.first_of {
+        if let Err(expected) = study.apply(&mut study.base.clone(), "placement", name) {
+            let span = root.get("placement").map_or(0..0, Spanned::span);
+            return Err(source.error(span, format!("placement.first_of names {name}"), expected));
+        }
+    }
+    Ok(())
+}
+
 /// Every factor must exist and every level must fit, before anything is started.
 pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
     let lists = std::iter::once(&study.factors).chain(&study.conditions);
@@ -32,7 +47,8 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
         for level in &factor.levels {
             let span = || locate(root, &factor.name, level);
             let mut settings = study.base.clone();
-            if let Err(expected) = study.apply(&mut settings, &factor.name, level) {
+            let fits = study.apply(&mut settings, &factor.name, level).and_then(|()| settings.check());
+            if let Err(expected) = fits {
                 let known = Study::factor_names();
                 if !known.contains(&factor.name.as_str()) {
                     return Err(source.unknown(span(), "factor", &factor.name, &known));

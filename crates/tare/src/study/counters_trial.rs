@@ -2,11 +2,11 @@
 
 use super::progress::Progress;
 use super::trial::{Trial, TrialError};
+use crate::capture::interference::Interference;
 use crate::results::schema::SampleRecord;
 use crate::workload::counters::{config, metrics};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
-use tare_noise::Snapshot;
 use tare_topology::bind;
 
 /// Runs the samples.
@@ -28,11 +28,11 @@ fn one(trial: &Trial<'_>, sample: usize) -> Result<SampleRecord, TrialError> {
         }
     };
     let started_at = crate::results::now();
-    let before = Snapshot::take();
+    let interference = Interference::start(None, &trial.cpus());
     let seed = trial.study.sampling.seed.wrapping_add(trial.planned.trial as u64);
     let outcome = tare_counters::workload::run(&config(&trial.condition.settings.workload, seed, &bind))
         .map_err(|e| TrialError::Counters(e.to_string()))?;
-    let covariates = Snapshot::take().since(&before);
+    let covariates = trial.take_in(sample, interference.finish());
     if let Some(reason) = not_bound.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err(TrialError::Counters(format!("a thread could not be bound: {reason}")));
     }

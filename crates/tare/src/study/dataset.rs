@@ -1,12 +1,14 @@
 //! The data a workload needs, made once and cached.
 
-use super::settings::Settings;
+use super::settings::{Kind, Settings};
 use super::state;
 use super::trial::{Trial, TrialError};
-use crate::engine::{PrepareRequest, engine_by_name};
-use crate::workload::oltp::{self, Dialect, Fill};
+use crate::engine::{PrepareRequest, Server, engine_by_name};
+use crate::workload::{Dialect, dbt3, oltp};
+use std::error::Error;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -24,27 +26,54 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
         state_directory: Some(state::directory()?),
         timeout: Duration::from_secs_f64(settings.engine.start_timeout_s.max(60.0)),
     };
-    let fill = Fill {
-        tables: settings.workload.oltp.tables,
-        distribution: tare_load::Distribution::default(),
-        seed: trial.study.sampling.seed,
-        sessions: std::thread::available_parallelism().map_or(1, usize::from),
-        dialect: dialect(settings),
-    };
+    Ok(engine.prepare_data(&request, &mut |server| fill(trial, server))?)
+}
+
+fn fill(trial: &Trial<'_>, server: &dyn Server) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let settings = &trial.condition.settings;
+    let parallel = std::thread::available_parallelism().map_or(1, usize::from);
+    let dialect = Dialect::of(&settings.engine.name);
+    let connect = || server.connect();
     let go_on = |_| match trial.interrupted.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     };
-    Ok(engine.prepare_data(&request, &mut |server| Ok(oltp::prepare(&fill, &|| server.connect(), &go_on)?))?)
+    if settings.workload.kind == Kind::Dbt3 {
+        let directory = scratch(server, dialect)?;
+        let fill = dbt3::Fill { scale: settings.workload.dbt3.scale, dialect, parallel, directory: &directory };
+        dbt3::prepare(&fill, &connect, &go_on)?;
+        if dialect == Dialect::MySql {
+            std::fs::remove_dir_all(&directory)?;
+        }
+        return Ok(());
+    }
+    let fill = oltp::Fill {
+        tables: settings.workload.oltp.tables,
+        distribution: tare_load::Distribution::default(),
+        seed: trial.study.sampling.seed,
+        sessions: parallel,
+        dialect,
+    };
+    Ok(oltp::prepare(&fill, &connect, &go_on)?)
 }
 
-/// The SQL that a condition's engine speaks.
-pub fn dialect(settings: &Settings) -> Dialect {
-    if settings.engine.name == "sqlite" { Dialect::Sqlite } else { Dialect::MySql }
+/// A directory beside the data being made, on the same file system. Of a filling that fails or is killed it goes with
+/// the data. SQLite needs none.
+fn scratch(server: &dyn Server, dialect: Dialect) -> Result<PathBuf, Box<dyn Error + Send + Sync>> {
+    if dialect == Dialect::Sqlite {
+        return Ok(PathBuf::new());
+    }
+    let data = server.setting("datadir")?.ok_or("the server does not say where its data are")?;
+    let directory = Path::new(&data).parent().ok_or("the server's data have no directory around them")?.join("scratch");
+    std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
+    Ok(directory)
 }
 
 /// Two conditions with the same words share one data directory.
 fn description(settings: &Settings, seed: u64) -> String {
+    if settings.workload.kind == Kind::Dbt3 {
+        return format!("dbt3, recipe {}, scale {}", dbt3::RECIPE, settings.workload.dbt3.scale);
+    }
     let tables = settings.workload.oltp.tables;
     format!("sysbench oltp, tables {}, rows {}, seed {seed}", tables.tables, tables.rows)
 }

@@ -24,6 +24,8 @@ pub struct Field {
 
 /// The workload without a database.
 const COUNTERS: &str = "counters";
+/// The workload of 22 queries.
+const DBT3: &str = "dbt3";
 
 /// What is captured is no factor: it must not change what is measured.
 pub const CAPTURE: &str = "capture";
@@ -74,19 +76,22 @@ pub const FIELDS: &[Field] = &[
         key: "name",
         only: None,
         help: "what the clients do: point_select, read_only, read_write, write_only, update_index, \
-               update_non_index, or counters (no database)",
+               update_non_index, dbt3 (TPC-H's 22 queries), or counters (no database)",
         get: |s| {
             Some(match s.workload.kind {
                 Kind::Oltp => s.workload.oltp.workload.to_string(),
+                Kind::Dbt3 => DBT3.into(),
                 Kind::Counters => COUNTERS.into(),
             })
         },
         set: |s, v| {
-            if v == COUNTERS {
-                s.workload.kind = Kind::Counters;
+            if let Some((_, kind)) =
+                [(COUNTERS, Kind::Counters), (DBT3, Kind::Dbt3)].iter().find(|(name, _)| *name == v)
+            {
+                s.workload.kind = *kind;
                 return Ok(());
             }
-            let names: Vec<&str> = Workload::names().chain([COUNTERS]).collect();
+            let names: Vec<&str> = Workload::names().chain([DBT3, COUNTERS]).collect();
             s.workload.oltp.workload = one_of(v, &names)?.parse().map_err(|e: UnknownWorkload| e.to_string())?;
             s.workload.kind = Kind::Oltp;
             Ok(())
@@ -206,6 +211,52 @@ pub const FIELDS: &[Field] = &[
     },
     Field {
         section: "workload",
+        key: "scale",
+        only: Some(Kind::Dbt3),
+        help: "scale factor of the tables: 1 is about a gigabyte of text, six million rows of lineitem",
+        get: |s| Some(s.workload.dbt3.scale.to_string()),
+        set: |s, v| parsed(v).map(|v| s.workload.dbt3.scale = v),
+    },
+    Field {
+        section: "workload",
+        key: "queries",
+        only: Some(Kind::Dbt3),
+        help: "which of the 22 queries, for example 1-6,14; all",
+        get: |s| Some(s.workload.dbt3.queries.to_string()),
+        set: |s, v| parsed(v).map(|v| s.workload.dbt3.queries = v),
+    },
+    Field {
+        section: "workload",
+        key: "warmup_runs",
+        only: Some(Kind::Dbt3),
+        help: "executions of each query before its measured ones (sampling.samples), left out of all figures",
+        get: |s| Some(s.workload.dbt3.warmup_runs.to_string()),
+        set: |s, v| whole(v, 0, 100_000).map(|v| s.workload.dbt3.warmup_runs = v),
+    },
+    Field {
+        section: "workload",
+        key: "query_timeout_s",
+        only: Some(Kind::Dbt3),
+        help: "seconds one execution of a query may take; one that takes longer fails its trial",
+        get: |s| Some(s.workload.dbt3.query_timeout_s.to_string()),
+        set: |s, v| match seconds(v)? {
+            0.0 => Err("a number of seconds above 0".into()),
+            v => {
+                s.workload.dbt3.query_timeout_s = v;
+                Ok(())
+            }
+        },
+    },
+    Field {
+        section: "workload",
+        key: "preload",
+        only: Some(Kind::Dbt3),
+        help: "on: every table and every index is read from end to end before the first query",
+        get: |s| Some(if s.workload.dbt3.preload { "on" } else { "off" }.into()),
+        set: |s, v| one_of(v, &["on", "off"]).map(|v| s.workload.dbt3.preload = v == "on"),
+    },
+    Field {
+        section: "workload",
         key: "strategy",
         only: Some(Kind::Counters),
         help: "how counters are kept: pthread-mutex, atomic, counter-set ... (tare-counters lists them)",
@@ -305,13 +356,27 @@ pub const FIELDS: &[Field] = &[
         section: "process",
         key: "aslr",
         only: None,
-        help: "address-space layout randomisation of the server: on, off or as-found",
-        get: |s| Some(s.process.aslr.map_or(AS_FOUND, |on| if on { "on" } else { "off" }).into()),
-        set: |s, v| {
-            let v = one_of(v, &["on", "off", AS_FOUND])?;
-            s.process.aslr = (v != AS_FOUND).then_some(v == "on");
-            Ok(())
-        },
+        help: "address space of the server: on (randomised), off (one fixed layout), layout:N (one of many fixed \
+               layouts, N from 1 to 32767) or as-found",
+        get: |s| Some(s.process.aslr.map_or(AS_FOUND.into(), |aslr| aslr.to_string())),
+        set: |s, v| s.process.set_aslr(v),
+    },
+    Field {
+        section: "process",
+        key: "allocator",
+        only: None,
+        help: "memory allocator of the server: system (its own), jemalloc, tcmalloc, the path of a library to preload, \
+               or as-found",
+        get: |s| Some(s.process.allocator.as_ref().map_or(AS_FOUND.into(), ToString::to_string)),
+        set: |s, v| s.process.set_allocator(v),
+    },
+    Field {
+        section: "process",
+        key: "environment_bytes",
+        only: None,
+        help: "bytes that a padding variable adds to the server's environment, which moves its stack; 0: none",
+        get: |s| Some(s.process.environment_bytes.to_string()),
+        set: |s, v| s.process.set_environment_bytes(v),
     },
     Field {
         section: CAPTURE,

@@ -80,6 +80,10 @@ pub fn apply(settings: &Settings) -> Result<Held, StateError> {
         let level = parse(name, text)?;
         let found = level.setting().read(session.system()).ok();
         session.apply(&level)?;
+        if level.setting() == Setting::CpuShield && level.cpus().is_some() {
+            // The CPUs are taken from every other process, and so from this one and its server, unless it goes inside.
+            session.enter_shield(std::process::id())?;
+        }
         let proof = level.verify(session.system())?;
         applied.push(AppliedSetting { factor: name.clone(), level: text.clone(), found, verified: proof.join(", ") });
     }

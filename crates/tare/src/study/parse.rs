@@ -52,13 +52,18 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
     {
         parser.quick(quick)?;
     }
+    let own_engine = parser.study.base.engine.name.clone();
     if let Some(engine) = &overrides.engine {
         parser.command_line(&format!("engine.name={engine}"))?;
     }
     for set in &overrides.sets {
         parser.command_line(set)?;
     }
+    if parser.study.base.engine.name != own_engine {
+        parser.study.moved_from = Some(own_engine);
+    }
     check::kinds(source, &parser.narrow, &parser.study)?;
+    check::alternatives(source, root.get_ref(), &parser.study)?;
     check::factors(source, root.get_ref(), &parser.study)?;
     Ok(parser.study)
 }
@@ -68,6 +73,8 @@ fn empty() -> Study {
         name: String::new(),
         title: String::new(),
         base: Settings::default(),
+        first_of: Vec::new(),
+        moved_from: None,
         placements: BTreeMap::new(),
         design: Design::default(),
         factors: Vec::new(),
@@ -140,6 +147,11 @@ impl Parser<'_> {
             }
             return Ok(());
         }
+        if section == "placement" && name == "first_of" {
+            let names = self.source.list(name, value)?;
+            self.study.first_of = names.into_iter().map(|(name, _)| name).collect();
+            return Ok(());
+        }
         if section == "factors" {
             let found = self.factor(name, value)?;
             self.study.factors.retain(|f| f.name != found.name);
@@ -189,8 +201,10 @@ impl Parser<'_> {
 
     fn unknown_key(&self, section: &str, name: &str, span: Range<usize>) -> StudyError {
         let mut known: Vec<&str> = FIELDS.iter().filter(|f| f.section == section).map(|f| f.key).collect();
-        if section == "engine" {
-            known.push("options");
+        match section {
+            "engine" => known.push("options"),
+            "placement" => known.push("first_of"),
+            _ => {}
         }
         if known.is_empty() {
             return self.source.unknown(span, "table", section, &SECTIONS);

@@ -1,11 +1,12 @@
 //! A study on a machine: which conditions it can do, on which CPUs, and in which order the trials come.
 
 use super::design::{self, Condition};
-use super::machine;
-use super::settings::Kind;
+use super::settings::{Kind, Settings};
 use super::spec::Study;
+use super::{adapt, machine, pilot, process};
 use crate::results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use crate::workload::counters;
+use crate::workload::dbt3::Dbt3Settings;
 use tare_topology::{CpuSet, Machine, ResolvedPlacement};
 
 /// Whose machine the plan is for.
@@ -28,8 +29,11 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         skip_identical(&mut planned);
     }
     let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
-    let trials = schedule(&realizable, study.sampling.trials, study.sampling.seed);
-    let estimated_s = trials.len() as f64 * trial_s(study);
+    let trials = schedule(&realizable, pilot::first_trials(&study.sampling), study.sampling.seed);
+    let mut estimated_s = trials.len() as f64 * trial_s(study);
+    if study.sampling.target_half_width.is_some() {
+        estimated_s = estimated_s.max(study.sampling.budget_s);
+    }
     Ok(Plan {
         schema: SCHEMA,
         study: study.name.clone(),
@@ -38,6 +42,8 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         trials,
         samples: study.sampling.samples,
         estimated_s,
+        decision: None,
+        notes: Vec::new(),
     })
 }
 
@@ -47,11 +53,43 @@ pub fn trial_s(study: &Study) -> f64 {
         // Rounds, not seconds, are given: a guess until the first trials have been timed.
         return study.sampling.samples as f64 + 0.1;
     }
+    if study.base.workload.kind == Kind::Dbt3 {
+        return dbt3_s(&study.base.workload.dbt3, study.sampling.samples);
+    }
     let around_s = if study.base.engine.name == "sqlite" { 0.3 } else { 3.0 };
     // A profile is made readable after the server has stopped, in about as long as it took to record.
     let capture = study.base.capture;
     let samples = study.sampling.samples + usize::from(capture.need_a_sample()) + usize::from(capture.profile);
     study.sampling.warmup_s + samples as f64 * study.sampling.sample_s + around_s
+}
+
+/// A guess, as for the counters: on an ordinary machine a query takes about two seconds at scale 1.
+fn dbt3_s(dbt3: &Dbt3Settings, samples: usize) -> f64 {
+    let scale = dbt3.scale.factor();
+    3.0 + 10.0 * scale + executions(dbt3, samples) as f64 * (0.005 + 2.0 * scale)
+}
+
+/// Executions of all queries in a trial; without a warm-up there is one more of each, to look at its rows.
+fn executions(dbt3: &Dbt3Settings, samples: usize) -> usize {
+    dbt3.queries.count() * (samples + dbt3.warmup_runs.max(1))
+}
+
+/// Seconds a trial may take before it is stopped, where the study does not say: four times what it should, and a minute
+/// with the time that its server may take to start. Queries are not guessed but have a limit each; of conditions that
+/// differ the longest counts.
+pub fn limit_s(study: &Study) -> f64 {
+    let samples = study.sampling.samples;
+    let queries_s = |settings: &Settings| {
+        let dbt3 = &settings.workload.dbt3;
+        match settings.workload.kind {
+            Kind::Dbt3 => dbt3_s(dbt3, samples) + executions(dbt3, samples) as f64 * dbt3.query_timeout_s,
+            Kind::Oltp | Kind::Counters => 0.0,
+        }
+    };
+    // A study that came as far as a trial has conditions.
+    let conditions = design::conditions(study).unwrap_or_default();
+    let load_s = conditions.iter().map(|c| queries_s(&c.settings)).fold(trial_s(study), f64::max);
+    60.0 + 4.0 * load_s + study.base.engine.start_timeout_s
 }
 
 fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedCondition {
@@ -60,6 +98,11 @@ fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedC
         settings.placement.resolve(on, settings.workload.threads).map_err(|e| e.to_string()).and_then(|placement| {
             match place {
                 Where::Here => machine::available(settings)
+                    .and_then(|()| process::available(settings))
+                    .and_then(|()| match condition.levels.contains_key("engine") {
+                        true => adapt::knows_options(settings),
+                        false => Ok(()),
+                    })
                     .and_then(|()| counters::available(&settings.workload))
                     .map(|()| placement),
                 Where::Described => Ok(placement),

@@ -21,6 +21,11 @@ pub enum Progress {
         /// Length, seconds.
         seconds: f64,
     },
+    /// A query of dbt3 begins its executions.
+    Query {
+        /// 1 to 22.
+        query: u8,
+    },
     /// A second has passed under load.
     Reading {
         /// Transactions a second during it.

@@ -1,12 +1,13 @@
 //! A run: every trial of the plan as a child process, in order, until all are done or the user has enough.
 
 use super::child::{Ended, run_child};
-use super::plan::trial_s;
+use super::pilot;
+use super::plan::limit_s;
 use super::progress::Progress;
 use super::queue::{Next, Queue};
 use super::spec::Study;
 use crate::results::schema::{Outcome, Plan, PlannedCondition, SCHEMA, TrialRecord};
-use crate::results::store::{Directory, DirectoryError, append_trial, read_trials};
+use crate::results::store::{Directory, DirectoryError, append_trial, read_trials, write_plan};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -52,6 +53,8 @@ pub trait Listener {
     fn hear(&mut self, progress: Progress);
     /// A trial has ended.
     fn end(&mut self, record: &TrialRecord);
+    /// The pilot is over, and more trials are planned.
+    fn decided(&mut self, plan: &Plan);
     /// Data is being made for this condition.
     fn preparing(&mut self, condition: &str);
 }
@@ -74,22 +77,34 @@ impl Run<'_> {
     /// # Errors
     /// When the results cannot be written, a process cannot be started or the data cannot be made.
     pub fn execute(&self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
-        let records = read_trials(self.directory.path())?;
-        let mut queue = Queue::new(&self.plan.trials, &records, self.study.sampling.attempts);
-        if queue.left() > 0 && !self.prepare(listener)? {
-            return Ok(end(&queue, queue.left()));
-        }
-        while let Some(next) = queue.take() {
-            listener.begin(&next, queue.done(), queue.left());
-            match self.trial(&next, listener)? {
-                Some(record) => {
-                    listener.end(&record);
-                    queue.ended(next, record.outcome);
+        let mut plan = self.plan.clone();
+        let mut prepared = false;
+        loop {
+            let records = read_trials(self.directory.path())?;
+            let mut queue = Queue::new(&plan.trials, &records, self.study.sampling.attempts);
+            if queue.left() > 0 && !prepared {
+                if !self.prepare(listener)? {
+                    return Ok(end(&queue, queue.left()));
                 }
-                None => return Ok(end(&queue, queue.left() + 1)),
+                prepared = true;
             }
+            while let Some(next) = queue.take() {
+                listener.begin(&next, queue.done(), queue.left());
+                match self.trial(&plan, &next, listener)? {
+                    Some(record) => {
+                        listener.end(&record);
+                        queue.ended(next, record.outcome);
+                    }
+                    None => return Ok(end(&queue, queue.left() + 1)),
+                }
+            }
+            // The same records always lead to the same decision, also after a crash before it was written.
+            let records = read_trials(self.directory.path())?;
+            let Some(extended) = pilot::extended(self.study, &plan, &records) else { return Ok(end(&queue, 0)) };
+            write_plan(self.directory.path(), &extended)?;
+            listener.decided(&extended);
+            plan = extended;
         }
-        Ok(end(&queue, 0))
     }
 
     /// Makes the data of every condition once, outside the trials. False when interrupted.
@@ -122,16 +137,16 @@ impl Run<'_> {
     }
 
     /// One trial; none when interrupted. A process that left no record gets one here.
-    fn trial(&self, next: &Next, listener: &mut dyn Listener) -> Result<Option<TrialRecord>, RunError> {
+    fn trial(&self, plan: &Plan, next: &Next, listener: &mut dyn Listener) -> Result<Option<TrialRecord>, RunError> {
         let path = self.directory.path();
         let started_at = crate::results::now();
         let clock = std::time::Instant::now();
-        let ended =
-            run_child(path, next.trial.trial, next.attempt, self.timeout(), self.interrupted, |p| listener.hear(p))
-                .map_err(RunError::Spawn)?;
+        let timeout = self.timeout(plan, next);
+        let ended = run_child(path, next.trial.trial, next.attempt, timeout, self.interrupted, |p| listener.hear(p))
+            .map_err(RunError::Spawn)?;
         let reason = match ended {
             Ended::Interrupted => return Ok(None),
-            Ended::TimedOut => format!("it took longer than {:.0} s", self.timeout().as_secs_f64()),
+            Ended::TimedOut => format!("it took longer than {:.0} s", timeout.as_secs_f64()),
             Ended::Exited(status) => {
                 let written =
                     read_trials(path)?.into_iter().rfind(|r| r.trial == next.trial.trial && r.attempt == next.attempt);
@@ -167,9 +182,9 @@ impl Run<'_> {
         self.plan.conditions.iter().find(|c| c.name == name)
     }
 
-    fn timeout(&self) -> Duration {
-        let default_s = 60.0 + 4.0 * trial_s(self.study) + self.study.base.engine.start_timeout_s;
-        Duration::from_secs_f64(self.study.sampling.trial_timeout_s.unwrap_or(default_s))
+    fn timeout(&self, plan: &Plan, next: &Next) -> Duration {
+        let study = pilot::study_of(self.study, plan, next.trial.trial);
+        Duration::from_secs_f64(self.study.sampling.trial_timeout_s.unwrap_or_else(|| limit_s(&study)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The keys of `[sampling]`.
 
-use super::field::{seconds, whole};
+use super::field::{positive, seconds, whole};
 use super::settings::Sampling;
 
 /// One key of `[sampling]`.
@@ -48,6 +48,25 @@ pub const SAMPLING_FIELDS: &[SamplingField] = &[
         },
     },
     SamplingField {
+        key: "target_half_width",
+        help: "half-width of the 95% interval to reach, as a fraction of the mean (0.01 is 1%): `trials` are then a \
+               pilot, from which warm-up, samples and trials are chosen; absent: counts as given",
+        get: |s| s.target_half_width.map(|v| v.to_string()),
+        set: |s, v| match v.parse::<f64>() {
+            Ok(width) if width > 0.0 && width < 1.0 => {
+                s.target_half_width = Some(width);
+                Ok(())
+            }
+            _ => Err("a fraction between 0 and 1, such as 0.01".into()),
+        },
+    },
+    SamplingField {
+        key: "budget_s",
+        help: "seconds for all trials of all conditions, when target_half_width chooses the counts",
+        get: |s| Some(s.budget_s.to_string()),
+        set: |s, v| positive(v, "seconds").map(|v| s.budget_s = v),
+    },
+    SamplingField {
         key: "seed",
         help: "seed of the order of trials and of the load",
         get: |s| Some(s.seed.to_string()),
@@ -64,6 +83,20 @@ pub const SAMPLING_FIELDS: &[SamplingField] = &[
         help: "seconds a trial may take; absent: four times what it should, and a minute",
         get: |s| s.trial_timeout_s.map(|v| v.to_string()),
         set: |s, v| seconds(v).map(|v| s.trial_timeout_s = Some(v)),
+    },
+    SamplingField {
+        key: "steal_limit",
+        help: "share of the CPU time that the hypervisor may take before a trial counts as disturbed and runs again, \
+               or off",
+        get: |s| Some(s.steal_limit.to_string()),
+        set: |s, v| v.parse().map(|v| s.steal_limit = v),
+    },
+    SamplingField {
+        key: "foreign_cpu_limit",
+        help: "share of the time of the benchmark's CPUs that other processes may take before a trial counts as \
+               disturbed and runs again, or off",
+        get: |s| Some(s.foreign_cpu_limit.to_string()),
+        set: |s, v| v.parse().map(|v| s.foreign_cpu_limit = v),
     },
 ];
 

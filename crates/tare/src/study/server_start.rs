@@ -1,7 +1,7 @@
 //! Starting the server of a trial where its placement says: CPUs and memory policy are inherited by the new process.
 
-use super::state;
 use super::trial::{Trial, TrialError};
+use super::{process, state};
 use crate::engine::{DataDirectory, Server, StartRequest, engine_by_name};
 use std::path::Path;
 use std::time::Duration;
@@ -13,16 +13,16 @@ pub fn start(trial: &Trial<'_>, prepared: &Path) -> Result<Box<dyn Server>, Tria
     let engine = engine_by_name(&settings.engine.name).map_err(|e| TrialError::Plan(e.to_string()))?;
     let data = DataDirectory::CopyOf { prepared: prepared.to_owned(), at: state::work_directory() };
     let log = trial.directory.join("logs").join(format!("server-{:05}-{}.log", trial.planned.trial, trial.attempt));
-    let request = StartRequest {
+    let mut request = StartRequest {
         binary: settings.engine.binary.clone(),
         state_directory: Some(state::directory()?),
         options: settings.engine.options.clone(),
-        aslr: settings.process.aslr,
         start_timeout: Duration::from_secs_f64(settings.engine.start_timeout_s),
         transport: settings.engine.transport,
         lock_waits: settings.capture.locks,
         ..StartRequest::new(data, state::run_directory(), log)
     };
+    process::request(&settings.process, &mut request).map_err(TrialError::Plan)?;
     let all: CpuSet = trial.placement.server.iter().flat_map(CpuSet::iter).collect();
     let here = bind::Placed::apply((!all.is_empty()).then_some(&all), &trial.placement.memory)?;
     let server = engine.start(&request)?;

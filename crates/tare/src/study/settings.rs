@@ -1,6 +1,9 @@
 //! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
 
+use super::contamination::Limit;
+pub use super::process::ProcessSettings;
 use crate::engine::Transport;
+use crate::workload::dbt3::Dbt3Settings;
 use crate::workload::oltp::{OltpSettings, Workload};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -26,6 +29,19 @@ pub struct Settings {
     pub capture: CaptureSettings,
     /// Machine-wide settings: name in `tare-noise` -> level. Absent means as found.
     pub machine: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// What no single key can check.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn check(&self) -> Result<(), String> {
+        if self.workload.kind == Kind::Dbt3 && self.workload.threads != 1 {
+            return Err("1 thread with dbt3: its queries run one after another on one connection".into());
+        }
+        Ok(())
+    }
 }
 
 /// `[engine]`.
@@ -61,6 +77,8 @@ pub enum Kind {
     /// One of sysbench's, on a database.
     #[default]
     Oltp,
+    /// TPC-H's 22 queries, on a database.
+    Dbt3,
     /// Global counters, in the trial's own process.
     Counters,
 }
@@ -68,7 +86,7 @@ pub enum Kind {
 /// `[workload]`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSettings {
-    /// Which of the two below counts.
+    /// Which of the three below counts.
     pub kind: Kind,
     /// Client threads, one connection each.
     pub threads: usize,
@@ -76,6 +94,8 @@ pub struct WorkloadSettings {
     pub rate: Option<f64>,
     /// Which OLTP workload, on which tables.
     pub oltp: OltpSettings,
+    /// Which queries, on tables of which size.
+    pub dbt3: Dbt3Settings,
     /// Which counters, how many, how long.
     pub counters: CountersSettings,
 }
@@ -120,15 +140,15 @@ impl Default for WorkloadSettings {
         // uniform is what its users ask for.
         let oltp =
             OltpSettings { distribution: tare_load::Distribution::Uniform, ..OltpSettings::new(Workload::PointSelect) };
-        Self { kind: Kind::Oltp, threads: 1, rate: None, oltp, counters: CountersSettings::default() }
+        Self {
+            kind: Kind::Oltp,
+            threads: 1,
+            rate: None,
+            oltp,
+            dbt3: Dbt3Settings::default(),
+            counters: CountersSettings::default(),
+        }
     }
-}
-
-/// `[process]`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ProcessSettings {
-    /// Address-space layout randomisation of the server; none: as found.
-    pub aslr: Option<bool>,
 }
 
 /// `[capture]`: what is recorded beside the metrics. The cheap ones (memory, schedule) belong to every sample; the others
@@ -186,12 +206,34 @@ pub struct Sampling {
     pub seed: u64,
     /// Attempts a trial before it counts as failed for good.
     pub attempts: u32,
+    /// Half-width of the 95% interval of the mean to reach, as a fraction of it: then `trials` are a pilot, and counts
+    /// are chosen from it. None: as given.
+    pub target_half_width: Option<f64>,
+    /// Seconds for all trials of all conditions when counts are chosen.
+    pub budget_s: f64,
     /// Seconds a trial may take; none: four times what it should, and a minute.
     pub trial_timeout_s: Option<f64>,
+    /// Share of the CPU time that the hypervisor may take from a sample.
+    pub steal_limit: Limit,
+    /// Share of the time of the benchmark's CPUs that other processes may take from a sample.
+    pub foreign_cpu_limit: Limit,
 }
 
 impl Default for Sampling {
     fn default() -> Self {
-        Self { trials: 10, samples: 1, warmup_s: 10.0, sample_s: 60.0, seed: 1, attempts: 2, trial_timeout_s: None }
+        Self {
+            trials: 10,
+            samples: 1,
+            warmup_s: 10.0,
+            sample_s: 60.0,
+            seed: 1,
+            attempts: 2,
+            target_half_width: None,
+            budget_s: 3600.0,
+            trial_timeout_s: None,
+            // Both are about what restarts of an undisturbed server differ by (3%, Percona): more hides them.
+            steal_limit: Limit(Some(0.03)),
+            foreign_cpu_limit: Limit(Some(0.05)),
+        }
     }
 }

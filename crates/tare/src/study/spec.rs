@@ -13,6 +13,10 @@ pub struct Study {
     pub title: String,
     /// What every condition starts from.
     pub base: Settings,
+    /// `placement.first_of`: names of placements, of which the base takes the first that the machine has.
+    pub first_of: Vec<String>,
+    /// The engine of the study's file, where the command line named another one.
+    pub moved_from: Option<String>,
     /// Named placements: name -> keys of `[placement]`.
     pub placements: BTreeMap<String, Vec<(String, String)>>,
     /// How factors become conditions.

@@ -1,22 +1,26 @@
 //! One trial, in a process of its own: set, start, bind, load, verify, stop, put back, append one record.
 
+use super::dbt3_load;
 use super::design::Condition;
+use super::loaded::{note_captures, note_no_captures};
 use super::progress::Progress;
 use super::session_load::{LoadError, load};
 use super::settings::Kind;
 use super::spec::Study;
 use super::state::StateError;
-use super::{counters_trial, dataset, machine, server_start};
+use super::{contamination, counters_trial, dataset, machine, process, server_start};
+use crate::capture::interference::Seen;
 use crate::engine::{EngineError, Server};
-use crate::results::captures;
 use crate::results::schema::{AppliedSetting, Outcome, PlannedTrial, SCHEMA, TrialRecord};
 use crate::results::store::{self, DirectoryError};
+use crate::workload::dbt3::Dbt3Error;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_topology::bind::BindError;
-use tare_topology::{Machine, MachineError, ResolvedPlacement};
+use tare_topology::{CpuSet, Machine, MachineError, ResolvedPlacement};
 use thiserror::Error;
 
 /// How long a server may take to shut down before it is killed.
@@ -67,6 +71,8 @@ pub struct Trial<'a> {
     pub placement: ResolvedPlacement,
     /// Set when the run wants it to stop.
     pub interrupted: &'a AtomicBool,
+    /// Why samples of it are contaminated.
+    disturbed: Mutex<Vec<String>>,
 }
 
 impl<'a> Trial<'a> {
@@ -97,7 +103,8 @@ impl<'a> Trial<'a> {
             .placement
             .resolve(&Machine::this()?, condition.settings.workload.threads)
             .map_err(|e| TrialError::Plan(e.to_string()))?;
-        Ok(Self { directory, study, planned, attempt, condition, placement, interrupted })
+        let disturbed = Mutex::default();
+        Ok(Self { directory, study, planned, attempt, condition, placement, interrupted, disturbed })
     }
 
     /// Makes sure that the data of this condition is in the cache.
@@ -106,7 +113,7 @@ impl<'a> Trial<'a> {
     /// When the server cannot be started or filled.
     pub fn prepare(&self) -> Result<(), TrialError> {
         match self.condition.settings.workload.kind {
-            Kind::Oltp => dataset::prepared(self).map(drop),
+            Kind::Oltp | Kind::Dbt3 => dataset::prepared(self).map(drop),
             Kind::Counters => Ok(()),
         }
     }
@@ -120,7 +127,10 @@ impl<'a> Trial<'a> {
         let clock = Instant::now();
         let mut record = self.empty_record(started_at);
         match self.measure(&mut record) {
-            Ok(()) => {}
+            Ok(()) => {
+                let reasons = self.disturbed.lock().unwrap_or_else(PoisonError::into_inner);
+                contamination::mark(&mut record, &reasons, self.study.sampling.attempts);
+            }
             Err(TrialError::Load(LoadError::Interrupted)) => return Ok(false),
             Err(e) => {
                 record.outcome = Outcome::Failed;
@@ -135,7 +145,7 @@ impl<'a> Trial<'a> {
     fn measure(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
         Progress::Starting.send();
         let kind = self.condition.settings.workload.kind;
-        let prepared = if kind == Kind::Oltp { Some(dataset::prepared(self)?) } else { None };
+        let prepared = if kind == Kind::Counters { None } else { Some(dataset::prepared(self)?) };
         // Put back when it is dropped, on every way out of here.
         let mut machine = machine::apply(&self.condition.settings)?;
         record.settings.append(&mut machine.applied);
@@ -143,7 +153,7 @@ impl<'a> Trial<'a> {
             Some(prepared) => self.measure_server(&prepared, record)?,
             None => {
                 record.samples = counters_trial::measure(self)?;
-                self.note_no_server(record);
+                note_no_captures(self, "this workload has no server", record);
             }
         }
         machine.restore().map_err(StateError::from)?;
@@ -154,34 +164,30 @@ impl<'a> Trial<'a> {
         let mut server = server_start::start(self, prepared)?;
         record.server_version = Some(server.version().to_owned());
         record.settings.append(&mut self.server_settings(server.as_ref())?);
-        let loaded = load(self, server.as_ref());
+        let loaded = match self.condition.settings.workload.kind {
+            Kind::Dbt3 => {
+                note_no_captures(self, "the workload dbt3 has no capture sample yet", record);
+                dbt3_load::load(self, server.as_ref())
+            }
+            Kind::Oltp | Kind::Counters => load(self, server.as_ref()),
+        };
         Progress::Stopping.send();
         let mut loaded = match loaded {
             Ok(loaded) => loaded,
+            // Whoever runs out of patience or time kills the server.
+            Err(e @ (LoadError::Interrupted | LoadError::Dbt3(Dbt3Error::Timeout { .. }))) => return Err(e.into()),
             // A server that died says why in its log, and nothing else does.
-            Err(e @ LoadError::Interrupted) => return Err(e.into()),
             Err(e) if server.is_alive() => return Err(e.into()),
             Err(e) => {
                 let tail = server.log_tail(12).join("\n");
                 return Err(LoadError::ServerDied { reason: e.to_string(), tail }.into());
             }
         };
+        record.samples = loaded.samples;
+        record.settings.append(&mut loaded.applied);
         server.stop(STOP_TIMEOUT)?;
-        record.samples = std::mem::take(&mut loaded.samples);
-        record.capture_sample = loaded.capture_cost;
-        let captured = loaded.finish_captures();
-        (record.captures, record.captures_missing) = (captured.files, captured.missing);
+        note_captures(loaded.captures, loaded.capture_cost, record);
         Ok(())
-    }
-
-    /// Captures look into a server; a workload without one has none.
-    fn note_no_server(&self, record: &mut TrialRecord) {
-        let asked = self.condition.settings.capture;
-        let all =
-            [(asked.profile, captures::PROFILE), (asked.locks, captures::LOCKS), (asked.status, captures::STATUS)];
-        for (_, name) in all.into_iter().filter(|(asked, _)| *asked) {
-            record.captures_missing.insert(name.to_owned(), "this workload has no server".to_owned());
-        }
     }
 
     /// What was asked of the server, and what it answers now.
@@ -207,19 +213,30 @@ impl<'a> Trial<'a> {
                 verified: format!("the server says {value}"),
             });
         }
-        if let Some(on) = settings.process.aslr {
-            let personality = std::fs::read_to_string(format!("/proc/{}/personality", server.pid()));
-            applied.push(AppliedSetting {
-                factor: "aslr".into(),
-                level: if on { "on" } else { "off" }.into(),
-                found: None,
-                verified: format!(
-                    "personality {} of the server process",
-                    personality.as_deref().unwrap_or("unreadable").trim()
-                ),
-            });
-        }
+        applied.extend(process::verify(&settings.process, server.pid())?);
         Ok(applied)
+    }
+
+    /// Every CPU that a thread is bound to; empty when a side may run anywhere.
+    pub fn cpus(&self) -> CpuSet {
+        let (client, server) = (&self.placement.client, &self.placement.server);
+        let no_server = self.condition.settings.workload.kind == Kind::Counters;
+        if client.is_empty() || (server.is_empty() && !no_server) {
+            return CpuSet::default();
+        }
+        client.iter().chain(server).flat_map(CpuSet::iter).collect()
+    }
+
+    /// Takes what was seen beside a sample: judged here, and returned as its covariates.
+    pub fn take_in(&self, sample: usize, seen: Seen) -> BTreeMap<String, f64> {
+        if let Some(reason) = contamination::judge(&self.study.sampling, sample, &seen) {
+            self.disturbed.lock().unwrap_or_else(PoisonError::into_inner).push(reason);
+        }
+        let mut covariates = seen.covariates;
+        for name in ["foreign_cpu_s", "foreign_cpu_fraction"] {
+            covariates.entry(name.into()).and_modify(|value| *value = value.max(0.0));
+        }
+        covariates
     }
 
     fn empty_record(&self, started_at: String) -> TrialRecord {

@@ -46,6 +46,9 @@ fn section_table(study: &Study, section: &str) -> Table {
         let options = study.base.engine.options.iter().map(|(k, v)| (k.clone(), text(v))).collect();
         table.insert("options".into(), Value::Table(options));
     }
+    if section == "placement" && !study.first_of.is_empty() {
+        table.insert("first_of".into(), Value::Array(study.first_of.iter().map(|name| text(name)).collect()));
+    }
     table
 }
 

@@ -91,3 +91,14 @@ pub fn wait_until_gone(pid: u32) {
 pub fn one(session: &mut dyn Session, sql: &str) -> Option<String> {
     session.query(sql).unwrap().remove(0).remove(0)
 }
+
+/// An executable shell script with these lines.
+pub fn script(place: &Place, lines: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let path = place.path(&format!("wrapper-{number}"));
+    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}

@@ -116,6 +116,8 @@ pub fn write(study: &Study, dir: &Path) -> usize {
         trials: planned,
         samples: study.samples,
         estimated_s: 60.0 * schedule.len() as f64,
+        decision: None,
+        notes: Vec::new(),
     };
     let mut lines = Vec::new();
     let run = schedule.len() - study.missing;

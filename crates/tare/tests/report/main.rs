@@ -8,4 +8,5 @@ mod fake;
 mod html;
 mod numbers;
 mod reading_files;
+mod stability;
 mod terminal;

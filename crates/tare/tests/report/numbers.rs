@@ -75,7 +75,11 @@ fn effects_name_the_factor_of_the_mean_and_of_the_spread() {
         summary.reading
     );
     assert!(summary.reading.ends_with("no other factor is shown to."), "{}", summary.reading);
-    assert!(summary.further_reading[0].contains("comes from aslr=on"), "{:?}", summary.further_reading);
+    assert!(
+        summary.further_reading[0].starts_with("aslr (on rather than off) accounts for"),
+        "{:?}",
+        summary.further_reading
+    );
     let effect = |term: &str| summary.effects.iter().find(|e| e.metric == "tps" && e.term == term).unwrap();
     let ahi = effect("ahi");
     assert_eq!(ahi.levels, "on/off");

@@ -5,6 +5,7 @@ mod binary;
 mod diagnostics;
 mod explain;
 mod install;
+mod options;
 mod server;
 mod session;
 
@@ -26,6 +27,10 @@ impl Engine for Mariadb {
 
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
         binary::find(explicit)
+    }
+
+    fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError> {
+        options::knows(name, binary)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {

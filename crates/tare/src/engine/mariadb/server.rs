@@ -56,7 +56,7 @@ pub(super) fn start(request: &StartRequest) -> Result<MariadbServer, EngineError
         log: &request.log,
     };
     let administration = ConnectTarget {
-        address: Address::Socket(socket),
+        address: Address::Socket(socket.clone()),
         user: "root".to_owned(),
         password: String::new(),
         database: None,
@@ -69,7 +69,7 @@ pub(super) fn start(request: &StartRequest) -> Result<MariadbServer, EngineError
         Ok(Box::new(session) as Box<dyn Session>)
     };
     let explain = |log: &str| explain(log, &data, &binary.version);
-    let mut session = instance.wait_ready(NAME, request, connect, explain)?;
+    let mut session = instance.wait_ready(NAME, request, Some(&socket), connect, explain)?;
     let mut target = ConnectTarget { database: request.database.clone(), ..administration.clone() };
     if request.transport == Transport::Tcp {
         target = tcp_target(&mut *session, port, target)?;

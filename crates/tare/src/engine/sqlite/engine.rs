@@ -97,7 +97,7 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
     arguments.extend(["--run-directory".into(), stage.run().into()]);
     arguments.extend(request.options.iter().flat_map(|(n, v)| ["--option".into(), format!("{n}={v}").into()]));
     let mut target = ConnectTarget {
-        address: Address::Socket(socket),
+        address: Address::Socket(socket.clone()),
         user: String::new(),
         password: String::new(),
         database: None,
@@ -118,13 +118,14 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
     };
     let data = stage.data().to_owned();
     let mut instance = stage.spawn(&launch)?;
+    let listens_at = (request.transport == Transport::Socket).then_some(socket.as_path());
     let connect = || {
         if request.transport == Transport::Tcp {
             target.address = Address::Tcp("127.0.0.1".to_owned(), read_port(&port_file)?);
         }
         Ok(Box::new(SqliteSession::open(&target)?) as Box<dyn Session>)
     };
-    let mut session = instance.wait_ready(NAME, request, connect, |log| explain(log, &data))?;
+    let mut session = instance.wait_ready(NAME, request, listens_at, connect, |log| explain(log, &data))?;
     let version = single(&mut *session, "SELECT sqlite_version()")?.unwrap_or_default();
     Ok(SqliteServer { instance, target, version })
 }

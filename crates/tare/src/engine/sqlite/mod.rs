@@ -42,6 +42,10 @@ impl Engine for Sqlite {
         engine::binary(explicit)
     }
 
+    fn knows_option(&self, name: &str, _binary: Option<&Path>) -> Result<bool, EngineError> {
+        pragmas::exists(name)
+    }
+
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
         engine::prepare_data(request, fill)
     }

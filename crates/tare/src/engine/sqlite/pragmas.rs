@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
+use super::super::EngineError;
 use super::super::options::same_value;
 
 /// Set unless the options say otherwise. WAL lets readers and a writer run at once; with it, `synchronous = normal`
@@ -70,6 +71,16 @@ fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> 
         Ok(None) => refuse("is an action without a value, not a setting".to_owned()),
         Err(error) => refuse(error.to_string()),
     }
+}
+
+/// Whether SQLite has a PRAGMA of this name.
+pub(super) fn exists(name: &str) -> Result<bool, EngineError> {
+    let refused = |e: rusqlite::Error| EngineError::OptionRefused {
+        engine: super::NAME,
+        option: name.to_owned(),
+        reason: e.to_string(),
+    };
+    is_known(&Connection::open_in_memory().map_err(refused)?, &name.to_lowercase()).map_err(refused)
 }
 
 fn is_known(connection: &Connection, name: &str) -> rusqlite::Result<bool> {

@@ -13,6 +13,7 @@ mod page;
 mod plots;
 mod record;
 mod scaling;
+mod stability;
 mod tables;
 
 pub use page::render;

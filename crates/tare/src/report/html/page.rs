@@ -1,6 +1,8 @@
 //! The document: sections in the order in which a reader asks.
 
-use super::{builds, captures, curves, environment, first_screen, machines, nodes, plots, record, scaling, tables};
+use super::{
+    builds, captures, curves, environment, first_screen, machines, nodes, plots, record, scaling, stability, tables,
+};
 use crate::analysis::collect::{self, Condition};
 use crate::analysis::machine_view::{self, MachineBox};
 use crate::analysis::summary::Summary;
@@ -70,7 +72,9 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("curves", "Curves", curves::section(page)),
         ("order", "In the order they ran", plots::run_order(page)),
         ("conditions", "Conditions", tables::conditions(page)),
-        ("effects", "Effects of the factors", tables::effects(page)),
+        ("spread", "How steady each query was", stability::spread(page)),
+        ("effects", "Effects of the factors", stability::effects(page)),
+        ("queries", "Each query's trials", stability::queries(page)),
         ("scaling", "Scaling", scaling::section(page)),
         ("builds", "Builds side by side", builds::section(page)),
         ("growth", "What grows: which lock is to blame", captures::growth(page)),

@@ -4,6 +4,7 @@ use super::style::{Style, WIDTH, add, finish, table};
 use super::text::{plain, wrap};
 use crate::analysis::figures::{Scale, percent};
 use crate::analysis::reading::better_word;
+use crate::analysis::reading::letter;
 use crate::analysis::summary::{ConditionSummary, MetricSummary, Summary};
 use crate::results::metric::{Better, sort_key};
 use std::collections::BTreeMap;
@@ -159,12 +160,5 @@ fn other_row(name: &str, chunk: &[ConditionSummary]) -> Vec<String> {
 fn letters(summary: &Summary, chunk: &[ConditionSummary]) -> Vec<String> {
     let place =
         |condition: &ConditionSummary| summary.conditions.iter().position(|c| c.name == condition.name).unwrap_or(0);
-    let letter = |index: usize| char::from(b'A' + (index % 26) as u8);
-    chunk
-        .iter()
-        .map(|condition| match place(condition) {
-            index if index < 26 => letter(index).to_string(),
-            index => format!("{}{}", letter(index / 26 - 1), letter(index)),
-        })
-        .collect()
+    chunk.iter().map(|condition| letter(place(condition))).collect()
 }

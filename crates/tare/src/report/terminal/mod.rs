@@ -5,6 +5,7 @@ mod comparison;
 mod conditions;
 mod scaling;
 mod show;
+mod spread;
 mod style;
 mod text;
 

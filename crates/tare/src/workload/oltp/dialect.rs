@@ -1,13 +1,6 @@
 //! Where databases differ.
 
-/// The SQL that a database speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// MariaDB and MySQL, tables in InnoDB.
-    MySql,
-    /// SQLite.
-    Sqlite,
-}
+use super::Dialect;
 
 impl Dialect {
     /// Creates table number `table` as sysbench does; SQLite gets the nearest it has.

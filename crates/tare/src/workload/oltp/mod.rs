@@ -24,8 +24,9 @@ mod tables;
 #[cfg(test)]
 mod fake;
 
+use super::Dialect;
+
 pub use client::OltpClient;
-pub use dialect::Dialect;
 pub use error::OltpError;
 pub use fill::{Fill, prepare};
 pub use settings::{Counts, OltpSettings, Tables, UnknownWorkload, Workload};

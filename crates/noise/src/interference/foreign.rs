@@ -1,0 +1,189 @@
+//! CPU time that others took from given CPUs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use super::counters::{CpuTimes, parse_stat};
+use crate::system::System;
+use tare_topology::CpuSet;
+
+/// PF_KTHREAD of include/linux/sched.h, in field 9 of /proc/pid/stat.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+
+/// One process as its stat file shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Process {
+    name: String,
+    parent: u32,
+    kernel_thread: bool,
+    /// User and system time of all its threads, ended ones too, clock ticks.
+    ticks: u64,
+}
+
+/// CPU time of all processes and all CPUs at one moment. Taking one reads a small file a process.
+#[derive(Debug, Clone)]
+pub struct CpuUse {
+    taken: Instant,
+    cpus: BTreeMap<u32, CpuTimes>,
+    processes: BTreeMap<u32, Process>,
+}
+
+/// What others did on given CPUs between two moments.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Foreign {
+    /// CPU time of user processes of others, seconds. Over short times it may be a tick or two below 0, because kernel and
+    /// processes are counted by different clocks; sums over many short times are right only with what is negative.
+    pub cpu_s: f64,
+    /// The same as a fraction of all time of these CPUs.
+    pub fraction: f64,
+    /// Who used most, wherever it ran: name, process id, CPU time over wall time. At most three, at least 1% each.
+    /// Processes that began and ended in between are counted above and are not named.
+    pub users: Vec<(String, u32, f64)>,
+}
+
+impl CpuUse {
+    /// Reads this machine now.
+    pub fn take() -> Self {
+        Self::take_from(&System::real())
+    }
+
+    /// Reads `system` now.
+    pub fn take_from(system: &System) -> Self {
+        let (cpus, _) = parse_stat(&system.read_optional("/proc/stat").unwrap_or_default());
+        let process = |name: String| {
+            let pid: u32 = name.parse().ok()?;
+            Some((pid, parse_process(&system.read_optional(&format!("/proc/{pid}/stat"))?)?))
+        };
+        let processes = system.names("/proc").into_iter().filter_map(process).collect();
+        Self { taken: Instant::now(), cpus, processes }
+    }
+
+    /// What others did on `cpus` since `earlier`. Own are the processes `own` and all their descendants.
+    ///
+    /// It is what is left of the CPUs' user and system time after own processes and kernel threads: interrupts and
+    /// kernel threads work for the benchmark too (network, writeback), and nobody can tell for whom. Time of own
+    /// processes and kernel threads on other CPUs is taken away as well, so that this errs towards too little.
+    pub fn since(&self, earlier: &Self, cpus: &CpuSet, own: &[u32]) -> Foreign {
+        let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
+        let (mut worked, mut all) = (0, 0);
+        for cpu in cpus.iter() {
+            if let (Some(now), Some(before)) = (self.cpus.get(&cpu), earlier.cpus.get(&cpu)) {
+                let times = now.since(before);
+                worked += times.user + times.nice + times.system;
+                all += times.total();
+            }
+        }
+        let family = self.family(earlier, own);
+        let known: u64 =
+            self.used_since(earlier).filter(|(pid, p, _)| p.kernel_thread || family.contains(pid)).map(|u| u.2).sum();
+        let foreign = worked as f64 - known as f64;
+        let elapsed_s = self.taken.saturating_duration_since(earlier.taken).as_secs_f64().max(1e-9);
+        let mut users: Vec<(String, u32, f64)> = self
+            .used_since(earlier)
+            .filter(|(pid, p, _)| !p.kernel_thread && !family.contains(pid))
+            .map(|(pid, p, ticks)| (p.name.clone(), pid, ticks as f64 / ticks_per_s / elapsed_s))
+            .filter(|user| user.2 >= 0.01)
+            .collect();
+        users.sort_by(|a, b| b.2.total_cmp(&a.2));
+        users.truncate(3);
+        Foreign { cpu_s: foreign / ticks_per_s, fraction: if all > 0 { foreign / all as f64 } else { 0.0 }, users }
+    }
+
+    /// Ticks that each process of this moment used since `earlier`; one that began since has used all it has.
+    fn used_since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = (u32, &'a Process, u64)> {
+        self.processes.iter().map(|(pid, process)| {
+            let before = earlier.processes.get(pid).map_or(0, |p| p.ticks);
+            (*pid, process, process.ticks.saturating_sub(before))
+        })
+    }
+
+    /// `own` and their descendants at either moment.
+    fn family(&self, earlier: &Self, own: &[u32]) -> BTreeSet<u32> {
+        let mut family: BTreeSet<u32> = own.iter().copied().collect();
+        loop {
+            let all = self.processes.iter().chain(&earlier.processes);
+            let born: Vec<u32> = all
+                .filter(|(pid, process)| family.contains(&process.parent) && !family.contains(pid))
+                .map(|(pid, _)| *pid)
+                .collect();
+            if born.is_empty() {
+                return family;
+            }
+            family.extend(born);
+        }
+    }
+}
+
+/// The fields needed of /proc/pid/stat (proc_pid_stat(5)). The name may hold anything, even ") R 1".
+fn parse_process(stat: &str) -> Option<Process> {
+    let (head, tail) = stat.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    // The tail begins with field 3.
+    let fields: Vec<&str> = tail.split_whitespace().collect();
+    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+    Some(Process {
+        name: name.to_owned(),
+        parent: u32::try_from(number(4)?).ok()?,
+        kernel_thread: number(9)? & KERNEL_THREAD != 0,
+        ticks: number(14)?.checked_add(number(15)?)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A machine of two CPUs and these processes: (pid, parent, flags, ticks).
+    fn machine(cpu0: u64, cpu1: u64, processes: &[(u32, u32, u64, u64)]) -> CpuUse {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("proc")).unwrap();
+        let stat = format!("cpu 0\ncpu0 {cpu0} 0 0 {} 0 7 0 0\ncpu1 {cpu1} 0 0 {} 0 0 0 0\n", 1000 - cpu0, 1000 - cpu1);
+        fs::write(dir.path().join("proc/stat"), stat).unwrap();
+        for (pid, parent, flags, ticks) in processes {
+            fs::create_dir(dir.path().join(format!("proc/{pid}"))).unwrap();
+            let text = format!("{pid} (p) {pid}) R {parent} 1 1 0 -1 {flags} 0 0 0 0 {ticks} 0 0 0 20 0 1 0 5 0 0\n");
+            fs::write(dir.path().join(format!("proc/{pid}/stat")), text).unwrap();
+        }
+        CpuUse::take_from(&System::at(dir.path()))
+    }
+
+    #[test]
+    fn what_is_left_after_the_own_family_and_the_kernel_is_foreign() {
+        let zero = machine(0, 0, &[(10, 1, 0, 0), (11, 10, 0, 0), (2, 0, KERNEL_THREAD, 0), (99, 1, 0, 40)]);
+        // 300 ticks on CPU 0: own 100 + 50 (a child that began since), kernel 30, the rest somebody else's.
+        let processes = [(10, 1, 0, 100), (11, 10, 0, 0), (12, 11, 0, 50), (2, 0, KERNEL_THREAD, 30), (99, 1, 0, 160)];
+        let after = machine(300, 0, &processes);
+        let found = after.since(&zero, &[0].into_iter().collect(), &[10]);
+        let hz = rustix::param::clock_ticks_per_second() as f64;
+        assert_eq!(found.cpu_s, 120.0 / hz);
+        assert_eq!(found.users.len(), 1);
+        assert_eq!((found.users[0].0.as_str(), found.users[0].1), ("p) 99", 99));
+        // On an idle CPU nothing was taken: what own processes did elsewhere does not count as less than that.
+        assert!(after.since(&zero, &[1].into_iter().collect(), &[10]).cpu_s <= 0.0);
+    }
+
+    #[test]
+    fn this_machine_counts_its_own_work_as_its_own() {
+        let before = CpuUse::take();
+        let end = Instant::now() + std::time::Duration::from_millis(300);
+        while Instant::now() < end {
+            std::hint::black_box(0);
+        }
+        let after = CpuUse::take();
+        let me = std::process::id();
+        let own = after.used_since(&before).find(|(pid, ..)| *pid == me).unwrap().2;
+        assert!(own >= 1, "{own}");
+        assert!(after.family(&before, &[1]).contains(&me) || after.family(&before, &[me]).contains(&me));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics(text in "[0-9a-z() -]{0,120}") {
+            parse_process(&text);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! For `benches/dbt3-load`: dbt3's rows as files, its definitions as SQL, and tare's own way of loading them.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use tare::engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Mariadb};
+use tare::workload::Dialect;
+use tare::workload::dbt3::{Fill, Scale, TABLES, generate, prepare};
+
+const USAGE: &str = "usage: dbt3-load files SCALE DIRECTORY | dbt3-load load SCALE SOCKET DIRECTORY";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["files", scale, directory] => files(scale.parse()?, Path::new(directory)),
+        ["load", scale, socket, directory] => load(scale.parse()?, socket.into(), Path::new(directory)),
+        _ => Err(USAGE.into()),
+    }
+}
+
+/// `TABLE.tbl` for every table, and `plain.sql`, which loads them one after the other in the usual way.
+fn files(scale: Scale, directory: &Path) -> Result<(), Box<dyn Error>> {
+    let mut sql = File::create(directory.join("plain.sql"))?;
+    for table in &TABLES {
+        let path = directory.join(format!("{}.tbl", table.name));
+        let mut file = File::create(&path)?;
+        generate(table, scale, 2, |piece| file.write_all(piece.text.as_bytes()))?;
+        writeln!(sql, "{};", table.create(Dialect::MySql))?;
+        let (path, name) = (path.display(), table.name);
+        writeln!(sql, "LOAD DATA LOCAL INFILE '{path}' INTO TABLE {name} FIELDS TERMINATED BY '|';")?;
+        for statement in table.create_indexes(Dialect::MySql) {
+            writeln!(sql, "{statement};")?;
+        }
+        writeln!(sql, "{};", table.analyze(Dialect::MySql))?;
+    }
+    Ok(())
+}
+
+fn load(scale: Scale, socket: PathBuf, directory: &Path) -> Result<(), Box<dyn Error>> {
+    let target = ConnectTarget {
+        address: Address::Socket(socket),
+        user: "root".into(),
+        password: String::new(),
+        database: Some(DEFAULT_DATABASE.into()),
+    };
+    let parallel = std::thread::available_parallelism().map_or(1, usize::from);
+    let fill = Fill { scale, dialect: Dialect::MySql, parallel, directory };
+    Ok(prepare(&fill, &|| Mariadb.connect(&target), &|_| ControlFlow::Continue(()))?)
+}

@@ -1,0 +1,88 @@
+//! What the conditions leave unexplained, tested against everything that was recorded beside the metrics.
+
+use super::collect::{self, Condition};
+use super::modes::covariates;
+use super::summary::ResidualCause;
+use super::threads::{self, Feature};
+use crate::results::metric;
+use std::collections::BTreeMap;
+use tare_stats::covariates::{PERMUTATIONS, Shape, explain};
+use tare_stats::effects::{Cell, residuals};
+use tare_topology::Machine;
+
+/// A covariate is named when its adjusted p-value is at most this ...
+const NAMED_BELOW: f64 = 0.05;
+/// ... and it goes with at least this share: less is not worth hunting for.
+const LEAST_SHARE: f64 = 0.1;
+/// Trials beyond those of the conditions' means below which nothing is tested.
+const FEWEST: usize = 8;
+/// Causes named.
+const NAMED: usize = 5;
+/// Fixed, so that the same results always read the same.
+const SEED: u64 = 1;
+/// Covariates that follow from how fast a trial was, or that say the same as another one, and so explain nothing.
+const CONSEQUENCES: [&str; 9] = [
+    "elapsed_s",
+    "busy_fraction",
+    "context_switches",
+    "forks",
+    "voluntary switches",
+    "voluntary_switches",
+    "restarts",
+    "foreign_cpu_s",
+    "psi_cpu_full_fraction",
+];
+
+/// Covariates that explain what is left within conditions, averaged over all primary metrics, the best first.
+pub(super) fn causes(conditions: &[Condition<'_>], machine: Option<&Machine>) -> Vec<ResidualCause> {
+    let conditions: Vec<&Condition<'_>> = conditions.iter().filter(|condition| condition.ok.len() > 1).collect();
+    let trials: usize = conditions.iter().map(|condition| condition.ok.len()).sum();
+    if trials < conditions.len() + FEWEST {
+        return Vec::new();
+    }
+    let Some((response, groups)) = left_over(&conditions) else { return Vec::new() };
+    let features: Vec<BTreeMap<String, Feature>> =
+        conditions.iter().flat_map(|condition| &condition.ok).map(|trial| causal(trial, machine)).collect();
+    let covariates = covariates(&features);
+    let found = explain(&response, &groups, &covariates, Shape::Linear, PERMUTATIONS, SEED).unwrap_or_default();
+    let named =
+        found.into_iter().filter(|cause| cause.p_adjusted <= NAMED_BELOW && cause.share >= LEAST_SHARE).take(NAMED);
+    named.map(|cause| ResidualCause { covariate: cause.name, share: cause.share, p_value: cause.p_adjusted }).collect()
+}
+
+/// The features of a trial that may be a cause. `voluntary_switches` must not hide `involuntary_switches`.
+fn causal(trial: &crate::results::schema::TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
+    let mut features = threads::features(trial, machine);
+    let follows =
+        |name: &str| !name.contains("involuntary") && CONSEQUENCES.iter().any(|consequence| name.contains(consequence));
+    features.retain(|name, _| !follows(name));
+    features
+}
+
+/// ln of every trial mean less its condition's, averaged over the primary metrics that all trials have, and the number
+/// of the condition of each trial.
+fn left_over(conditions: &[&Condition<'_>]) -> Option<(Vec<f64>, Vec<usize>)> {
+    let trials: usize = conditions.iter().map(|condition| condition.ok.len()).sum();
+    let owned: Vec<Condition<'_>> = conditions.iter().map(|condition| (*condition).clone()).collect();
+    let all = collect::all_metrics(&owned);
+    let primary: Vec<&String> = all.iter().filter(|name| metric::describe(name).is_primary()).collect();
+    let names = if primary.is_empty() { all.iter().take(1).collect() } else { primary };
+    let mut sum = vec![0.0; trials];
+    let mut groups = None;
+    for name in names {
+        let cells: Vec<Cell> = conditions
+            .iter()
+            .map(|condition| Cell {
+                levels: Vec::new(),
+                trials: condition.with(name).into_iter().map(|(_, mean)| mean).collect(),
+            })
+            .collect();
+        // A metric that some trial lacks, or that is zero somewhere, cannot take part.
+        let Ok((left, of)) = residuals(&cells) else { continue };
+        if left.len() == trials {
+            sum.iter_mut().zip(left).for_each(|(sum, left)| *sum += left);
+            groups = Some(of);
+        }
+    }
+    Some((sum, groups?))
+}

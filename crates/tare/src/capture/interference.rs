@@ -1,0 +1,73 @@
+//! What else happened to a sample: the machine's counters, CPU time that others took, the server's memory in swap, a
+//! machine that slept.
+
+use rustix::process::{getpid, getppid};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeMap;
+use tare_noise::{CpuUse, Snapshot};
+use tare_topology::CpuSet;
+
+/// A watch over one sample.
+pub struct Interference {
+    snapshot: Snapshot,
+    cpu_use: CpuUse,
+    asleep_s: f64,
+    server: Option<u32>,
+    cpus: CpuSet,
+}
+
+/// What it saw.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Seen {
+    /// Name -> value, to be stored beside the metrics: those of [`Snapshot::since`], `foreign_cpu_s`,
+    /// `foreign_cpu_fraction` (of the benchmark's CPUs), `server_swapped_bytes`, `suspended_s`.
+    pub covariates: BTreeMap<String, f64>,
+    /// Processes of others that used most CPU time: name, process id, CPU time over wall time.
+    pub users: Vec<(String, u32, f64)>,
+}
+
+impl Interference {
+    /// Starts watching. `bound` are the CPUs of the benchmark; empty, where it may run anywhere.
+    pub fn start(server: Option<u32>, bound: &CpuSet) -> Self {
+        let snapshot = Snapshot::take();
+        let cpus = if bound.is_empty() { snapshot.cpus().keys().copied().collect() } else { bound.clone() };
+        Self { snapshot, cpu_use: CpuUse::take(), asleep_s: asleep_s(), server, cpus }
+    }
+
+    /// Ends it.
+    pub fn finish(self) -> Seen {
+        let now = CpuUse::take();
+        let mut covariates = Snapshot::take().since(&self.snapshot);
+        // The run that started this trial, and with it the trial, the server and whatever captures.
+        let own: Vec<u32> = [Some(getpid()), getppid()]
+            .into_iter()
+            .flatten()
+            .map(|pid| pid.as_raw_nonzero().get().unsigned_abs())
+            .collect();
+        let foreign = now.since(&self.cpu_use, &self.cpus, &own);
+        covariates.insert("foreign_cpu_s".into(), foreign.cpu_s);
+        covariates.insert("foreign_cpu_fraction".into(), foreign.fraction);
+        covariates.insert("suspended_s".into(), (asleep_s() - self.asleep_s).max(0.0));
+        if let Some(bytes) = self.server.and_then(swapped_bytes) {
+            covariates.insert("server_swapped_bytes".into(), bytes as f64);
+        }
+        Seen { covariates, users: foreign.users }
+    }
+}
+
+/// Seconds since boot that the machine was suspended: what CLOCK_BOOTTIME has more than CLOCK_MONOTONIC
+/// (clock_gettime(2)).
+fn asleep_s() -> f64 {
+    let seconds = |clock| {
+        let time = clock_gettime(clock);
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    };
+    let monotonic = seconds(ClockId::Monotonic);
+    seconds(ClockId::Boottime) - monotonic
+}
+
+/// Memory of a process that is in swap.
+fn swapped_bytes(pid: u32) -> Option<u64> {
+    let status = procfs::process::Process::new(pid.cast_signed()).and_then(|process| process.status()).ok()?;
+    Some(status.vmswap? * 1024)
+}

@@ -1,0 +1,155 @@
+//! Whether two engines say the same: rows compared as what they mean, not as how they are written.
+
+use std::fmt;
+
+/// A row as [`crate::engine::Session::query`] gives it: NULL as None.
+pub type Row = Vec<Option<String>>;
+
+/// Engines compute in decimals or in binary numbers and round what they show: MariaDB to six decimals or more.
+pub const SIX_DECIMALS: f64 = 1e-6;
+/// How far two numbers may be apart in relation to their size: a sum of binary numbers has 15 right digits.
+const RELATIVE: f64 = 1e-12;
+
+/// The first place where an answer differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// From 1; none when the number of rows differs.
+    pub row: Option<usize>,
+    /// The row, or the number of rows, that was expected.
+    pub expected: String,
+    /// What came.
+    pub got: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.row {
+            Some(row) => write!(f, "row {row}: expected {}, got {}", self.expected, self.got),
+            None => write!(f, "expected {}, got {}", self.expected, self.got),
+        }
+    }
+}
+
+/// Compares an answer with the one expected. Rows that are equal in all columns of `order` may come in any order among
+/// themselves; numbers may differ by `tolerance`, and by 1e-12 of themselves.
+///
+/// # Errors
+/// The first difference.
+pub fn compare(expected: &[Row], got: &[Row], order: &[usize], tolerance: f64) -> Result<(), Difference> {
+    // A missing row shows best where it is missed, so rows come before their number.
+    let mut start = 0;
+    while start < expected.len().min(got.len()) {
+        let first = &expected[start];
+        let tied = |row: &Row| order.iter().all(|c| same(row.get(*c), first.get(*c), tolerance));
+        let end = start + expected[start..].iter().take_while(|row| tied(row)).count().max(1);
+        let (want, have) = (sorted(&expected[start..end]), sorted(&got[start..end.min(got.len())]));
+        for (i, (want, have)) in want.iter().zip(&have).enumerate() {
+            let equal = want.len() == have.len()
+                && want.iter().zip(have.iter()).all(|(a, b)| same(Some(a), Some(b), tolerance));
+            if !equal {
+                return Err(Difference { row: Some(start + i + 1), expected: show(want), got: show(have) });
+            }
+        }
+        start = end;
+    }
+    if expected.len() == got.len() {
+        return Ok(());
+    }
+    let rows = |count: usize| format!("{count} row{}", if count == 1 { "" } else { "s" });
+    Err(Difference { row: None, expected: rows(expected.len()), got: rows(got.len()) })
+}
+
+/// In an order that does not depend on how numbers are written or rounded.
+fn sorted(rows: &[Row]) -> Vec<&Row> {
+    let mut rows: Vec<&Row> = rows.iter().collect();
+    let key = |row: &Row| -> Vec<String> {
+        let written = |value: &String| number(value).map_or_else(|| value.trim().to_owned(), |n| format!("{n:.1}"));
+        row.iter().map(|value| value.as_ref().map_or(String::new(), written)).collect()
+    };
+    rows.sort_by_cached_key(|row| key(row));
+    rows
+}
+
+fn same(a: Option<&Option<String>>, b: Option<&Option<String>>, tolerance: f64) -> bool {
+    match (a, b) {
+        (Some(Some(a)), Some(Some(b))) => match (number(a), number(b)) {
+            (Some(a), Some(b)) => (a - b).abs() <= tolerance + RELATIVE * a.abs().max(b.abs()),
+            // CHAR columns come padded from some engines.
+            (None, None) => a.trim() == b.trim(),
+            _ => false,
+        },
+        (a, b) => a == b,
+    }
+}
+
+/// Digits with a point and an exponent at most: "inf", "nan" and phone numbers are texts.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let plain = text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
+    (plain && text.bytes().any(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+}
+
+/// A row for people: values separated by `|`.
+pub fn show(row: &Row) -> String {
+    row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect::<Vec<_>>().join("|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(texts: &[&str]) -> Vec<Row> {
+        let value = |text: &str| (text != "NULL").then(|| text.to_owned());
+        texts.iter().map(|row| row.split('|').map(value).collect()).collect()
+    }
+
+    fn differ(expected: &[&str], got: &[&str], order: &[usize]) -> Option<Difference> {
+        compare(&rows(expected), &rows(got), order, SIX_DECIMALS).err()
+    }
+
+    #[test]
+    fn the_same_in_other_words_is_the_same() {
+        for (a, b) in [
+            ("25.500000|A  ", "25.5|A"),
+            ("56586554400.7300", "56586554400.730034"),
+            ("0.034436", "0.0344358904066548"),
+            ("10", "10.0"),
+            ("1995-03-05|NULL", "1995-03-05|NULL"),
+            ("13-456-789", "13-456-789"),
+            ("1e3", "1000"),
+        ] {
+            assert_eq!(differ(&[a], &[b], &[]), None, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn what_differs_is_found_and_named() {
+        for (a, b) in [
+            ("25.51", "25.5"),
+            ("56586554400.73", "56586554401.00"),
+            ("1995-03-05", "1995-03-06"),
+            ("NULL", "0"),
+            ("NULL", ""),
+            ("0", "NULL"),
+            ("13-4", "13-5"),
+            ("a|b", "a"),
+            ("nan", "1"),
+        ] {
+            assert!(differ(&[a], &[b], &[]).is_some(), "{a} {b}");
+        }
+        let difference = differ(&["a|1", "b|2", "c|3"], &["a|1", "b|9", "c|3"], &[0]).unwrap();
+        assert_eq!(difference.to_string(), "row 2: expected b|2, got b|9");
+        let difference = differ(&["a", "b"], &["a"], &[0]).unwrap();
+        assert_eq!(difference.to_string(), "expected 2 rows, got 1 row");
+        assert!(differ(&["a"], &["a", "a"], &[0]).is_some());
+        assert!(differ(&[], &["a"], &[0]).is_some());
+    }
+
+    #[test]
+    fn order_counts_but_not_among_equals() {
+        assert_eq!(differ(&["x|9", "y|9", "z|8"], &["y|9.0", "x|9", "z|8"], &[1]), None);
+        assert!(differ(&["x|9", "y|9", "z|8"], &["z|8", "x|9", "y|9"], &[1]).is_some());
+        assert!(differ(&["x|9", "y|8"], &["y|8", "x|9"], &[1]).is_some());
+        assert!(differ(&["x|9", "y|9"], &["x|9", "w|9"], &[1]).is_some());
+    }
+}

@@ -1,0 +1,135 @@
+//! Making the tables: definition, rows, indexes, statistics.
+
+use super::rows::Piece;
+use super::{Dbt3Error, Scale, TABLES, Table, pipe, rows};
+use crate::engine::{Param, Session, StatementId};
+use crate::workload::Dialect;
+use std::error::Error;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// Rows of one INSERT where rows come that way; SQLite takes 32,766 parameters in one statement.
+const ROWS_PER_INSERT: usize = 200;
+
+/// What the tables are to hold, and how they are filled.
+#[derive(Debug, Clone, Copy)]
+pub struct Fill<'a> {
+    /// How large they are.
+    pub scale: Scale,
+    /// The engine's SQL.
+    pub dialect: Dialect,
+    /// Sessions that fill tables at the same time, each a table of its own, and threads that make rows. SQLite has one
+    /// writer and uses one session.
+    pub parallel: usize,
+    /// A directory with room for the sorting of indexes, in which the server, which must run as this user on this
+    /// machine, can open a named pipe and make temporary files. It must not lie in the server's data directory, and is
+    /// not used with SQLite.
+    pub directory: &'a Path,
+}
+
+/// Creates and fills all tables, builds their indexes and has their statistics made. `connect` is called once in every
+/// thread that fills; `progress` hears the number of rows that were added and can stop the work.
+///
+/// # Errors
+/// The first failure. What had been made until then stays: meant for a database that is thrown away on failure.
+pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
+    fill: &Fill<'_>,
+    connect: &(dyn Fn() -> Result<Box<dyn Session>, E> + Sync),
+    progress: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
+) -> Result<(), Dbt3Error> {
+    let sessions = if fill.dialect == Dialect::Sqlite { 1 } else { fill.parallel.clamp(1, TABLES.len()) };
+    let (next, stop, first_error) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(None));
+    let progress = |rows| match progress(rows) {
+        ControlFlow::Continue(()) if !stop.load(Ordering::Acquire) => Ok(()),
+        _ => Err(Dbt3Error::Interrupted),
+    };
+    let work = || {
+        let all = || {
+            let mut session = connect().map_err(|error| Dbt3Error::Connect(error.into()))?;
+            if fill.dialect == Dialect::MySql {
+                run(session.as_mut(), &pipe::set_up(fill.directory))?;
+            }
+            while let Some(table) = TABLES.get(next.fetch_add(1, Ordering::AcqRel)) {
+                make_table(session.as_mut(), fill, table, &progress)?;
+            }
+            Ok(())
+        };
+        if let Err(error) = all() {
+            // Kept before the others are told to stop: that they were stopped is not the error to show.
+            first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            next.store(TABLES.len(), Ordering::Release);
+            stop.store(true, Ordering::Release);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..sessions {
+            scope.spawn(work);
+        }
+        work();
+    });
+    first_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+pub(super) type Progress<'a> = &'a (dyn Fn(u64) -> Result<(), Dbt3Error> + Sync);
+
+fn make_table(
+    session: &mut dyn Session,
+    fill: &Fill<'_>,
+    table: &'static Table,
+    progress: Progress<'_>,
+) -> Result<(), Dbt3Error> {
+    run(session, &table.create(fill.dialect))?;
+    match fill.dialect {
+        Dialect::MySql => pipe::load(session, fill, table, progress)?,
+        Dialect::Sqlite => insert(session, fill, table, progress)?,
+    }
+    // Sorted and written in one pass once the rows are there, in place of one search tree insertion a row.
+    for sql in table.create_indexes(fill.dialect) {
+        run(session, &sql)?;
+    }
+    run(session, &table.analyze(fill.dialect)).map(drop)
+}
+
+/// All rows in one transaction, as INSERTs.
+fn insert(
+    session: &mut dyn Session,
+    fill: &Fill<'_>,
+    table: &'static Table,
+    progress: Progress<'_>,
+) -> Result<(), Dbt3Error> {
+    run(session, "BEGIN IMMEDIATE")?;
+    let mut full = None;
+    rows::generate(table, fill.scale, fill.parallel, |piece: Piece| {
+        let lines: Vec<&str> = piece.text.lines().collect();
+        for lines in lines.chunks(ROWS_PER_INSERT) {
+            let statement = match full {
+                Some(statement) if lines.len() == ROWS_PER_INSERT => statement,
+                _ => prepare_insert(session, table, lines.len())?,
+            };
+            if lines.len() == ROWS_PER_INSERT {
+                full = Some(statement);
+            }
+            // Text for every column: its type makes of it what it is.
+            let values: Vec<Param<'_>> = lines.iter().flat_map(|line| line.split('|').map(Param::Text)).collect();
+            let found = session.execute(statement, &values).map_err(|e| Dbt3Error::statement("INSERT", e))?;
+            let expected = lines.len() as u64;
+            if found != expected {
+                return Err(Dbt3Error::Rows { table: table.name, expected, found });
+            }
+        }
+        progress(piece.rows)
+    })?;
+    run(session, "COMMIT").map(drop)
+}
+
+fn prepare_insert(session: &mut dyn Session, table: &Table, rows: usize) -> Result<StatementId, Dbt3Error> {
+    let row = format!("({})", vec!["?"; table.width].join(", "));
+    let sql = format!("INSERT INTO {} VALUES {}", table.name, vec![row; rows].join(", "));
+    session.prepare(&sql).map_err(|source| Dbt3Error::statement(&sql, source))
+}
+
+pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
+    session.run(sql).map_err(|source| Dbt3Error::statement(sql, source))
+}

@@ -1,0 +1,35 @@
+//! The 22 queries of TPC-H as DBT-3 runs them: one connection, one query many times, then the next.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `settings`, `scale`, `query_set` | which queries on tables of which size |
+//! | `tables`, `rows` | the eight tables, and their rows as text |
+//! | `fill`, `pipe` | making them in a server |
+//! | `queries`, `queries.sql` | the texts |
+//! | `answers`, `answers/`, `compare` | what each query must return, and whether it does |
+//! | `preload` | reading all of it once |
+
+mod answers;
+mod compare;
+mod error;
+mod fill;
+mod pipe;
+mod preload;
+mod queries;
+mod query_set;
+mod rows;
+mod scale;
+mod settings;
+mod tables;
+
+pub use answers::{Answer, RECIPE, check, known, write_section};
+pub use compare::{Difference, Row, SIX_DECIMALS, compare, show};
+pub use error::Dbt3Error;
+pub use fill::{Fill, prepare};
+pub use preload::{Preloaded, buffer_pool_pages, preload, scans, set_up};
+pub use queries::{Query, numbers};
+pub use query_set::{QUERIES, QuerySet, QuerySetError};
+pub use rows::{Piece, generate};
+pub use scale::{Scale, ScaleError};
+pub use settings::Dbt3Settings;
+pub use tables::{TABLES, Table};

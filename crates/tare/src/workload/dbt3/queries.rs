@@ -1,0 +1,90 @@
+//! The texts of the 22 queries.
+
+use super::{QUERIES, Scale};
+use crate::workload::Dialect;
+
+/// All of them, in one file that can be read and compared with the specification.
+const TEXTS: &str = include_str!("queries.sql");
+
+/// One query of one scale in one dialect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Query {
+    /// 1 to 22.
+    pub number: u8,
+    /// What is sent.
+    pub sql: String,
+    /// Columns, from 0, by which its rows are ordered; rows that are equal in these may change places.
+    pub order: Vec<usize>,
+}
+
+impl Query {
+    /// Query `number` (1 to 22) with validation parameters.
+    pub fn new(number: u8, scale: Scale, dialect: Dialect) -> Self {
+        let heading = format!("-- Q{number} order");
+        // Present for 1 to 22, which a test proves; QuerySet holds no other numbers.
+        let after = TEXTS.split_once(&heading).map_or("", |(_, after)| after);
+        let after = after.split_once("\n-- Q").map_or(after, |(this, _)| this);
+        let (order, text) = after.split_once('\n').unwrap_or((after, ""));
+        let order = order.split_whitespace().filter_map(|column| column.parse::<usize>().ok()).map(|c| c - 1).collect();
+        Self { number, sql: in_dialect(text.trim(), scale, dialect), order }
+    }
+
+    /// Name of the metric: seconds of one execution.
+    pub fn metric(&self) -> String {
+        format!("query_s_q{}", self.number)
+    }
+}
+
+fn in_dialect(text: &str, scale: Scale, dialect: Dialect) -> String {
+    let (year, year_end, materialized) = match dialect {
+        Dialect::MySql => ("YEAR(", ")", ""),
+        // Otherwise the two uses of the view may sum in different orders, and a sum of reals differ from itself.
+        Dialect::Sqlite => ("CAST(STRFTIME('%Y', ", ") AS INTEGER)", "MATERIALIZED "),
+    };
+    let mut sql = text.replace("{materialized}", materialized).replace("{fraction}", &fraction(scale));
+    while let Some((before, rest)) = sql.split_once("{year:") {
+        let (column, after) = rest.split_once('}').unwrap_or((rest, ""));
+        sql = format!("{before}{year}{column}{year_end}{after}");
+    }
+    sql
+}
+
+/// 0.0001 / scale, as an exact decimal number of the SQL (never with an exponent, which would make it a float).
+fn fraction(scale: Scale) -> String {
+    let text = format!("{:.12}", 0.0001 / scale.factor());
+    text.trim_end_matches('0').to_owned()
+}
+
+/// The numbers of all queries.
+pub fn numbers() -> impl Iterator<Item = u8> {
+    1..=QUERIES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_query_has_a_text_in_every_dialect_without_a_placeholder_left() {
+        for dialect in [Dialect::MySql, Dialect::Sqlite] {
+            for number in numbers() {
+                let query = Query::new(number, Scale::default(), dialect);
+                assert!(query.sql.starts_with("SELECT") || query.sql.starts_with("WITH"), "Q{number}: {}", query.sql);
+                assert!(!query.sql.contains(['{', '}', ';']) && !query.sql.contains("--"), "Q{number}: {}", query.sql);
+                assert_eq!(query.order.is_empty(), !query.sql.contains("ORDER BY"), "Q{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_differs_is_filled_in() {
+        let sql = |number, scale, dialect| Query::new(number, Scale::new(scale).unwrap(), dialect).sql;
+        assert!(sql(7, 1.0, Dialect::MySql).contains("YEAR(l_shipdate) AS l_year"));
+        assert!(sql(9, 1.0, Dialect::Sqlite).contains("CAST(STRFTIME('%Y', o_orderdate) AS INTEGER) AS o_year"));
+        assert!(sql(11, 1.0, Dialect::MySql).contains("* 0.0001\n"));
+        assert!(sql(11, 0.01, Dialect::MySql).contains("* 0.01\n"));
+        assert!(sql(11, 30.0, Dialect::MySql).contains("* 0.000003333333\n"));
+        assert!(sql(15, 1.0, Dialect::Sqlite).contains("AS MATERIALIZED ("));
+        assert_eq!(Query::new(2, Scale::default(), Dialect::MySql).order, [0, 2, 1, 3]);
+    }
+}

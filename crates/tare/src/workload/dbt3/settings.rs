@@ -1,0 +1,31 @@
+//! What dbt3 is asked to do.
+
+use super::{QuerySet, Scale};
+
+/// Settings of the workload dbt3.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dbt3Settings {
+    /// How large the tables are.
+    pub scale: Scale,
+    /// Which queries.
+    pub queries: QuerySet,
+    /// Executions of each query before its measured ones.
+    pub warmup_runs: usize,
+    /// Seconds one execution may take.
+    pub query_timeout_s: f64,
+    /// Whether every table and every index is read before the first query.
+    pub preload: bool,
+}
+
+impl Default for Dbt3Settings {
+    /// Article B's: scale 1, all queries, ten executions before those that count.
+    fn default() -> Self {
+        Self {
+            scale: Scale::default(),
+            queries: QuerySet::default(),
+            warmup_runs: 10,
+            query_timeout_s: 600.0,
+            preload: false,
+        }
+    }
+}

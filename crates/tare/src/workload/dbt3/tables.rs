@@ -1,0 +1,146 @@
+//! The eight tables: columns, primary keys, and an index for every foreign key that no other index begins with.
+
+use crate::workload::Dialect;
+
+/// One table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// Column definitions (TPC-H specification 1.4.1). Nothing is NULL.
+    columns: &'static str,
+    primary_key: &'static str,
+    /// Columns of each further index.
+    pub indexes: &'static [&'static str],
+    /// A column that stands in no index: whoever reads it reads the table itself.
+    pub unindexed: &'static str,
+    /// Number of columns.
+    pub width: usize,
+}
+
+/// The tables, largest first: that is the order in which several sessions load them soonest.
+pub const TABLES: [Table; 8] = [
+    Table {
+        name: "lineitem",
+        columns: "l_orderkey INTEGER NOT NULL, l_partkey INTEGER NOT NULL, l_suppkey INTEGER NOT NULL, \
+                  l_linenumber INTEGER NOT NULL, l_quantity DECIMAL(15,2) NOT NULL, \
+                  l_extendedprice DECIMAL(15,2) NOT NULL, l_discount DECIMAL(15,2) NOT NULL, \
+                  l_tax DECIMAL(15,2) NOT NULL, l_returnflag CHAR(1) NOT NULL, l_linestatus CHAR(1) NOT NULL, \
+                  l_shipdate DATE NOT NULL, l_commitdate DATE NOT NULL, l_receiptdate DATE NOT NULL, \
+                  l_shipinstruct CHAR(25) NOT NULL, l_shipmode CHAR(10) NOT NULL, l_comment VARCHAR(44) NOT NULL",
+        primary_key: "l_orderkey, l_linenumber",
+        indexes: &["l_partkey, l_suppkey", "l_suppkey"],
+        unindexed: "l_comment",
+        width: 16,
+    },
+    Table {
+        name: "orders",
+        columns: "o_orderkey INTEGER NOT NULL, o_custkey INTEGER NOT NULL, o_orderstatus CHAR(1) NOT NULL, \
+                  o_totalprice DECIMAL(15,2) NOT NULL, o_orderdate DATE NOT NULL, o_orderpriority CHAR(15) NOT NULL, \
+                  o_clerk CHAR(15) NOT NULL, o_shippriority INTEGER NOT NULL, o_comment VARCHAR(79) NOT NULL",
+        primary_key: "o_orderkey",
+        indexes: &["o_custkey"],
+        unindexed: "o_comment",
+        width: 9,
+    },
+    Table {
+        name: "partsupp",
+        columns: "ps_partkey INTEGER NOT NULL, ps_suppkey INTEGER NOT NULL, ps_availqty INTEGER NOT NULL, \
+                  ps_supplycost DECIMAL(15,2) NOT NULL, ps_comment VARCHAR(199) NOT NULL",
+        primary_key: "ps_partkey, ps_suppkey",
+        indexes: &["ps_suppkey"],
+        unindexed: "ps_comment",
+        width: 5,
+    },
+    Table {
+        name: "part",
+        columns: "p_partkey INTEGER NOT NULL, p_name VARCHAR(55) NOT NULL, p_mfgr CHAR(25) NOT NULL, \
+                  p_brand CHAR(10) NOT NULL, p_type VARCHAR(25) NOT NULL, p_size INTEGER NOT NULL, \
+                  p_container CHAR(10) NOT NULL, p_retailprice DECIMAL(15,2) NOT NULL, p_comment VARCHAR(23) NOT NULL",
+        primary_key: "p_partkey",
+        indexes: &[],
+        unindexed: "p_comment",
+        width: 9,
+    },
+    Table {
+        name: "customer",
+        columns: "c_custkey INTEGER NOT NULL, c_name VARCHAR(25) NOT NULL, c_address VARCHAR(40) NOT NULL, \
+                  c_nationkey INTEGER NOT NULL, c_phone CHAR(15) NOT NULL, c_acctbal DECIMAL(15,2) NOT NULL, \
+                  c_mktsegment CHAR(10) NOT NULL, c_comment VARCHAR(117) NOT NULL",
+        primary_key: "c_custkey",
+        indexes: &["c_nationkey"],
+        unindexed: "c_comment",
+        width: 8,
+    },
+    Table {
+        name: "supplier",
+        columns: "s_suppkey INTEGER NOT NULL, s_name CHAR(25) NOT NULL, s_address VARCHAR(40) NOT NULL, \
+                  s_nationkey INTEGER NOT NULL, s_phone CHAR(15) NOT NULL, s_acctbal DECIMAL(15,2) NOT NULL, \
+                  s_comment VARCHAR(101) NOT NULL",
+        primary_key: "s_suppkey",
+        indexes: &["s_nationkey"],
+        unindexed: "s_comment",
+        width: 7,
+    },
+    Table {
+        name: "nation",
+        columns: "n_nationkey INTEGER NOT NULL, n_name CHAR(25) NOT NULL, n_regionkey INTEGER NOT NULL, \
+                  n_comment VARCHAR(152) NOT NULL",
+        primary_key: "n_nationkey",
+        indexes: &["n_regionkey"],
+        unindexed: "n_comment",
+        width: 4,
+    },
+    Table {
+        name: "region",
+        columns: "r_regionkey INTEGER NOT NULL, r_name CHAR(25) NOT NULL, r_comment VARCHAR(152) NOT NULL",
+        primary_key: "r_regionkey",
+        indexes: &[],
+        unindexed: "r_comment",
+        width: 3,
+    },
+];
+
+impl Table {
+    /// Creates it with its primary key. Types and names are the same everywhere; how text compares is not: by bytes, as
+    /// TPC-H wants it and SQLite does.
+    pub fn create(&self, dialect: Dialect) -> String {
+        let options = match dialect {
+            Dialect::MySql => " ENGINE = InnoDB DEFAULT CHARACTER SET latin1 COLLATE latin1_bin",
+            // The rows lie in their primary key, as in InnoDB. A single INTEGER key does that by itself.
+            Dialect::Sqlite if self.primary_key.contains(',') => " WITHOUT ROWID",
+            Dialect::Sqlite => "",
+        };
+        format!("CREATE TABLE {} ({}, PRIMARY KEY ({})){options}", self.name, self.columns, self.primary_key)
+    }
+
+    /// Name of the index on `columns`.
+    pub fn index_name(columns: &str) -> String {
+        format!("i_{}", columns.replace(", ", "_"))
+    }
+
+    /// Creates all indexes but the primary key, none or one statement where the dialect can do it in one pass.
+    pub fn create_indexes(&self, dialect: Dialect) -> Vec<String> {
+        let name = self.name;
+        match dialect {
+            Dialect::MySql if self.indexes.is_empty() => Vec::new(),
+            Dialect::MySql => {
+                let add = |columns: &&str| format!("ADD INDEX {} ({columns})", Self::index_name(columns));
+                let all: Vec<String> = self.indexes.iter().map(add).collect();
+                vec![format!("ALTER TABLE {name} {}", all.join(", "))]
+            }
+            Dialect::Sqlite => {
+                let create = |c: &&str| format!("CREATE INDEX {} ON {name} ({c})", Self::index_name(c));
+                self.indexes.iter().map(create).collect()
+            }
+        }
+    }
+
+    /// Has the optimiser's statistics made anew.
+    pub fn analyze(&self, dialect: Dialect) -> String {
+        match dialect {
+            Dialect::MySql => format!("ANALYZE TABLE {}", self.name),
+            Dialect::Sqlite => format!("ANALYZE {}", self.name),
+        }
+    }
+}

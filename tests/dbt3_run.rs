@@ -1,0 +1,148 @@
+//! Studies with the 22 queries, from `tare run` to `tare show`, on both engines.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+use support::{World, json, names, trials};
+
+const STUDY: &str = r#"
+name = "two-queries"
+[workload]
+name = "dbt3"
+scale = 0.01
+queries = "1,6"
+warmup_runs = 1
+preload = "on"
+[placement]
+client = "pu:0"
+server = "pu:0"
+bind = "thread"
+[sampling]
+trials = 1
+samples = 2
+attempts = 1
+"#;
+
+/// What a trial's record says of a setting.
+fn verified(record: &serde_json::Value, factor: &str) -> String {
+    let all = record["settings"].as_array().unwrap();
+    all.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn queries_are_measured_checked_and_shown_on_both_engines() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    world.exits(0, &["run", &study, "--out", "results", "--set", "factors.engine=sqlite,mariadb"]);
+    let records = trials(&world.path("results"));
+    assert_eq!(records.len(), 2);
+    for record in &records {
+        assert_eq!(record["outcome"], "ok", "{record}");
+        assert!(verified(record, "queries").contains("the stored answer for scale 0.01"), "{record}");
+        // lineitem with two indexes, orders with one ...: 60175 * 3 + 15000 * 2 + 8000 * 2 + 2000 + 1500 * 2 + 100 * 2
+        // + 25 * 2 + 5.
+        assert!(verified(record, "preload").starts_with("231780 entries of 15 tables and indexes read"), "{record}");
+        for sample in record["samples"].as_array().unwrap() {
+            assert_eq!(sample["metrics"].as_object().unwrap().len(), 2, "{record}");
+            let threads = sample["threads"].as_array().unwrap();
+            for role in ["client", "server"] {
+                let thread = threads.iter().find(|t| t["role"] == role).unwrap();
+                assert_eq!(thread["allowed_cpus"], "0", "{record}");
+            }
+        }
+    }
+    let (out, _) = world.exits(0, &["show", "results", "--json"]);
+    let shown = json(&out);
+    for condition in shown["conditions"].as_array().unwrap() {
+        for query in ["query_s_q1", "query_s_q6"] {
+            let metric = condition["metrics"].as_array().unwrap().iter().find(|m| m["name"] == query).unwrap();
+            assert!(metric["mean"].as_f64().unwrap() > 0.0, "{metric}");
+            assert_eq!((&metric["unit"], &metric["better"]), (&json("\"s\""), &json("\"lower\"")));
+        }
+    }
+    world.assert_clean();
+}
+
+#[test]
+fn without_warm_up_the_rows_are_checked_all_the_same() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    // No answers are stored for this scale: the second trial is held against the first.
+    let sets = ["--set", "workload.warmup_runs=0", "--set", "workload.scale=0.0079", "--set", "sampling.trials=2"];
+    let run = |out: &str, code| world.exits(code, &[&["run", study.as_str(), "--out", out], &sets[..]].concat());
+    run("results", 0);
+    for record in trials(&world.path("results")) {
+        let said = verified(&record, "queries");
+        assert!(said.contains("the first answer on this machine: sqlite"), "{said}");
+    }
+    // Planted: the price is a cent too high.
+    let answers = world.path("cache").join("answers");
+    let file = names(&answers).into_iter().find(|name| name.ends_with("-q6.txt")).unwrap();
+    let text = std::fs::read_to_string(answers.join(&file)).unwrap();
+    let (head, number) = text.trim_end().rsplit_once('\n').unwrap();
+    let wrong = number.parse::<f64>().unwrap() + 0.01;
+    std::fs::write(answers.join(&file), format!("{head}\n{wrong}\n")).unwrap();
+    let (_, err) = run("again", 4);
+    assert!(err.contains(&format!("Q6 gives a wrong answer: row 1: expected {wrong}, got {number}")), "{err}");
+    world.assert_clean();
+}
+
+#[test]
+fn a_query_that_takes_too_long_fails_its_trial_and_leaves_nothing() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let set = ["--set", "workload.query_timeout_s=0.000001"];
+    for engine in ["sqlite", "mariadb"] {
+        let args = [&["run", study.as_str(), "--out", engine, "--engine", engine], &set[..]].concat();
+        let (_, err) = world.exits(4, &args);
+        assert!(err.contains("Q1 took longer than the 0.000001 s that workload.query_timeout_s allows"), "{err}");
+        world.assert_clean();
+    }
+}
+
+#[test]
+fn what_dbt3_cannot_do_is_said_before_anything_starts() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    for (set, expected) in [
+        ("workload.scale=0", "a scale factor above 0"),
+        ("workload.scale=0.001", "the same supplier twice"),
+        ("workload.queries=23", "queries 1 to 22"),
+        ("workload.queries=", "queries 1 to 22"),
+        ("workload.query_timeout_s=0", "above 0"),
+        ("workload.threads=2", "1 thread with dbt3"),
+        ("factors.threads=1,2", "1 thread with dbt3"),
+        ("workload.preload=maybe", "on, off"),
+        ("workload.rows=10", "rows"),
+    ] {
+        let (_, err) = world.exits(2, &["run", &study, "--out", "results", "--set", set]);
+        assert!(err.contains(expected), "{set}\n{err}");
+        assert!(!world.path("results").exists());
+    }
+}
+
+#[test]
+fn ctrl_c_ends_a_query_and_leaves_nothing() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    for engine in ["sqlite", "mariadb"] {
+        let set = "workload.warmup_runs=100000";
+        let mut run = world.tare(&["run", &study, "--out", engine, "--engine", engine, "--set", set]).spawn().unwrap();
+        let log = world.path(engine).join("logs/server-00000-1.log");
+        let deadline = Instant::now() + Duration::from_secs(120);
+        while !log.exists() {
+            assert!(Instant::now() < deadline, "no trial within 120 s");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // Time to begin with queries; it would be clean without, too.
+        std::thread::sleep(Duration::from_secs(2));
+        let pid = run.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        assert_eq!(run.wait().unwrap().code(), Some(130));
+        assert!(trials(&world.path(engine)).is_empty());
+        world.assert_clean();
+    }
+}
