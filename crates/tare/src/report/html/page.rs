@@ -1,11 +1,14 @@
 //! The document: sections in the order in which a reader asks.
 
-use super::{environment, first_screen, machines, plots, record, stability, tables};
+use super::document::document;
+use super::{
+    builds, captures, curves, environment, first_screen, machines, nodes, plots, record, scaling, stability, tables,
+};
 use crate::analysis::collect::{self, Condition};
 use crate::analysis::machine_view::{self, MachineBox};
 use crate::analysis::summary::Summary;
 use crate::results::Results;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 /// What every section draws from.
 pub(super) struct Page<'a> {
@@ -28,53 +31,45 @@ pub fn render(results: &Results, summary: &Summary) -> String {
     let machine = results.environment.as_ref().map(|environment| machine_view::view(&environment.machine));
     let page = Page { results, summary, conditions: collect::conditions(results), machine };
     let sections = sections(&page);
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width,initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                // Nothing is ever loaded, whatever a results directory holds.
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
-                title { (results.study) " - tare" }
-                style { (PreEscaped(include_str!("style.css"))) }
-            }
-            body {
-                header {
-                    h1 { "tare · " (results.study) }
-                    (first_screen::section(&page))
-                    nav aria-label="Sections" {
-                        @for (id, title, _) in &sections { a href={ "#" (id) } { (title) } }
-                    }
-                }
-                main {
-                    @for (id, title, body) in &sections {
-                        section id=(id) aria-labelledby={ (id) "-title" } {
-                            h2 id={ (id) "-title" } { (title) }
-                            (body)
-                        }
-                    }
-                }
-                footer { (footer(&page)) }
+    let body = html! {
+        header {
+            h1 { "tare · " (results.study) }
+            (first_screen::section(&page))
+            nav aria-label="Sections" {
+                @for (id, title, _) in &sections { a href={ "#" (id) } { (title) } }
             }
         }
-    }
-    .into_string()
+        main {
+            @for (id, title, body) in &sections {
+                section id=(id) aria-labelledby={ (id) "-title" } {
+                    h2 id={ (id) "-title" } { (title) }
+                    (body)
+                }
+            }
+        }
+        footer { (footer(&page)) }
+    };
+    document(&results.study, &body)
 }
 
 /// (anchor, title, content) of every section that has something to show.
 fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
     let all = [
         ("trials", "Every trial", plots::headline(page)),
+        ("curves", "Curves", curves::section(page)),
         ("order", "In the order they ran", plots::run_order(page)),
         ("conditions", "Conditions", tables::conditions(page)),
         ("spread", "How steady each query was", stability::spread(page)),
         ("effects", "Effects of the factors", stability::effects(page)),
         ("queries", "Each query's trials", stability::queries(page)),
-        ("scaling", "Scaling", tables::scaling(page)),
+        ("scaling", "Scaling", scaling::section(page)),
+        ("builds", "Builds side by side", builds::section(page)),
+        ("growth", "What grows: which lock is to blame", captures::growth(page)),
+        ("profiles", "Flame graphs", captures::profiles(page)),
+        ("captures", "Captures", captures::tables(page)),
         ("machine", "Where the threads ran", machines::drawings(page)),
         ("threads", "Threads", machines::threads(page)),
+        ("nodes", "Memory by node", nodes::section(page)),
         ("metrics", "All metrics", plots::others(page)),
         ("environment", "Environment", environment::section(page)),
         ("record", "Repeat it, and the full record", record::section(page)),

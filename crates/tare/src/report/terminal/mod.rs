@@ -1,12 +1,16 @@
 //! The tables on a terminal: within 100 columns, no colour unless asked for.
 
+mod captures;
 mod comparison;
 mod conditions;
+mod measured;
+mod scaling;
 mod show;
 mod spread;
 mod style;
 mod text;
 
 pub use comparison::comparison;
+pub use measured::measured;
 pub use show::show;
 pub use style::{Style, WIDTH};
