@@ -188,6 +188,21 @@ mod tests {
     }
 
     #[test]
+    fn what_the_published_file_has_otherwise_is_allowed_for_and_no_more() {
+        let scale: Scale = "1".parse().unwrap();
+        let check = |number, rows: &[Row]| check(&query(number, scale), scale, rows, Path::new("/nonexistent"), "x");
+        assert!(check(17, &rows(&["348406.054286"])).is_ok());
+        assert!(check(17, &rows(&["348406.08"])).is_err());
+        // Part keys of Q11 are not compared, its values are.
+        let mut eleven: Vec<Row> = known(11, scale).unwrap().rows;
+        assert_eq!((eleven.len(), &eleven[0]), (1048, &vec![Some("17538456.86".to_owned())]));
+        eleven.iter_mut().for_each(|row| row.insert(0, Some("129760".to_owned())));
+        assert!(check(11, &eleven).is_ok());
+        eleven[1000][1] = Some("1".to_owned());
+        assert!(check(11, &eleven).is_err());
+    }
+
+    #[test]
     fn elsewhere_the_first_answer_counts() {
         let directory = tempfile::tempdir().unwrap();
         let (scale, answers) = ("2".parse().unwrap(), directory.path().join("answers"));
