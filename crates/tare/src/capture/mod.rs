@@ -2,4 +2,5 @@
 
 pub mod environment;
 pub mod interference;
+pub mod pages;
 pub mod threads;

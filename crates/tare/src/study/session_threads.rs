@@ -4,6 +4,7 @@
 use super::session_load::LoadError;
 use super::trial::Trial;
 use crate::capture::interference::{Interference, Seen};
+use crate::capture::pages;
 use crate::capture::threads::{ThreadWatch, Watched, stray};
 use crate::engine::{Positions, Server};
 use crate::results::schema::{Role, ThreadRecord};
@@ -160,7 +161,12 @@ impl<'a> SessionThreads<'a> {
         let Seen { mut covariates, users } = open.interference.finish();
         covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         add_thread_covariates(&mut covariates, &threads);
-        add_pages(&mut covariates, self.server.pid().cast_signed());
+        // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
+        let pages = observe::pages_by_node(self.server.pid().cast_signed()).unwrap_or_default();
+        if let Some(stray) = pages::stray(&self.trial.placement.memory, &pages) {
+            return Err(LoadError::Stray(stray));
+        }
+        covariates.extend(pages::covariates(&pages));
         // Of the many helpers of a server, those that did nothing are not worth a line each.
         threads.retain(|t| t.role != Role::Background || t.user_s + t.system_s > 0.0);
         Ok(Surroundings { started_at: open.started_at, covariates, users, threads })
@@ -200,14 +206,6 @@ fn add_thread_covariates(covariates: &mut BTreeMap<String, f64>, threads: &[Thre
         add("migrations", of_role().map(|t| t.migrations).sum());
         add("voluntary_switches", of_role().map(|t| t.voluntary_switches).sum());
         add("involuntary_switches", of_role().map(|t| t.involuntary_switches).sum());
-    }
-}
-
-/// Where the server's memory is, in bytes a node.
-fn add_pages(covariates: &mut BTreeMap<String, f64>, pid: i32) {
-    // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
-    for (node, pages) in observe::pages_by_node(pid).unwrap_or_default() {
-        covariates.insert(format!("server_memory_bytes_node{node}"), pages.bytes as f64);
     }
 }
 

@@ -4,6 +4,7 @@
 pub mod axis;
 pub mod dots;
 pub mod forest;
+pub mod heat;
 mod layout;
 pub mod machine;
 pub mod marks;

@@ -2,13 +2,16 @@
 //!
 //! Every outside string goes through `maud`, which escapes it; nothing here uses `PreEscaped` on such a string.
 
+mod document;
 mod environment;
 mod first_screen;
 mod machines;
+mod measured;
 mod page;
 mod plots;
 mod record;
 mod stability;
 mod tables;
 
+pub use measured::render as render_measured;
 pub use page::render;

@@ -2,11 +2,13 @@
 
 mod comparison;
 mod conditions;
+mod measured;
 mod show;
 mod spread;
 mod style;
 mod text;
 
 pub use comparison::comparison;
+pub use measured::measured;
 pub use show::show;
 pub use style::{Style, WIDTH};
