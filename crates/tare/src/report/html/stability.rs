@@ -101,7 +101,9 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
             let (ratio, ci) = side(effect)?;
             let levels = if effect.levels.is_empty() { String::new() } else { format!(" {}", effect.levels) };
             let metric = if several { format!(", {}", short(&effect.metric)) } else { String::new() };
-            Some(Line { label: format!("{}{levels}{metric}", effect.term), ratio, ci, strong: !several })
+            // Of `aslr=off off/on` the level is said twice.
+            let factor = effect.term.split_once('=').filter(|_| !levels.is_empty()).map_or(&*effect.term, |(f, _)| f);
+            Some(Line { label: format!("{factor}{levels}{metric}"), ratio, ci, strong: !several })
         };
         lines.filter_map(line).take(LINES).collect()
     };
