@@ -250,8 +250,10 @@ fn the_report_shows_every_query_its_spread_and_its_factors() {
         fs::write(std::path::Path::new(&out).join("article.html"), &text).unwrap();
     }
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
-    // A cell a query and condition, and ten of the scale; every one with its figure.
-    assert_eq!(text.matches("<rect class=\"heat\"").count(), 22 * 8 + 10);
+    // A cell a query and condition, and in it its figure.
+    let map = text.split("<svg class=\"heat\"").nth(1).unwrap().split("</svg>").next().unwrap();
+    assert_eq!(map.matches("<rect").count(), 22 * 8);
+    assert_eq!(map.matches("%</text>").count(), 22 * 8);
     for words in ["What makes restarts differ", "How steady each query was", "Each query&#39;s trials", "aslr on/off, "]
     {
         assert!(text.contains(words) || text.contains(&words.replace("&#39;", "'")), "{words}");

@@ -10,4 +10,3 @@ pub mod machine;
 pub mod marks;
 pub mod queries;
 pub mod run_order;
-pub mod spread_map;
