@@ -61,7 +61,7 @@ pub fn draw(heat: &Heat) -> Markup {
     html! {
         svg.heat width=(px(width)) height=(px(height)) viewBox=(format!("0 0 {} {}", px(width), px(height))) role="img" {
             title { (heat.title) }
-            desc { (heat.rows.len()) " rows and " (heat.columns.len()) " columns; the darker, the larger." }
+            desc { (heat.rows.len()) " rows and " (heat.columns.len()) " columns; the stronger the shade, the larger." }
             @for (j, name) in heat.columns.iter().enumerate() {
                 text.tick x=(px(x(j) + cell / 2.0)) y=(px(TOP - 7.0)) text-anchor="middle" { (name) }
             }

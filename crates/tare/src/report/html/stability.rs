@@ -38,7 +38,7 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
     let cov = |name: &String| conditions.iter().map(|c| page.summary.metric(&c.name, name)?.between_cov).collect();
     let map = Heat {
         title: "Spread between trials of each query under each condition".into(),
-        note: "Coefficient of variation of the trial means: how much a restart changes a query. The darker, the less steady."
+        note: "Coefficient of variation of the trial means: how much a restart changes a query. The stronger the shade, the less steady."
             .into(),
         rows: names.iter().map(|name| short(name)).collect(),
         columns: (0..conditions.len()).map(letter).collect(),
