@@ -3,7 +3,7 @@ CARGO ?= cargo
 # A toolchain that rustup has just put there is not on the PATH of the shell that called make.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: demo build test test-dbt3-large test-user check setup setup-test bench clean
+.PHONY: demo build test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
 
 ## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
 demo: build
@@ -19,6 +19,11 @@ test: setup-test check
 	$(MAKE) test-dbt3-large
 	scripts/test-as-user
 	crates/counters/ci.sh "exact tunable forced alone loom"
+	$(MAKE) test-numa
+
+## test-numa: everything about nodes, on kernels that have several: virtual machines in software emulation, one at a time
+test-numa: setup-numa
+	$(CARGO) test --locked -p tare --test numa -- --ignored --test-threads=1 --nocapture
 
 ## test-dbt3-large: the 22 queries on 600,000 rows of lineitem, MariaDB and SQLite held against each other (about a minute)
 test-dbt3-large:
@@ -35,6 +40,9 @@ setup:
 
 setup-test:
 	scripts/setup test
+
+setup-numa:
+	scripts/setup numa
 
 clean:
 	$(CARGO) clean

@@ -117,3 +117,39 @@ fn a_study_can_be_changed_from_the_command_line() {
     assert_eq!(document["trials"], 14);
     assert_eq!(document["conditions"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn numa_scaling_on_article_ds_machine_climbs_node_by_node() {
+    let world = World::new();
+    let args = ["run", "numa-scaling", "--dry-run", "--topology", "node:4 core:32 pu:1", "--json"];
+    let (out, _) = world.exits(0, &args);
+    let document = json(&out);
+    let conditions = document["conditions"].as_array().unwrap();
+    assert_eq!(conditions.len(), 5 * 2 * 4 * 11);
+    let range = |first: u64, last: u64| (first..=last).collect::<Vec<u64>>();
+    let nodes = |count: u64, from: u64, to: u64| -> Vec<u64> {
+        (0..count).flat_map(|node| range(32 * node + from, 32 * node + to)).collect()
+    };
+    for condition in conditions {
+        let name = condition["name"].as_str().unwrap();
+        let count: u64 = condition["levels"]["nodes"].as_str().unwrap().parse().unwrap();
+        if count == 8 {
+            assert!(condition["reason"].as_str().unwrap().contains("this machine has 4 NUMA nodes"), "{name}");
+            continue;
+        }
+        let placement = &condition["placement"];
+        assert_eq!(placement["client"], serde_json::json!([nodes(count, 24, 31)]), "{name}");
+        assert_eq!(placement["server"], serde_json::json!([nodes(count, 0, 23)]), "{name}");
+        let memory =
+            ["interleave:0", "interleave:0-1", "interleave:0-3"][[1, 2, 4].iter().position(|n| *n == count).unwrap()];
+        assert_eq!(placement["memory"], memory, "{name}");
+    }
+    assert_eq!(document["trials"], 5 * 2 * 3 * 11 * 3);
+
+    let quick = ["run", "numa-scaling", "--quick", "--dry-run", "--topology", "node:4 core:2 pu:1", "--json"];
+    let (out, _) = world.exits(0, &quick);
+    let realizable = json(&out)["conditions"].as_array().unwrap().iter().filter(|c| c["realizable"] == true).count();
+    assert_eq!(realizable, 3 * 2);
+    let (_, err) = world.exits(3, &["run", "numa-scaling", "--dry-run", "--topology", "node:2 core:4 pu:2"]);
+    assert!(err.contains("node:0 has 8 PUs: 8 for the clients leave none for the server"), "{err}");
+}

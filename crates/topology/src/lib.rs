@@ -5,11 +5,13 @@
 //! - [`Placement`]: which CPUs each client and server thread may run on, and where memory comes from.
 //! - [`bind`]: sets CPUs and memory policies of threads, and reads them back. Nothing else in this project binds.
 //! - [`observe`]: where threads and pages really are.
+//! - [`measure`]: what the distances between PUs and nodes really cost.
 
 pub mod bind;
 mod index_set;
 mod location;
 mod machine;
+pub mod measure;
 pub mod observe;
 mod placement;
 mod reason;

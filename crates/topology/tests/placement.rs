@@ -12,7 +12,7 @@ use tare_topology::{Bind, CpuSet, Location, Machine, MemoryPolicy, Pairing, Plac
 
 fn placement(client: &str, server: &str, bind: Bind, pairing: Pairing) -> Placement {
     let (client, server) = (client.parse().unwrap(), server.parse().unwrap());
-    Placement { client, server, bind, pairing, memory: MemoryPolicy::Default }
+    Placement { client, server, bind, pairing, ..Placement::default() }
 }
 
 /// CPUs of `threads` pairs as (client, server).
@@ -288,7 +288,7 @@ proptest! {
             server: side(&server),
             bind: Bind::Thread,
             pairing,
-            memory: MemoryPolicy::Default,
+            ..Placement::default()
         };
         match asked.resolve(&machine, threads) {
             Err(e) => prop_assert!(edges.is_empty(), "{e}, but {edges:?}"),
@@ -301,4 +301,77 @@ proptest! {
             }
         }
     }
+}
+
+/// `nodes` on a machine: (client, server, memory) as the placement spells them out, and the CPUs they come to.
+fn nodes(machine: &Machine, nodes: u32, clients: Option<u32>) -> Result<[String; 5], String> {
+    let asked = Placement { nodes: Some(nodes), client_pus_per_node: clients, ..Placement::default() };
+    let explicit = asked.explicit(machine).map_err(|e| e.reason)?;
+    let resolved = asked.resolve(machine, 64).map_err(|e| e.reason)?;
+    assert_eq!(explicit.resolve(machine, 64).unwrap(), resolved);
+    let (client, server) = (explicit.client.to_string(), explicit.server.to_string());
+    Ok([client, server, explicit.memory.to_string(), resolved.client[0].to_string(), resolved.server[0].to_string()])
+}
+
+#[test]
+fn the_first_nodes_are_shared_as_stated() {
+    // Article D's machine.
+    let machine = synthetic("node:4 core:32 pu:1");
+    for (count, expected) in [
+        (1, ["node:0.pu:28-31", "node:0.pu:0-27", "interleave:0", "28-31", "0-27"]),
+        (2, ["node:0-1.pu:28-31", "node:0-1.pu:0-27", "interleave:0-1", "28-31,60-63", "0-27,32-59"]),
+        (
+            4,
+            [
+                "node:0-3.pu:28-31",
+                "node:0-3.pu:0-27",
+                "interleave:0-3",
+                "28-31,60-63,92-95,124-127",
+                "0-27,32-59,64-91,96-123",
+            ],
+        ),
+    ] {
+        assert_eq!(nodes(&machine, count, Some(4)).unwrap(), expected);
+    }
+    let shared = nodes(&machine, 2, None).unwrap();
+    assert_eq!(shared, ["node:0-1.pu:0-31", "node:0-1.pu:0-31", "interleave:0-1", "0-63", "0-63"]);
+    // Whole cores where they have two hardware threads.
+    let article_a = nodes(&synthetic(ARTICLE_A), 2, Some(2)).unwrap();
+    assert_eq!(article_a[3..], ["10-11,22-23", "0-9,12-21"]);
+}
+
+#[test]
+fn nodes_that_cannot_be_shared_have_their_reason() {
+    let machine = synthetic("node:2 core:2 pu:1");
+    assert_eq!(
+        nodes(&machine, 4, Some(1)).unwrap_err(),
+        "4 nodes are asked for, and this machine has 2 NUMA nodes with CPUs and memory"
+    );
+    assert_eq!(
+        nodes(&machine, 1, Some(2)).unwrap_err(),
+        "node:0 has 2 PUs: 2 for the clients leave none for the server"
+    );
+    let twice = Placement { nodes: Some(1), client: Side::At("all".parse().unwrap()), ..Placement::default() };
+    assert_eq!(
+        twice.resolve(&machine, 1).unwrap_err().reason,
+        "nodes says where both sides run: leave out client and server"
+    );
+    let alone = Placement { client_pus_per_node: Some(1), ..Placement::default() };
+    assert_eq!(alone.resolve(&machine, 1).unwrap_err().reason, "client_pus_per_node says nothing without nodes");
+}
+
+#[test]
+fn nodes_of_different_sizes_and_without_memory_or_cpus() {
+    // Nodes 0-1 and 3 have memory, node 2 has none.
+    let machine = lopsided();
+    let ladder = [1, 2, 3].map(|count| nodes(&machine, count, Some(1)).map(|spelt| spelt.join(" ")));
+    assert_eq!(ladder[0].as_deref(), Ok("node:0.pu:3 node:0.pu:0-2 interleave:0 7 0-1,6"));
+    assert_eq!(
+        ladder[1].as_deref(),
+        Ok("node:0.pu:3+node:1.pu:2 node:0.pu:0-2+node:1.pu:0-1 interleave:0-1 4,7 0-3,6")
+    );
+    let third = ladder[2].as_ref().unwrap_err();
+    assert_eq!(third, "3 nodes are asked for, and this machine has 2 NUMA nodes with CPUs and memory");
+    let kept = Placement { nodes: Some(1), memory: "local".parse().unwrap(), ..Placement::default() };
+    assert_eq!(kept.resolve(&machine, 1).unwrap().memory, MemoryPolicy::Local);
 }

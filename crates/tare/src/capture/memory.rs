@@ -1,8 +1,9 @@
 //! Where the server's memory is, node by node, and how the nodes' allocators served while something was measured.
 
+use super::pages;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tare_topology::observe::{self, NodeStat};
+use tare_topology::observe::{self, NodePages, NodeStat};
 
 /// Where the kernel keeps what it knows of each node.
 const NODES: &str = "/sys/devices/system/node";
@@ -19,11 +20,8 @@ impl MemoryWatch {
     }
 
     /// Bytes of the server by node, and pages by node of the whole machine. With a single node there is nothing to miss.
-    pub fn finish(self, server: i32) -> BTreeMap<String, f64> {
-        // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
-        let pages = observe::pages_by_node(server).unwrap_or_default();
-        let mut covariates: BTreeMap<String, f64> =
-            pages.iter().map(|(node, pages)| (format!("server_memory_bytes_node{node}"), pages.bytes as f64)).collect();
+    pub fn finish(self, server: &BTreeMap<u32, NodePages>) -> BTreeMap<String, f64> {
+        let mut covariates: BTreeMap<String, f64> = pages::covariates(server).collect();
         let after = observe::numastat(Path::new(NODES));
         if after.len() > 1 {
             covariates.extend(allocated(&self.before, &after));
@@ -58,7 +56,8 @@ mod tests {
 
     #[test]
     fn this_process_has_memory_on_some_node() {
-        let covariates = MemoryWatch::start().finish(std::process::id().cast_signed());
+        let own = observe::pages_by_node(std::process::id().cast_signed()).unwrap();
+        let covariates = MemoryWatch::start().finish(&own);
         assert!(covariates.iter().any(|(name, bytes)| name.starts_with("server_memory_bytes_node") && *bytes > 1e5));
     }
 }

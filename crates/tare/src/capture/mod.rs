@@ -4,6 +4,7 @@ pub mod environment;
 pub mod interference;
 mod locks;
 pub mod memory;
+pub mod pages;
 mod profile;
 pub mod sample;
 mod status;

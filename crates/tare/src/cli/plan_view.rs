@@ -74,6 +74,9 @@ fn cpus(condition: &PlannedCondition) -> String {
     };
     match &condition.placement {
         None => "left to the OS".to_owned(),
-        Some(p) => format!("client {}   server {}", side(&p.client), side(&p.server)),
+        Some(p) => {
+            let memory = p.memory.as_ref().map(|policy| format!("   memory {policy}")).unwrap_or_default();
+            format!("client {}   server {}{memory}", side(&p.client), side(&p.server))
+        }
     }
 }

@@ -1,8 +1,12 @@
 //! `tare topo`: the machine as placements see it.
 
 use super::{Exit, Problem, output};
+use crate::report::{html, terminal};
 use clap::Args;
 use serde::Serialize;
+use std::path::PathBuf;
+use std::time::Duration;
+use tare_topology::measure::{self, Costs, MeasurePlan, Measured};
 use tare_topology::{Machine, PairingChoice};
 
 /// Options of `tare topo`.
@@ -11,6 +15,16 @@ pub struct TopoArgs {
     /// Another machine: a synthetic description such as "node:4 core:32 pu:1", or an hwloc XML file
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
+    /// Measure what distances cost: a cache line between PUs, latency and bandwidth between nodes
+    #[arg(long, conflicts_with = "topology")]
+    measure: bool,
+    /// With --measure: begin nothing new after so many seconds; large machines are sampled to fit
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "measure",
+          value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    limit_s: u64,
+    /// With --measure: heat maps as one self-contained HTML file
+    #[arg(long, value_name = "FILE", requires = "measure")]
+    html: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -23,6 +37,16 @@ struct Topo {
     pus: usize,
     nodes: Vec<TopoNode>,
     distances: Option<Vec<Vec<u64>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<WithCosts>,
+}
+
+/// The measured tables and what they come to.
+#[derive(Serialize)]
+struct WithCosts {
+    #[serde(flatten)]
+    tables: Measured,
+    costs: Costs,
 }
 
 #[derive(Serialize)]
@@ -41,15 +65,38 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
         Some(spec) => Machine::describe(spec)?,
         None => Machine::this()?,
     };
+    let measured = if args.measure { Some(measure(&machine, args.limit_s)?) } else { None };
+    // The page can be written only when there is something to draw; what cannot be written must not cost the tables.
+    let page =
+        args.html.as_ref().zip(measured.as_ref()).map(|(path, m)| (path, html::render_measured(&m.tables, &m.costs)));
     if args.json {
-        output::json(&summary(&machine))?;
+        output::json(&summary(&machine, measured))?;
     } else {
         output::text(&drawing(&machine))?;
+        if let Some(WithCosts { tables, costs }) = &measured {
+            output::text(&terminal::measured(tables, costs))?;
+        }
+    }
+    if let Some((path, page)) = page {
+        std::fs::write(path, page).map_err(|e| {
+            Problem::new(Exit::Machine, format!("cannot write the heat maps: {e}")).at(path.display().to_string())
+        })?;
+        eprintln!("heat maps: {}", path.display());
     }
     Ok(Exit::Done)
 }
 
-fn summary(machine: &Machine) -> Topo {
+fn measure(machine: &Machine, limit_s: u64) -> Result<WithCosts, Problem> {
+    let plan = MeasurePlan::new(machine, Duration::from_secs(limit_s));
+    let bar = indicatif::ProgressBar::new(100).with_message("measuring");
+    let tables = measure::measure(&plan, &mut |done| bar.set_position((done * 100.0) as u64))
+        .map_err(|e| Problem::new(Exit::Machine, format!("the machine's distances could not be measured: {e}")))?;
+    bar.finish_and_clear();
+    let costs = Costs::of(machine, &tables);
+    Ok(WithCosts { tables, costs })
+}
+
+fn summary(machine: &Machine, measured: Option<WithCosts>) -> Topo {
     let nodes = machine.nodes.iter().map(|n| TopoNode {
         node: n.os_index,
         cpus: n.cpus.to_string(),
@@ -61,6 +108,7 @@ fn summary(machine: &Machine) -> Topo {
         pus: machine.pu_count(),
         nodes: nodes.collect(),
         distances: machine.distances.clone(),
+        measured,
     }
 }
 

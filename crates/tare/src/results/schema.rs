@@ -41,6 +41,9 @@ pub struct PlannedPlacement {
     pub client: Vec<Vec<usize>>,
     /// Server threads.
     pub server: Vec<Vec<usize>>,
+    /// Memory policy of the server with its nodes spelt out; none: the kernel's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
 }
 
 /// One entry of the schedule.

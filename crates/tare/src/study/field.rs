@@ -353,6 +353,24 @@ pub const FIELDS: &[Field] = &[
         set: |s, v| parsed(v).map(|v| s.placement.memory = v),
     },
     Field {
+        section: "placement",
+        key: "nodes",
+        only: None,
+        help: "both sides on so many NUMA nodes, the first that have CPUs and memory, with memory interleaved over \
+               exactly those unless another policy is given; in place of client and server",
+        get: |s| s.placement.nodes.map(|n| n.to_string()),
+        set: |s, v| whole(v, 1, 1024).map(|v| s.placement.nodes = Some(v)),
+    },
+    Field {
+        section: "placement",
+        key: "client_pus_per_node",
+        only: None,
+        help: "with nodes: the last so many PUs of each node are the clients', the others the server's; absent: both \
+               sides share all",
+        get: |s| s.placement.client_pus_per_node.map(|n| n.to_string()),
+        set: |s, v| whole(v, 1, 65_536).map(|v| s.placement.client_pus_per_node = Some(v)),
+    },
+    Field {
         section: "process",
         key: "aslr",
         only: None,

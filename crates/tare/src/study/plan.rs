@@ -7,7 +7,7 @@ use super::{adapt, machine, pilot, process};
 use crate::results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use crate::workload::counters;
 use crate::workload::dbt3::Dbt3Settings;
-use tare_topology::{CpuSet, Machine, ResolvedPlacement};
+use tare_topology::{CpuSet, Machine, MemoryPolicy, ResolvedPlacement};
 
 /// Whose machine the plan is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         samples: study.sampling.samples,
         estimated_s,
         decision: None,
-        notes: Vec::new(),
+        notes: pilot::note(&study.sampling).into_iter().collect(),
     })
 }
 
@@ -125,8 +125,9 @@ fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> 
     let lists = |sets: &[CpuSet]| {
         sets.iter().map(|set| set.iter().map(|cpu| cpu as usize).collect()).collect::<Vec<Vec<usize>>>()
     };
-    let planned = PlannedPlacement { client: lists(&placement.client), server: lists(&placement.server) };
-    (!planned.client.is_empty() || !planned.server.is_empty()).then_some(planned)
+    let memory = (placement.memory != MemoryPolicy::Default).then(|| placement.memory.to_string());
+    let planned = PlannedPlacement { client: lists(&placement.client), server: lists(&placement.server), memory };
+    (planned != PlannedPlacement::default()).then_some(planned)
 }
 
 /// A condition that puts every thread where an earlier one does says nothing new. Only the placement factor may differ.

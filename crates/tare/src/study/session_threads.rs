@@ -5,6 +5,7 @@ use super::session_load::LoadError;
 use super::trial::Trial;
 use crate::capture::interference::{Interference, Seen};
 use crate::capture::memory::MemoryWatch;
+use crate::capture::pages;
 use crate::capture::threads::{ThreadWatch, Watched, stray, waited_for_cpu};
 use crate::engine::{Positions, Server};
 use crate::results::schema::{Role, ThreadRecord};
@@ -168,8 +169,13 @@ impl<'a> SessionThreads<'a> {
         let Seen { mut covariates, users } = open.interference.finish();
         covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         add_thread_covariates(&mut covariates, &threads);
+        // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
+        let pages = observe::pages_by_node(self.server.pid().cast_signed()).unwrap_or_default();
+        if let Some(stray) = pages::stray(&self.trial.placement.memory, &pages) {
+            return Err(LoadError::Stray(stray));
+        }
         if let Some(memory) = open.memory {
-            covariates.extend(memory.finish(self.server.pid().cast_signed()));
+            covariates.extend(memory.finish(&pages));
         }
         if self.trial.condition.settings.capture.schedule {
             covariates

@@ -23,6 +23,11 @@ impl Location {
         (!cpus.is_empty()).then(|| Self { terms: vec![Term::Cpus(cpus)] })
     }
 
+    /// What `+` joins; none when there is nothing to join.
+    pub(crate) fn of(terms: Vec<Term>) -> Option<Self> {
+        (!terms.is_empty()).then_some(Self { terms })
+    }
+
     /// What the `+` joins. Never empty.
     pub fn terms(&self) -> &[Term] {
         &self.terms

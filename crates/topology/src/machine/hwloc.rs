@@ -31,8 +31,7 @@ pub(super) fn snapshot(topology: &Topology, origin: Origin, excluded: Excluded) 
             Core { os_index: os_index(object), cpus, kind }
         })
         .collect();
-    let mut nodes: Vec<Node> = topology.objects_with_type(ObjectType::NUMANode).filter_map(node).collect();
-    keep_own_cpus(&mut nodes);
+    let nodes = nodes(topology);
     let pus = topology
         .objects_with_type(ObjectType::PU)
         .filter_map(os_index)
@@ -77,6 +76,13 @@ fn caches(topology: &Topology, level: u8, kind: ObjectType) -> impl Iterator<Ite
         };
         Cache { level, size_bytes, cpus }
     })
+}
+
+/// NUMA nodes, each with the CPUs that are its own.
+pub(super) fn nodes(topology: &Topology) -> Vec<Node> {
+    let mut nodes: Vec<Node> = topology.objects_with_type(ObjectType::NUMANode).filter_map(node).collect();
+    keep_own_cpus(&mut nodes);
+    nodes
 }
 
 fn node(object: &TopologyObject) -> Option<Node> {

@@ -8,13 +8,14 @@ use hwlocality::topology::builder::{BuildFlags, TopologyBuilder};
 use hwlocality::topology::editor::RestrictFlags;
 
 use super::error::MachineError;
-use super::hwloc::{indexes, snapshot};
-use super::model::{Excluded, Machine, Origin};
-use crate::bind;
+use super::hwloc::{indexes, nodes, snapshot};
+use super::model::{Excluded, Machine, Node, Origin};
+use crate::{NodeSet, bind};
 
 impl Machine {
     /// The machine this process runs on, limited to the CPUs on which the calling thread may run (online, inside the
-    /// cgroup's cpuset, inside its affinity mask) and to the nodes whose memory the cgroup allows.
+    /// cgroup's cpuset, inside its affinity mask) and to the nodes whose memory the cgroup allows. A node whose memory it
+    /// withholds stays, without memory, when CPUs of it are left.
     pub fn this() -> Result<Self, MachineError> {
         let discovery = |e: &dyn std::fmt::Display| MachineError::Discovery(e.to_string());
         // Objects that the cgroup withholds are kept at first, to be able to say that they exist.
@@ -33,15 +34,22 @@ impl Machine {
         if usable.is_empty() {
             return Err(MachineError::NoCpus { allowed: affinity });
         }
+        let nodes = nodes(&topology);
+        // The kernel allows memory from nodes that have some; a node without is not withheld.
+        let with_memory: NodeSet = nodes.iter().filter(|n| n.memory_bytes > 0).map(|n| n.os_index).collect();
+        let withheld = with_memory.difference(&indexes(topology.allowed_nodeset().iter_set()));
         let excluded = Excluded {
             offline: indexes(topology.complete_cpuset().iter_set()).difference(&online),
             cgroup: online.difference(&allowed),
             affinity: online.intersection(&allowed).difference(&affinity),
-            cgroup_nodes: indexes(topology.nodeset().iter_set())
-                .difference(&indexes(topology.allowed_nodeset().iter_set())),
+            cgroup_nodes: withheld.clone(),
         };
         let cpus = HwlocCpuSet::from(bitmap(&usable));
-        let nodes: HwlocNodeSet = topology.allowed_nodeset().clone_target();
+        // A node stays for its memory or for its CPUs.
+        let gives = with_memory.difference(&withheld);
+        let stays = |n: &&Node| gives.contains(n.os_index) || !n.cpus.intersection(&usable).is_empty();
+        let nodes: NodeSet = nodes.iter().filter(stays).map(|n| n.os_index).collect();
+        let nodes = HwlocNodeSet::from(bitmap(&nodes));
         let none_removed = RestrictFlags::empty();
         topology
             .edit(|editor| {
@@ -49,7 +57,11 @@ impl Machine {
                 editor.restrict(&nodes, none_removed).map_err(|e| e.to_string())
             })
             .map_err(MachineError::Discovery)?;
-        Ok(snapshot(&topology, Origin::This, excluded))
+        let mut machine = snapshot(&topology, Origin::This, excluded);
+        for node in machine.nodes.iter_mut().filter(|node| withheld.contains(node.os_index)) {
+            node.memory_bytes = 0;
+        }
+        Ok(machine)
     }
 
     /// A machine from an hwloc synthetic description, such as `package:2 node:1 core:6 pu:2`.

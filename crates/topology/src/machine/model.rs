@@ -107,7 +107,8 @@ pub struct Node {
     /// Its usable CPUs; every CPU belongs to at most one node. Empty for a memory-only node, such as high-bandwidth or
     /// CXL memory, for which hwloc itself gives the CPUs it is attached to.
     pub cpus: CpuSet,
-    /// Its memory. 0 for a node without memory, or when the description does not tell.
+    /// Its memory. 0 for a node without memory, one whose memory the cgroup withholds, or when the description does not
+    /// tell.
     pub memory_bytes: u64,
 }
 

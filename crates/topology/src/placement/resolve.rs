@@ -19,6 +19,12 @@ pub struct Placement {
     pub pairing: Pairing,
     /// Which nodes memory comes from.
     pub memory: MemoryPolicy,
+    /// Both sides on so many nodes, the first of the machine, in place of two locations; see [`Placement::explicit`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u32>,
+    /// With `nodes`: PUs of each node that are the clients' alone. The server gets the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_pus_per_node: Option<u32>,
 }
 
 /// A placement on a machine: OS CPU numbers.
@@ -55,7 +61,8 @@ fn set_of(sets: &[CpuSet], thread: usize) -> Option<&CpuSet> {
 }
 
 impl Placement {
-    /// The CPUs of every thread on this machine, for `threads` client threads with one server thread each.
+    /// The CPUs of every thread on this machine, for `threads` client threads with one server thread each. What `nodes`
+    /// means is spelt out first ([`Placement::explicit`]).
     ///
     /// - `bind = "set"`: one set a side; a pairing then means nothing and is refused.
     /// - `bind = "thread"`, no pairing: thread i of a side gets the i-th PU of its location in logical order, starting
@@ -68,18 +75,19 @@ impl Placement {
         if threads == 0 {
             return Err(NotRealizable::new("a placement needs at least one thread"));
         }
-        let memory = self.memory.resolve(machine)?;
+        let spelt_out = self.explicit(machine)?;
+        let memory = spelt_out.memory.resolve(machine)?;
         let (client, server) = match (self.bind, self.pairing) {
-            (Bind::Set, Pairing::None) => (shared(&self.client, machine)?, shared(&self.server, machine)?),
+            (Bind::Set, Pairing::None) => (shared(&spelt_out.client, machine)?, shared(&spelt_out.server, machine)?),
             (Bind::Set, pairing) => {
                 return Err(NotRealizable::new(format!(
                     "pairing {pairing} needs bind = \"thread\": threads that share a set have no place of their own"
                 )));
             }
             (Bind::Thread, Pairing::None) => {
-                (in_turn(&self.client, machine, threads)?, in_turn(&self.server, machine, threads)?)
+                (in_turn(&spelt_out.client, machine, threads)?, in_turn(&spelt_out.server, machine, threads)?)
             }
-            (Bind::Thread, pairing) => self.paired(machine, pairing, threads)?,
+            (Bind::Thread, pairing) => spelt_out.paired(machine, pairing, threads)?,
         };
         Ok(ResolvedPlacement { client, server, bind: self.bind, pairing: self.pairing, memory })
     }

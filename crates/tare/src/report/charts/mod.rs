@@ -6,6 +6,7 @@ pub mod curves;
 pub mod dots;
 pub mod flame;
 pub mod forest;
+pub mod heat;
 mod layout;
 pub mod machine;
 pub mod marks;

@@ -5,9 +5,11 @@
 mod builds;
 mod captures;
 mod curves;
+mod document;
 mod environment;
 mod first_screen;
 mod machines;
+mod measured;
 mod nodes;
 mod page;
 mod plots;
@@ -16,4 +18,5 @@ mod scaling;
 mod stability;
 mod tables;
 
+pub use measured::render as render_measured;
 pub use page::render;

@@ -1,5 +1,6 @@
 //! The document: sections in the order in which a reader asks.
 
+use super::document::document;
 use super::{
     builds, captures, curves, environment, first_screen, machines, nodes, plots, record, scaling, stability, tables,
 };
@@ -7,7 +8,7 @@ use crate::analysis::collect::{self, Condition};
 use crate::analysis::machine_view::{self, MachineBox};
 use crate::analysis::summary::Summary;
 use crate::results::Results;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 /// What every section draws from.
 pub(super) struct Page<'a> {
@@ -30,39 +31,25 @@ pub fn render(results: &Results, summary: &Summary) -> String {
     let machine = results.environment.as_ref().map(|environment| machine_view::view(&environment.machine));
     let page = Page { results, summary, conditions: collect::conditions(results), machine };
     let sections = sections(&page);
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width,initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                // Nothing is ever loaded, whatever a results directory holds.
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
-                title { (results.study) " - tare" }
-                style { (PreEscaped(include_str!("style.css"))) }
-            }
-            body {
-                header {
-                    h1 { "tare · " (results.study) }
-                    (first_screen::section(&page))
-                    nav aria-label="Sections" {
-                        @for (id, title, _) in &sections { a href={ "#" (id) } { (title) } }
-                    }
-                }
-                main {
-                    @for (id, title, body) in &sections {
-                        section id=(id) aria-labelledby={ (id) "-title" } {
-                            h2 id={ (id) "-title" } { (title) }
-                            (body)
-                        }
-                    }
-                }
-                footer { (footer(&page)) }
+    let body = html! {
+        header {
+            h1 { "tare · " (results.study) }
+            (first_screen::section(&page))
+            nav aria-label="Sections" {
+                @for (id, title, _) in &sections { a href={ "#" (id) } { (title) } }
             }
         }
-    }
-    .into_string()
+        main {
+            @for (id, title, body) in &sections {
+                section id=(id) aria-labelledby={ (id) "-title" } {
+                    h2 id={ (id) "-title" } { (title) }
+                    (body)
+                }
+            }
+        }
+        footer { (footer(&page)) }
+    };
+    document(&results.study, &body)
 }
 
 /// (anchor, title, content) of every section that has something to show.

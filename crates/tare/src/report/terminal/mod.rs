@@ -3,6 +3,7 @@
 mod captures;
 mod comparison;
 mod conditions;
+mod measured;
 mod scaling;
 mod show;
 mod spread;
@@ -10,5 +11,6 @@ mod style;
 mod text;
 
 pub use comparison::comparison;
+pub use measured::measured;
 pub use show::show;
 pub use style::{Style, WIDTH};

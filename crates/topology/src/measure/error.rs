@@ -1,0 +1,12 @@
+use crate::bind::BindError;
+
+/// Why a measurement could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// A measuring thread could not be put where it belongs, or its memory could not.
+    #[error(transparent)]
+    Bind(#[from] BindError),
+    /// A thread could not be started, or ended early.
+    #[error("a measuring thread failed: {0}")]
+    Thread(String),
+}

@@ -1,0 +1,98 @@
+//! Comparing what was asked with what the records say was observed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::Value;
+
+/// CPUs as a set.
+pub type Cpus = BTreeSet<u64>;
+
+/// The lines of a results directory's `trials.jsonl`; every one must be of a good trial.
+pub fn trials(results: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(results.join("trials.jsonl"))
+        .unwrap_or_else(|e| panic!("{}: {e}", results.join("trials.jsonl").display()));
+    let trials: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for trial in &trials {
+        assert_eq!(trial["outcome"], "ok", "{}: {}", trial["condition"], trial["reason"]);
+    }
+    trials
+}
+
+/// The trials of one condition, at least one.
+pub fn of_condition<'a>(trials: &'a [Value], condition: &str) -> Vec<&'a Value> {
+    let found: Vec<&Value> = trials.iter().filter(|t| t["condition"] == condition).collect();
+    assert!(!found.is_empty(), "no trial of {condition}");
+    found
+}
+
+/// "0-3,8".
+pub fn cpus(list: &str) -> Cpus {
+    let number = |text: &str| text.parse::<u64>().unwrap_or_else(|e| panic!("{list:?}: {e}"));
+    let parts = list.split(',').filter(|part| !part.is_empty());
+    parts
+        .flat_map(|part| match part.split_once('-') {
+            Some((first, last)) => number(first)..=number(last),
+            None => number(part)..=number(part),
+        })
+        .collect()
+}
+
+/// Threads of a role in a trial's samples.
+pub fn threads<'a>(trial: &'a Value, role: &str) -> Vec<&'a Value> {
+    let samples = trial["samples"].as_array().unwrap();
+    let all = samples.iter().flat_map(|sample| sample["threads"].as_array().unwrap());
+    all.filter(|thread| thread["role"] == role).collect()
+}
+
+/// CPUs on which a thread was seen; at least one.
+pub fn seen(thread: &Value) -> Cpus {
+    let seen: Cpus = thread["seen_cpus"].as_object().unwrap().keys().map(|cpu| cpu.parse().unwrap()).collect();
+    assert!(!seen.is_empty(), "never seen: {thread}");
+    seen
+}
+
+/// Every thread of a role may run on exactly `asked`, and was seen nowhere else; there are `count` of them.
+pub fn kept_to(trial: &Value, role: &str, asked: &Cpus, count: usize) {
+    let threads = threads(trial, role);
+    assert_eq!(threads.len(), count, "{} {role} threads", trial["condition"]);
+    for thread in threads {
+        assert_eq!(&cpus(thread["allowed_cpus"].as_str().unwrap()), asked, "{}: {thread}", trial["condition"]);
+        assert!(seen(thread).is_subset(asked), "{}: asked for {asked:?}: {thread}", trial["condition"]);
+    }
+}
+
+/// Bytes that the server itself allocated, by node, at the end of the last sample.
+pub fn memory(trial: &Value) -> BTreeMap<u64, f64> {
+    let sample = trial["samples"].as_array().unwrap().last().unwrap();
+    let nodes = sample["covariates"].as_object().unwrap().iter().filter_map(|(name, bytes)| {
+        Some((name.strip_prefix("server_memory_bytes_node")?.parse().unwrap(), bytes.as_f64().unwrap()))
+    });
+    let nodes: BTreeMap<u64, f64> = nodes.filter(|(_, bytes)| *bytes > 0.0).collect();
+    assert!(nodes.values().sum::<f64>() > 0.0, "{} has no memory by node", trial["condition"]);
+    nodes
+}
+
+/// The memory lies on exactly these nodes, but for `stray` of it (0.01: a hundredth).
+pub fn only_on(trial: &Value, nodes: &[u64], stray: f64) {
+    let memory = memory(trial);
+    let all: f64 = memory.values().sum();
+    let elsewhere: f64 = memory.iter().filter(|(node, _)| !nodes.contains(node)).map(|(_, bytes)| bytes).sum();
+    assert!(elsewhere <= stray * all, "{}: asked for nodes {nodes:?}: {memory:?}", trial["condition"]);
+    for node in nodes {
+        assert!(memory.contains_key(node), "{}: nothing on node {node}: {memory:?}", trial["condition"]);
+    }
+}
+
+/// The memory is within 5% of even over these nodes, and nowhere else.
+pub fn interleaved_over(trial: &Value, nodes: &[u64]) {
+    let memory = memory(trial);
+    eprintln!("{}: {memory:?}", trial["condition"]);
+    let all: f64 = memory.values().sum();
+    only_on(trial, nodes, 0.0);
+    let even = all / nodes.len() as f64;
+    for node in nodes {
+        let off = (memory[node] - even).abs() / even;
+        assert!(off <= 0.05, "{}: node {node} is {:.1}% off even: {memory:?}", trial["condition"], off * 100.0);
+    }
+}
