@@ -20,7 +20,7 @@ name = "planted"
 [workload]
 rows = 500
 [engine.options]
-tare_planted_lock_us = 4
+tare_planted_lock_us = 2
 [capture]
 profile = "on"
 locks = "on"
