@@ -146,3 +146,34 @@ fn ctrl_c_ends_a_query_and_leaves_nothing() {
         world.assert_clean();
     }
 }
+
+#[test]
+fn the_studies_of_article_b_fit_machine_and_engine() {
+    let world = World::new();
+    let plan = |study: &str, more: &[&str]| {
+        let args = [&["run", study, "--dry-run", "--json"], more].concat();
+        json(&world.exits(0, &args).0)
+    };
+    let large = ["--topology", "package:2 core:8 pu:2"];
+    let document = plan("single-thread-stability", &large);
+    let conditions = document["conditions"].as_array().unwrap();
+    assert_eq!((conditions.len(), &document["trials"]), (8, &json("80")));
+    for condition in conditions {
+        assert_eq!(condition["placement"]["server"][0].as_array().unwrap().len(), 16, "one package");
+        assert_eq!(condition["placement"]["client"][0][0], 16, "the other");
+    }
+    // One package: a PU for each; and what SQLite does not know is left out, with a word.
+    let document = plan("single-thread-stability", &["--topology", "core:2 pu:1", "--engine", "sqlite", "--quick"]);
+    let conditions = document["conditions"].as_array().unwrap();
+    assert_eq!(conditions.len(), 4, "{document}");
+    assert_eq!(conditions[0]["placement"]["server"], json("[[0]]"));
+    let notes = document["notes"].to_string();
+    assert!(notes.contains("placement pus, the first of packages, pus, one-pu"), "{notes}");
+    assert!(notes.contains("factor option innodb_adaptive_hash_index left out"), "{notes}");
+    let document = plan("no-effect-list", &large);
+    let names: Vec<&str> =
+        document["conditions"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
+    for level in ["memory=local", "governor=performance", "turbo=off", "c_states=off", "allocator=jemalloc"] {
+        assert_eq!(names.iter().filter(|name| name.contains(level)).count(), 1, "{level}: {names:?}");
+    }
+}

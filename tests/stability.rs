@@ -62,6 +62,39 @@ fn properties_of_the_process_are_verified_in_it_and_what_is_not_there_is_not_rea
 }
 
 #[test]
+fn a_setting_survives_a_wrapper_script_or_the_trial_says_what_undid_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    let study = world.study(SHORT);
+    let wrapper = |name: &str, line: &str| {
+        let path = world.path(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{line} {} \"$@\"\n", env!("CARGO_BIN_EXE_tare"))).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        format!("engine.binary={}", path.display())
+    };
+    // A script that starts a script: what counts is the process that answers.
+    let inner = wrapper("inner", "exec");
+    let outer = world.path("outer");
+    std::fs::write(&outer, format!("#!/bin/sh\nexec {} \"$@\"\n", world.path("inner").display())).unwrap();
+    std::fs::set_permissions(&outer, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let outer = format!("engine.binary={}", outer.display());
+    for (out, binary, aslr) in [("one", &inner, "process.aslr=off"), ("two", &outer, "process.aslr=layout:2")] {
+        world.exits(0, &["run", &study, "--out", out, "--set", binary, "--set", aslr]);
+        let records = trials(&world.path(out));
+        assert!(verified(&records[0], "aslr").contains("00040000"), "{}", records[0]);
+    }
+    for (line, expected) in
+        [("exec setarch $(uname -m)", "aslr: asked for off, the running server has on"), ("", "must end with `exec")]
+    {
+        let binary = wrapper("bad", line);
+        let out = if line.is_empty() { "stays" } else { "undoes" };
+        let (_, err) = world.exits(4, &["run", &study, "--out", out, "--set", &binary, "--set", "process.aslr=off"]);
+        assert!(err.contains(expected), "{err}");
+    }
+    world.assert_clean();
+}
+
+#[test]
 fn a_level_that_no_process_can_have_is_a_mistake_of_the_study() {
     let world = World::new();
     let study = world.study(SHORT);
@@ -159,6 +192,8 @@ fn counts_are_chosen_from_a_pilot_and_a_killed_run_completes_the_same_schedule()
         SHORT.replace("trials = 1", "trials = 2")
     ));
     let results = world.path("results");
+    let (plan, _) = world.exits(0, &["run", &study, "--dry-run"]);
+    assert!(plan.contains("these trials are a pilot") && plan.contains("within 6 s"), "{plan}");
     let mut run = world.tare(&["run", &study, "--out", "results"]);
     let mut run = run.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     wait_for_trials(&results, 5); // the pilot has four

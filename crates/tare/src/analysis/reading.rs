@@ -178,7 +178,9 @@ pub fn further(summary: &Summary) -> Vec<String> {
         residuals_sentence(summary),
         spread_sentence(summary),
     ];
-    all.into_iter().flatten().collect()
+    let mut sentences: Vec<String> = all.into_iter().flatten().collect();
+    sentences.extend(super::culprits::sentences(summary, metric));
+    sentences
 }
 
 /// "aslr (on rather than off) accounts for 61% of the variance between trials, ahi (on rather than off) for 12%;

@@ -18,6 +18,10 @@ const LEAST_SHARE: f64 = 0.1;
 const FEWEST: usize = 8;
 /// Causes named.
 const NAMED: usize = 5;
+/// Shuffles of a trial over which all permutations of a covariate may go: thousands of trials need no more of them.
+const SHUFFLES: usize = 2_000_000;
+/// Fewest permutations: below, no p-value of fifty covariates could be shown.
+const FEWEST_PERMUTATIONS: usize = 999;
 /// Fixed, so that the same results always read the same.
 const SEED: u64 = 1;
 /// Covariates that follow from how fast a trial was, or that say the same as another one, and so explain nothing.
@@ -44,7 +48,8 @@ pub(super) fn causes(conditions: &[Condition<'_>], machine: Option<&Machine>) ->
     let features: Vec<BTreeMap<String, Feature>> =
         conditions.iter().flat_map(|condition| &condition.ok).map(|trial| causal(trial, machine)).collect();
     let covariates = covariates(&features);
-    let found = explain(&response, &groups, &covariates, Shape::Linear, PERMUTATIONS, SEED).unwrap_or_default();
+    let permutations = (SHUFFLES / trials).clamp(FEWEST_PERMUTATIONS, PERMUTATIONS);
+    let found = explain(&response, &groups, &covariates, Shape::Linear, permutations, SEED).unwrap_or_default();
     let named =
         found.into_iter().filter(|cause| cause.p_adjusted <= NAMED_BELOW && cause.share >= LEAST_SHARE).take(NAMED);
     named.map(|cause| ResidualCause { covariate: cause.name, share: cause.share, p_value: cause.p_adjusted }).collect()

@@ -66,7 +66,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     };
     let notes = adapt(&mut study, &machine).map_err(|e| Problem::new(Exit::Usage, e))?;
     let mut plan = resolve(&study, &machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
-    plan.notes = notes;
+    plan.notes.extend(notes);
     if args.dry_run {
         plan_view::print(&plan, args.json)?;
         return something_left(&plan).map(|()| Exit::Done);

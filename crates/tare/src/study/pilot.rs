@@ -27,6 +27,16 @@ pub fn first_trials(sampling: &Sampling) -> usize {
     if sampling.target_half_width.is_some() { sampling.trials.max(2) } else { sampling.trials }
 }
 
+/// What a plan says of counts that are still to be chosen.
+pub fn note(sampling: &Sampling) -> Option<String> {
+    let target = sampling.target_half_width?;
+    Some(format!(
+        "these trials are a pilot: then warm-up, samples and trials are chosen for 95% intervals of ±{}, within {} s",
+        percent(target),
+        sampling.budget_s
+    ))
+}
+
 /// The study as one trial runs it: with what was decided, for those after the decision.
 pub fn study_of(study: &Study, plan: &Plan, trial: usize) -> Study {
     let mut study = study.clone();

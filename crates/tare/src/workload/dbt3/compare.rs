@@ -42,13 +42,10 @@ pub fn compare(expected: &[Row], got: &[Row], order: &[usize], tolerance: f64) -
         let first = &expected[start];
         let tied = |row: &Row| order.iter().all(|c| same(row.get(*c), first.get(*c), tolerance));
         let end = start + expected[start..].iter().take_while(|row| tied(row)).count().max(1);
-        let (want, have) = (sorted(&expected[start..end]), sorted(&got[start..end.min(got.len())]));
-        for (i, (want, have)) in want.iter().zip(&have).enumerate() {
-            let equal = want.len() == have.len()
-                && want.iter().zip(have.iter()).all(|(a, b)| same(Some(a), Some(b), tolerance));
-            if !equal {
-                return Err(Difference { row: Some(start + i + 1), expected: show(want), got: show(have) });
-            }
+        if let Some((row, want, have)) =
+            unmatched(start, &expected[start..end], &got[start..end.min(got.len())], tolerance)
+        {
+            return Err(Difference { row: Some(row), expected: show(want), got: show(have) });
         }
         start = end;
     }
@@ -59,15 +56,26 @@ pub fn compare(expected: &[Row], got: &[Row], order: &[usize], tolerance: f64) -
     Err(Difference { row: None, expected: rows(expected.len()), got: rows(got.len()) })
 }
 
-/// In an order that does not depend on how numbers are written or rounded.
-fn sorted(rows: &[Row]) -> Vec<&Row> {
-    let mut rows: Vec<&Row> = rows.iter().collect();
-    let key = |row: &Row| -> Vec<String> {
-        let written = |value: &String| number(value).map_or_else(|| value.trim().to_owned(), |n| format!("{n:.1}"));
-        row.iter().map(|value| value.as_ref().map_or(String::new(), written)).collect()
-    };
-    rows.sort_by_cached_key(|row| key(row));
-    rows
+/// The first expected row that none of the rows that came is like, its number counted from `start`, and the first of
+/// those that is left over. Too few or too many are not its business.
+fn unmatched<'a>(
+    start: usize,
+    expected: &'a [Row],
+    got: &'a [Row],
+    tolerance: f64,
+) -> Option<(usize, &'a Row, &'a Row)> {
+    let like = |a: &Row, b: &Row| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(Some(a), Some(b), tolerance));
+    let mut left: Vec<&Row> = got.iter().collect();
+    let mut missed = None;
+    for (i, want) in expected.iter().enumerate() {
+        match left.iter().position(|have| like(want, have)) {
+            // As a rule the first: both come in the same order.
+            Some(at) => drop(left.remove(at)),
+            None => drop(missed.get_or_insert((start + i + 1, want))),
+        }
+    }
+    let (row, want) = missed?;
+    left.first().map(|have| (row, want, *have))
 }
 
 fn same(a: Option<&Option<String>>, b: Option<&Option<String>>, tolerance: f64) -> bool {
@@ -97,6 +105,7 @@ pub fn show(row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn rows(texts: &[&str]) -> Vec<Row> {
         let value = |text: &str| (text != "NULL").then(|| text.to_owned());
@@ -151,5 +160,30 @@ mod tests {
         assert!(differ(&["x|9", "y|9", "z|8"], &["z|8", "x|9", "y|9"], &[1]).is_some());
         assert!(differ(&["x|9", "y|8"], &["y|8", "x|9"], &[1]).is_some());
         assert!(differ(&["x|9", "y|9"], &["x|9", "w|9"], &[1]).is_some());
+    }
+
+    fn value() -> impl Strategy<Value = Option<String>> {
+        prop_oneof![
+            Just(None),
+            "[a-z0-9.eE+ -]{0,6}".prop_map(Some),
+            (-1e9f64..1e9).prop_map(|n| Some(format!("{n:.4}"))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_the_same_as_themselves_in_any_order_among_equals(
+            mut all in prop::collection::vec(prop::collection::vec(value(), 3), 0..12),
+            swap in any::<prop::sample::Index>(),
+        ) {
+            prop_assert_eq!(compare(&all, &all, &[0, 2], SIX_DECIMALS), Ok(()));
+            let before = all.clone();
+            if !all.is_empty() {
+                let at = swap.index(all.len());
+                all.swap(0, at);
+            }
+            prop_assert_eq!(compare(&before, &all, &[], SIX_DECIMALS), Ok(()));
+            let _ = compare(&before, &all, &[1, 7], SIX_DECIMALS);
+        }
     }
 }
