@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-/// Files of MariaDB beside the server itself.
-const MARIADB_FILES: [&str; 2] = ["/usr/share/mysql/english", "/usr/share/mysql/charsets"];
+/// Where distributions keep MariaDB's messages and character sets: up to 10.11, and since.
+const MARIADB_SHARES: [&str; 2] = ["/usr/share/mysql", "/usr/share/mariadb"];
 /// The server.
 const MARIADBD: &str = "/usr/sbin/mariadbd";
 
@@ -27,8 +27,10 @@ impl Image {
         run(Command::new("cp").arg("-L").arg(busybox).arg(image.at("bin/busybox")));
         image.tare();
         image.program(Path::new(MARIADBD), "usr/sbin/mariadbd");
-        for path in MARIADB_FILES {
-            image.copy(Path::new(path));
+        let share = MARIADB_SHARES.map(Path::new).into_iter().find(|share| share.join("english").is_dir());
+        let share = share.unwrap_or_else(|| panic!("MariaDB's messages are in none of {MARIADB_SHARES:?}"));
+        for directory in ["english", "charsets"] {
+            image.copy(&share.join(directory));
         }
         image.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n");
         image.write("init", include_str!("guest/init"));

@@ -65,7 +65,7 @@ steal_limit = "off"
 foreign_cpu_limit = "off"
 trials = 1
 warmup_s = 0.1
-sample_s = 1
+sample_s = 0.4
 [placement]
 client = "node:1.core:0"
 server = "node:0.core:2-3"
