@@ -1,5 +1,6 @@
 //! A sampled profile of the server, by the `perf` tool: hardware cycles where there are any, the CPU clock where not.
 
+mod control;
 mod fold;
 mod frames;
 mod perf;

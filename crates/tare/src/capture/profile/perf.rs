@@ -1,22 +1,20 @@
 //! `perf record` around the capture sample, `perf script` after it.
 
 use super::super::sample::{Captured, Place};
+use super::control::Control;
 use super::{fold, reason, table};
 use crate::engine::{Unavailable, dies_with_parent};
 use crate::results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 use crate::study::settings::CallGraph;
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Name of the recording while there is one.
 const RECORDING: &str = "perf.data";
-/// How long perf may take to attach to all threads, or to write what it has.
+/// How long perf may take to write what it has.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Samples a second over all PUs: enough for shares of 1% within a tenth of it in 10 s.
 const SAMPLES_PER_S: f64 = 1_000.0;
@@ -174,65 +172,6 @@ enum Scope {
 fn frequency_hz(sample_s: f64, pus: usize) -> u64 {
     let all = SAMPLES_PER_S.min(SAMPLES / sample_s.max(0.1));
     ((all / pus as f64) as u64).clamp(5, 997)
-}
-
-/// The two named pipes by which perf is told to begin, and says that it has.
-struct Control {
-    command: PathBuf,
-    answer: PathBuf,
-    pipes: [File; 2],
-}
-
-impl Control {
-    fn new(place: &Place) -> Result<Self, Unavailable> {
-        let [command, answer] = ["perf.control", "perf.answer"].map(|name| place.path(name));
-        let made = || -> std::io::Result<[File; 2]> {
-            for path in [&command, &answer] {
-                // Of an earlier attempt that was killed.
-                let _ = std::fs::remove_file(path);
-                mknodat(CWD, path.as_path(), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
-            }
-            // For reading and writing, so that opening waits for nobody.
-            let open =
-                |path: &Path| OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);
-            Ok([open(&command)?, open(&answer)?])
-        };
-        let pipes = made().map_err(|e| Unavailable(format!("cannot make perf's control pipes: {e}")))?;
-        Ok(Self { command, answer, pipes })
-    }
-
-    fn argument(&self) -> String {
-        format!("fifo:{},{}", self.command.display(), self.answer.display())
-    }
-
-    /// Tells perf to begin and waits for its answer.
-    fn enable(&self, perf: &mut Child) -> Result<(), &'static str> {
-        let [mut command, mut answer] = [&self.pipes[0], &self.pipes[1]];
-        command.write_all(b"enable\n").map_err(|_| "its control pipe is closed")?;
-        let deadline = Instant::now() + PATIENCE;
-        let mut said = [0; 16];
-        while Instant::now() < deadline {
-            match answer.read(&mut said) {
-                Ok(read) if said[..read].starts_with(b"ack") => return Ok(()),
-                Ok(_) => {}
-                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
-                Err(_) => return Err("its answer cannot be read"),
-            }
-            if !matches!(perf.try_wait(), Ok(None)) {
-                return Err("it ended at once");
-            }
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        Err("it did not begin")
-    }
-}
-
-impl Drop for Control {
-    fn drop(&mut self) {
-        // perf has them open; their names are not needed any more.
-        let _ = std::fs::remove_file(&self.command);
-        let _ = std::fs::remove_file(&self.answer);
-    }
 }
 
 #[cfg(test)]
