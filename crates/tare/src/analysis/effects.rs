@@ -27,6 +27,9 @@ struct Column {
     factor: String,
     low: String,
     high: String,
+    /// The levels in words: those of all factors that change together.
+    low_words: String,
+    high_words: String,
     /// The factor has other levels too.
     of_many: bool,
 }
@@ -66,7 +69,7 @@ fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effec
     let spread = effect.spread_ratio.as_ref();
     Effect {
         metric: metric.to_owned(),
-        levels: main.map_or(String::new(), |column| format!("{}/{}", column.high, column.low)),
+        levels: main.map_or(String::new(), |column| format!("{}/{}", column.high_words, column.low_words)),
         mean_ratio: effect.mean_ratio.value,
         ci_low: low(effect.mean_ratio.ci),
         ci_high: high(effect.mean_ratio.ci),
@@ -88,13 +91,16 @@ pub(super) fn sources(conditions: &[Condition<'_>]) -> Option<Sources> {
         .iter()
         .filter_map(|source| {
             let column = own(&source.factor)?;
-            let (noisy, quiet) =
-                if source.noisy_level { (&column.high, &column.low) } else { (&column.low, &column.high) };
+            let (noisy, quiet) = if source.noisy_level {
+                (&column.high_words, &column.low_words)
+            } else {
+                (&column.low_words, &column.high_words)
+            };
             // From high against low variances to noisy against quiet CoVs.
             let cov = |ratio: f64| if source.noisy_level { ratio.sqrt() } else { ratio.sqrt().recip() };
             let ends = source.spread_ratio.ci.map(|ci| (cov(ci.low), cov(ci.high)));
             Some(Source {
-                factor: column.factor.clone(),
+                factor: if column.of_many { column.factor.clone() } else { column.term.clone() },
                 noisy_level: noisy.clone(),
                 quiet_level: quiet.clone(),
                 spread_ratio: cov(source.spread_ratio.value),
@@ -180,12 +186,41 @@ fn columns(conditions: &[Condition<'_>]) -> Option<Vec<Column>> {
         for high in levels.iter().filter(|level| **level != low) {
             let term = if of_many { format!("{factor}={high}") } else { factor.clone() };
             let (low, high) = (low.clone(), (*high).clone());
-            columns.push(Column { term, factor: factor.clone(), low, high, of_many });
+            let (low_words, high_words) = (low.clone(), high.clone());
+            columns.push(Column { term, factor: factor.clone(), low, high, low_words, high_words, of_many });
         }
     }
+    let columns = joined(columns, &measured);
     // A single factor of many levels is what the conditions themselves show.
     let alone = columns.iter().all(|column| column.of_many && column.factor == columns[0].factor);
     (columns.len() <= MOST_COLUMNS && !alone).then_some(columns)
+}
+
+/// Factors of two levels that always change together cannot be told apart, and none of them may be named alone: they
+/// become one, `placement+aslr`.
+fn joined(columns: Vec<Column>, conditions: &[&Condition<'_>]) -> Vec<Column> {
+    let pattern = |column: &Column| -> Vec<bool> {
+        conditions.iter().map(|c| c.levels.get(&column.factor) == Some(&column.high)).collect()
+    };
+    let mut kept: Vec<Column> = Vec::new();
+    for column in columns {
+        let own = pattern(&column);
+        let twin = kept.iter_mut().filter(|_| !column.of_many).find_map(|other| {
+            let others = pattern(other);
+            let opposite = own.iter().zip(&others).all(|(a, b)| a != b);
+            (!other.of_many && (own == others || opposite)).then_some((other, opposite))
+        });
+        match twin {
+            None => kept.push(column),
+            Some((other, opposite)) => {
+                let (high, low) = if opposite { (&column.low, &column.high) } else { (&column.high, &column.low) };
+                other.term = format!("{}+{}", other.term, column.factor);
+                other.high_words = format!("{}+{high}", other.high_words);
+                other.low_words = format!("{}+{low}", other.low_words);
+            }
+        }
+    }
+    kept
 }
 
 /// Off before on, numbers by size, else by name.

@@ -19,6 +19,7 @@ pub mod reading;
 mod residuals;
 mod scaling;
 pub mod spread;
+mod steadiness;
 pub mod summarize;
 pub mod summary;
 pub mod threads;

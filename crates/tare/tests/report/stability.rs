@@ -163,6 +163,23 @@ fn one_factor_at_a_time_is_compared_with_the_base() {
 }
 
 #[test]
+fn factors_that_always_change_together_are_not_told_apart() {
+    let conditions =
+        [("placement=default aslr=on preload=off", 1.0, 0.05), ("placement=bound aslr=off preload=on", 1.0, 0.01)];
+    let summary = summary_of_csv(&design(&conditions, 4, 20, 7));
+    let effects: Vec<(&str, &str)> = summary
+        .effects
+        .iter()
+        .filter(|e| e.metric == "query_s_q1")
+        .map(|e| (e.term.as_str(), e.levels.as_str()))
+        .collect();
+    assert_eq!(effects, [("placement+aslr+preload", "default+on+off/bound+off+on")]);
+    let sentence = summary.further_reading.iter().find(|s| s.contains("accounts for")).unwrap();
+    let expected = "placement+aslr+preload (default+on+off rather than bound+off+on) accounts for 9";
+    assert!(sentence.starts_with(expected), "{sentence}");
+}
+
+#[test]
 fn a_recorded_covariate_that_moves_the_trials_is_named_and_an_idle_one_is_not() {
     for planted in [true, false] {
         let dir = tempfile::tempdir().unwrap();
@@ -233,14 +250,21 @@ fn the_report_shows_every_query_its_spread_and_its_factors() {
         fs::write(std::path::Path::new(&out).join("article.html"), &text).unwrap();
     }
     assert!(text.len() < 1_000_000, "{} bytes", text.len());
-    // A cell a query and condition, and ten of the scale; every one with its figure.
-    assert_eq!(text.matches("<rect class=\"heat\"").count(), 22 * 8 + 10);
+    // A cell a query and condition, and in it its figure.
+    let map = text.split("<svg class=\"heat\"").nth(1).unwrap().split("</svg>").next().unwrap();
+    assert_eq!(map.matches("<rect").count(), 22 * 8);
+    assert_eq!(map.matches("%</text>").count(), 22 * 8);
     for words in ["What makes restarts differ", "How steady each query was", "Each query&#39;s trials", "aslr on/off, "]
     {
         assert!(text.contains(words) || text.contains(&words.replace("&#39;", "'")), "{words}");
     }
     // Three main effects and three interactions on each of 22 queries, mean and spread; three sources.
     assert!(text.matches("class=\"label\"").count() >= 22 * 6 * 2);
+    assert!(
+        summary.reading.starts_with("ahi moved the 22 queries 0.93x on average (on against off; shown for 2"),
+        "{}",
+        summary.reading
+    );
     let largest = summary.conditions.iter().max_by(|a, b| {
         let range = |c: &tare::analysis::summary::ConditionSummary| c.spread.as_ref().unwrap().range_average;
         range(a).total_cmp(&range(b))

@@ -1,6 +1,6 @@
 //! The embedded engine's own wait table, and a lock planted for tests: taken in every statement and held for some
-//! microseconds for each connection, as one that guards a walk over all sessions. It is then known which lock a growth
-//! ranking must name first, on a machine with two PUs as on one with hundreds.
+//! microseconds for each pair of connections, as one that guards work on all pairs of sessions. Its share grows so much
+//! that a ranking must name it first on a machine with two busy PUs as on one with hundreds.
 
 use std::collections::BTreeMap;
 use std::hint::spin_loop;
@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
-/// Option (hidden) whose value is the microseconds for each connection that a statement holds the planted lock.
+/// Option (hidden) whose value is the microseconds for each pair of connections (n connections: n * n) that a statement
+/// holds the planted lock.
 pub(super) const OPTION: &str = "tare_planted_lock_us";
 /// The text that a client sends to get the wait table: name, count, nanoseconds.
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
@@ -107,7 +108,7 @@ fn tare_planted_lock(planted: &Planted, sessions: u32) {
         }
     }
     let had = Instant::now();
-    let hold = planted.hold * sessions;
+    let hold = planted.hold * sessions.saturating_mul(sessions);
     let mut turns: u32 = 0;
     while turns & (LOOK_EVERY - 1) != 0 || had.elapsed() < hold {
         spin_loop();
@@ -136,8 +137,8 @@ mod tests {
                 scope.spawn(|| (0..20).for_each(|_| waits.statement()));
             }
         });
-        // 60 times 100 us for each of two sessions, one after the other, whoever has it.
-        assert!(began.elapsed() >= Duration::from_millis(12));
+        // 60 times 100 us for each of four pairs, one after the other, whoever has it.
+        assert!(began.elapsed() >= Duration::from_millis(24));
         let table = waits.table();
         let (name, count, wait_ns) = table[1];
         assert_eq!((name, count), ("tare_planted_lock", 60));

@@ -81,7 +81,7 @@ fn draw_line(line: &Line, y: f64, at: &dyn Fn(f64) -> f64) -> Markup {
     let radius = if line.strong { 5.0 } else { 3.2 };
     let interval = line.ci.map_or(String::new(), |(low, high)| format!(" ({} to {})", times(low), times(high)));
     html! {
-        text.label x=(px(LEFT - 12.0)) y=(px(y + 4.0)) text-anchor="end" { (line.label) }
+        text.label x=(px(LEFT - 12.0)) y=(px(y + 4.0)) text-anchor="end" { (shortened(&line.label)) }
         @if let Some((low, high)) = line.ci {
             path class={ "interval " (class) } d=(format!("M{} {y}H{}", px(at(low)), px(at(high)), y = px(y))) {}
         }
@@ -91,6 +91,16 @@ fn draw_line(line: &Line, y: f64, at: &dyn Fn(f64) -> f64) -> Markup {
         }
         text.value x=(px(RIGHT + 12.0)) y=(px(y + 4.0)) { (times(line.ratio)) (interval) }
     }
+}
+
+/// The end of a label that is too long for its column: there the levels and the query stand. All of it is in the tooltip.
+fn shortened(label: &str) -> String {
+    const CHARACTERS: usize = 50;
+    let length = label.chars().count();
+    if length <= CHARACTERS {
+        return label.to_owned();
+    }
+    label.chars().skip(length - CHARACTERS + 1).fold("…".to_owned(), |text, c| text + &c.to_string())
 }
 
 fn description(lines: &[Line]) -> String {

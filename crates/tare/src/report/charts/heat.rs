@@ -1,6 +1,7 @@
 //! A heat map: a table whose cells are the darker the larger their value, which they also say in figures.
 
 use super::axis::px;
+use crate::analysis::figures::percent;
 use maud::{Markup, html};
 
 /// Height of a cell; its width follows the figures.
@@ -24,23 +25,43 @@ pub struct Heat {
     pub columns: Vec<String>,
     /// One row each; none: not measured.
     pub values: Vec<Vec<Option<f64>>>,
-    /// Digits after the point.
-    pub digits: usize,
+    /// How values are written.
+    pub figures: Figures,
+}
+
+/// How values are written, and where their scale begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Figures {
+    /// With so many digits after the point; the smallest value is the faintest.
+    Digits(usize),
+    /// Fractions as percentages; nothing is the faintest, so that a shade twice as strong is twice as much.
+    Percent,
+}
+
+impl Figures {
+    fn write(self, value: f64) -> String {
+        match self {
+            Self::Digits(digits) => format!("{value:.digits$}"),
+            Self::Percent => percent(value),
+        }
+    }
 }
 
 /// Draws it.
 pub fn draw(heat: &Heat) -> Markup {
     let all = || heat.values.iter().flatten().flatten().copied();
     let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+    let low = if heat.figures == Figures::Percent { 0.0 } else { low };
     let shade = |value: f64| if high > low { FAINT + (value - low) / (high - low) * (DARK - FAINT) } else { FAINT };
-    let longest = all().map(|value| figure(value, heat.digits).len()).chain(heat.columns.iter().map(String::len)).max();
-    let cell = 14.0 + 7.0 * longest.unwrap_or(1) as f64;
+    let longest = all().map(|value| heat.figures.write(value).len()).chain(heat.columns.iter().map(String::len)).max();
+    // Wide enough to be seen as cells where there are few.
+    let cell = (14.0 + 7.0 * longest.unwrap_or(1) as f64).max(600.0 / heat.columns.len().max(8) as f64);
     let (x, y) = (|column: usize| LEFT + column as f64 * cell, |row: usize| TOP + row as f64 * HEIGHT);
     let (width, height) = (x(heat.columns.len()) + 2.0, y(heat.rows.len()) + 2.0);
     html! {
         svg.heat width=(px(width)) height=(px(height)) viewBox=(format!("0 0 {} {}", px(width), px(height))) role="img" {
             title { (heat.title) }
-            desc { (heat.rows.len()) " rows and " (heat.columns.len()) " columns; the darker, the larger." }
+            desc { (heat.rows.len()) " rows and " (heat.columns.len()) " columns; the stronger the shade, the larger." }
             @for (j, name) in heat.columns.iter().enumerate() {
                 text.tick x=(px(x(j) + cell / 2.0)) y=(px(TOP - 7.0)) text-anchor="middle" { (name) }
             }
@@ -50,18 +71,14 @@ pub fn draw(heat: &Heat) -> Markup {
                     @if let Some(value) = value {
                         rect.m0 x=(px(x(j))) y=(px(y(i))) width=(px(cell - 1.0)) height=(px(HEIGHT - 1.0)) stroke-opacity="0"
                             fill-opacity=(format!("{:.2}", shade(*value))) {
-                            title { (name) " to " (heat.columns[j]) ": " (figure(*value, heat.digits)) }
+                            title { (name) ", " (heat.columns[j]) ": " (heat.figures.write(*value)) }
                         }
                         text.value x=(px(x(j) + cell / 2.0)) y=(px(y(i) + 16.0)) text-anchor="middle" {
-                            (figure(*value, heat.digits))
+                            (heat.figures.write(*value))
                         }
                     }
                 }
             }
         }
     }
-}
-
-fn figure(value: f64, digits: usize) -> String {
-    format!("{value:.digits$}")
 }

@@ -14,4 +14,3 @@ pub mod queries;
 pub mod run_order;
 mod rungs;
 pub mod small_multiples;
-pub mod spread_map;

@@ -1,7 +1,7 @@
 //! The page of `tare topo --measure`: heat maps of what distances cost.
 
 use super::document::document;
-use crate::report::charts::heat::{self, Heat};
+use crate::report::charts::heat::{self, Figures, Heat};
 use maud::{Markup, html};
 use tare_topology::measure::{Costs, Measured};
 
@@ -43,7 +43,7 @@ fn maps(measured: &Measured) -> [Heat; 3] {
             rows: cpus.clone(),
             columns: cpus,
             values: scaled(&measured.line_ns, 1.0),
-            digits: 0,
+            figures: Figures::Digits(0),
         },
         Heat {
             title: "Latency of memory, ns".into(),
@@ -54,7 +54,7 @@ fn maps(measured: &Measured) -> [Heat; 3] {
             rows: from.clone(),
             columns: to.clone(),
             values: scaled(&measured.latency_ns, 1.0),
-            digits: 0,
+            figures: Figures::Digits(0),
         },
         Heat {
             title: "Bandwidth of memory, GB/s".into(),
@@ -62,7 +62,7 @@ fn maps(measured: &Measured) -> [Heat; 3] {
             rows: from,
             columns: to,
             values: scaled(&measured.bandwidth_bytes_per_s, 1e9),
-            digits: 1,
+            figures: Figures::Digits(1),
         },
     ]
 }

@@ -7,9 +7,9 @@ use crate::analysis::figures::percent;
 use crate::analysis::reading::letter;
 use crate::analysis::summary::Effect;
 use crate::report::charts::forest::{self, Line};
+use crate::report::charts::heat::{self, Figures, Heat};
 use crate::report::charts::marks;
 use crate::report::charts::queries::{self as chart, Query};
-use crate::report::charts::spread_map::{self, Row};
 use crate::results::metric;
 use maud::{Markup, html};
 
@@ -35,18 +35,20 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
     if names.len() < 2 || conditions.iter().all(|condition| condition.spread.is_none()) {
         return None;
     }
-    let columns: Vec<String> = (0..conditions.len()).map(letter).collect();
-    let rows: Vec<Row> = names
-        .iter()
-        .map(|name| Row {
-            label: short(name),
-            values: conditions.iter().map(|c| page.summary.metric(&c.name, name)?.between_cov).collect(),
-        })
-        .collect();
+    let cov = |name: &String| conditions.iter().map(|c| page.summary.metric(&c.name, name)?.between_cov).collect();
+    let map = Heat {
+        title: "Spread between trials of each query under each condition".into(),
+        note: "Coefficient of variation of the trial means: how much a restart changes a query. The stronger the shade, the less steady."
+            .into(),
+        rows: names.iter().map(|name| short(name)).collect(),
+        columns: (0..conditions.len()).map(letter).collect(),
+        values: names.iter().map(cov).collect(),
+        figures: Figures::Percent,
+    };
     let cell = |value: Option<f64>| value.map_or("–".to_owned(), percent);
     Some(html! {
-        p.note { "Coefficient of variation of the trial means: how much a restart changes a query. The darker, the less steady." }
-        div.scroll tabindex="0" role="region" aria-label="Heat map of spread" { (spread_map::draw(&columns, &rows)) }
+        p.note { (map.note) }
+        div.scroll tabindex="0" role="region" aria-label="Heat map of spread" { (heat::draw(&map)) }
         div.scroll tabindex="0" role="region" aria-label="Table of spread" {
             table {
                 caption { "Over the queries. Max-min: largest less smallest trial mean, as a share of the smallest." }
@@ -101,7 +103,9 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
             let (ratio, ci) = side(effect)?;
             let levels = if effect.levels.is_empty() { String::new() } else { format!(" {}", effect.levels) };
             let metric = if several { format!(", {}", short(&effect.metric)) } else { String::new() };
-            Some(Line { label: format!("{}{levels}{metric}", effect.term), ratio, ci, strong: !several })
+            // Of `aslr=off off/on` the level is said twice.
+            let factor = effect.term.split_once('=').filter(|_| !levels.is_empty()).map_or(&*effect.term, |(f, _)| f);
+            Some(Line { label: format!("{factor}{levels}{metric}"), ratio, ci, strong: !several })
         };
         lines.filter_map(line).take(LINES).collect()
     };

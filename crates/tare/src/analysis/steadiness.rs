@@ -1,0 +1,82 @@
+//! Sentences about how steady results are: where their spread comes from, and what goes with what is left of it.
+
+use super::figures::{count, list, percent};
+use super::summary::{ConditionSummary, Spread, Summary};
+
+/// "aslr (on rather than off) accounts for 61% of the variance between trials, ahi (on rather than off) for 12%;
+/// unexplained 27%."
+pub(super) fn sources(summary: &Summary) -> Option<String> {
+    let sources = summary.spread_sources.as_ref()?;
+    let shown: Vec<String> = sources
+        .ranking
+        .iter()
+        .filter(|source| source.shown && source.share > 0.0)
+        .map(|source| {
+            let levels = format!("{} ({} rather than {})", source.factor, source.noisy_level, source.quiet_level);
+            (levels, percent(source.share))
+        })
+        .enumerate()
+        .map(|(index, (levels, share))| match index {
+            0 => format!("{levels} accounts for {share} of the variance between trials"),
+            _ => format!("{levels} for {share}"),
+        })
+        .collect();
+    if shown.is_empty() {
+        return Some("No factor is shown to make trials vary more.".to_owned());
+    }
+    Some(format!("{}; unexplained {}.", shown.join(", "), percent(sources.unexplained)))
+}
+
+/// "Within conditions, client migrations go with 35% of the variance between trials (p 0.004)."
+pub(super) fn residuals(summary: &Summary) -> Option<String> {
+    let causes: Vec<String> = summary
+        .residual_causes
+        .iter()
+        .map(|cause| format!("{} with {} of it (p {:.3})", cause.covariate, percent(cause.share), cause.p_value))
+        .collect();
+    (!causes.is_empty()).then(|| {
+        format!(
+            "What is left between trials of the same condition goes with what was recorded beside it: {}.",
+            list(&causes)
+        )
+    })
+}
+
+/// "22 queries", where that is what the metrics are.
+pub(super) fn many(metrics: usize, one: &str) -> String {
+    match one.starts_with("query_s_") {
+        true if metrics != 1 => format!("{metrics} queries"),
+        true => "1 query".to_owned(),
+        false => count(metrics, "metric"),
+    }
+}
+
+/// The article's table in one sentence, where there are several queries.
+pub(super) fn spread(summary: &Summary) -> Option<String> {
+    let spreads: Vec<(&ConditionSummary, &Spread)> = summary
+        .conditions
+        .iter()
+        .filter_map(|condition| Some((condition, condition.spread.as_ref().filter(|spread| spread.metrics > 1)?)))
+        .collect();
+    let steadiness = |a: &&(&ConditionSummary, &Spread), b: &&(&ConditionSummary, &Spread)| {
+        a.1.range_average.total_cmp(&b.1.range_average)
+    };
+    let (best, worst) = (spreads.iter().min_by(steadiness)?, spreads.iter().max_by(steadiness)?);
+    let words = |(condition, spread): &(&ConditionSummary, &Spread)| {
+        format!(
+            "{} ({} on average over {}, {} at most)",
+            condition.name,
+            percent(spread.range_average),
+            many(spread.metrics, &spread.range_largest_metric),
+            percent(spread.range_largest)
+        )
+    };
+    match spreads.len() {
+        1 => Some(format!("From the best to the worst trial: {}.", words(best))),
+        _ => Some(format!(
+            "From the best to the worst trial, {} is the steadiest, {} the least steady.",
+            words(best),
+            words(worst)
+        )),
+    }
+}
