@@ -157,7 +157,7 @@ fn both_engines_give_the_stored_answers_at_scale_0_1() {
 }
 
 #[test]
-#[ignore = "takes ten minutes: cargo test --release -p tare --test dbt3 published -- --ignored"]
+#[ignore = "takes twenty minutes: cargo test --release -p tare --test dbt3 published -- --ignored"]
 fn both_engines_give_the_published_answers_at_scale_1() {
     engines_agree("1");
 }

@@ -4,8 +4,8 @@
 //! says whether a condition has that level: every level is then compared with the first one.
 
 use super::collect::{self, Condition};
+use super::ladders::OVER;
 use super::reading::varying_factors;
-use super::scaling::OVER;
 use super::summarize::CONFIDENCE;
 use super::summary::{Effect, Source, Sources};
 use crate::results::metric;

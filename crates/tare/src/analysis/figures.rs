@@ -99,6 +99,17 @@ pub fn percent(fraction: f64) -> String {
     format!("{:.*}%", decimals, fraction * 100.0)
 }
 
+/// A change of a share in points: `+12%`, `-0.34%`, `0.00%`.
+pub fn change(fraction: f64) -> String {
+    let text = percent(fraction.abs());
+    let nothing = text.chars().all(|c| matches!(c, '0' | '.' | '%'));
+    match fraction {
+        _ if nothing => text,
+        fraction if fraction < 0.0 => format!("-{text}"),
+        _ => format!("+{text}"),
+    }
+}
+
 /// A ratio: `5.1x`, `1.04x`, `12x`.
 pub fn times(ratio: f64) -> String {
     let decimals = if ratio.abs() >= 9.95 {
@@ -162,5 +173,6 @@ mod tests {
         assert_eq!(percent(0.0021), "0.21%");
         assert_eq!(percent(0.057), "5.7%");
         assert_eq!(percent(0.42), "42%");
+        assert_eq!([change(0.12), change(-0.0034), change(-1e-9)], ["+12%", "-0.34%", "0.00%"]);
     }
 }

@@ -26,6 +26,7 @@ pub fn list(summary: &Summary, results: &Results) -> Vec<String> {
     odd.extend(modes(summary));
     odd.extend(single_trials(summary));
     odd.extend(versions(results));
+    odd.extend(missing_captures(results));
     odd
 }
 
@@ -104,6 +105,18 @@ fn single_trials(summary: &Summary) -> Option<String> {
         parts.push(format!("{have} a single trial and so no interval"));
     }
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// What was to be captured and could not be, with its reason: one line for each reason.
+fn missing_captures(results: &Results) -> Vec<String> {
+    let mut missing: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for (name, reason) in results.trials.iter().flat_map(|trial| &trial.captures_missing) {
+        *missing.entry((name, reason)).or_default() += 1;
+    }
+    let line = |((name, reason), trials): ((&str, &str), usize)| {
+        format!("{name} was not captured in {}: {reason}", count(trials, "trial"))
+    };
+    missing.into_iter().map(line).collect()
 }
 
 /// More than one server version in one set of results compares apples with pears unless a build is a factor.

@@ -179,7 +179,9 @@ pub fn further(summary: &Summary) -> Vec<String> {
         steadiness::residuals(summary),
         steadiness::spread(summary),
     ];
-    all.into_iter().flatten().collect()
+    let mut sentences: Vec<String> = all.into_iter().flatten().collect();
+    sentences.extend(super::culprits::sentences(summary, metric));
+    sentences
 }
 
 /// A metric in a sentence.

@@ -1,16 +1,14 @@
 //! The scalability law over threads or nodes, other factors held.
 
 use super::collect::{self, Condition};
+use super::ladders::{Ladder, ladders};
 use super::summarize::CONFIDENCE;
-use super::summary::{Scaling, Step};
+use super::summary::{Prediction, Scaling, Step};
 use crate::results::metric::{self, Better};
 use crate::results::schema::Levels;
-use std::collections::BTreeMap;
 use tare_stats::ladder::{self, Rung};
 use tare_stats::scaling::{Point, fit};
 
-/// Factors whose levels count something that may scale.
-pub(super) const OVER: [&str; 2] = ["threads", "nodes"];
 /// Fewest different numbers that a law is fitted to.
 const FEWEST: usize = 3;
 
@@ -24,31 +22,23 @@ pub(super) fn scaling(conditions: &[Condition<'_>]) -> Vec<Scaling> {
             metric.better == Better::Higher && metric.unit == "1/s"
         })
         .collect();
-    let mut laws = Vec::new();
-    for over in OVER {
-        for metric in &throughputs {
-            let ladders = ladders(conditions, over, metric);
-            laws.extend(ladders.into_iter().filter_map(|(levels, rungs)| law(metric, over, levels, &rungs)));
-        }
-    }
+    let laws = |ladder: &Ladder<'_, '_>| {
+        let law = |metric: &&String| law(metric, ladder.over, ladder.levels.clone(), &rungs(ladder, metric)?);
+        throughputs.iter().copied().filter_map(|metric| law(&metric)).collect::<Vec<_>>()
+    };
+    let mut laws: Vec<Scaling> = ladders(conditions).iter().flat_map(laws).collect();
+    // All ladders of a metric stand together.
+    laws.sort_by_key(|law| (law.over != "threads", metrics.iter().position(|name| *name == law.metric)));
     laws
 }
 
-/// Rungs by the levels of the other factors.
-fn ladders(conditions: &[Condition<'_>], over: &str, metric: &str) -> BTreeMap<Levels, Vec<Rung>> {
-    let mut ladders: BTreeMap<Levels, Vec<Rung>> = BTreeMap::new();
-    for condition in conditions {
-        let Some(n) = condition.levels.get(over).and_then(|level| level.parse::<f64>().ok()) else { continue };
-        let trials: Vec<f64> = condition.with(metric).into_iter().map(|(_, mean)| mean).collect();
-        if trials.is_empty() || !n.is_finite() {
-            continue;
-        }
-        let mut others = condition.levels.clone();
-        others.remove(over);
-        ladders.entry(others).or_default().push(Rung { n, trials });
-    }
-    ladders.retain(|_, rungs| rungs.len() >= FEWEST);
-    ladders
+/// The trials of each rung of a ladder; none where too few rungs have any.
+fn rungs(ladder: &Ladder<'_, '_>, metric: &str) -> Option<Vec<Rung>> {
+    let trials =
+        |condition: &Condition<'_>| condition.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<_>>();
+    let rungs = ladder.rungs.iter().map(|(n, condition)| Rung { n: *n, trials: trials(condition) });
+    let rungs: Vec<Rung> = rungs.filter(|rung| !rung.trials.is_empty()).collect();
+    (rungs.len() >= FEWEST).then_some(rungs)
 }
 
 fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung]) -> Option<Scaling> {
@@ -56,6 +46,8 @@ fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung]) -> Option<Scali
         rungs.iter().flat_map(|rung| rung.trials.iter().map(|x| Point { n: rung.n, x: *x })).collect();
     let law = fit(&points, CONFIDENCE).ok()?;
     let steps = ladder::steps(rungs, CONFIDENCE).ok()?;
+    let doubled = 2.0 * rungs.iter().map(|rung| rung.n).fold(0.0, f64::max);
+    let predicted = law.predict(doubled, CONFIDENCE);
     let interval = |estimate: &tare_stats::Estimate| estimate.ci.map(|ci| [ci.low, ci.high]);
     Some(Scaling {
         metric: metric.to_owned(),
@@ -69,6 +61,12 @@ fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung]) -> Option<Scali
         kappa_ci: interval(&law.kappa),
         peak: law.peak,
         retrograde: ladder::is_retrograde(&steps),
+        prediction: Some(Prediction {
+            n: doubled,
+            value: predicted.value,
+            ci_low: predicted.ci.map(|ci| ci.low),
+            ci_high: predicted.ci.map(|ci| ci.high),
+        }),
         steps: steps
             .iter()
             .map(|step| Step {

@@ -2,7 +2,7 @@
 
 use super::collect::{self, Condition};
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
-use super::{effects, modes, odd, reading, residuals, scaling, spread};
+use super::{builds, captures, effects, modes, nodes, odd, reading, residuals, scaling, spread};
 use crate::results::Results;
 use crate::results::metric;
 use tare_stats::trials;
@@ -27,8 +27,13 @@ pub fn summarize(results: &Results) -> Summary {
         further_reading: Vec::new(),
         odd: Vec::new(),
         unrealizable: unrealizable(results),
+        captures: captures::summaries(&conditions, results),
+        growth: captures::growth(&conditions, results),
+        builds: Vec::new(),
+        nodes: nodes::nodes(&conditions),
         residual_causes: residuals::causes(&conditions, machine),
     };
+    summary.builds = builds::builds(&conditions, results, summary.headline_metric.as_deref());
     summary.reading = reading::headline(&summary, results);
     summary.further_reading = reading::further(&summary);
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());

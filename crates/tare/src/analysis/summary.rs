@@ -1,8 +1,10 @@
 //! The summary: what `tare show --json` prints and every report is drawn from.
 
+use super::compare::Verdict;
 use crate::results::metric::Better;
 use crate::results::schema::Levels;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a set of results says. The first three fields are the contract of `tare show --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,6 +30,158 @@ pub struct Summary {
     /// Recorded covariates that explain what the conditions leave of the spread between trials, the best first.
     #[serde(default)]
     pub residual_causes: Vec<ResidualCause>,
+    /// What was captured beside the metrics, one entry a condition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub captures: Vec<CaptureSummary>,
+    /// Locks, symbols and callers by how much their share grows over threads or nodes: the first one is what to look at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub growth: Vec<GrowthRanking>,
+    /// Builds side by side, when `binary` is a factor.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub builds: Vec<BuildComparison>,
+    /// Memory by node, where there is more than one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeSummary>,
+}
+
+/// Memory of one node under one condition, means over samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeSummary {
+    /// The condition.
+    pub condition: String,
+    /// OS number of the node.
+    pub node: u32,
+    /// Memory of the server on it, bytes.
+    pub server_bytes: f64,
+    /// Pages given on it as asked, whole machine.
+    pub hit_pages: f64,
+    /// Pages given on it because another node was full, whole machine.
+    pub miss_pages: f64,
+    /// Pages given on it to a thread of another node, whole machine.
+    pub other_pages: f64,
+}
+
+/// What the captures of one condition say, means over its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CaptureSummary {
+    /// The condition.
+    pub condition: String,
+    /// Trials with a capture sample.
+    pub trials: usize,
+    /// Throughput in the capture samples / in the measured ones: 0.95 is a cost of 5%.
+    pub tps_ratio: Option<f64>,
+    /// Captures that were asked for and could not be made: name -> reason.
+    pub missing: BTreeMap<String, String>,
+    /// What made a sample of the profile: `cycles`, `cpu-clock` ...
+    pub event: Option<String>,
+    /// Samples of the profiles, all trials together.
+    pub samples: u64,
+    /// The largest symbols.
+    pub symbols: Vec<SymbolSummary>,
+    /// The longest waits.
+    pub locks: Vec<LockSummary>,
+}
+
+/// One symbol of a profile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SymbolSummary {
+    /// Its name; `_[k]` at the end is the kernel's.
+    pub symbol: String,
+    /// Share of the samples inside it, 0 to 1.
+    pub self_fraction: f64,
+    /// Share of the samples inside it or what it calls, 0 to 1.
+    pub total_fraction: f64,
+}
+
+/// Waits for one lock in a capture sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LockSummary {
+    /// The engine's own name.
+    pub name: String,
+    /// How often it was taken.
+    pub count: f64,
+    /// Time until it was had, over all threads, milliseconds.
+    pub wait_ms: f64,
+    /// The same as a share of the time of all connections' threads.
+    pub wait_fraction: f64,
+}
+
+/// What a growth ranking ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Captured {
+    /// Waits for locks, as shares of the connections' time.
+    Locks,
+    /// Functions by the samples inside them.
+    Symbols,
+    /// Functions by the samples inside them or what they call.
+    Calls,
+}
+
+/// Names by growth along one ladder, the fastest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GrowthRanking {
+    /// Locks, symbols or calls.
+    pub what: Captured,
+    /// `threads` or `nodes`.
+    pub over: String,
+    /// The levels of the other factors.
+    pub levels: Levels,
+    /// The fastest growing first.
+    pub grown: Vec<Grown>,
+}
+
+/// How one share changes along a ladder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Grown {
+    /// Lock or function.
+    pub name: String,
+    /// Share on the first rung, 0 to 1.
+    pub first: f64,
+    /// Share on the last rung.
+    pub last: f64,
+    /// Change of the share with each doubling.
+    pub per_doubling: f64,
+    /// 95% interval of it; null with two profiles.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+}
+
+/// One build against the first, other levels the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BuildComparison {
+    /// Metric.
+    pub metric: String,
+    /// The first build.
+    pub a: String,
+    /// The other one.
+    pub b: String,
+    /// The levels of the other factors.
+    pub levels: Levels,
+    /// B / A of the means.
+    pub ratio: f64,
+    /// 95% interval of it; null with a single trial on a side.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+    /// Whether B is faster, at 95% over all points together.
+    pub verdict: Verdict,
+    /// Functions whose share of the samples changed most.
+    pub symbols: Vec<Changed>,
+    /// Locks whose share of the connections' time changed most.
+    pub locks: Vec<Changed>,
+}
+
+/// A share in two builds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Changed {
+    /// Function or lock.
+    pub name: String,
+    /// Share in A, 0 to 1.
+    pub a: f64,
+    /// Share in B.
+    pub b: f64,
 }
 
 /// A recorded covariate (migrations, steal, layout ...) that goes with what conditions do not explain.
@@ -194,6 +348,29 @@ pub struct Scaling {
     pub retrograde: bool,
     /// From each number to the next.
     pub steps: Vec<Step>,
+    /// What the law predicts for twice the largest number measured; it takes for granted that the law goes on to hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prediction: Option<Prediction>,
+}
+
+/// Throughput that a law predicts where nothing was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Prediction {
+    /// Threads or nodes.
+    pub n: f64,
+    /// Throughput.
+    pub value: f64,
+    /// 95% prediction interval of one more trial.
+    pub ci_low: Option<f64>,
+    /// Its upper end.
+    pub ci_high: Option<f64>,
+}
+
+impl Scaling {
+    /// Throughput that the law gives at `n`: lambda n / (1 + sigma (n - 1) + kappa n (n - 1)).
+    pub fn at(&self, n: f64) -> f64 {
+        self.lambda * n / (1.0 + self.sigma * (n - 1.0) + self.kappa * n * (n - 1.0))
+    }
 }
 
 /// From one number of threads or nodes to the next.

@@ -28,6 +28,8 @@ pub struct ThreadSummary {
     pub involuntary_switches: f64,
     /// CPU time a sample, seconds, user and system.
     pub cpu_s: f64,
+    /// Shares of its time: on a CPU, waiting for one, asleep; none where the kernel did not tell.
+    pub schedule: Option<[f64; 3]>,
 }
 
 /// The threads of some trials of one condition: clients, servers, background; each by pair and name.
@@ -47,6 +49,7 @@ pub fn table(trials: &[&TrialRecord]) -> Vec<ThreadSummary> {
             voluntary_switches: 0.0,
             involuntary_switches: 0.0,
             cpu_s: 0.0,
+            schedule: None,
         });
         row.samples += 1;
         row.allowed.insert(thread.allowed_cpus.clone());
@@ -58,6 +61,10 @@ pub fn table(trials: &[&TrialRecord]) -> Vec<ThreadSummary> {
         row.voluntary_switches += thread.voluntary_switches as f64;
         row.involuntary_switches += thread.involuntary_switches as f64;
         row.cpu_s += thread.user_s + thread.system_s;
+        if let Some(spent) = &thread.schedule {
+            let [ran, waited, slept] = row.schedule.unwrap_or_default();
+            row.schedule = Some([ran + spent.ran_s, waited + spent.waited_s, slept + spent.slept_s]);
+        }
     }
     rows.into_values().map(averaged).collect()
 }
@@ -72,6 +79,10 @@ fn averaged(mut row: ThreadSummary) -> ThreadSummary {
     row.voluntary_switches /= samples;
     row.involuntary_switches /= samples;
     row.cpu_s /= samples;
+    row.schedule = row.schedule.and_then(|spent| {
+        let all: f64 = spent.iter().sum();
+        (all > 0.0).then(|| spent.map(|part| part / all))
+    });
     row
 }
 

@@ -2,5 +2,10 @@
 
 pub mod environment;
 pub mod interference;
+mod locks;
+pub mod memory;
 pub mod pages;
+mod profile;
+pub mod sample;
+mod status;
 pub mod threads;

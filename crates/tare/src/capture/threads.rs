@@ -1,11 +1,11 @@
 //! Where the threads of a trial really are, sample by sample: sightings while it runs, kernel counts around it.
 
-use crate::results::schema::{Role, ThreadRecord};
+use crate::results::schema::{Role, ScheduleRecord, ThreadRecord};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tare_topology::observe::{self, ThreadSample};
 use tare_topology::{CpuSet, bind};
 
@@ -31,6 +31,7 @@ pub struct Watched {
 pub struct ThreadWatch {
     threads: Vec<Watched>,
     before: Vec<Option<ThreadSample>>,
+    began: Instant,
     seen: Arc<Mutex<Vec<Sightings>>>,
     stop: Arc<AtomicBool>,
     looker: JoinHandle<()>,
@@ -50,6 +51,7 @@ impl ThreadWatch {
         let seen = Arc::new(Mutex::new(vec![Sightings::default(); threads.len()]));
         let stop = Arc::new(AtomicBool::new(false));
         let before = threads.iter().map(|t| observe::thread(t.pid, t.tid).ok()).collect();
+        let began = Instant::now();
         let looker = {
             let (threads, seen, stop) = (threads.clone(), Arc::clone(&seen), Arc::clone(&stop));
             std::thread::spawn(move || {
@@ -59,11 +61,12 @@ impl ThreadWatch {
                 }
             })
         };
-        Self { threads, before, seen, stop, looker }
+        Self { threads, before, began, seen, stop, looker }
     }
 
     /// Ends it. A thread that has ended meanwhile keeps what was known of it.
     pub fn finish(self) -> Vec<ThreadRecord> {
+        let elapsed_s = self.began.elapsed().as_secs_f64();
         self.stop.store(true, Ordering::Relaxed);
         // It need not sleep to the end: a query may have taken a millisecond.
         self.looker.thread().unpark();
@@ -75,7 +78,7 @@ impl ThreadWatch {
             .iter()
             .zip(&self.before)
             .zip(seen.iter())
-            .map(|((thread, before), seen)| record(thread, before.as_ref(), seen))
+            .map(|((thread, before), seen)| record(thread, before.as_ref(), seen, elapsed_s))
             .collect()
     }
 }
@@ -91,7 +94,7 @@ fn look(threads: &[Watched], seen: &Mutex<Vec<Sightings>>) {
     }
 }
 
-fn record(thread: &Watched, before: Option<&ThreadSample>, seen: &Sightings) -> ThreadRecord {
+fn record(thread: &Watched, before: Option<&ThreadSample>, seen: &Sightings, elapsed_s: f64) -> ThreadRecord {
     let after = observe::thread(thread.pid, thread.tid).ok();
     // A thread that has gone, or came later, has no difference to show: its counts stay 0.
     let during = |count: fn(&ThreadSample) -> Option<u64>| -> Option<u64> {
@@ -113,7 +116,22 @@ fn record(thread: &Watched, before: Option<&ThreadSample>, seen: &Sightings) -> 
         involuntary_switches: during(|s| s.involuntary_switches).unwrap_or(0),
         user_s: spent_s(|s| s.user_s),
         system_s: spent_s(|s| s.system_s),
+        schedule: schedule(during(|s| s.run_ns), during(|s| s.wait_ns), elapsed_s),
     }
+}
+
+/// The rest of the time is sleep.
+fn schedule(run_ns: Option<u64>, wait_ns: Option<u64>, elapsed_s: f64) -> Option<ScheduleRecord> {
+    let (ran_s, waited_s) = (run_ns? as f64 / 1e9, wait_ns? as f64 / 1e9);
+    Some(ScheduleRecord { ran_s, waited_s, slept_s: (elapsed_s - ran_s - waited_s).max(0.0) })
+}
+
+/// Share of the server threads' time in which they were runnable and had no CPU.
+pub fn waited_for_cpu(threads: &[ThreadRecord]) -> Option<f64> {
+    let server = threads.iter().filter(|thread| thread.role == Role::Server).filter_map(|thread| thread.schedule);
+    let (waited_s, all_s) =
+        server.fold((0.0, 0.0), |(waited, all), s| (waited + s.waited_s, all + s.ran_s + s.waited_s + s.slept_s));
+    (all_s > 0.0).then_some(waited_s / all_s)
 }
 
 /// The first thread that is not, or was seen not to be, where it was told to be.

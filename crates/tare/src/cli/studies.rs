@@ -63,8 +63,9 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
 }
 
 fn keys() -> String {
-    let mut text =
-        String::from("Keys of a study file. Keys of all but [sampling] can be factors, by their own name.\n");
+    let mut text = String::from(
+        "Keys of a study file. Keys of all but [sampling] and [capture] can be factors, by their own name.\n",
+    );
     let mut section = "";
     for field in FIELDS {
         if field.section != section {

@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | `diagnostics` | what a running server says of itself: lock waits, counters |
 //! | `session` | one connection as a workload sees it |
 //! | `server` | the traits [`Engine`] and [`Server`] and what they are asked with |
 //! | `registry` | the engine of a name |
@@ -17,6 +18,7 @@
 mod address_space;
 mod buffer;
 mod cache;
+mod diagnostics;
 mod directories;
 mod error;
 mod instance;
@@ -35,9 +37,11 @@ mod threads;
 mod wire;
 
 pub use address_space::{Aslr, Positions};
+pub use diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use error::EngineError;
 pub use leftovers::{Reaped, reap_leftovers};
 pub use mariadb::Mariadb;
+pub use process::dies_with_parent;
 pub use registry::{ENGINE_NAMES, UnknownEngine, engine_by_name};
 pub use server::{
     Address, Binary, ConnectTarget, DEFAULT_DATABASE, DataDirectory, Engine, PrepareRequest, Server, StartRequest,

@@ -142,6 +142,11 @@ impl Drop for ServerProcess {
     }
 }
 
+/// Makes the kernel kill the command's process when the thread that starts it ends, however it ends.
+pub fn dies_with_parent(command: &mut Command) {
+    before_exec(command, None);
+}
+
 /// What the child does between fork and exec: die with its parent, and choose its address space, which exec passes on.
 fn before_exec(command: &mut Command, aslr: Option<Aslr>) {
     let parent = getpid();

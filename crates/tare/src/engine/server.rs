@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::diagnostics::{Diagnostics, Silent};
 use super::{Aslr, EngineError, Session};
 
 /// The database that prepared data directories contain and that sessions start in: sysbench's default name.
@@ -101,6 +102,9 @@ pub struct StartRequest {
     pub transport: Transport,
     /// Database that sessions start in.
     pub database: Option<String>,
+    /// Start it so that its lock waits can be read later, where that must be decided at start (MariaDB:
+    /// performance_schema=ON with all instruments of locks off). An option of the same name wins.
+    pub lock_waits: bool,
 }
 
 impl StartRequest {
@@ -119,6 +123,7 @@ impl StartRequest {
             start_timeout: Duration::from_secs(60),
             transport: Transport::Socket,
             database: Some(DEFAULT_DATABASE.to_owned()),
+            lock_waits: false,
         }
     }
 }
@@ -227,6 +232,13 @@ pub trait Server: Send + Sync {
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError>;
     /// Whether the process still runs.
     fn is_alive(&mut self) -> bool;
+    /// What the server says of itself, over a connection of its own.
+    ///
+    /// # Errors
+    /// [`EngineError::Connect`].
+    fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
+        Ok(Box::new(Silent("this engine")))
+    }
     /// The last lines of its log since it started.
     fn log_tail(&self, lines: usize) -> Vec<String>;
 }

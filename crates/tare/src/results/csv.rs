@@ -38,6 +38,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         study,
         plan: None,
         environment: None,
+        captures: Default::default(),
         study_toml: None,
         trials,
         warnings: Vec::new(),
@@ -154,6 +155,8 @@ fn record(row: &Row) -> TrialRecord {
         server_version: None,
         samples: Vec::new(),
         captures: Default::default(),
+        captures_missing: Default::default(),
+        capture_sample: None,
     }
 }
 

@@ -1,9 +1,11 @@
 //! Reads a results directory: `plan.json`, `environment.json`, `study.toml` and `trials.jsonl`.
 
+use super::captures;
 use super::reader::{ReadError, Results, Source};
 use super::schema::{Plan, SCHEMA, TrialRecord};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -36,6 +38,12 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
             Vec::new()
         }
     };
+    let mut captures = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| !trial.captures.is_empty()) {
+        let (found, unread) = captures::read(path, trial);
+        captures.insert((trial.trial, trial.attempt), found);
+        warnings.extend(unread);
+    }
     Ok(Results {
         path: path.to_owned(),
         source: Source::Directory,
@@ -44,6 +52,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         environment,
         study_toml,
         trials,
+        captures,
         warnings,
     })
 }

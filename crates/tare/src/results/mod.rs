@@ -1,5 +1,6 @@
 //! What a run leaves on disk, and how it is read back.
 
+pub mod captures;
 mod csv;
 mod directory;
 pub mod metric;

@@ -1,7 +1,9 @@
 //! Results from wherever they are: a results directory or a CSV file, as one type.
 
+use super::captures::Captures;
 use super::schema::{Environment, Levels, Plan, TrialRecord};
 use super::{csv, directory};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Where results were read from.
@@ -30,6 +32,8 @@ pub struct Results {
     pub study_toml: Option<String>,
     /// Every record, in the order written, whatever its outcome.
     pub trials: Vec<TrialRecord>,
+    /// What was captured beside the metrics, by trial and attempt; a CSV has none.
+    pub captures: BTreeMap<(usize, u32), Captures>,
     /// What was not quite right with the files, one sentence each.
     pub warnings: Vec<String>,
 }

@@ -166,6 +166,20 @@ pub struct ThreadRecord {
     pub user_s: f64,
     /// System CPU time during the sample, seconds.
     pub system_s: f64,
+    /// What the scheduler did with it; none where it was not asked for or the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleRecord>,
+}
+
+/// How a thread spent a sample, from the kernel's `schedstat`; the three add up to the sample.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ScheduleRecord {
+    /// On a CPU, seconds.
+    pub ran_s: f64,
+    /// Runnable, and waiting for a CPU, seconds.
+    pub waited_s: f64,
+    /// Neither: waiting for the other side, a lock or a device, seconds.
+    pub slept_s: f64,
 }
 
 /// One measured run inside a trial.
@@ -219,6 +233,23 @@ pub struct TrialRecord {
     /// Files of captures (profiles, lock waits ...) relative to the results directory, by name.
     #[serde(default)]
     pub captures: BTreeMap<String, String>,
+    /// Captures that were asked for and could not be made: name -> reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub captures_missing: BTreeMap<String, String>,
+    /// The further sample in which the costly captures were made; not part of the metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture_sample: Option<CaptureSample>,
+}
+
+/// What capturing cost: throughput in the capture sample beside the measured ones.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CaptureSample {
+    /// Length, seconds.
+    pub elapsed_s: f64,
+    /// Transactions a second in it.
+    pub tps: f64,
+    /// The same divided by the mean of the trial's measured samples: 0.95 is a cost of 5%.
+    pub tps_ratio: f64,
 }
 
 /// The machine and its settings as they were found.

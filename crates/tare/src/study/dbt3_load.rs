@@ -1,5 +1,6 @@
 //! The load of a dbt3 trial: each query warmed up, measured and checked, one after the other, on one connection.
 
+use super::loaded::Loaded;
 use super::progress::Progress;
 use super::session_load::LoadError;
 use super::session_threads::{Connected, SessionThreads, Surroundings, bind_client};
@@ -17,15 +18,6 @@ use std::time::{Duration, Instant};
 
 /// Time between two looks for an interrupt and at the clock while a query runs.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-
-/// What a load gives.
-#[derive(Debug, Default)]
-pub struct Loaded {
-    /// Sample j holds the j-th measured execution of every query.
-    pub samples: Vec<SampleRecord>,
-    /// What was preloaded and checked, and the proof.
-    pub applied: Vec<AppliedSetting>,
-}
 
 /// Runs all of a trial's queries against its server.
 pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Loaded, LoadError> {
@@ -139,7 +131,7 @@ impl Runner<'_> {
             verified: format!("rows compared with {}", against.into_iter().collect::<Vec<_>>().join(" and ")),
         });
         let samples = samples.into_iter().enumerate().map(|(i, sample)| sample.build(self.trial, i)).collect();
-        Ok(Loaded { samples, applied })
+        Ok(Loaded { samples, applied, ..Loaded::default() })
     }
 
     /// All executions of one query. Where the expected rows are from.

@@ -1,6 +1,6 @@
 //! Every key a study may hold, in one table: parsing, factors, `--set`, writing and the reference page all read it.
 
-use super::settings::{AS_FOUND, Kind, Settings};
+use super::settings::{AS_FOUND, CallGraph, Kind, Settings};
 use crate::engine::{ENGINE_NAMES, Transport};
 use crate::workload::oltp::{UnknownWorkload, Workload};
 use std::fmt::Display;
@@ -26,6 +26,9 @@ pub struct Field {
 const COUNTERS: &str = "counters";
 /// The workload of 22 queries.
 const DBT3: &str = "dbt3";
+
+/// What is captured is no factor: it must not change what is measured.
+pub const CAPTURE: &str = "capture";
 
 /// All keys but `engine.options.*` and the machine settings, which are open-ended.
 pub const FIELDS: &[Field] = &[
@@ -393,6 +396,58 @@ pub const FIELDS: &[Field] = &[
         get: |s| Some(s.process.environment_bytes.to_string()),
         set: |s, v| s.process.set_environment_bytes(v),
     },
+    Field {
+        section: CAPTURE,
+        key: "profile",
+        only: None,
+        help: "on: a sampled profile of the server (perf) in one further sample after the measured ones",
+        get: |s| on_off(s.capture.profile),
+        set: |s, v| switch(v).map(|on| s.capture.profile = on),
+    },
+    Field {
+        section: CAPTURE,
+        key: "call_graph",
+        only: None,
+        help: "call chains of the profile: dwarf (any build) or fp (cheaper; servers built with frame pointers)",
+        get: |s| Some(if s.capture.call_graph == CallGraph::Dwarf { "dwarf" } else { "fp" }.into()),
+        set: |s, v| {
+            let dwarf = one_of(v, &["dwarf", "fp"])? == "dwarf";
+            s.capture.call_graph = if dwarf { CallGraph::Dwarf } else { CallGraph::FramePointers };
+            Ok(())
+        },
+    },
+    Field {
+        section: CAPTURE,
+        key: "locks",
+        only: None,
+        help: "on: lock waits inside the server in that further sample (MariaDB: starts it with performance_schema=ON)",
+        get: |s| on_off(s.capture.locks),
+        set: |s, v| switch(v).map(|on| s.capture.locks = on),
+    },
+    Field {
+        section: CAPTURE,
+        key: "status",
+        only: None,
+        help: "on: the server's counters over that further sample, and the InnoDB status at its end",
+        get: |s| on_off(s.capture.status),
+        set: |s, v| switch(v).map(|on| s.capture.status = on),
+    },
+    Field {
+        section: CAPTURE,
+        key: "memory",
+        only: None,
+        help: "on (default): memory of the server by node, and hits and misses of the nodes, in every sample",
+        get: |s| on_off(s.capture.memory),
+        set: |s, v| switch(v).map(|on| s.capture.memory = on),
+    },
+    Field {
+        section: CAPTURE,
+        key: "schedule",
+        only: None,
+        help: "on (default): time each thread ran, waited for a CPU and slept, in every sample",
+        get: |s| on_off(s.capture.schedule),
+        set: |s, v| switch(v).map(|on| s.capture.schedule = on),
+    },
 ];
 
 /// The field known by `key` in `section`.
@@ -405,7 +460,7 @@ pub fn factor(name: &str) -> Option<&'static Field> {
     if matches!(name, "engine" | "workload") {
         return find(name, "name");
     }
-    FIELDS.iter().find(|f| f.key == name && f.key != "name")
+    FIELDS.iter().find(|f| f.key == name && f.key != "name" && f.section != CAPTURE)
 }
 
 /// Accepts one of a few words.
@@ -416,6 +471,15 @@ pub fn one_of(value: &str, words: &[&str]) -> Result<String, String> {
     let hint = crate::nearest::nearest(value, words.iter().copied())
         .map_or(String::new(), |w| format!(" (did you mean {w}?)"));
     Err(format!("one of {}{hint}", words.join(", ")))
+}
+
+/// `on` or `off`.
+fn switch(value: &str) -> Result<bool, String> {
+    one_of(value, &["on", "off"]).map(|v| v == "on")
+}
+
+fn on_off(on: bool) -> Option<String> {
+    Some(if on { "on" } else { "off" }.into())
 }
 
 /// A whole number in a range.

@@ -26,6 +26,7 @@ pub mod dbt3_load;
 pub mod design;
 pub mod document;
 pub mod field;
+pub mod loaded;
 pub mod machine;
 pub mod parse;
 pub mod pilot;

@@ -22,13 +22,14 @@ pub struct Overrides {
     pub sets: Vec<String>,
 }
 
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "name",
     "title",
     "engine",
     "workload",
     "placement",
     "process",
+    "capture",
     "machine",
     "sampling",
     "design",

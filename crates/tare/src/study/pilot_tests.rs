@@ -57,6 +57,8 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
             server_version: None,
             samples: (0..study.sampling.samples).map(sample).collect(),
             captures: BTreeMap::new(),
+            captures_missing: Default::default(),
+            capture_sample: None,
         }
     };
     let records = trials.iter().map(record).collect();

@@ -57,7 +57,10 @@ pub fn trial_s(study: &Study) -> f64 {
         return dbt3_s(&study.base.workload.dbt3, study.sampling.samples);
     }
     let around_s = if study.base.engine.name == "sqlite" { 0.3 } else { 3.0 };
-    study.sampling.warmup_s + study.sampling.samples as f64 * study.sampling.sample_s + around_s
+    // A profile is made readable after the server has stopped, in about as long as it took to record.
+    let capture = study.base.capture;
+    let samples = study.sampling.samples + usize::from(capture.need_a_sample()) + usize::from(capture.profile);
+    study.sampling.warmup_s + samples as f64 * study.sampling.sample_s + around_s
 }
 
 /// A guess, as for the counters: on an ordinary machine a query takes about two seconds at scale 1.

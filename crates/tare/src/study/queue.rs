@@ -102,6 +102,8 @@ mod tests {
             server_version: None,
             samples: Vec::new(),
             captures: BTreeMap::new(),
+            captures_missing: BTreeMap::new(),
+            capture_sample: None,
         }
     }
 

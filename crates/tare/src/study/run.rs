@@ -171,6 +171,8 @@ impl Run<'_> {
             server_version: None,
             samples: Vec::new(),
             captures: BTreeMap::new(),
+            captures_missing: BTreeMap::new(),
+            capture_sample: None,
         };
         append_trial(path, &record)?;
         Ok(Some(record))

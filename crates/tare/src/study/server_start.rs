@@ -19,6 +19,7 @@ pub fn start(trial: &Trial<'_>, prepared: &Path) -> Result<Box<dyn Server>, Tria
         options: settings.engine.options.clone(),
         start_timeout: Duration::from_secs_f64(settings.engine.start_timeout_s),
         transport: settings.engine.transport,
+        lock_waits: settings.capture.locks,
         ..StartRequest::new(data, state::run_directory(), log)
     };
     process::request(&settings.process, &mut request).map_err(TrialError::Plan)?;

@@ -1,9 +1,11 @@
 //! The OLTP load of a trial: clients connected, samples taken; their threads are `session_threads`' business.
 
+use super::loaded::{Loaded, begin_captures, capture_cost};
 use super::progress::Progress;
 use super::session_threads::{Connected, SessionThreads, Surroundings, bind_client};
 use super::trial::Trial;
 use crate::capture::interference::Seen;
+use crate::capture::sample::CaptureSample;
 use crate::engine::{EngineError, Server, SqlError};
 use crate::results::schema::SampleRecord;
 use crate::workload::Dialect;
@@ -60,8 +62,8 @@ pub enum LoadError {
     },
 }
 
-/// Runs warm-up and samples of a trial against its server.
-pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Vec<SampleRecord>, LoadError> {
+/// Runs warm-up and samples of a trial against its server, and after them the capture sample where one is asked for.
+pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Loaded, LoadError> {
     let settings = &trial.condition.settings;
     let sampling = &trial.study.sampling;
     let threads = settings.workload.threads;
@@ -70,19 +72,20 @@ pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Vec<SampleRecord>,
         seed: sampling.seed.wrapping_add(trial.planned.trial as u64),
         pace: settings.workload.rate.map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
         warmup_s: sampling.warmup_s,
-        samples: sampling.samples,
+        samples: sampling.samples + usize::from(settings.capture.need_a_sample()),
         sample_s: sampling.sample_s,
     };
     let connector = Connector { trial, server, server_threads: Mutex::new(vec![None; threads]) };
-    let mut watcher =
-        Watcher { trial, connector: &connector, threads: SessionThreads::new(trial, server), around: Vec::new() };
+    let threads = SessionThreads::new(trial, server);
+    let mut watcher = Watcher { trial, connector: &connector, threads, around: Vec::new(), captures: None };
     let samples = tare_load::run(&load_settings, &connector, &mut watcher).map_err(|e| match e {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
         other => LoadError::Generator(other.to_string()),
     })?;
     let around = samples.iter().zip(watcher.around).enumerate();
     let records = around.map(|(i, (sample, around))| record(trial, i, sample, around));
-    Ok(records.collect())
+    let capture_cost = samples.get(sampling.samples).map(|extra| capture_cost(&samples[..sampling.samples], extra));
+    Ok(Loaded { samples: records.collect(), applied: Vec::new(), capture_cost, captures: watcher.captures })
 }
 
 /// Connects one client, in its own thread.
@@ -126,6 +129,7 @@ struct Watcher<'a> {
     connector: &'a Connector<'a>,
     threads: SessionThreads<'a>,
     around: Vec<Surroundings>,
+    captures: Option<CaptureSample>,
 }
 
 impl Observer for Watcher<'_> {
@@ -145,12 +149,20 @@ impl Observer for Watcher<'_> {
 
     fn sample_start(&mut self, sample: usize) -> Result<(), LoadError> {
         Progress::Sample { sample, seconds: self.trial.study.sampling.sample_s }.send();
-        self.threads.start();
+        // One more than are measured: what would disturb them is recorded now.
+        if sample >= self.trial.study.sampling.samples {
+            self.captures = Some(begin_captures(self.trial, self.connector.server));
+        } else {
+            self.threads.start();
+        }
         Ok(())
     }
 
     fn sample_end(&mut self, _sample: usize) -> Result<(), LoadError> {
-        self.around.push(self.threads.finish()?);
+        match &mut self.captures {
+            Some(captures) => captures.end(),
+            None => self.around.push(self.threads.finish()?),
+        }
         Ok(())
     }
 

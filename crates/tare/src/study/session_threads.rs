@@ -4,8 +4,9 @@
 use super::session_load::LoadError;
 use super::trial::Trial;
 use crate::capture::interference::{Interference, Seen};
+use crate::capture::memory::MemoryWatch;
 use crate::capture::pages;
-use crate::capture::threads::{ThreadWatch, Watched, stray};
+use crate::capture::threads::{ThreadWatch, Watched, stray, waited_for_cpu};
 use crate::engine::{Positions, Server};
 use crate::results::schema::{Role, ThreadRecord};
 use std::collections::BTreeMap;
@@ -86,6 +87,11 @@ fn add(sum: &mut ThreadRecord, later: ThreadRecord) {
     sum.involuntary_switches += later.involuntary_switches;
     sum.user_s += later.user_s;
     sum.system_s += later.system_s;
+    if let (Some(sum), Some(later)) = (&mut sum.schedule, later.schedule) {
+        sum.ran_s += later.ran_s;
+        sum.waited_s += later.waited_s;
+        sum.slept_s += later.slept_s;
+    }
 }
 
 /// All threads of a trial.
@@ -102,6 +108,7 @@ pub struct SessionThreads<'a> {
 struct Open {
     started_at: String,
     interference: Interference,
+    memory: Option<MemoryWatch>,
     watch: ThreadWatch,
 }
 
@@ -147,6 +154,7 @@ impl<'a> SessionThreads<'a> {
         self.open = Some(Open {
             started_at: crate::results::now(),
             interference: Interference::start(Some(self.server.pid()), &self.trial.cpus()),
+            memory: self.trial.condition.settings.capture.memory.then(MemoryWatch::start),
             watch: ThreadWatch::start(self.watched.clone()),
         });
     }
@@ -166,7 +174,15 @@ impl<'a> SessionThreads<'a> {
         if let Some(stray) = pages::stray(&self.trial.placement.memory, &pages) {
             return Err(LoadError::Stray(stray));
         }
-        covariates.extend(pages::covariates(&pages));
+        if let Some(memory) = open.memory {
+            covariates.extend(memory.finish(&pages));
+        }
+        if self.trial.condition.settings.capture.schedule {
+            covariates
+                .extend(waited_for_cpu(&threads).map(|share| ("server_waited_for_cpu_fraction".to_owned(), share)));
+        } else {
+            threads.iter_mut().for_each(|thread| thread.schedule = None);
+        }
         // Of the many helpers of a server, those that did nothing are not worth a line each.
         threads.retain(|t| t.role != Role::Background || t.user_s + t.system_s > 0.0);
         Ok(Surroundings { started_at: open.started_at, covariates, users, threads })
@@ -212,6 +228,7 @@ fn add_thread_covariates(covariates: &mut BTreeMap<String, f64>, threads: &[Thre
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::schema::ScheduleRecord;
 
     fn around(elapsed_s: f64, steal: f64, switches: f64, bytes: f64, seen: &[(usize, u64)]) -> Surroundings {
         let thread = ThreadRecord {
@@ -226,6 +243,7 @@ mod tests {
             involuntary_switches: 3,
             user_s: 0.5,
             system_s: 0.25,
+            schedule: Some(ScheduleRecord { ran_s: 0.5, waited_s: 0.25, slept_s: 1.0 }),
         };
         let covariates = [
             ("elapsed_s", elapsed_s),
@@ -254,6 +272,7 @@ mod tests {
         let thread = &all.threads[0];
         assert_eq!((thread.migrations, thread.voluntary_switches, thread.involuntary_switches), (3, 6, 9));
         assert_eq!((thread.user_s, thread.system_s), (1.5, 0.75));
+        assert_eq!(thread.schedule, Some(ScheduleRecord { ran_s: 1.5, waited_s: 0.75, slept_s: 3.0 }));
         assert_eq!(thread.seen_cpus, BTreeMap::from([(0, 5), (1, 2)]));
     }
 }

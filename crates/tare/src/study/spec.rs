@@ -91,7 +91,8 @@ impl Study {
     /// Names that a factor may have, apart from `option.NAME`.
     pub fn factor_names() -> Vec<&'static str> {
         let mut names = vec!["placement", "engine", "workload"];
-        names.extend(field::FIELDS.iter().map(|f| f.key).filter(|k| *k != "name"));
+        let factors = field::FIELDS.iter().filter(|f| f.section != field::CAPTURE);
+        names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));
         names.extend(machine::names());
         names
     }

@@ -1,7 +1,8 @@
 //! One trial, in a process of its own: set, start, bind, load, verify, stop, put back, append one record.
 
-use super::dbt3_load::{self, Loaded};
+use super::dbt3_load;
 use super::design::Condition;
+use super::loaded::{note_captures, note_no_captures};
 use super::progress::Progress;
 use super::session_load::{LoadError, load};
 use super::settings::Kind;
@@ -150,7 +151,10 @@ impl<'a> Trial<'a> {
         record.settings.append(&mut machine.applied);
         match prepared {
             Some(prepared) => self.measure_server(&prepared, record)?,
-            None => record.samples = counters_trial::measure(self)?,
+            None => {
+                record.samples = counters_trial::measure(self)?;
+                note_no_captures(self, "this workload has no server", record);
+            }
         }
         machine.restore().map_err(StateError::from)?;
         Ok(())
@@ -161,10 +165,11 @@ impl<'a> Trial<'a> {
         record.server_version = Some(server.version().to_owned());
         record.settings.append(&mut self.server_settings(server.as_ref())?);
         let loaded = match self.condition.settings.workload.kind {
-            Kind::Dbt3 => dbt3_load::load(self, server.as_ref()),
-            Kind::Oltp | Kind::Counters => {
-                load(self, server.as_ref()).map(|samples| Loaded { samples, ..Loaded::default() })
+            Kind::Dbt3 => {
+                note_no_captures(self, "the workload dbt3 has no capture sample yet", record);
+                dbt3_load::load(self, server.as_ref())
             }
+            Kind::Oltp | Kind::Counters => load(self, server.as_ref()),
         };
         Progress::Stopping.send();
         let mut loaded = match loaded {
@@ -181,6 +186,7 @@ impl<'a> Trial<'a> {
         record.samples = loaded.samples;
         record.settings.append(&mut loaded.applied);
         server.stop(STOP_TIMEOUT)?;
+        note_captures(loaded.captures, loaded.capture_cost, record);
         Ok(())
     }
 
@@ -193,6 +199,16 @@ impl<'a> Trial<'a> {
             applied.push(AppliedSetting {
                 factor: format!("option.{option}"),
                 level: level.clone(),
+                found: None,
+                verified: format!("the server says {value}"),
+            });
+        }
+        if settings.capture.locks
+            && let Some(value) = server.setting("performance_schema")?
+        {
+            applied.push(AppliedSetting {
+                factor: "capture.locks".into(),
+                level: "performance_schema=ON".into(),
                 found: None,
                 verified: format!("the server says {value}"),
             });
@@ -239,6 +255,8 @@ impl<'a> Trial<'a> {
             server_version: None,
             samples: Vec::new(),
             captures: BTreeMap::new(),
+            captures_missing: BTreeMap::new(),
+            capture_sample: None,
         }
     }
 }

@@ -11,7 +11,7 @@ pub fn to_toml(study: &Study) -> String {
     let mut root = Table::new();
     root.insert("name".into(), text(&study.name));
     root.insert("title".into(), text(&study.title));
-    for section in ["engine", "workload", "placement", "process"] {
+    for section in ["engine", "workload", "placement", "process", "capture"] {
         root.insert(section.into(), Value::Table(section_table(study, section)));
     }
     if !study.base.machine.is_empty() {

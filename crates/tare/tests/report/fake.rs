@@ -214,6 +214,8 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
         server_version: Some("11.8.3-MariaDB".into()),
         samples,
         captures: BTreeMap::new(),
+        captures_missing: BTreeMap::new(),
+        capture_sample: None,
     }
 }
 
@@ -251,6 +253,7 @@ fn threads(cpus: [usize; 4], noise: &mut Noise) -> Vec<ThreadRecord> {
         involuntary_switches: (120.0 * (1.0 + 0.2 * noise.bell())) as u64,
         user_s: 3.1,
         system_s: 4.2,
+        schedule: None,
     };
     vec![
         thread(Role::Client, Some(0), "tare-client-0", cpus[0], 1001, noise),

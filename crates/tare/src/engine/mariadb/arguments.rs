@@ -87,6 +87,7 @@ pub(super) fn all(
     places: &Places<'_>,
     transport: Transport,
     port: u16,
+    lock_waits: bool,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<OsString>, EngineError> {
     let mut arguments: Vec<OsString> = vec!["--no-defaults".into()];
@@ -110,7 +111,7 @@ pub(super) fn all(
         }
     }
     let given = given(options)?;
-    for (name, value) in defaults(places.data) {
+    for (name, value) in defaults(places.data, lock_waits) {
         arguments.push(format!("--{name}={value}").into());
     }
     arguments.extend(given);
@@ -124,10 +125,11 @@ pub(super) fn run_as() -> Option<OsString> {
 }
 
 /// What a benchmark needs and no result should hinge on; everything else keeps the server's own default.
-fn defaults(data: &Path) -> Vec<(&'static str, String)> {
+fn defaults(data: &Path, lock_waits: bool) -> Vec<(&'static str, String)> {
     vec![
         ("skip-log-bin", "1".to_owned()),
-        ("performance-schema", "OFF".to_owned()),
+        // Loose: a server without it is still a server.
+        ("loose-performance-schema", if lock_waits { "ON" } else { "OFF" }.to_owned()),
         ("innodb-buffer-pool-size", buffer_pool_bytes(tree_bytes(data)).to_string()),
         // Otherwise the last run's pages are loaded in the background during the measurement.
         ("innodb-buffer-pool-load-at-startup", "OFF".to_owned()),

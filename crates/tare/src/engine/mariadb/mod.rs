@@ -2,6 +2,7 @@
 
 mod arguments;
 mod binary;
+mod diagnostics;
 mod explain;
 mod install;
 mod options;

@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::Duration;
 
+use super::super::diagnostics::Diagnostics;
 use super::super::directories::socket_path;
 use super::super::instance::{Instance, Stage};
 use super::super::options::same_value;
@@ -18,7 +19,7 @@ use super::arguments::{self, Places, variable_name};
 use super::explain::{explain, refused_option};
 use super::install::statement;
 use super::session::MariadbSession;
-use super::{NAME, binary};
+use super::{NAME, binary, diagnostics};
 
 /// The account of a TCP instance; the socket's is root without password.
 const TCP_USER: &str = "tare";
@@ -48,7 +49,7 @@ pub(super) fn start(request: &StartRequest) -> Result<MariadbServer, EngineError
     let port = if request.transport == Transport::Tcp { free_port()? } else { 0 };
     let launch = Launch {
         program: &binary.path,
-        arguments: arguments::all(&places, request.transport, port, &request.options)?,
+        arguments: arguments::all(&places, request.transport, port, request.lock_waits, &request.options)?,
         environment: &request.environment,
         aslr: request.aslr,
         preload: request.allocator_preload.as_deref(),
@@ -130,6 +131,10 @@ impl Server for MariadbServer {
 
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
         self.instance.stop(timeout)
+    }
+
+    fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
+        diagnostics::of(MariadbSession::open(&self.administration).map(|session| Box::new(session) as Box<dyn Session>))
     }
 
     fn is_alive(&mut self) -> bool {

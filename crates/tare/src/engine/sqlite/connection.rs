@@ -1,6 +1,7 @@
 //! The server's side of one connection: its own SQLite connection, its own thread.
 
 use std::io::{self, Write};
+use std::sync::atomic::Ordering;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, Statement};
@@ -8,6 +9,7 @@ use rusqlite::{Connection, ErrorCode, Statement};
 use super::super::buffer::ReadBuffer;
 use super::super::stream::Stream;
 use super::super::{Param, SqlError, SqlErrorKind};
+use super::planted::{PLANTED_REQUEST, Session, WAITS_REQUEST, Waits};
 use super::protocol::{self, BLOB, END, HEADER, INTEGER, NULL, Params, READY, REAL, ROW, Request, STRING, frame};
 
 /// Rows are sent when so many bytes of them have gathered.
@@ -16,10 +18,15 @@ const FLUSH_BYTES: usize = 64 * 1024;
 const MAX_STATEMENTS: usize = 1 << 20;
 
 /// Serves requests until the client goes away. An error is a client that breaks the protocol, or the stream.
-pub(super) fn serve(stream: &mut Stream, database: &Connection, password: &str) -> io::Result<()> {
+pub(super) fn serve<'c>(
+    stream: &mut Stream,
+    database: &'c Connection,
+    password: &str,
+    waits: &'c Waits,
+) -> io::Result<()> {
     let mut input = ReadBuffer::new();
-    let mut answer = Answer { stream: stream.try_clone()?, out: Vec::new() };
-    let mut statements = Statements { database, prepared: Vec::new() };
+    let mut answer = Answer { stream: stream.try_clone()?, out: Vec::new(), waits };
+    let mut statements = Statements { database, prepared: Vec::new(), session: None };
     let mut greeted = false;
     loop {
         let header = match input.peek(stream, HEADER) {
@@ -61,15 +68,18 @@ impl From<rusqlite::Error> for Failure {
 struct Statements<'c> {
     database: &'c Connection,
     prepared: Vec<Statement<'c>>,
+    /// Held from the first prepared statement on.
+    session: Option<Session<'c>>,
 }
 
 /// Gathers an answer and sends it, usually with one write.
-struct Answer {
+struct Answer<'w> {
     stream: Stream,
     out: Vec<u8>,
+    waits: &'w Waits,
 }
 
-impl Answer {
+impl<'w> Answer<'w> {
     fn hello(&mut self, given: &[u8], password: &str) -> io::Result<bool> {
         let right = given == password.as_bytes();
         if right {
@@ -83,10 +93,13 @@ impl Answer {
     }
 
     #[inline]
-    fn to(&mut self, request: Request<'_>, statements: &mut Statements<'_>) -> io::Result<()> {
+    fn to(&mut self, request: Request<'_>, statements: &mut Statements<'w>) -> io::Result<()> {
         match self.number(request, statements) {
             Ok(number) => frame(&mut self.out, END, |out| out.extend_from_slice(&number.to_le_bytes())),
             Err(Failure::Sql(error)) => {
+                if error.kind == SqlErrorKind::Retry {
+                    self.waits.busy.fetch_add(1, Ordering::Relaxed);
+                }
                 if error.kind == SqlErrorKind::Retry && !statements.database.is_autocommit() {
                     // What cannot go on is undone here, as MariaDB does on a deadlock.
                     let _ = statements.database.execute_batch("ROLLBACK");
@@ -100,13 +113,14 @@ impl Answer {
 
     /// Does what is asked; the number is the END frame's.
     #[inline]
-    fn number(&mut self, request: Request<'_>, statements: &mut Statements<'_>) -> Result<u64, Failure> {
+    fn number(&mut self, request: Request<'_>, statements: &mut Statements<'w>) -> Result<u64, Failure> {
         let database = statements.database;
         match request {
             Request::Execute { statement, params } => {
                 let Some(statement) = statements.prepared.get_mut(statement as usize) else {
                     return Err(Failure::Sql(other("a statement of another session")));
                 };
+                self.waits.statement();
                 bind(statement, params)?;
                 self.step(statement, database)
             }
@@ -114,10 +128,13 @@ impl Answer {
                 Err(Failure::Sql(other("too many prepared statements in one session")))
             }
             Request::Prepare { sql } => {
+                statements.session.get_or_insert_with(|| self.waits.session());
                 statements.prepared.push(database.prepare(sql)?);
                 Ok(statements.prepared.len() as u64 - 1)
             }
             Request::Text { sql } if database.is_autocommit() && sql.trim().eq_ignore_ascii_case("rollback") => Ok(0),
+            Request::Text { sql: WAITS_REQUEST } => Ok(self.wait_table()),
+            Request::Text { sql: PLANTED_REQUEST } => Ok(self.planted()),
             Request::Text { sql } => self.step(&mut database.prepare(sql)?, database),
             Request::Thread => Ok(rustix::thread::gettid().as_raw_nonzero().get() as u64),
             Request::Hello { .. } => Ok(0),
@@ -148,6 +165,26 @@ impl Answer {
             }
         }
         Ok(count)
+    }
+
+    /// A row a lock: name, count, nanoseconds waited.
+    fn wait_table(&mut self) -> u64 {
+        let table = self.waits.table();
+        for (name, count, wait_ns) in &table {
+            frame(&mut self.out, ROW, |out| {
+                put_value(out, ValueRef::Text(name.as_bytes()));
+                put_value(out, ValueRef::Integer(count.cast_signed()));
+                put_value(out, ValueRef::Integer(wait_ns.cast_signed()));
+            });
+        }
+        table.len() as u64
+    }
+
+    /// The planted lock's option reads back as a PRAGMA does; no row where none is planted.
+    fn planted(&mut self) -> u64 {
+        let Some(us) = self.waits.planted_us() else { return 0 };
+        frame(&mut self.out, ROW, |out| put_value(out, ValueRef::Integer(us.cast_signed())));
+        1
     }
 
     #[inline]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::super::cache::{CacheKey, cached};
+use super::super::diagnostics::Diagnostics;
 use super::super::directories::socket_path;
 use super::super::instance::{ERROR_LINES, Instance, Stage};
 use super::super::process::Launch;
@@ -17,6 +18,7 @@ use super::super::{
     Address, Binary, ConnectTarget, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest,
     StopOutcome, Transport,
 };
+use super::diagnostics::SqliteDiagnostics;
 use super::serve::{PASSWORD, PORT, REFUSED, SOCKET};
 use super::session::SqliteSession;
 use super::{DATABASE_FILE, NAME, SUBCOMMAND, pragmas};
@@ -159,6 +161,10 @@ impl Server for SqliteServer {
 
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
         self.instance.stop(timeout)
+    }
+
+    fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
+        Ok(Box::new(SqliteDiagnostics::new(self.connect()?)))
     }
 
     fn is_alive(&mut self) -> bool {

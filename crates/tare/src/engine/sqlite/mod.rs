@@ -7,8 +7,10 @@
 //! begin again.
 
 mod connection;
+mod diagnostics;
 mod engine;
 mod memory;
+mod planted;
 mod pragmas;
 mod protocol;
 mod serve;

@@ -18,6 +18,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::super::stream::Stream;
+use super::planted::Waits;
 use super::{DATABASE_FILE, connection, memory, pragmas};
 
 /// Name of the Unix socket in the run directory.
@@ -59,12 +60,15 @@ pub fn serve(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
     // First of all: a signal from now on is kept until it is looked at below.
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     memory::switch_statistics_off()?;
-    let database = Database { path: args.data.join(DATABASE_FILE), options: args.options.iter().cloned().collect() };
+    let mut options: BTreeMap<String, String> = args.options.iter().cloned().collect();
+    let waits = Waits::new(&mut options).map_err(|reason| format!("{REFUSED}{reason}"))?;
+    let database = Database { path: args.data.join(DATABASE_FILE), options };
     // Held open throughout, so that the database's log survives the moments without a client.
     let keeper = database.open()?;
     memory::verify_statistics_are_off()?;
     let password = if args.tcp { fs::read_to_string(args.run_directory.join(PASSWORD))? } else { String::new() };
-    let server = Arc::new(Shared { database, password, stopping: AtomicBool::new(false), clients: Mutex::default() });
+    let (stopping, clients) = Default::default();
+    let server = Arc::new(Shared { database, password, waits, stopping, clients });
     let listener = Listener::bind(&args.run_directory, args.tcp)?;
     let accepting = Arc::clone(&server);
     thread::Builder::new().name("tare-accept".to_owned()).spawn(move || accept(&listener, &accepting))?;
@@ -105,6 +109,7 @@ struct Client {
 struct Shared {
     database: Database,
     password: String,
+    waits: Waits,
     stopping: AtomicBool,
     clients: Mutex<HashMap<u64, Client>>,
 }
@@ -141,7 +146,7 @@ impl Shared {
             // Everybody was sent away in the meantime.
             None => return Ok(()),
         }
-        Ok(connection::serve(stream, &connection, &self.password)?)
+        Ok(connection::serve(stream, &connection, &self.password, &self.waits)?)
     }
 }
 

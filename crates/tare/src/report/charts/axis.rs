@@ -5,6 +5,8 @@ use maud::{Markup, html};
 
 /// Below this share of the largest value, the spread of the data is invisible on an axis that starts at zero.
 const ZERO_SPAN: f64 = 0.25;
+/// Above this ratio of largest to smallest, the small values lie on the floor of a linear axis.
+const LOG_RATIO: f64 = 40.0;
 
 /// Maps values to pixels.
 #[derive(Debug, Clone)]
@@ -16,9 +18,33 @@ pub struct Axis {
     /// How the numbers at the ticks are written.
     pub scale: Scale,
     ticks: Vec<f64>,
+    logarithmic: bool,
 }
 
 impl Axis {
+    /// As [`Axis::new`], but logarithmic where positive values span so much that a linear axis would hide the small ones.
+    pub fn spanning(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
+        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        let (low, high) =
+            values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
+        if low <= 0.0 || high / low < LOG_RATIO || values.is_empty() {
+            return Self::new(values.into_iter(), unit, from, to);
+        }
+        let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+        let factors: &[f64] = if last - first > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let every = ((last - first) / 8 + 1) as usize;
+        let decades = (first..=last).step_by(every).flat_map(|d| factors.iter().map(move |f| f * 10f64.powi(d)));
+        let mut ticks: Vec<f64> = decades.collect();
+        // One tick below the data and one above it.
+        ticks.retain(|tick| *tick > low / 5.01 && *tick < high * 5.01);
+        let below = ticks.iter().copied().filter(|tick| *tick <= low).fold(low, f64::max);
+        let above = ticks.iter().copied().filter(|tick| *tick >= high).fold(f64::INFINITY, f64::min);
+        let (low, high) = (below.min(low), if above.is_finite() { above } else { high });
+        ticks.retain(|tick| (low..=high).contains(tick));
+        let digits = (high / low).log10().ceil() as usize + 1;
+        Self { low, high, from, to, scale: Scale::new(unit, high, digits.min(6)), ticks, logarithmic: true }
+    }
+
     /// An axis for values of a unit between two pixel positions (`to` may be the smaller one).
     pub fn new(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
         let (mut low, mut high) = values
@@ -42,12 +68,17 @@ impl Axis {
         let largest = high.abs().max(low.abs());
         // Enough digits that two ticks never read the same.
         let digits = (largest / step).log10().ceil().max(1.0) as usize + 1;
-        Self { low, high, from, to, scale: Scale::new(unit, largest, digits.min(6)), ticks }
+        Self { low, high, from, to, scale: Scale::new(unit, largest, digits.min(6)), ticks, logarithmic: false }
     }
 
     /// Pixel of a value, held inside the axis.
     pub fn at(&self, value: f64) -> f64 {
-        let share = ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
+        let share = if self.logarithmic {
+            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        let share = share.clamp(0.0, 1.0);
         self.from + share * (self.to - self.from)
     }
 
@@ -59,7 +90,11 @@ impl Axis {
     /// What the reader must know of the axis: its name, unit, and where it starts.
     pub fn label(&self, metric: &str) -> String {
         let unit = if self.scale.unit.is_empty() { String::new() } else { format!(", {}", self.scale.unit) };
-        let zero = if self.starts_at_zero() { "" } else { " (axis does not start at zero)" };
+        let zero = match (self.logarithmic, self.starts_at_zero()) {
+            (true, _) => " (logarithmic axis)",
+            (_, true) => "",
+            _ => " (axis does not start at zero)",
+        };
         format!("{metric}{unit}{zero}")
     }
 
@@ -70,6 +105,16 @@ impl Axis {
                 @let x = px(self.at(*tick));
                 line.grid x1=(x) x2=(x) y1=(px(top)) y2=(px(bottom)) {}
                 text.tick x=(x) y=(px(bottom + 14.0)) text-anchor="middle" { (self.scale.number(*tick)) }
+            }
+        }
+    }
+
+    /// Horizontal grid lines from `left` to `right` without numbers.
+    pub fn lines(&self, left: f64, right: f64) -> Markup {
+        html! {
+            @for tick in &self.ticks {
+                @let y = px(self.at(*tick));
+                line.grid x1=(px(left)) x2=(px(right)) y1=(y) y2=(y) {}
             }
         }
     }
@@ -113,6 +158,21 @@ mod tests {
         assert!(!narrow.starts_at_zero());
         assert!(narrow.label("tps").contains("does not start at zero"));
         assert!(narrow.at(39_000.0) >= 0.0 && narrow.at(40_000.0) <= 100.0);
+    }
+
+    #[test]
+    fn values_of_many_sizes_get_a_logarithmic_axis_that_says_so() {
+        let axis = Axis::spanning([3.0, 70.0, 4000.0].into_iter(), "ns", 100.0, 0.0);
+        assert!(axis.label("time").contains("logarithmic"), "{axis:?}");
+        assert!(axis.low <= 3.0 && axis.high >= 4000.0 && (3..=12).contains(&axis.ticks.len()), "{axis:?}");
+        let [low, middle, high] = [3.0, 109.5, 4000.0].map(|value| axis.at(value));
+        assert!(
+            (low - middle - (middle - high)).abs() < 0.1,
+            "equal ratios are equal distances: {low} {middle} {high}"
+        );
+        let linear = Axis::spanning([30.0, 70.0].into_iter(), "ns", 100.0, 0.0);
+        assert!(linear.starts_at_zero());
+        assert!(!Axis::spanning([0.0, 70.0].into_iter(), "ns", 100.0, 0.0).label("x").contains("logarithmic"));
     }
 
     #[test]

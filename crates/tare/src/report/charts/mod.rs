@@ -2,7 +2,9 @@
 //! variables, so that it follows light and dark and prints.
 
 pub mod axis;
+pub mod curves;
 pub mod dots;
+pub mod flame;
 pub mod forest;
 pub mod heat;
 mod layout;
@@ -10,3 +12,5 @@ pub mod machine;
 pub mod marks;
 pub mod queries;
 pub mod run_order;
+mod rungs;
+pub mod small_multiples;

@@ -96,6 +96,7 @@ pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
     let tables: Vec<(&str, Vec<ThreadSummary>)> =
         page.conditions.iter().map(|c| (c.name, threads::table(&c.ok))).filter(|(_, rows)| !rows.is_empty()).collect();
     let per_condition = (THREAD_ROWS / tables.len().max(1)).clamp(2, THREADS);
+    let scheduled = tables.iter().any(|(_, rows)| rows.iter().any(|row| row.schedule.is_some()));
     (!tables.is_empty()).then(|| {
         html! {
             p.note { "Means a sample, over all samples of the analysed trials. Seen: share of sightings on each CPU." }
@@ -105,11 +106,12 @@ pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
                         th.l scope="col" { "condition" } th.l.c scope="col" { "thread" } th.l.c scope="col" { "allowed CPUs" }
                         th.l scope="col" { "seen on CPU" } th scope="col" { "migrations" } th scope="col" { "voluntary" br; "switches" }
                         th scope="col" { "involuntary" br; "switches" } th scope="col" { "CPU" br; "time, s" }
+                        @if scheduled { th scope="col" { "waited" br; "for a CPU" } th scope="col" { "slept" } }
                     } }
                     @for (condition, rows) in &tables { tbody {
-                        @for row in rows.iter().take(per_condition) { (thread_row(condition, row)) }
+                        @for row in rows.iter().take(per_condition) { (thread_row(condition, row, scheduled)) }
                         @if rows.len() > per_condition {
-                            tr { th scope="row" { (condition) } td.l colspan="7" { "and " (count(rows.len() - per_condition, "more thread")) } }
+                            tr { th scope="row" { (condition) } td.l colspan=(7 + 2 * usize::from(scheduled)) { "and " (count(rows.len() - per_condition, "more thread")) } }
                         }
                     } }
                 }
@@ -118,7 +120,7 @@ pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-fn thread_row(condition: &str, row: &ThreadSummary) -> Markup {
+fn thread_row(condition: &str, row: &ThreadSummary, scheduled: bool) -> Markup {
     let name = match (row.role, row.pair) {
         (Role::Client, Some(pair)) => format!("client {pair}"),
         (Role::Server, Some(pair)) => format!("server {pair}"),
@@ -134,6 +136,10 @@ fn thread_row(condition: &str, row: &ThreadSummary) -> Markup {
             th scope="row" { (condition) } td.l.c { (name) } td.l.c { (allowed) } td.l { (seen_words(row)) }
             td { (number(row.migrations)) } td { (number(row.voluntary_switches)) } td { (number(row.involuntary_switches)) }
             td { (format!("{:.2}", row.cpu_s)) }
+            @if scheduled {
+                @let share = |part: usize| row.schedule.map_or("–".to_owned(), |spent| percent(spent[part]));
+                td { (share(1)) } td { (share(2)) }
+            }
         }
     }
 }

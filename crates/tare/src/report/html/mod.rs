@@ -2,14 +2,19 @@
 //!
 //! Every outside string goes through `maud`, which escapes it; nothing here uses `PreEscaped` on such a string.
 
+mod builds;
+mod captures;
+mod curves;
 mod document;
 mod environment;
 mod first_screen;
 mod machines;
 mod measured;
+mod nodes;
 mod page;
 mod plots;
 mod record;
+mod scaling;
 mod stability;
 mod tables;
 

@@ -1,7 +1,9 @@
 //! The document: sections in the order in which a reader asks.
 
 use super::document::document;
-use super::{environment, first_screen, machines, plots, record, stability, tables};
+use super::{
+    builds, captures, curves, environment, first_screen, machines, nodes, plots, record, scaling, stability, tables,
+};
 use crate::analysis::collect::{self, Condition};
 use crate::analysis::machine_view::{self, MachineBox};
 use crate::analysis::summary::Summary;
@@ -54,14 +56,20 @@ pub fn render(results: &Results, summary: &Summary) -> String {
 fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
     let all = [
         ("trials", "Every trial", plots::headline(page)),
+        ("curves", "Curves", curves::section(page)),
         ("order", "In the order they ran", plots::run_order(page)),
         ("conditions", "Conditions", tables::conditions(page)),
         ("spread", "How steady each query was", stability::spread(page)),
         ("effects", "Effects of the factors", stability::effects(page)),
         ("queries", "Each query's trials", stability::queries(page)),
-        ("scaling", "Scaling", tables::scaling(page)),
+        ("scaling", "Scaling", scaling::section(page)),
+        ("builds", "Builds side by side", builds::section(page)),
+        ("growth", "What grows: which lock is to blame", captures::growth(page)),
+        ("profiles", "Flame graphs", captures::profiles(page)),
+        ("captures", "Captures", captures::tables(page)),
         ("machine", "Where the threads ran", machines::drawings(page)),
         ("threads", "Threads", machines::threads(page)),
+        ("nodes", "Memory by node", nodes::section(page)),
         ("metrics", "All metrics", plots::others(page)),
         ("environment", "Environment", environment::section(page)),
         ("record", "Repeat it, and the full record", record::section(page)),

@@ -130,32 +130,6 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-/// Scaling laws.
-pub(super) fn scaling(page: &Page<'_>) -> Option<Markup> {
-    let laws = &page.summary.scaling;
-    (!laws.is_empty()).then(|| {
-        html! {
-            p.note { "Universal scalability law: X(N) = λN / (1 + σ(N-1) + κN(N-1))." }
-            div.scroll tabindex="0" role="region" aria-label="Table of scaling laws" {
-                table {
-                    thead { tr {
-                        th.l scope="col" { "metric" } th.l scope="col" { "over" } th.l scope="col" { "at" } th scope="col" { "λ" }
-                        th scope="col" { "σ contention" } th scope="col" { "κ coherency" } th scope="col" { "peak at" }
-                        th.l scope="col" { "retrograde" }
-                    } }
-                    tbody { @for law in laws { tr {
-                        th scope="row" { (law.metric) } td.l { (law.over) }
-                        td.l { (law.levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(" ")) }
-                        td { (format!("{:.4}", law.lambda)) } td { (format!("{:.4}", law.sigma)) } td { (format!("{:.6}", law.kappa)) }
-                        td { (law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}"))) }
-                        td.l { (if law.retrograde { "yes: more gave less" } else { "no" }) }
-                    } } }
-                }
-            }
-        }
-    })
-}
-
 /// One scale for a column of one metric.
 fn scale<'a>(metrics: impl Iterator<Item = &'a MetricSummary>) -> Scale {
     let mut unit = "";

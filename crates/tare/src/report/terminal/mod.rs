@@ -1,8 +1,10 @@
 //! The tables on a terminal: within 100 columns, no colour unless asked for.
 
+mod captures;
 mod comparison;
 mod conditions;
 mod measured;
+mod scaling;
 mod show;
 mod spread;
 mod style;

@@ -2,7 +2,7 @@
 
 use super::style::{Style, add, finish, table};
 use super::text::{plain, wrap};
-use super::{conditions, spread};
+use super::{captures, conditions, scaling, spread};
 use crate::analysis::figures::times;
 use crate::analysis::first_screen;
 use crate::analysis::summary::Summary;
@@ -30,7 +30,11 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.extend(spread::sources(summary, style));
     parts.extend(conditions::others(summary, style));
     parts.extend(effects(summary, style));
-    parts.extend(scaling(summary, style));
+    parts.extend(scaling::laws(summary, style));
+    parts.extend(scaling::steps(summary, style));
+    parts.extend(captures::builds(summary, style));
+    parts.extend(captures::growth(summary, style));
+    parts.extend(captures::cost(summary, style));
     parts.join("\n")
 }
 
@@ -59,26 +63,4 @@ fn effects(summary: &Summary, style: Style) -> Option<String> {
     }
     let head = style.bold(&format!("effects on {headline} (ratio of the first level to the second; 1x is none)"));
     Some(format!("{head}\n{}", finish(rows)))
-}
-
-fn scaling(summary: &Summary, style: Style) -> Option<String> {
-    if summary.scaling.is_empty() {
-        return None;
-    }
-    let mut rows = table(&["metric", "over", "at", "lambda", "sigma", "kappa", "peak", "retrograde"], 3);
-    for law in &summary.scaling {
-        let levels: Vec<String> = law.levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect();
-        let cells = vec![
-            plain(&law.metric),
-            law.over.clone(),
-            plain(&levels.join(" ")),
-            format!("{:.4}", law.lambda),
-            format!("{:.4}", law.sigma),
-            format!("{:.6}", law.kappa),
-            law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}")),
-            if law.retrograde { "yes" } else { "no" }.to_owned(),
-        ];
-        add(&mut rows, 3, cells);
-    }
-    Some(format!("{}\n{}", style.bold("scaling: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))"), finish(rows)))
 }

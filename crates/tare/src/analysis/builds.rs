@@ -1,0 +1,103 @@
+//! Two builds side by side: the ratio at each point, and which symbols and locks changed.
+
+use super::captures::{self, mean_of, shares};
+use super::collect::Condition;
+use super::compare::Verdict;
+use super::summarize::CONFIDENCE;
+use super::summary::{BuildComparison, Captured, Changed};
+use crate::results::Results;
+use crate::results::metric::{self, Better};
+use crate::results::schema::Levels;
+use std::collections::{BTreeMap, BTreeSet};
+use tare_stats::ratio::{self, Arms};
+
+/// The factor whose levels are builds.
+const BUILD: &str = "binary";
+/// Symbols and locks listed for a pair.
+const LISTED: usize = 8;
+
+/// A pair of conditions that differ in the build alone.
+struct Pair<'c, 'r> {
+    levels: Levels,
+    names: [&'c str; 2],
+    conditions: [&'c Condition<'r>; 2],
+    trials: [Vec<f64>; 2],
+}
+
+/// Every other build against the first one, on `metric`; empty where no build is a factor.
+pub(super) fn builds(conditions: &[Condition<'_>], results: &Results, metric: Option<&str>) -> Vec<BuildComparison> {
+    let Some(metric) = metric else { return Vec::new() };
+    let pairs = pairs(conditions, metric);
+    let better = match metric::describe(metric).better {
+        Better::Higher => ratio::Better::Higher,
+        Better::Lower => ratio::Better::Lower,
+    };
+    let family: Vec<Arms<'_>> =
+        pairs.iter().map(|pair| Arms { a: &pair.trials[0], b: &pair.trials[1], better }).collect();
+    let Ok(judged) = ratio::compare(&family, 0.0, CONFIDENCE) else { return Vec::new() };
+    pairs
+        .iter()
+        .zip(judged)
+        .map(|(pair, found)| BuildComparison {
+            metric: metric.to_owned(),
+            a: pair.names[0].to_owned(),
+            b: pair.names[1].to_owned(),
+            levels: pair.levels.clone(),
+            ratio: found.ratio.value,
+            ci_low: found.ratio.ci.map(|ci| ci.low),
+            ci_high: found.ratio.ci.map(|ci| ci.high),
+            verdict: match found.verdict {
+                ratio::Verdict::Faster => Verdict::Faster,
+                ratio::Verdict::Slower => Verdict::Slower,
+                ratio::Verdict::Equivalent => Verdict::Equivalent,
+                ratio::Verdict::Inconclusive => Verdict::Inconclusive,
+            },
+            symbols: changed(pair, results, Captured::Symbols),
+            locks: changed(pair, results, Captured::Locks),
+        })
+        .collect()
+}
+
+fn pairs<'c, 'r>(conditions: &'c [Condition<'r>], metric: &str) -> Vec<Pair<'c, 'r>> {
+    let mut by_levels: BTreeMap<Levels, Vec<(&'c str, &'c Condition<'r>)>> = BTreeMap::new();
+    let mut first_build = None;
+    for condition in conditions {
+        let Some(build) = condition.levels.get(BUILD) else { continue };
+        first_build.get_or_insert(build.as_str());
+        let mut others = condition.levels.clone();
+        others.remove(BUILD);
+        by_levels.entry(others).or_default().push((build, condition));
+    }
+    let means =
+        |condition: &Condition<'_>| condition.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<f64>>();
+    let mut pairs = Vec::new();
+    for (levels, mut group) in by_levels {
+        group.sort_by_key(|(build, _)| Some(*build) != first_build);
+        let Some(((a, first), others)) = group.split_first() else { continue };
+        for (b, other) in others {
+            let trials = [means(first), means(other)];
+            if trials.iter().all(|trials| trials.iter().sum::<f64>() > 0.0) {
+                pairs.push(Pair { levels: levels.clone(), names: [a, b], conditions: [first, other], trials });
+            }
+        }
+    }
+    pairs
+}
+
+/// The largest changes of shares, either way.
+fn changed(pair: &Pair<'_, '_>, results: &Results, what: Captured) -> Vec<Changed> {
+    let [before, after] = pair.conditions.map(|c| shares(&captures::of(c, results), what));
+    if before.is_empty() || after.is_empty() {
+        return Vec::new();
+    }
+    let (before, after) = (mean_of(&before), mean_of(&after));
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let share = |shares: &BTreeMap<String, f64>, name: &String| shares.get(name).copied().unwrap_or(0.0);
+    let mut changed: Vec<Changed> = names
+        .into_iter()
+        .map(|name| Changed { name: name.clone(), a: share(&before, name), b: share(&after, name) })
+        .collect();
+    changed.sort_by(|x, y| (y.b - y.a).abs().total_cmp(&(x.b - x.a).abs()));
+    changed.truncate(LISTED);
+    changed
+}

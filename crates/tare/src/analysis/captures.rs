@@ -1,0 +1,148 @@
+//! What captures say: the largest symbols and locks of each condition, which of them grow along a ladder, and what
+//! capturing cost.
+
+use super::collect::Condition;
+use super::ladders::{Ladder, ladders};
+use super::summarize::CONFIDENCE;
+use super::summary::{CaptureSummary, Captured, Grown, GrowthRanking, LockSummary, SymbolSummary};
+use crate::results::Results;
+use crate::results::captures::Captures;
+use std::collections::BTreeMap;
+use tare_stats::growth::{self, Profile};
+
+/// Symbols and locks listed for a condition, and in a ranking.
+const LISTED: usize = 20;
+
+/// The captures of one condition's analysed trials.
+pub(super) fn of<'r>(condition: &Condition<'r>, results: &'r Results) -> Vec<&'r Captures> {
+    condition.ok.iter().filter_map(|trial| results.captures.get(&(trial.trial, trial.attempt))).collect()
+}
+
+/// One entry a condition with captures, or that lacks one it asked for.
+pub(super) fn summaries(conditions: &[Condition<'_>], results: &Results) -> Vec<CaptureSummary> {
+    conditions.iter().filter_map(|condition| summary(condition, results)).collect()
+}
+
+fn summary(condition: &Condition<'_>, results: &Results) -> Option<CaptureSummary> {
+    let captures = of(condition, results);
+    let samples: Vec<f64> = condition.ok.iter().filter_map(|trial| Some(trial.capture_sample?.tps_ratio)).collect();
+    let missing: BTreeMap<String, String> =
+        condition.ok.iter().flat_map(|trial| trial.captures_missing.clone()).collect();
+    if captures.is_empty() && samples.is_empty() && missing.is_empty() {
+        return None;
+    }
+    let profiles = || captures.iter().filter_map(|c| c.profile.as_ref());
+    Some(CaptureSummary {
+        condition: condition.name.to_owned(),
+        trials: samples.len(),
+        tps_ratio: (!samples.is_empty()).then(|| mean(&samples)),
+        missing,
+        event: profiles().next().map(|profile| profile.event.clone()),
+        samples: profiles().map(|profile| profile.samples).sum(),
+        symbols: symbols(&captures),
+        locks: locks(&captures),
+    })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Mean shares over trials; a symbol that a trial does not have has share 0 there.
+fn symbols(captures: &[&Captures]) -> Vec<SymbolSummary> {
+    let (own, total) = (shares(captures, Captured::Symbols), shares(captures, Captured::Calls));
+    let mut symbols: Vec<SymbolSummary> = mean_of(&own)
+        .into_iter()
+        .map(|(symbol, self_fraction)| {
+            let total_fraction = mean_of(&total).get(&symbol).copied().unwrap_or(self_fraction);
+            SymbolSummary { symbol, self_fraction, total_fraction }
+        })
+        .collect();
+    symbols.sort_by(|a, b| b.self_fraction.total_cmp(&a.self_fraction));
+    symbols.truncate(LISTED);
+    symbols
+}
+
+fn locks(captures: &[&Captures]) -> Vec<LockSummary> {
+    let files: Vec<_> = captures.iter().filter_map(|c| c.locks.as_ref()).collect();
+    let mut locks: BTreeMap<&str, LockSummary> = BTreeMap::new();
+    for wait in files.iter().flat_map(|file| &file.waits) {
+        let lock = locks.entry(&wait.name).or_insert_with(|| LockSummary {
+            name: wait.name.clone(),
+            count: 0.0,
+            wait_ms: 0.0,
+            wait_fraction: 0.0,
+        });
+        let part = 1.0 / files.len() as f64;
+        lock.count += wait.count as f64 * part;
+        lock.wait_ms += wait.wait_ms * part;
+        lock.wait_fraction += wait.wait_fraction * part;
+    }
+    let mut locks: Vec<LockSummary> = locks.into_values().collect();
+    locks.sort_by(|a, b| b.wait_ms.total_cmp(&a.wait_ms));
+    locks.truncate(LISTED);
+    locks
+}
+
+/// The shares of each trial by name.
+pub(super) fn shares(captures: &[&Captures], what: Captured) -> Vec<BTreeMap<String, f64>> {
+    captures
+        .iter()
+        .filter_map(|capture| match what {
+            Captured::Symbols => {
+                Some(capture.profile.as_ref()?.symbols.iter().map(|s| (s.symbol.clone(), s.self_fraction)).collect())
+            }
+            Captured::Calls => {
+                Some(capture.profile.as_ref()?.symbols.iter().map(|s| (s.symbol.clone(), s.total_fraction)).collect())
+            }
+            Captured::Locks => {
+                Some(capture.locks.as_ref()?.waits.iter().map(|l| (l.name.clone(), l.wait_fraction)).collect())
+            }
+        })
+        .collect()
+}
+
+/// Mean of each name over trials.
+pub(super) fn mean_of(trials: &[BTreeMap<String, f64>]) -> BTreeMap<String, f64> {
+    let mut sums: BTreeMap<String, f64> = BTreeMap::new();
+    for (name, share) in trials.iter().flatten() {
+        *sums.entry(name.clone()).or_default() += share / trials.len() as f64;
+    }
+    sums
+}
+
+/// Symbols, callers and locks by how much their share grows over threads and over nodes.
+pub(super) fn growth(conditions: &[Condition<'_>], results: &Results) -> Vec<GrowthRanking> {
+    let all = ladders(conditions);
+    let kinds = [Captured::Locks, Captured::Symbols, Captured::Calls];
+    kinds.into_iter().flat_map(|what| all.iter().filter_map(move |ladder| ranking(what, ladder, results))).collect()
+}
+
+fn ranking(what: Captured, ladder: &Ladder<'_, '_>, results: &Results) -> Option<GrowthRanking> {
+    let profiles: Vec<Profile> = ladder
+        .rungs
+        .iter()
+        .flat_map(|(n, condition)| {
+            shares(&of(condition, results), what).into_iter().map(|shares| Profile { n: *n, shares })
+        })
+        .collect();
+    let ranked = growth::rank(&profiles, CONFIDENCE).ok()?;
+    let grown: Vec<Grown> = ranked
+        .into_iter()
+        .take(LISTED)
+        .map(|found| Grown {
+            name: found.name,
+            first: found.first,
+            last: found.last,
+            per_doubling: found.per_doubling.value,
+            ci_low: found.per_doubling.ci.map(|ci| ci.low),
+            ci_high: found.per_doubling.ci.map(|ci| ci.high),
+        })
+        .collect();
+    (!grown.is_empty()).then(|| GrowthRanking {
+        what,
+        over: ladder.over.to_owned(),
+        levels: ladder.levels.clone(),
+        grown,
+    })
+}

@@ -1,0 +1,58 @@
+//! Sentences on where more gives less, and on what grows: which lock is to blame.
+
+use super::curves::words_of;
+use super::figures::{count, percent, times};
+use super::summary::{Captured, GrowthRanking, Scaling, Step, Summary};
+
+/// Sentences of one kind; the rest are counted.
+const LISTED: usize = 3;
+
+/// Retrograde steps of a metric, then the fastest growing lock and function.
+pub(super) fn sentences(summary: &Summary, metric: &str) -> Vec<String> {
+    let mut sentences: Vec<String> = retrograde(summary, metric).into_iter().collect();
+    sentences.extend([Captured::Locks, Captured::Symbols].into_iter().filter_map(|what| growing(summary, what)));
+    sentences
+}
+
+fn retrograde(summary: &Summary, metric: &str) -> Option<String> {
+    let steps: Vec<(&Scaling, &Step)> = summary
+        .scaling
+        .iter()
+        .filter(|law| law.metric == metric)
+        .flat_map(|law| law.steps.iter().filter(|step| step.retrograde).map(move |step| (law, step)))
+        .collect();
+    let words = |(law, step): &(&Scaling, &Step)| {
+        let at = if law.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&law.levels)) };
+        format!("{} -> {} {} gave {}{at}", step.from, step.to, law.over, times(step.ratio))
+    };
+    let listed: Vec<String> = steps.iter().take(LISTED).map(words).collect();
+    let more = match steps.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        n => format!("; and {} more", count(n, "step")),
+    };
+    (!steps.is_empty()).then(|| format!("More gave less: {}{more}.", listed.join("; ")))
+}
+
+/// The first of the ranking in which growth is shown; none where nothing grows beyond its interval.
+fn growing(summary: &Summary, what: Captured) -> Option<String> {
+    let shown = |ranking: &&GrowthRanking| {
+        ranking.grown.first().is_some_and(|first| first.per_doubling > 0.0 && first.ci_low.is_none_or(|low| low > 0.0))
+    };
+    let rankings = summary.growth.iter().filter(|ranking| ranking.what == what).filter(shown);
+    // Of several ladders the one on which something grows most.
+    let growth = |ranking: &&GrowthRanking| ranking.grown.first().map_or(0.0, |first| first.per_doubling);
+    let ranking = rankings.max_by(|a, b| growth(a).total_cmp(&growth(b)))?;
+    let first = ranking.grown.first()?;
+    let at = if ranking.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&ranking.levels)) };
+    let (among, of) = match what {
+        Captured::Locks => ("locks", "of the connections' time"),
+        Captured::Symbols | Captured::Calls => ("functions", "of the server's samples"),
+    };
+    Some(format!(
+        "{} grows fastest of all {among} over {}{at}: from {} to {} {of}.",
+        first.name,
+        ranking.over,
+        percent(first.first),
+        percent(first.last)
+    ))
+}

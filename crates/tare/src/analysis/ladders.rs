@@ -1,0 +1,34 @@
+//! Conditions that differ in the number of threads or nodes alone.
+
+use super::collect::Condition;
+use crate::results::schema::Levels;
+use std::collections::BTreeMap;
+
+/// Factors whose levels count something that may scale.
+pub(super) const OVER: [&str; 2] = ["threads", "nodes"];
+
+/// One ladder.
+pub(super) struct Ladder<'c, 'r> {
+    /// `threads` or `nodes`.
+    pub over: &'static str,
+    /// The levels of the other factors.
+    pub levels: Levels,
+    /// The number, and its condition, in the order of the plan.
+    pub rungs: Vec<(f64, &'c Condition<'r>)>,
+}
+
+/// All ladders: over threads, then over nodes.
+pub(super) fn ladders<'c, 'r>(conditions: &'c [Condition<'r>]) -> Vec<Ladder<'c, 'r>> {
+    OVER.into_iter().flat_map(|over| ladders_over(over, conditions)).collect()
+}
+
+fn ladders_over<'c, 'r>(over: &'static str, conditions: &'c [Condition<'r>]) -> Vec<Ladder<'c, 'r>> {
+    let mut ladders: BTreeMap<Levels, Vec<(f64, &Condition<'r>)>> = BTreeMap::new();
+    for condition in conditions {
+        let Some(n) = condition.levels.get(over).and_then(|level| super::curves::number(level)) else { continue };
+        let mut others = condition.levels.clone();
+        others.remove(over);
+        ladders.entry(others).or_default().push((n, condition));
+    }
+    ladders.into_iter().map(|(levels, rungs)| Ladder { over, levels, rungs }).collect()
+}

@@ -1,0 +1,68 @@
+//! A recording as folded call chains.
+
+use super::frames::{self, Chains};
+use crate::engine::{Unavailable, dies_with_parent};
+use std::io::BufReader;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Reads what a recording holds of process `pid` with `perf script`, which resolves its symbols, and writes the chains
+/// to `to`.
+pub(super) fn fold(data: &Path, pid: u32, to: &Path) -> Result<Chains, Unavailable> {
+    let failed = |what: &str, e: &dyn std::fmt::Display| Unavailable(format!("{what}: {e}"));
+    let mut command = Command::new("perf");
+    command
+        // Without --no-inline every address is looked up in the debug information, which takes minutes.
+        .args(["script", "--no-inline", "--force", "-F", "event,period,ip,sym,dso"])
+        .args(["--pid", &pid.to_string(), "-i"])
+        .arg(data)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    dies_with_parent(&mut command);
+    let mut perf = command.spawn().map_err(|e| failed("perf script cannot be started", &e))?;
+    let read = perf.stdout.take().map(|output| frames::read(&mut BufReader::new(output)));
+    let status = perf.wait().map_err(|e| failed("cannot wait for perf script", &e))?;
+    let chains = read.transpose().map_err(|e| failed("perf script's output cannot be read", &e))?.unwrap_or_default();
+    if chains.samples == 0 {
+        return Err(Unavailable(format!("perf took no sample of the server (perf script ended with {status})")));
+    }
+    std::fs::write(to, text(&chains)).map_err(|e| failed("cannot write profile.folded", &e))?;
+    Ok(chains)
+}
+
+/// A chain a line, with its weight.
+fn text(chains: &Chains) -> String {
+    chains.weights.iter().map(|(chain, weight)| format!("{chain} {weight}\n")).collect()
+}
+
+/// The flame graph to click through in a browser.
+pub(super) fn flame_graph(chains: &Chains) -> Result<Vec<u8>, Unavailable> {
+    let mut options = inferno::flamegraph::Options::default();
+    options.title = format!("{}, {} samples", chains.event, chains.samples);
+    // Each sample weighs as much of the event as passed since the one before.
+    options.count_name = chains.event.split(':').next().unwrap_or("samples").to_owned();
+    // Percent: what is narrower is not seen, and four of five boxes of a large program are.
+    options.min_width = 0.1;
+    let mut svg = Vec::new();
+    inferno::flamegraph::from_lines(&mut options, text(chains).lines(), &mut svg)
+        .map_err(|e| Unavailable(format!("no flame graph: {e}")))?;
+    Ok(svg)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flame_graph_shows_every_function_of_the_chains() {
+        let weights = [("serve;planted".to_owned(), 2), ("serve;planted;futex_[k]".to_owned(), 1)].into();
+        let chains = Chains { event: "cpu-clock:H".into(), samples: 3, weights };
+        assert_eq!(text(&chains), "serve;planted 2\nserve;planted;futex_[k] 1\n");
+        let svg = String::from_utf8(flame_graph(&chains).unwrap()).unwrap();
+        for name in ["serve", "planted", "futex", "3 samples"] {
+            assert!(svg.contains(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The text of `perf script -F event,period,ip,sym,dso`, sample by sample.
+//!
+//! Read here and not by inferno, whose reader panics on text it does not expect, and drops all events but the first:
+//! half of the PUs of a machine with two kinds of cores.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Result};
+
+/// How folded chains mark a function of the kernel.
+pub(super) const KERNEL: &str = "_[k]";
+
+/// Objects in brackets that are not the kernel's or one of its modules.
+const USER_OBJECTS: [&str; 6] = ["[vdso]", "[vsyscall]", "[unknown]", "[heap]", "[stack]", "[anon]"];
+
+/// Everything a recording says.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Chains {
+    /// The event of the first sample, with perf's modifiers.
+    pub event: String,
+    /// Samples.
+    pub samples: u64,
+    /// `caller;callee` -> event count, which is what passed since the sample before.
+    pub weights: BTreeMap<String, u64>,
+}
+
+/// Reads all samples. A line that is none is passed over.
+pub(super) fn read(script: &mut impl BufRead) -> Result<Chains> {
+    let mut chains = Chains::default();
+    let mut line = Vec::new();
+    let mut period = 0;
+    let mut frames: Vec<String> = Vec::new();
+    loop {
+        line.clear();
+        let end = script.read_until(b'\n', &mut line)? == 0;
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim();
+        if text.is_empty() {
+            if !frames.is_empty() {
+                frames.reverse();
+                *chains.weights.entry(frames.join(";")).or_default() += period;
+                chains.samples += 1;
+                frames.clear();
+            }
+            if end {
+                return Ok(chains);
+            }
+        } else if let Some((weight, event)) = head(text) {
+            period = weight;
+            if chains.event.is_empty() {
+                chains.event = event.to_owned();
+            }
+        } else {
+            frames.extend(frame(text));
+        }
+    }
+}
+
+/// `5025125 cpu-clock:pppH:`.
+fn head(text: &str) -> Option<(u64, &str)> {
+    let (period, event) = text.split_once(char::is_whitespace)?;
+    let event = event.trim().strip_suffix(':')?;
+    let plain = !event.is_empty() && !event.contains(char::is_whitespace);
+    Some((period.parse().ok().filter(|_| plain)?, event))
+}
+
+/// `71cb buf_page_get_low(page_id_t, unsigned long) (/usr/sbin/mariadbd)`.
+fn frame(text: &str) -> Option<String> {
+    let (address, rest) = text.split_once(' ')?;
+    u64::from_str_radix(address, 16).ok()?;
+    let (symbol, object) = match rest.rsplit_once(" (") {
+        Some((symbol, object)) => (symbol.trim(), object.trim_end_matches(')')),
+        None => (rest.trim(), ""),
+    };
+    let kernel = object.ends_with(".ko") || (object.starts_with('[') && !USER_OBJECTS.contains(&object));
+    let name = if symbol.is_empty() || symbol == "[unknown]" {
+        let file = object.rsplit('/').next().unwrap_or("").trim_matches(['[', ']']);
+        format!("[{}]", if file.is_empty() { "unknown" } else { file })
+    } else {
+        without_parameters(symbol).replace(';', ":")
+    };
+    Some(if kernel { name + KERNEL } else { name })
+}
+
+/// A demangled C++ name without its parameter list, which says little and fills a table.
+fn without_parameters(symbol: &str) -> &str {
+    let bare = symbol.trim_end_matches(" const");
+    if !bare.ends_with(')') {
+        return symbol;
+    }
+    let mut depth = 0;
+    for (at, character) in bare.char_indices().rev() {
+        match character {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            // `operator()` and `(anonymous namespace)` are names.
+            let name = &bare[..at];
+            return if name.is_empty() || name.ends_with("operator") || name.ends_with("::") { symbol } else { name };
+        }
+    }
+    symbol
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::io::Cursor;
+
+    #[test]
+    fn samples_become_weighed_chains() {
+        let script = "   5000 cpu-clock:pppH: \n\
+            \tffffffff810 futex_wait ([kernel.kallsyms])\n\
+            \t       71cb tare_planted_lock (/usr/bin/tare)\n\
+            \t       620e serve (/usr/bin/tare)\n\
+            \n\
+               1000 cpu-clock:pppH: \n\
+            \t       71cb tare_planted_lock (/usr/bin/tare)\n\
+            \t       620e serve (/usr/bin/tare)\n\n\
+               1000 cpu-clock:pppH: \n\
+            \t       71cb tare_planted_lock (/usr/bin/tare)\n\
+            \t       620e serve (/usr/bin/tare)\n";
+        let chains = read(&mut Cursor::new(script)).unwrap();
+        assert_eq!((chains.event.as_str(), chains.samples), ("cpu-clock:pppH", 3));
+        let expected = [("serve;tare_planted_lock", 2000), ("serve;tare_planted_lock;futex_wait_[k]", 5000)];
+        assert_eq!(chains.weights, expected.map(|(chain, weight)| (chain.to_owned(), weight)).into());
+    }
+
+    #[test]
+    fn frames_of_every_kind_have_a_name() {
+        for (text, expected) in [
+            ("71cb buf_page_get_low(page_id_t, unsigned long) (/usr/sbin/mariadbd)", "buf_page_get_low"),
+            ("71cb ha_innobase::index_read(unsigned char*, key) const (/m)", "ha_innobase::index_read"),
+            ("71cb std::function<void (int)>::operator()(int) const (/m)", "std::function<void (int)>::operator()"),
+            ("71cb <std::time::Instant>::elapsed (/usr/bin/tare)", "<std::time::Instant>::elapsed"),
+            ("71cb [unknown] (/usr/lib/libaio.so.1)", "[libaio.so.1]"),
+            ("71cb [unknown] ([unknown])", "[unknown]"),
+            ("ffffffff81 queued_spin_lock_slowpath ([kernel.kallsyms])", "queued_spin_lock_slowpath_[k]"),
+            ("ffffffff81 nvme_queue_rq ([nvme])", "nvme_queue_rq_[k]"),
+            ("7ffe __vdso_clock_gettime ([vdso])", "__vdso_clock_gettime"),
+        ] {
+            assert_eq!(frame(text).as_deref(), Some(expected), "{text}");
+        }
+        assert_eq!(frame("no address (x)"), None);
+    }
+
+    #[test]
+    fn two_events_are_both_counted() {
+        let script = "10 cpu_core/cycles/: \n\t1 a (x)\n\n 20 cpu_atom/cycles/: \n\t1 a (x)\n\n";
+        let chains = read(&mut Cursor::new(script)).unwrap();
+        assert_eq!((chains.samples, chains.weights["a"]), (2, 30));
+    }
+
+    proptest! {
+        #[test]
+        fn no_output_of_perf_makes_it_panic(text in "[a-f0-9 \t\n:;()+\\[\\]#_k-]{0,400}") {
+            let _ = read(&mut Cursor::new(text));
+        }
+    }
+}

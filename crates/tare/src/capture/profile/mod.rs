@@ -1,0 +1,9 @@
+//! A sampled profile of the server, by the `perf` tool: hardware cycles where there are any, the CPU clock where not.
+
+mod fold;
+mod frames;
+mod perf;
+mod reason;
+mod table;
+
+pub(super) use perf::Profile;

@@ -1,0 +1,250 @@
+//! `perf record` around the capture sample, `perf script` after it.
+
+use super::super::sample::{Captured, Place};
+use super::{fold, reason, table};
+use crate::engine::{Unavailable, dies_with_parent};
+use crate::results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
+use crate::study::settings::CallGraph;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Pid, Signal, kill_process};
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Name of the recording while there is one.
+const RECORDING: &str = "perf.data";
+/// How long perf may take to attach to all threads, or to write what it has.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Samples a second over all PUs: enough for shares of 1% within a tenth of it in 10 s.
+const SAMPLES_PER_S: f64 = 1_000.0;
+/// Samples in all, so that a long sample fills no disk: each carries up to 16 KiB of stack.
+const SAMPLES: f64 = 30_000.0;
+/// Bytes of stack in a sample. Of perf's own default of 8 KiB, half of MariaDB's call chains have no beginning.
+const STACK_BYTES: u32 = 16_384;
+
+/// A profile that is being recorded.
+pub(in super::super) struct Profile {
+    perf: Child,
+    pid: u32,
+    scope: Scope,
+    data: PathBuf,
+    frequency_hz: u64,
+    call_graph: CallGraph,
+}
+
+impl Profile {
+    /// Begins, and returns when samples are taken.
+    pub fn begin(place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
+        remove_leftovers(place);
+        Self::begin_on(Scope::Pus, place, call_graph, pid)
+            .or_else(|_| Self::begin_on(Scope::Threads, place, call_graph, pid))
+    }
+
+    fn begin_on(scope: Scope, place: &Place, call_graph: CallGraph, pid: u32) -> Result<Self, Unavailable> {
+        let frequency_hz = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
+        let data = place.path(RECORDING);
+        let errors = place.path("perf.log");
+        let log = File::create(&errors).map_err(|e| Unavailable(format!("cannot write perf.log: {e}")))?;
+        let control = Control::new(place)?;
+        let graph = match call_graph {
+            CallGraph::Dwarf => format!("dwarf,{STACK_BYTES}"),
+            CallGraph::FramePointers => "fp".to_owned(),
+        };
+        // Events are off until the control says so: attaching to hundreds of threads takes a while. No event is named:
+        // perf takes cycles, and where there are none the CPU clock; without the kernel where it may not look there.
+        let mut command = Command::new("perf");
+        command
+            .args(["record", "--delay", "-1", "--control", &control.argument()])
+            .args(["-F", &frequency_hz.to_string(), "--call-graph", &graph, "--no-buildid", "-q"])
+            .arg("-o")
+            .arg(&data)
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        match scope {
+            Scope::Pus => command.arg("-a"),
+            Scope::Threads => command.args(["-p", &pid.to_string()]),
+        };
+        dies_with_parent(&mut command);
+        let perf = command.spawn().map_err(|e| reason::not_started(&e))?;
+        let mut profile = Self { perf, pid, scope, data, frequency_hz, call_graph };
+        match control.enable(&mut profile.perf) {
+            Ok(()) => Ok(profile),
+            Err(why) => {
+                profile.kill();
+                let said = std::fs::read_to_string(&errors).unwrap_or_default();
+                // What perf said is in the reason.
+                let _ = std::fs::remove_file(&errors);
+                Err(reason::refused(&said, why))
+            }
+        }
+    }
+
+    /// Ends the recording; the data is complete afterwards.
+    pub fn end(&mut self) -> Result<(), Unavailable> {
+        if let Some(pid) = Pid::from_raw(self.perf.id().cast_signed()) {
+            // Already gone is as good as told.
+            let _ = kill_process(pid, Signal::INT);
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            match self.perf.try_wait() {
+                Ok(Some(_)) => return Ok(()),
+                Ok(None) => std::thread::sleep(Duration::from_millis(10)),
+                Err(e) => return Err(Unavailable(format!("cannot wait for perf: {e}"))),
+            }
+        }
+        self.kill();
+        Err(Unavailable(format!("perf did not end within {} s", PATIENCE.as_secs())))
+    }
+
+    fn kill(&mut self) {
+        // It may have ended by itself in the meantime.
+        let _ = self.perf.kill();
+        let _ = self.perf.wait();
+        // The recording of a killed perf has no index.
+        let _ = std::fs::remove_file(&self.data);
+    }
+
+    /// Call chains, table and flame graph from the recording, which is then removed: it is large, and readable on this
+    /// machine only.
+    pub fn finish(self, place: &Place, captured: &mut Captured) {
+        let folded = place.path("profile.folded");
+        let made = fold::fold(&self.data, self.pid, &folded);
+        let _ = std::fs::remove_file(&self.data);
+        let _ = std::fs::remove_file(place.path("perf.log"));
+        let made = match made {
+            Ok(made) => made,
+            Err(e) => {
+                let _ = std::fs::remove_file(&folded);
+                captured.missing.insert(PROFILE.to_owned(), e.to_string());
+                return;
+            }
+        };
+        let mut table = table::table(&made);
+        table.frequency_hz = self.frequency_hz;
+        table.call_graph = if self.call_graph == CallGraph::Dwarf { "dwarf" } else { "fp" }.to_owned();
+        table.scope = if self.scope == Scope::Pus { "pus" } else { "threads" }.to_owned();
+        if !table.kernel {
+            captured.missing.insert(format!("{PROFILE}.kernel"), reason::no_kernel());
+        }
+        captured.files.insert(FOLDED.to_owned(), place.relative("profile.folded"));
+        place.write_json(captured, PROFILE, "profile.json", &table);
+        match fold::flame_graph(&made) {
+            Ok(svg) => place.write(captured, FLAME_GRAPH, "profile.svg", &svg),
+            Err(e) => drop(captured.missing.insert(FLAME_GRAPH.to_owned(), e.to_string())),
+        }
+    }
+}
+
+impl Drop for Profile {
+    /// A trial that fails in its capture sample leaves no perf behind.
+    fn drop(&mut self) {
+        if matches!(self.perf.try_wait(), Ok(None)) {
+            self.kill();
+        }
+    }
+}
+
+/// Recordings of trials that were killed: large, and of no use any more.
+fn remove_leftovers(place: &Place) {
+    let trials = std::fs::read_dir(place.results.join("captures")).into_iter().flatten().flatten();
+    for trial in trials {
+        // Most have none.
+        let _ = std::fs::remove_file(trial.path().join(RECORDING));
+    }
+}
+
+/// Where samples are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// On every PU, whatever runs there; the server's are picked out afterwards. Needs root, CAP_PERFMON or
+    /// kernel.perf_event_paranoid of 0 or less.
+    Pus,
+    /// In the server's threads: events move with every context switch, which halves the throughput of a server that
+    /// switches for every statement.
+    Threads,
+}
+
+/// Samples a second and PU.
+fn frequency_hz(sample_s: f64, pus: usize) -> u64 {
+    let all = SAMPLES_PER_S.min(SAMPLES / sample_s.max(0.1));
+    ((all / pus as f64) as u64).clamp(5, 997)
+}
+
+/// The two named pipes by which perf is told to begin, and says that it has.
+struct Control {
+    command: PathBuf,
+    answer: PathBuf,
+    pipes: [File; 2],
+}
+
+impl Control {
+    fn new(place: &Place) -> Result<Self, Unavailable> {
+        let [command, answer] = ["perf.control", "perf.answer"].map(|name| place.path(name));
+        let made = || -> std::io::Result<[File; 2]> {
+            for path in [&command, &answer] {
+                // Of an earlier attempt that was killed.
+                let _ = std::fs::remove_file(path);
+                mknodat(CWD, path.as_path(), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+            }
+            // For reading and writing, so that opening waits for nobody.
+            let open =
+                |path: &Path| OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);
+            Ok([open(&command)?, open(&answer)?])
+        };
+        let pipes = made().map_err(|e| Unavailable(format!("cannot make perf's control pipes: {e}")))?;
+        Ok(Self { command, answer, pipes })
+    }
+
+    fn argument(&self) -> String {
+        format!("fifo:{},{}", self.command.display(), self.answer.display())
+    }
+
+    /// Tells perf to begin and waits for its answer.
+    fn enable(&self, perf: &mut Child) -> Result<(), &'static str> {
+        let [mut command, mut answer] = [&self.pipes[0], &self.pipes[1]];
+        command.write_all(b"enable\n").map_err(|_| "its control pipe is closed")?;
+        let deadline = Instant::now() + PATIENCE;
+        let mut said = [0; 16];
+        while Instant::now() < deadline {
+            match answer.read(&mut said) {
+                Ok(read) if said[..read].starts_with(b"ack") => return Ok(()),
+                Ok(_) => {}
+                Err(e) if e.kind() == ErrorKind::WouldBlock => {}
+                Err(_) => return Err("its answer cannot be read"),
+            }
+            if !matches!(perf.try_wait(), Ok(None)) {
+                return Err("it ended at once");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err("it did not begin")
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        // perf has them open; their names are not needed any more.
+        let _ = std::fs::remove_file(&self.command);
+        let _ = std::fs::remove_file(&self.answer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_machines_and_long_samples_are_sampled_more_rarely() {
+        assert_eq!(frequency_hz(10.0, 2), 500);
+        assert_eq!(frequency_hz(10.0, 8), 125);
+        assert_eq!(frequency_hz(60.0, 8), 62);
+        assert_eq!(frequency_hz(10.0, 1024), 5);
+        assert_eq!(frequency_hz(0.0, 1), 997);
+    }
+}

@@ -1,0 +1,167 @@
+//! The capture sample: what would disturb a measurement is recorded in one further sample, after the measured ones.
+//!
+//! A capture that fails never fails its trial: the record says why it is missing, and the others go on.
+
+use super::{locks::Locks, profile::Profile, status::Status};
+use crate::engine::{Diagnostics, Server, Unavailable};
+use crate::results::captures;
+use crate::study::settings::CaptureSettings;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What a capture left behind.
+#[derive(Debug, Default)]
+pub struct Captured {
+    /// Name -> path inside the results directory.
+    pub files: BTreeMap<String, String>,
+    /// Name -> why it is missing.
+    pub missing: BTreeMap<String, String>,
+}
+
+/// Where the captures of one trial go, and what it knows of itself.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The results directory.
+    pub results: PathBuf,
+    /// The trial's directory inside it: `captures/trial-00003-1`.
+    pub directory: String,
+    /// Connections that work.
+    pub threads: usize,
+    /// Length of a sample, seconds.
+    pub sample_s: f64,
+}
+
+impl Place {
+    /// A place that is made when it is needed.
+    pub fn new(results: &Path, trial: usize, attempt: u32, threads: usize, sample_s: f64) -> Self {
+        let directory = format!("captures/trial-{trial:05}-{attempt}");
+        Self { results: results.to_owned(), directory, threads, sample_s }
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.results.join(&self.directory).join(name)
+    }
+
+    /// Name of a file as the record has it.
+    pub(super) fn relative(&self, name: &str) -> String {
+        format!("{}/{name}", self.directory)
+    }
+
+    /// Writes a file and notes it.
+    pub(super) fn write(&self, captured: &mut Captured, capture: &str, name: &str, content: &[u8]) {
+        match std::fs::write(self.path(name), content) {
+            Ok(()) => drop(captured.files.insert(capture.to_owned(), self.relative(name))),
+            Err(e) => drop(captured.missing.insert(capture.to_owned(), format!("cannot write {name}: {e}"))),
+        }
+    }
+
+    /// Writes a document and notes it.
+    pub(super) fn write_json(
+        &self,
+        captured: &mut Captured,
+        capture: &str,
+        name: &str,
+        document: &impl serde::Serialize,
+    ) {
+        match serde_json::to_vec_pretty(document) {
+            Ok(text) => self.write(captured, capture, name, &text),
+            Err(e) => drop(captured.missing.insert(capture.to_owned(), e.to_string())),
+        }
+    }
+}
+
+/// Captures of one trial, from the start of its capture sample until the server has stopped.
+pub struct CaptureSample {
+    place: Place,
+    began: Instant,
+    diagnostics: Option<Box<dyn Diagnostics>>,
+    profile: Option<Profile>,
+    locks: Option<Locks>,
+    status: Option<Status>,
+    captured: Captured,
+}
+
+impl CaptureSample {
+    /// Begins all captures that were asked for.
+    pub fn begin(settings: &CaptureSettings, place: Place, server: &dyn Server) -> Self {
+        let mut captured = Captured::default();
+        if let Err(e) = std::fs::create_dir_all(place.path("")) {
+            captured.missing.insert("captures".to_owned(), format!("cannot make {}: {e}", place.directory));
+        }
+        let mut sample = Self {
+            place,
+            began: Instant::now(),
+            diagnostics: None,
+            profile: None,
+            locks: None,
+            status: None,
+            captured,
+        };
+        if settings.profile {
+            let started = Profile::begin(&sample.place, settings.call_graph, server.pid());
+            sample.profile = sample.note(captures::PROFILE, started);
+        }
+        // Last, as it takes least time: its figures are to be this sample's alone.
+        if settings.locks || settings.status {
+            sample.ask_server(settings, server);
+        }
+        sample.began = Instant::now();
+        sample
+    }
+
+    /// Begins what the server tells of itself. Counters come first, so that they count nothing of the others.
+    fn ask_server(&mut self, settings: &CaptureSettings, server: &dyn Server) {
+        let mut diagnostics = match server.diagnostics() {
+            Ok(diagnostics) => diagnostics,
+            Err(e) => {
+                let asked = [(settings.locks, captures::LOCKS), (settings.status, captures::STATUS)];
+                let missing = asked.into_iter().filter(|(asked, _)| *asked);
+                self.captured.missing.extend(missing.map(|(_, name)| (name.to_owned(), e.to_string())));
+                return;
+            }
+        };
+        if settings.locks {
+            let begun = Locks::begin(diagnostics.as_mut());
+            self.locks = self.note(captures::LOCKS, begun);
+        }
+        if settings.status {
+            self.status = Some(Status::begin(diagnostics.as_mut()));
+        }
+        self.diagnostics = Some(diagnostics);
+    }
+
+    fn note<T>(&mut self, name: &str, begun: Result<T, Unavailable>) -> Option<T> {
+        begun.map_err(|e| self.captured.missing.insert(name.to_owned(), e.to_string())).ok()
+    }
+
+    /// Ends all captures, in the reverse order.
+    pub fn end(&mut self) {
+        let elapsed_s = self.began.elapsed().as_secs_f64();
+        if let Some(diagnostics) = self.diagnostics.as_deref_mut() {
+            if let Some(status) = self.status.take() {
+                status.end(diagnostics, elapsed_s, &self.place, &mut self.captured);
+            }
+            if let Some(locks) = self.locks.take() {
+                locks.end(diagnostics, elapsed_s, &self.place, &mut self.captured);
+            }
+        }
+        self.diagnostics = None;
+        if let Some(profile) = &mut self.profile
+            && let Err(e) = profile.end()
+        {
+            self.captured.missing.insert(captures::PROFILE.to_owned(), e.to_string());
+            self.profile = None;
+        }
+    }
+
+    /// Makes the profile readable, which takes as long as it took to record: when the server has stopped.
+    pub fn finish(mut self) -> Captured {
+        if let Some(profile) = self.profile.take() {
+            profile.finish(&self.place, &mut self.captured);
+        }
+        // Empty when nothing could be captured, and then nobody misses it.
+        let _ = std::fs::remove_dir(self.place.path(""));
+        self.captured
+    }
+}

@@ -1,0 +1,57 @@
+//! What the embedded engine says of itself: its own wait table. SQLite keeps its counters for each connection, so there
+//! are none of the whole server.
+
+use std::collections::BTreeMap;
+
+use super::super::Session;
+use super::super::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
+use super::NAME;
+use super::planted::WAITS_REQUEST;
+
+/// Over a session of its own; the waits at the start of watching, as the server's count from its own start.
+pub(super) struct SqliteDiagnostics {
+    session: Box<dyn Session>,
+    before: Vec<LockWait>,
+}
+
+impl SqliteDiagnostics {
+    pub(super) fn new(session: Box<dyn Session>) -> Self {
+        Self { session, before: Vec::new() }
+    }
+
+    fn waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
+        let rows = self.session.query(WAITS_REQUEST).map_err(|e| Unavailable(e.to_string()))?;
+        Ok(rows.iter().filter_map(|row| wait(row)).collect())
+    }
+}
+
+fn wait(row: &[Option<String>]) -> Option<LockWait> {
+    let [Some(name), Some(count), Some(wait_ns)] = row else { return None };
+    Some(LockWait { name: name.clone(), count: count.parse().ok()?, wait_s: wait_ns.parse::<u64>().ok()? as f64 / 1e9 })
+}
+
+impl Diagnostics for SqliteDiagnostics {
+    fn watch_locks(&mut self) -> Result<String, Unavailable> {
+        self.before = self.waits()?;
+        Ok("the server's own wait table, always on".to_owned())
+    }
+
+    fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
+        let mut waits = self.waits()?;
+        for wait in &mut waits {
+            if let Some(before) = self.before.iter().find(|before| before.name == wait.name) {
+                wait.count = wait.count.saturating_sub(before.count);
+                wait.wait_s = (wait.wait_s - before.wait_s).max(0.0);
+            }
+        }
+        Ok(waits)
+    }
+
+    fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
+        Silent(NAME).counters()
+    }
+
+    fn report(&mut self) -> Result<(&'static str, String), Unavailable> {
+        Silent(NAME).report()
+    }
+}

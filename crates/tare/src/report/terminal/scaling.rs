@@ -1,0 +1,75 @@
+//! The scalability law, the steps of each ladder, and what the law predicts.
+
+use super::style::{Style, add, finish, table};
+use super::text::plain;
+use crate::analysis::curves::words_of;
+use crate::analysis::figures::{figure, times};
+use crate::analysis::summary::{Scaling, Summary};
+use crate::results::metric;
+
+/// Laws with their intervals.
+pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
+    if summary.scaling.is_empty() {
+        return None;
+    }
+    let mut rows = table(&["metric", "over", "at", "lambda", "sigma", "kappa", "peak", "retrograde"], 3);
+    for law in &summary.scaling {
+        let cells = vec![
+            plain(&law.metric),
+            law.over.clone(),
+            plain(&words_of(&law.levels)),
+            with_interval(law.lambda, law.lambda_ci, 1),
+            with_interval(law.sigma, law.sigma_ci, 4),
+            with_interval(law.kappa, law.kappa_ci, 6),
+            law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}")),
+            if law.retrograde { "yes" } else { "no" }.to_owned(),
+        ];
+        add(&mut rows, 3, cells);
+    }
+    Some(format!("{}\n{}", style.bold("scaling: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))"), finish(rows)))
+}
+
+/// `0.0267` over `0.0201 .. 0.0333`.
+fn with_interval(value: f64, ci: Option<[f64; 2]>, decimals: usize) -> String {
+    let interval = ci.map_or(String::new(), |[low, high]| format!("\n{low:.decimals$} .. {high:.decimals$}"));
+    format!("{value:.decimals$}{interval}")
+}
+
+/// What each step of a ladder gave, of the headline metric.
+pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
+    let headline = summary.headline_metric.as_deref()?;
+    let laws: Vec<&Scaling> = summary.scaling.iter().filter(|law| law.metric == headline).collect();
+    if laws.is_empty() {
+        return None;
+    }
+    let mut rows = table(&["at", "step", "gain", "95% interval", "more gave less"], 2);
+    for law in laws {
+        for step in &law.steps {
+            let interval = interval(step.ci_low, step.ci_high, times);
+            let retrograde = if step.retrograde { "yes" } else { "" };
+            let name = format!("{} -> {} {}", step.from, step.to, law.over);
+            add(
+                &mut rows,
+                2,
+                vec![plain(&words_of(&law.levels)), name, times(step.ratio), interval, retrograde.to_owned()],
+            );
+        }
+        if let Some(predicted) = &law.prediction {
+            let unit = metric::describe(headline).unit;
+            let name = format!("{} {}: predicted", predicted.n, law.over);
+            let interval = interval(predicted.ci_low, predicted.ci_high, |value| figure(value, unit));
+            let cells =
+                vec![plain(&words_of(&law.levels)), name, figure(predicted.value, unit), interval, String::new()];
+            add(&mut rows, 2, cells);
+        }
+    }
+    let head = format!("steps of {headline} (gain: after / before; predictions were not measured)");
+    Some(format!("{}\n{}", style.bold(&head), finish(rows)))
+}
+
+pub(super) fn interval(low: Option<f64>, high: Option<f64>, words: impl Fn(f64) -> String) -> String {
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{} to {}", words(low), words(high)),
+        _ => "-".to_owned(),
+    }
+}

@@ -1,0 +1,162 @@
+//! The files of captures, one directory a trial: `captures/trial-NNNNN-A/`. Written by `capture`, read here for analysis.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `profile.json` | [`ProfileFile`]: symbols by their share of the samples |
+//! | `profile.folded` | every call chain with its number of samples, `caller;callee 17` |
+//! | `profile.svg` | the same as a flame graph to click through, in a browser |
+//! | `locks.json` | [`LocksFile`]: waits for locks inside the server |
+//! | `status.json` | [`StatusFile`]: the server's counters over the capture sample |
+//! | `innodb-status.txt` | SHOW ENGINE INNODB STATUS at its end |
+
+use super::reader::Results;
+use super::schema::{SCHEMA, TrialRecord};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Component, Path};
+
+/// Name of the capture in [`TrialRecord::captures`] that is a [`ProfileFile`].
+pub const PROFILE: &str = "profile";
+/// Name of the folded call chains.
+pub const FOLDED: &str = "profile.folded";
+/// Name of the flame graph.
+pub const FLAME_GRAPH: &str = "profile.flame_graph";
+/// Name of the capture that is a [`LocksFile`].
+pub const LOCKS: &str = "locks";
+/// Name of the capture that is a [`StatusFile`].
+pub const STATUS: &str = "status";
+/// A capture larger than this is not read into a report, bytes.
+const LARGEST: u64 = 64 << 20;
+
+/// A profile as a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProfileFile {
+    /// Version of this format.
+    pub schema: u32,
+    /// What made a sample: `cycles`, or `cpu-clock` where there is no hardware counter, with perf's modifiers.
+    pub event: String,
+    /// Samples a second and PU that were asked for.
+    pub frequency_hz: u64,
+    /// `pus`: taken on all PUs, the server's picked out; `threads`: taken in the server's threads alone.
+    pub scope: String,
+    /// `dwarf` or `fp`.
+    pub call_graph: String,
+    /// Whether time inside the kernel is in it.
+    pub kernel: bool,
+    /// Samples of the server. Shares are of the event's count, which each sample carries.
+    pub samples: u64,
+    /// The largest shares first; a symbol with less than one in 5,000 samples is left out.
+    pub symbols: Vec<SymbolShare>,
+}
+
+/// One function.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SymbolShare {
+    /// Its demangled name; `_[k]` at the end says that it is the kernel's.
+    pub symbol: String,
+    /// Share of the samples inside it, 0 to 1.
+    pub self_fraction: f64,
+    /// Share of the samples inside it or what it calls, 0 to 1.
+    pub total_fraction: f64,
+}
+
+/// Waits for locks during a capture sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LocksFile {
+    /// Version of this format.
+    pub schema: u32,
+    /// Where the figures come from, and what was switched on for them.
+    pub source: String,
+    /// Length, seconds.
+    pub elapsed_s: f64,
+    /// Connections that worked.
+    pub threads: usize,
+    /// The longest waits first.
+    pub waits: Vec<LockShare>,
+}
+
+/// One lock, or one kind of locks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LockShare {
+    /// The engine's own name.
+    pub name: String,
+    /// How often it was taken.
+    pub count: u64,
+    /// Time until it was had, over all threads, milliseconds.
+    pub wait_ms: f64,
+    /// The same as a share of the time of all connections' threads: 1 is every thread always waiting for this lock.
+    pub wait_fraction: f64,
+}
+
+/// The server's counters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StatusFile {
+    /// Version of this format.
+    pub schema: u32,
+    /// Length, seconds.
+    pub elapsed_s: f64,
+    /// Counter -> value at the end less value at the start, where they differ.
+    pub differences: BTreeMap<String, f64>,
+}
+
+/// The captures of one trial.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Captures {
+    /// The profile, where there is one.
+    pub profile: Option<ProfileFile>,
+    /// Lock waits, where there are any.
+    pub locks: Option<LocksFile>,
+}
+
+/// Reads the captures of a trial that analysis uses; a sentence for each that cannot be read.
+pub fn read(results: &Path, trial: &TrialRecord) -> (Captures, Vec<String>) {
+    let mut unread = Vec::new();
+    let mut problem = |name: &str, reason: String| {
+        unread.push(format!("the {name} of trial {} cannot be read: {reason}", trial.trial));
+    };
+    let captures = Captures {
+        profile: document(results, trial, PROFILE).unwrap_or_else(|reason| {
+            problem(PROFILE, reason);
+            None
+        }),
+        locks: document(results, trial, LOCKS).unwrap_or_else(|reason| {
+            problem(LOCKS, reason);
+            None
+        }),
+    };
+    (captures, unread)
+}
+
+/// The folded call chains of a trial; none where there are none or they cannot be read.
+pub fn folded(results: &Results, trial: &TrialRecord) -> Option<String> {
+    text(&results.path, trial, FOLDED).ok().flatten()
+}
+
+/// The part of every document that is read first.
+#[derive(Deserialize)]
+struct Versioned {
+    schema: u32,
+}
+
+fn document<T: DeserializeOwned>(results: &Path, trial: &TrialRecord, name: &str) -> Result<Option<T>, String> {
+    let Some(text) = text(results, trial, name)? else { return Ok(None) };
+    let versioned: Versioned = serde_json::from_str(&text).map_err(|e| e.to_string())?;
+    if versioned.schema > SCHEMA {
+        return Err(format!("it has schema {}, this tare reads up to {SCHEMA}", versioned.schema));
+    }
+    serde_json::from_str(&text).map(Some).map_err(|e| e.to_string())
+}
+
+fn text(results: &Path, trial: &TrialRecord, name: &str) -> Result<Option<String>, String> {
+    let Some(path) = trial.captures.get(name) else { return Ok(None) };
+    // A record may come from anywhere: it must not make a report show a file from outside its directory.
+    if !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(format!("{path} is not inside the results directory"));
+    }
+    let file = std::fs::File::open(results.join(path)).map_err(|e| format!("{path}: {e}"))?;
+    let mut text = String::new();
+    let read = file.take(LARGEST).read_to_string(&mut text).map_err(|e| format!("{path}: {e}"))?;
+    if read as u64 == LARGEST { Err(format!("{path} is larger than {LARGEST} bytes")) } else { Ok(Some(text)) }
+}
