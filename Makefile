@@ -19,6 +19,7 @@ test: setup-test check
 	$(MAKE) test-dbt3-large
 	scripts/test-as-user
 	crates/counters/ci.sh "exact tunable forced alone loom"
+	crates/counters/ci.sh --where-possible "musl targets miri"
 	$(MAKE) test-numa
 
 ## test-numa: everything about nodes, on kernels that have several: virtual machines in software emulation, one at a time

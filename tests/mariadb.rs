@@ -66,6 +66,30 @@ fn every_pair_is_bound_and_every_setting_verified() {
 }
 
 #[test]
+fn an_allocator_is_the_one_that_the_server_has_mapped() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"allocators\"\n[engine]\nname = \"mariadb\"\n[workload]\nrows = 100\n\
+         [sampling]\ntrials = 1\nwarmup_s = 0\nsample_s = 0.3\n\
+         [factors]\nallocator = [\"system\", \"jemalloc\", \"tcmalloc\"]\n",
+    );
+    let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
+    let records = trials(&world.path("results"));
+    assert_eq!(records.len(), 3, "sudo apt-get install libjemalloc2 libtcmalloc-minimal4\n{err}");
+    for record in records {
+        let setting = record["settings"].as_array().unwrap().iter().find(|s| s["factor"] == "allocator").unwrap();
+        let word = match setting["level"].as_str().unwrap() {
+            "jemalloc" => "libjemalloc",
+            "tcmalloc" => "libtcmalloc",
+            _ => "no other allocator",
+        };
+        assert_eq!(record["outcome"], "ok", "{record}");
+        assert!(setting["verified"].as_str().unwrap().contains(word), "{setting}");
+    }
+    world.assert_clean();
+}
+
+#[test]
 fn a_server_that_dies_or_refuses_an_option_says_so_and_leaves_nothing() {
     let world = World::new();
     let study = world.study(STUDY);

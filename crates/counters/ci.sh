@@ -1,6 +1,7 @@
 #!/bin/sh
 # What CI runs for this crate, each line a job that can fail: `crates/counters/ci.sh ["job ..."]`, all jobs without any.
-# `make test` runs those that need nothing but cargo.
+# `--where-possible` before the jobs leaves out, with a line that says so, those whose toolchain is not there: `make test`
+# runs musl, targets and miri that way, and all others as they are.
 # Needs: rustup target add x86_64-unknown-linux-musl aarch64-unknown-linux-gnu riscv64gc-unknown-linux-gnu
 #        rustup toolchain install nightly --component miri,rust-src; apt-get install libnuma1
 set -eu
@@ -23,7 +24,29 @@ job_loom()     { RUSTFLAGS="--cfg loom" cargo test --locked --release --no-defau
 job_targets()  { for t in aarch64-unknown-linux-gnu riscv64gc-unknown-linux-gnu; do cargo build --locked --lib --all-features --target $t; done; }
 job_bench()    { cargo bench --locked --bench ratios; }
 
+# What a job needs beyond cargo; nothing to print when it is there.
+missing() {
+    case $1 in
+    musl) wanted="x86_64-unknown-linux-musl" ;;
+    targets) wanted="aarch64-unknown-linux-gnu riscv64gc-unknown-linux-gnu" ;;
+    miri) cargo +nightly miri --version >/dev/null 2>&1 || echo "rustup toolchain install nightly --component miri,rust-src"; return ;;
+    *) return ;;
+    esac
+    for target in $wanted; do
+        [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] || echo "rustup target add $target"
+    done
+}
+
+where_possible=no
+if [ "${1:-}" = --where-possible ]; then
+    where_possible=yes
+    shift
+fi
 for job in ${1:-default exact tunable forced musl alone miri loom targets}; do
+    if [ "$where_possible" = yes ] && [ -n "$(missing "$job")" ]; then
+        echo "== $job: not run here, needs: $(missing "$job")"
+        continue
+    fi
     echo "== $job"
     "job_$job"
 done
