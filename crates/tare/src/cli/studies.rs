@@ -2,7 +2,7 @@
 
 use super::{Exit, Problem, output};
 use crate::study::document::Source;
-use crate::study::field::FIELDS;
+use crate::study::field;
 use crate::study::parse::{Overrides, parse};
 use crate::study::sampling_field::SAMPLING_FIELDS;
 use crate::study::{builtin, machine};
@@ -67,7 +67,7 @@ fn keys() -> String {
         "Keys of a study file. Keys of all but [sampling] and [capture] can be factors, by their own name.\n",
     );
     let mut section = "";
-    for field in FIELDS {
+    for field in field::all() {
         if field.section != section {
             section = field.section;
             text.push_str(&format!("\n[{section}]\n"));

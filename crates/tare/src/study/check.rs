@@ -1,7 +1,7 @@
 //! What can only be checked when the whole study is known: that every factor exists and every level fits.
 
 use super::document::{Source, StudyError};
-use super::field::{FIELDS, Field};
+use super::field::{self, Field};
 use super::spec::Study;
 use crate::nearest::nearest;
 use std::ops::Range;
@@ -18,8 +18,7 @@ pub fn kinds(source: Source<'_>, set: &[(&'static Field, Range<usize>)], study: 
     match set.iter().find(|(field, _)| field.only.is_some_and(|only| only != kind)) {
         None => Ok(()),
         Some((field, span)) => {
-            let known: Vec<&str> = FIELDS
-                .iter()
+            let known: Vec<&str> = field::all()
                 .filter(|f| f.section == field.section && f.only.is_none_or(|only| only == kind))
                 .map(|f| f.key)
                 .collect();

@@ -1,10 +1,11 @@
 //! TOML to [`Study`], with a place, an expectation and the nearest right name for every mistake.
 
 use super::document::{Source, StudyError};
-use super::field::{self, FIELDS, Field};
+use super::field::{self, Field};
 use super::sampling_field::{self, SAMPLING_FIELDS};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, DesignKind, Factor, Study};
+use super::value;
 use super::{check, machine};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -200,7 +201,7 @@ impl Parser<'_> {
     }
 
     fn unknown_key(&self, section: &str, name: &str, span: Range<usize>) -> StudyError {
-        let mut known: Vec<&str> = FIELDS.iter().filter(|f| f.section == section).map(|f| f.key).collect();
+        let mut known: Vec<&str> = field::all().filter(|f| f.section == section).map(|f| f.key).collect();
         match section {
             "engine" => known.push("options"),
             "placement" => known.push("first_of"),
@@ -305,10 +306,10 @@ impl Parser<'_> {
 fn set_design(design: &mut Design, name: &str, level: &str) -> Result<Option<()>, String> {
     match name {
         "kind" => {
-            let kind = field::one_of(level, &["full-factorial", "one-at-a-time"])?;
+            let kind = value::one_of(level, &["full-factorial", "one-at-a-time"])?;
             design.kind = if kind == "one-at-a-time" { DesignKind::OneAtATime } else { DesignKind::FullFactorial };
         }
-        "identical" => design.skip_identical = field::one_of(level, &["run", "skip"])? == "skip",
+        "identical" => design.skip_identical = value::one_of(level, &["run", "skip"])? == "skip",
         _ => return Ok(None),
     }
     Ok(Some(()))

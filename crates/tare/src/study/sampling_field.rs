@@ -1,7 +1,7 @@
 //! The keys of `[sampling]`.
 
-use super::field::{positive, seconds, whole};
 use super::settings::Sampling;
+use super::value::{positive, seconds, whole};
 
 /// One key of `[sampling]`.
 pub struct SamplingField {

@@ -91,7 +91,7 @@ impl Study {
     /// Names that a factor may have, apart from `option.NAME`.
     pub fn factor_names() -> Vec<&'static str> {
         let mut names = vec!["placement", "engine", "workload"];
-        let factors = field::FIELDS.iter().filter(|f| f.section != field::CAPTURE);
+        let factors = field::all().filter(|f| f.section != field::CAPTURE);
         names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));
         names.extend(machine::names());
         names

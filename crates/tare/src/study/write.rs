@@ -1,6 +1,6 @@
 //! [`Study`] -> TOML with every default written out: what a results directory keeps. Parsing it gives the study back.
 
-use super::field::FIELDS;
+use super::field;
 use super::sampling_field::SAMPLING_FIELDS;
 use super::spec::{DesignKind, Factor, Study};
 use std::collections::BTreeMap;
@@ -37,8 +37,7 @@ pub fn to_toml(study: &Study) -> String {
 }
 
 fn section_table(study: &Study, section: &str) -> Table {
-    let mut table: Table = FIELDS
-        .iter()
+    let mut table: Table = field::all()
         .filter(|f| f.section == section && f.only.is_none_or(|kind| kind == study.base.workload.kind))
         .filter_map(|f| Some((f.key.to_owned(), value(&(f.get)(&study.base)?))))
         .collect();
