@@ -135,8 +135,7 @@ fn largest_effect(metric: &MetricSummary, summary: &Summary, results: &Results) 
         interval(first)
     );
     let rest: Vec<String> = rest.iter().map(|effect| format!("{} {}", effect.term, times(effect.mean_ratio))).collect();
-    let rest =
-        if rest.is_empty() { "no other factor is shown to".to_owned() } else { format!("after it {}", list(&rest)) };
+    let rest = after_it(rest).unwrap_or_else(|| "no other factor is shown to".to_owned());
     Some(format!("{lead}; {rest}."))
 }
 
@@ -160,7 +159,7 @@ fn over_queries(mains: &[&Effect], summary: &Summary, results: &Results) -> Opti
     let here = if results.source == Source::Directory { " on this machine" } else { "" };
     let rest: Vec<String> =
         ranked[1..].iter().map(|(effect, (log, ..))| format!("{} {}", effect.term, times(log.exp()))).collect();
-    let rest = if rest.is_empty() { String::new() } else { format!("; after it {}", list(&rest)) };
+    let rest = after_it(rest).map_or(String::new(), |rest| format!("; {rest}"));
     Some(format!(
         "{} moved the {} {} on average{here} ({}; shown for {shown} of them){rest}.",
         first.term,
@@ -168,6 +167,17 @@ fn over_queries(mains: &[&Effect], summary: &Summary, results: &Results) -> Opti
         times(log.exp()),
         first.levels.replace('/', " against ")
     ))
+}
+
+/// "after it a 1.2x, b 1.1x and 9 more": the first few of a long list, for the table has them all. None of none.
+fn after_it(mut rest: Vec<String>) -> Option<String> {
+    const SHOWN: usize = 4;
+    let more = rest.len().saturating_sub(SHOWN);
+    if more > 1 {
+        rest.truncate(SHOWN);
+        rest.push(format!("{more} more"));
+    }
+    (!rest.is_empty()).then(|| format!("after it {}", list(&rest)))
 }
 
 /// Sentences after the headline.

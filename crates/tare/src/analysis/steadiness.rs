@@ -2,6 +2,7 @@
 
 use super::figures::{count, list, percent};
 use super::summary::{ConditionSummary, Spread, Summary};
+use std::collections::BTreeSet;
 
 /// "aslr (on rather than off) accounts for 61% of the variance between trials, ahi (on rather than off) for 12%;
 /// unexplained 27%."
@@ -12,7 +13,11 @@ pub(super) fn sources(summary: &Summary) -> Option<String> {
         .iter()
         .filter(|source| source.shown && source.share > 0.0)
         .map(|source| {
-            let levels = format!("{} ({} rather than {})", source.factor, source.noisy_level, source.quiet_level);
+            let all: BTreeSet<&String> =
+                summary.conditions.iter().filter_map(|c| c.levels.get(&source.factor)).collect();
+            // Of many levels the share is that of the trials at these two.
+            let of = if all.len() > 2 { "of these two, " } else { "" };
+            let levels = format!("{} ({of}{} rather than {})", source.factor, source.noisy_level, source.quiet_level);
             (levels, percent(source.share))
         })
         .enumerate()
