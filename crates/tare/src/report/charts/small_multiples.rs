@@ -6,6 +6,7 @@ use super::curves::{description, values};
 use super::marks;
 use super::rungs::Rungs;
 use crate::analysis::curves::{Curve, Curves};
+use crate::analysis::figures::figure;
 use crate::results::metric::Better;
 use maud::{Markup, html};
 
@@ -45,7 +46,7 @@ pub(super) fn draw(chart: &Curves) -> Markup {
                     @if index % COLUMNS == 0 { (y.vertical(0.0, PANEL_WIDTH)) } @else { (y.lines(0.0, PANEL_WIDTH)) }
                     (x.grid(0.0, PANEL_HEIGHT))
                     use href={ "#" (pale) } {}
-                    (panel(line, &x, &y))
+                    (panel(line, &x, &y, chart.unit))
                 }
             }
             text.axis x=(px((LEFT + WIDTH) / 2.0)) y=(px(height - 6.0)) text-anchor="middle" { (chart.over) }
@@ -64,7 +65,7 @@ fn path(line: &Curve, x: &Rungs, y: &Axis) -> String {
     if places.is_empty() { String::new() } else { format!("M{}", places.join("L")) }
 }
 
-fn panel(own: &Curve, x: &Rungs, y: &Axis) -> Markup {
+fn panel(own: &Curve, x: &Rungs, y: &Axis, unit: &str) -> Markup {
     let whiskers: String = own
         .points
         .iter()
@@ -79,7 +80,7 @@ fn panel(own: &Curve, x: &Rungs, y: &Axis) -> Markup {
         path.dots.m0 d=(marks::dots(own.points.iter().map(|p| (x.at(p.n), y.at(p.mean))))) {}
         text.name x="0" y="-7" { (own.label) }
         @if let Some(last) = own.points.last() {
-            text.value x=(px(PANEL_WIDTH)) y="-7" text-anchor="end" { (y.scale.figure(last.mean)) }
+            text.value x=(px(PANEL_WIDTH)) y="-7" text-anchor="end" { (figure(last.mean, unit)) }
         }
     }
 }
