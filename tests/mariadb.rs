@@ -66,6 +66,38 @@ fn every_pair_is_bound_and_every_setting_verified() {
 }
 
 #[test]
+fn a_data_directory_of_the_users_own_is_copied_and_not_changed() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"own\"\n[engine]\nname = \"mariadb\"\n[workload]\nrows = 100\n\
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.3\n",
+    );
+    // Tables made by a run of tare's own stand in for the user's.
+    world.exits(0, &["run", &study, "--out", "first"]);
+    let cache = world.path("cache");
+    let made = support::names(&cache).into_iter().find(|n| n.starts_with("mariadb-") && cache.join(n).is_dir()).unwrap();
+    let own = world.path("own");
+    let copied = Command::new("cp").args(["-a", cache.join(&made).to_str().unwrap(), own.to_str().unwrap()]).status();
+    assert!(copied.unwrap().success());
+    let data = if own.join("ibdata1").is_file() { own } else { own.join("data") };
+    let listing = || Command::new("ls").arg("-lR").arg("--time-style=full-iso").arg(&data).output().unwrap().stdout;
+    let (before, cached) = (listing(), support::names(&cache));
+    let set = format!("engine.data={}", data.display());
+    // With another seed tare would make other data.
+    world.exits(0, &["run", &study, "--out", "second", "--set", &set, "--set", "sampling.seed=77"]);
+    assert_eq!(trials(&world.path("second"))[0]["outcome"], "ok");
+    assert_eq!(text(&listing()), text(&before), "the user's files were changed");
+    assert_eq!(support::names(&cache), cached, "data were made anew");
+
+    let (_, err) = world.exits(3, &["run", &study, "--out", "third", "--set", "engine.data=/no/such/directory"]);
+    assert!(err.contains("/no/such/directory cannot be read"), "{err}");
+    std::fs::create_dir(world.path("empty")).unwrap();
+    let set = format!("engine.data={}", world.path("empty").display());
+    world.exits(4, &["run", &study, "--out", "fourth", "--set", &set]);
+    world.assert_clean();
+}
+
+#[test]
 fn an_allocator_is_the_one_that_the_server_has_mapped() {
     let world = World::new();
     let study = world.study(

@@ -12,9 +12,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// The cached data directory of a trial's condition, made when it is not there.
+/// The data directory of a trial's condition: the one that the study names, or else the cached one, made when it is not
+/// there.
 pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
     let settings = &trial.condition.settings;
+    if let Some(data) = &settings.engine.data {
+        return Ok(data.clone());
+    }
     let engine = engine_by_name(&settings.engine.name).map_err(|e| TrialError::Plan(e.to_string()))?;
     let request = PrepareRequest {
         binary: settings.engine.binary.clone(),
@@ -55,6 +59,19 @@ fn fill(trial: &Trial<'_>, server: &dyn Server) -> Result<(), Box<dyn Error + Se
         dialect,
     };
     Ok(oltp::prepare(&fill, &connect, &go_on)?)
+}
+
+/// Whether the data directory that a study names is there.
+///
+/// # Errors
+/// The reason.
+pub fn available(settings: &Settings) -> Result<(), String> {
+    match &settings.engine.data {
+        Some(path) => std::fs::read_dir(path)
+            .map(drop)
+            .map_err(|e| format!("the data directory {} cannot be read: {e}", path.display())),
+        None => Ok(()),
+    }
 }
 
 /// A directory beside the data being made, on the same file system. Of a filling that fails or is killed it goes with

@@ -3,7 +3,7 @@
 use super::design::{self, Condition};
 use super::settings::{Kind, Settings};
 use super::spec::Study;
-use super::{adapt, machine, pilot, process};
+use super::{adapt, dataset, machine, pilot, process};
 use crate::results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use crate::workload::counters;
 use crate::workload::dbt3::Dbt3Settings;
@@ -99,6 +99,7 @@ fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedC
             match place {
                 Where::Here => machine::available(settings)
                     .and_then(|()| process::available(settings))
+                    .and_then(|()| dataset::available(settings))
                     .and_then(|()| match condition.levels.contains_key("engine") {
                         true => adapt::knows_options(settings),
                         false => Ok(()),

@@ -51,6 +51,8 @@ pub struct EngineSettings {
     pub name: String,
     /// Path of the server binary; none: found on the usual paths.
     pub binary: Option<PathBuf>,
+    /// A stopped server's data directory to start every trial on a copy of; none: made by tare and cached.
+    pub data: Option<PathBuf>,
     /// How clients connect.
     pub transport: Transport,
     /// Seconds the server may take to become ready.
@@ -64,6 +66,7 @@ impl Default for EngineSettings {
         Self {
             name: "sqlite".into(),
             binary: None,
+            data: None,
             transport: Transport::Socket,
             start_timeout_s: 60.0,
             options: BTreeMap::new(),

@@ -27,6 +27,18 @@ pub const FIELDS: &[Field] = &[
     },
     Field {
         section: "engine",
+        key: "data",
+        only: None,
+        help: "data directory of a stopped server that already holds the workload's tables, copied for every trial and \
+               never changed; as a factor: data of two builds side by side; absent: made by tare and cached",
+        get: |s| s.engine.data.as_ref().map(|p| p.display().to_string()),
+        set: |s, v| {
+            s.engine.data = Some(v.into());
+            Ok(())
+        },
+    },
+    Field {
+        section: "engine",
         key: "transport",
         only: None,
         help: "socket (Unix) or tcp (loopback)",
