@@ -75,7 +75,8 @@ fn a_data_directory_of_the_users_own_is_copied_and_not_changed() {
     // Tables made by a run of tare's own stand in for the user's.
     world.exits(0, &["run", &study, "--out", "first"]);
     let cache = world.path("cache");
-    let made = support::names(&cache).into_iter().find(|n| n.starts_with("mariadb-") && cache.join(n).is_dir()).unwrap();
+    let made =
+        support::names(&cache).into_iter().find(|n| n.starts_with("mariadb-") && cache.join(n).is_dir()).unwrap();
     let own = world.path("own");
     let copied = Command::new("cp").args(["-a", cache.join(&made).to_str().unwrap(), own.to_str().unwrap()]).status();
     assert!(copied.unwrap().success());
