@@ -15,7 +15,7 @@ use tare_counters::{BACKEND_VARIABLE, Backend, CounterSet};
 
 const ADDS: u64 = if cfg!(debug_assertions) { 100_000_000 } else { 1_000_000_000 };
 /// The mutant stops at the first loss; this is how often it may try (a move must hit a window of a few instructions).
-const MUTANT_ATTEMPTS: u64 = 40;
+const MUTANT_ATTEMPTS: u64 = 400;
 
 fn is_exact(backend: Backend) {
     let set = CounterSet::with_backend(COUNTERS, backend).unwrap();

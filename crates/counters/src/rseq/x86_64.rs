@@ -187,7 +187,7 @@ define_add! {
 define_add! {
     /// [`add`] without its section: preempted between reading the CPU number and adding, it writes another CPU's row.
     add_without_section, add_on_current_cpu_without_section,
-    "mov {t}, qword ptr fs:[{area}]\ncmp {t}, {guess}", "/* not armed: {area} {section} */", "1 /* {n} */"
+    "cmp dword ptr fs:[{area} + 4], {guess:e} /* {t} {section} */", "/* not armed */", "1 /* {n} */"
 }
 
 /// What became of a long section.
