@@ -4,11 +4,10 @@ use super::rows::Piece;
 use super::{Dbt3Error, Scale, TABLES, Table, pipe, rows};
 use crate::engine::{Param, Session, StatementId};
 use crate::workload::Dialect;
+use crate::workload::fill::in_parallel;
 use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Rows of one INSERT where rows come that way; SQLite takes 32,766 parameters in one statement.
 const ROWS_PER_INSERT: usize = 200;
@@ -40,36 +39,22 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
     progress: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
 ) -> Result<(), Dbt3Error> {
     let sessions = if fill.dialect == Dialect::Sqlite { 1 } else { fill.parallel.clamp(1, TABLES.len()) };
-    let (next, stop, first_error) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(None));
-    let progress = |rows| match progress(rows) {
-        ControlFlow::Continue(()) if !stop.load(Ordering::Acquire) => Ok(()),
-        _ => Err(Dbt3Error::Interrupted),
-    };
-    let work = || {
-        let all = || {
+    in_parallel(
+        sessions,
+        TABLES.len(),
+        progress,
+        || Dbt3Error::Interrupted,
+        |shared| {
             let mut session = connect().map_err(|error| Dbt3Error::Connect(error.into()))?;
             if fill.dialect == Dialect::MySql {
                 run(session.as_mut(), &pipe::set_up(fill.directory))?;
             }
-            while let Some(table) = TABLES.get(next.fetch_add(1, Ordering::AcqRel)) {
-                make_table(session.as_mut(), fill, table, &progress)?;
+            while let Some(table) = shared.take() {
+                make_table(session.as_mut(), fill, &TABLES[table], &|rows| shared.added(rows))?;
             }
             Ok(())
-        };
-        if let Err(error) = all() {
-            // Kept before the others are told to stop: that they were stopped is not the error to show.
-            first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            next.store(TABLES.len(), Ordering::Release);
-            stop.store(true, Ordering::Release);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..sessions {
-            scope.spawn(work);
-        }
-        work();
-    });
-    first_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+        },
+    )
 }
 
 pub(super) type Progress<'a> = &'a (dyn Fn(u64) -> Result<(), Dbt3Error> + Sync);

@@ -3,10 +3,9 @@
 use super::tables::drop_table;
 use super::{Dialect, OltpError, Tables};
 use crate::engine::{Param, Session, StatementId};
+use crate::workload::fill::in_parallel;
 use std::error::Error;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use tare_load::{C_GROUPS, Distribution, PAD_GROUPS, Purpose, Random, push_groups};
 
 /// Rows of one INSERT. It is prepared: in text, MariaDB spends as long on parsing a row as on storing it. Measured with
@@ -43,47 +42,23 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
 ) -> Result<(), OltpError> {
     fill.tables.check()?;
     let sessions = if fill.dialect.fills_in_parallel() { fill.sessions.clamp(1, fill.tables.tables) } else { 1 };
-    let next = AtomicUsize::new(1);
-    let stop = AtomicBool::new(false);
-    let progress = |rows| match progress(rows) {
-        ControlFlow::Continue(()) if !stop.load(Ordering::Acquire) => Ok(()),
-        _ => Err(OltpError::Interrupted),
-    };
-    let first_error = Mutex::new(None);
-    let work = || {
-        if let Err(error) = fill_tables(fill, &next, connect, &progress) {
-            // Kept before the others are told to stop: that they were stopped is not the error to show.
-            first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-            next.store(fill.tables.tables + 1, Ordering::Release);
-            stop.store(true, Ordering::Release);
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..sessions {
-            scope.spawn(work);
-        }
-        work();
-    });
-    first_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    in_parallel(
+        sessions,
+        fill.tables.tables,
+        progress,
+        || OltpError::Interrupted,
+        |shared| {
+            let mut session = connect().map_err(|error| OltpError::Connect(error.into()))?;
+            while let Some(table) = shared.take() {
+                // Tables are numbered from 1.
+                make_table(session.as_mut(), fill, table + 1, &|rows| shared.added(rows))?;
+            }
+            Ok(())
+        },
+    )
 }
 
 type Progress<'a> = &'a dyn Fn(u64) -> Result<(), OltpError>;
-
-fn fill_tables<E: Into<Box<dyn Error + Send + Sync>>>(
-    fill: &Fill,
-    next: &AtomicUsize,
-    connect: &(dyn Fn() -> Result<Box<dyn Session>, E> + Sync),
-    progress: Progress<'_>,
-) -> Result<(), OltpError> {
-    let mut session = connect().map_err(|error| OltpError::Connect(error.into()))?;
-    loop {
-        let table = next.fetch_add(1, Ordering::AcqRel);
-        if table > fill.tables.tables {
-            return Ok(());
-        }
-        make_table(session.as_mut(), fill, table, progress)?;
-    }
-}
 
 fn make_table(session: &mut dyn Session, fill: &Fill, table: usize, progress: Progress<'_>) -> Result<(), OltpError> {
     let one_transaction = fill.dialect.makes_table_in_one_transaction();
