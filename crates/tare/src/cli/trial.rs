@@ -41,8 +41,9 @@ pub fn run(args: &TrialArgs) -> Result<Exit, Problem> {
     if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(args.parent) {
         return Ok(Exit::Interrupted);
     }
-    let study = pilot::study_of(&read_study(&args.directory)?, &read_plan(&args.directory)?, args.trial);
-    let trial = Trial::find(&args.directory, &study, args.trial, args.attempt, interrupted)?;
+    let plan = read_plan(&args.directory)?;
+    let study = pilot::study_of(&read_study(&args.directory)?, &plan, args.trial);
+    let trial = Trial::find(&args.directory, &study, &plan, args.trial, args.attempt, interrupted)?;
     if args.attempt == 0 {
         trial.prepare()?;
         return Ok(Exit::Done);

@@ -1,7 +1,7 @@
 //! Reads results that something else measured: a CSV file of condition,trial,sample,metric,value.
 
 use super::reader::{ReadError, Results, Source, levels_of};
-use super::schema::{Outcome, SCHEMA, SampleRecord, TrialRecord};
+use super::schema::{PlannedTrial, SampleRecord, TrialRecord};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -140,24 +140,8 @@ fn trials_of(rows: Vec<Row>, file: &File<'_>) -> Result<Vec<TrialRecord>, ReadEr
 }
 
 fn record(row: &Row) -> TrialRecord {
-    TrialRecord {
-        schema: SCHEMA,
-        trial: row.trial,
-        attempt: 1,
-        block: 0,
-        condition: row.condition.clone(),
-        levels: levels_of(&row.condition),
-        outcome: Outcome::Ok,
-        reason: None,
-        started_at: String::new(),
-        elapsed_s: 0.0,
-        settings: Vec::new(),
-        server_version: None,
-        samples: Vec::new(),
-        captures: Default::default(),
-        captures_missing: Default::default(),
-        capture_sample: None,
-    }
+    let planned = PlannedTrial { trial: row.trial, block: 0, condition: row.condition.clone() };
+    TrialRecord::new(&planned, 1, levels_of(&row.condition), String::new())
 }
 
 fn empty_sample(sample: usize) -> SampleRecord {

@@ -17,10 +17,7 @@ struct Versioned {
 
 pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
     let mut warnings = Vec::new();
-    let Some(plan) = read_bytes(&path.join("plan.json"))? else {
-        return Err(ReadError::NotResults { path: path.to_owned() });
-    };
-    let plan: Plan = parse(&plan, &path.join("plan.json"), 0)?;
+    let plan = read_plan(path)?;
     let environment_path = path.join("environment.json");
     let environment = match read_bytes(&environment_path)? {
         Some(bytes) => Some(parse(&bytes, &environment_path, 0)?),
@@ -30,14 +27,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         }
     };
     let study_toml = read_bytes(&path.join("study.toml"))?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let trials_path = path.join("trials.jsonl");
-    let trials = match read_bytes(&trials_path)? {
-        Some(bytes) => parse_trials(&bytes, &trials_path, &mut warnings)?,
-        None => {
-            warnings.push("trials.jsonl is missing: no trial has finished".to_owned());
-            Vec::new()
-        }
-    };
+    let trials = read_trials(path, &mut warnings)?;
     let mut captures = BTreeMap::new();
     for trial in trials.iter().filter(|trial| !trial.captures.is_empty()) {
         let (found, unread) = captures::read(path, trial);
@@ -55,6 +45,25 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         captures,
         warnings,
     })
+}
+
+/// `plan.json` alone.
+pub(super) fn read_plan(directory: &Path) -> Result<Plan, ReadError> {
+    let path = directory.join("plan.json");
+    match read_bytes(&path)? {
+        Some(plan) => parse(&plan, &path, 0),
+        None => Err(ReadError::NotResults { path: directory.to_owned() }),
+    }
+}
+
+/// `trials.jsonl` alone, without the files of captures that it names.
+pub(super) fn read_trials(directory: &Path, warnings: &mut Vec<String>) -> Result<Vec<TrialRecord>, ReadError> {
+    let path = directory.join("trials.jsonl");
+    if let Some(bytes) = read_bytes(&path)? {
+        return parse_trials(&bytes, &path, warnings);
+    }
+    warnings.push("trials.jsonl is missing: no trial has finished".to_owned());
+    Ok(Vec::new())
 }
 
 /// None when there is no such file.

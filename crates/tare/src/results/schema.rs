@@ -252,6 +252,30 @@ pub struct CaptureSample {
     pub tps_ratio: f64,
 }
 
+impl TrialRecord {
+    /// A good trial with nothing in it yet.
+    pub fn new(planned: &PlannedTrial, attempt: u32, levels: Levels, started_at: String) -> Self {
+        Self {
+            schema: SCHEMA,
+            trial: planned.trial,
+            attempt,
+            block: planned.block,
+            condition: planned.condition.clone(),
+            levels,
+            outcome: Outcome::Ok,
+            reason: None,
+            started_at,
+            elapsed_s: 0.0,
+            settings: Vec::new(),
+            server_version: None,
+            samples: Vec::new(),
+            captures: BTreeMap::new(),
+            captures_missing: BTreeMap::new(),
+            capture_sample: None,
+        }
+    }
+}
+
 /// The machine and its settings as they were found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {

@@ -1,6 +1,7 @@
 //! Writing a results directory: created once, locked while a run owns it, one synced line a finished trial.
 
-use super::reader::{ReadError, open};
+use super::directory;
+use super::reader::ReadError;
 use super::schema::{Environment, Plan, TrialRecord};
 use crate::study::document::{Source, StudyError};
 use crate::study::parse::{Overrides, parse};
@@ -141,8 +142,7 @@ impl Directory {
 /// # Errors
 /// When it is missing, newer or malformed.
 pub fn read_plan(directory: &Path) -> Result<Plan, DirectoryError> {
-    let missing = DirectoryError::NotResults { path: directory.to_owned(), missing: "plan.json" };
-    open(directory)?.plan.ok_or(missing)
+    Ok(directory::read_plan(directory)?)
 }
 
 /// Writes `plan.json` anew: with a decision, and never with fewer trials.
@@ -158,7 +158,7 @@ pub fn write_plan(directory: &Path, plan: &Plan) -> Result<(), DirectoryError> {
 /// # Errors
 /// When a whole line is newer or malformed. A last line without its end is a crash's and is left out.
 pub fn read_trials(directory: &Path) -> Result<Vec<TrialRecord>, DirectoryError> {
-    Ok(open(directory)?.trials)
+    Ok(directory::read_trials(directory, &mut Vec::new())?)
 }
 
 /// Appends one record and does not return before it is on the disk.
@@ -214,28 +214,12 @@ fn io_error(doing: &'static str, path: &Path, source: io::Error) -> DirectoryErr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::schema::{Outcome, SCHEMA};
+    use crate::results::schema::PlannedTrial;
     use std::collections::BTreeMap;
 
     fn record(trial: usize) -> TrialRecord {
-        TrialRecord {
-            schema: SCHEMA,
-            trial,
-            attempt: 1,
-            block: 0,
-            condition: "base".into(),
-            levels: BTreeMap::new(),
-            outcome: Outcome::Ok,
-            reason: None,
-            started_at: crate::results::now(),
-            elapsed_s: 1.0,
-            settings: Vec::new(),
-            server_version: None,
-            samples: Vec::new(),
-            captures: BTreeMap::new(),
-            captures_missing: BTreeMap::new(),
-            capture_sample: None,
-        }
+        let planned = PlannedTrial { trial, block: 0, condition: "base".into() };
+        TrialRecord { elapsed_s: 1.0, ..TrialRecord::new(&planned, 1, BTreeMap::new(), crate::results::now()) }
     }
 
     #[test]

@@ -42,23 +42,10 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
             threads: Vec::new(),
         };
         TrialRecord {
-            schema: SCHEMA,
-            trial: planned.trial,
-            attempt: 1,
-            block: planned.block,
-            condition: planned.condition.clone(),
-            levels: BTreeMap::new(),
-            outcome: Outcome::Ok,
-            reason: None,
-            started_at: String::new(),
             // Two seconds of warm-up and one to start and stop.
             elapsed_s: 3.0 + study.sampling.samples as f64,
-            settings: Vec::new(),
-            server_version: None,
             samples: (0..study.sampling.samples).map(sample).collect(),
-            captures: BTreeMap::new(),
-            captures_missing: Default::default(),
-            capture_sample: None,
+            ..TrialRecord::new(planned, 1, BTreeMap::new(), String::new())
         }
     };
     let records = trials.iter().map(record).collect();

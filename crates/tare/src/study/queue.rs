@@ -80,31 +80,14 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::schema::SCHEMA;
 
     fn planned(count: usize) -> Vec<PlannedTrial> {
         (0..count).map(|trial| PlannedTrial { trial, block: 0, condition: format!("c{trial}") }).collect()
     }
 
     fn record(trial: usize, attempt: u32, outcome: Outcome) -> TrialRecord {
-        TrialRecord {
-            schema: SCHEMA,
-            trial,
-            attempt,
-            block: 0,
-            condition: format!("c{trial}"),
-            levels: BTreeMap::new(),
-            outcome,
-            reason: None,
-            started_at: String::new(),
-            elapsed_s: 0.0,
-            settings: Vec::new(),
-            server_version: None,
-            samples: Vec::new(),
-            captures: BTreeMap::new(),
-            captures_missing: BTreeMap::new(),
-            capture_sample: None,
-        }
+        let planned = PlannedTrial { trial, block: 0, condition: format!("c{trial}") };
+        TrialRecord { outcome, ..TrialRecord::new(&planned, attempt, BTreeMap::new(), String::new()) }
     }
 
     fn drain(mut queue: Queue, mut outcome: impl FnMut(&Next) -> Outcome) -> (Vec<(usize, u32)>, Queue) {

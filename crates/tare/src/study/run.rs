@@ -6,9 +6,8 @@ use super::plan::limit_s;
 use super::progress::Progress;
 use super::queue::{Next, Queue};
 use super::spec::Study;
-use crate::results::schema::{Outcome, Plan, PlannedCondition, SCHEMA, TrialRecord};
+use crate::results::schema::{Outcome, Plan, PlannedCondition, TrialRecord};
 use crate::results::store::{Directory, DirectoryError, append_trial, read_trials, write_plan};
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -156,23 +155,12 @@ impl Run<'_> {
                 format!("its process ended with {status}: {}", log_tail(path, next.trial.trial, next.attempt))
             }
         };
+        let levels = self.condition(&next.trial.condition).map(|c| c.levels.clone()).unwrap_or_default();
         let record = TrialRecord {
-            schema: SCHEMA,
-            trial: next.trial.trial,
-            attempt: next.attempt,
-            block: next.trial.block,
-            condition: next.trial.condition.clone(),
-            levels: self.condition(&next.trial.condition).map(|c| c.levels.clone()).unwrap_or_default(),
             outcome: Outcome::Failed,
             reason: Some(reason),
-            started_at,
             elapsed_s: clock.elapsed().as_secs_f64(),
-            settings: Vec::new(),
-            server_version: None,
-            samples: Vec::new(),
-            captures: BTreeMap::new(),
-            captures_missing: BTreeMap::new(),
-            capture_sample: None,
+            ..TrialRecord::new(&next.trial, next.attempt, levels, started_at)
         };
         append_trial(path, &record)?;
         Ok(Some(record))

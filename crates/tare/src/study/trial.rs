@@ -11,7 +11,7 @@ use super::state::StateError;
 use super::{contamination, counters_trial, dataset, machine, process, server_start};
 use crate::capture::interference::Seen;
 use crate::engine::{EngineError, Server};
-use crate::results::schema::{AppliedSetting, Outcome, PlannedTrial, SCHEMA, TrialRecord};
+use crate::results::schema::{AppliedSetting, Outcome, Plan, PlannedTrial, TrialRecord};
 use crate::results::store::{self, DirectoryError};
 use crate::workload::dbt3::Dbt3Error;
 use std::collections::BTreeMap;
@@ -83,15 +83,16 @@ impl<'a> Trial<'a> {
     pub fn find(
         directory: &'a Path,
         study: &'a Study,
+        plan: &Plan,
         trial: usize,
         attempt: u32,
         interrupted: &'a AtomicBool,
     ) -> Result<Self, TrialError> {
-        let plan = store::read_plan(directory)?;
         let planned = plan
             .trials
-            .into_iter()
+            .iter()
             .find(|t| t.trial == trial)
+            .cloned()
             .ok_or_else(|| TrialError::Plan(format!("the plan has no trial {trial}")))?;
         let condition = super::design::conditions(study)
             .map_err(TrialError::Plan)?
@@ -125,7 +126,7 @@ impl<'a> Trial<'a> {
     pub fn run(&self) -> Result<bool, TrialError> {
         let started_at = crate::results::now();
         let clock = Instant::now();
-        let mut record = self.empty_record(started_at);
+        let mut record = TrialRecord::new(&self.planned, self.attempt, self.condition.levels.clone(), started_at);
         match self.measure(&mut record) {
             Ok(()) => {
                 let reasons = self.disturbed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -237,26 +238,5 @@ impl<'a> Trial<'a> {
             covariates.entry(name.into()).and_modify(|value| *value = value.max(0.0));
         }
         covariates
-    }
-
-    fn empty_record(&self, started_at: String) -> TrialRecord {
-        TrialRecord {
-            schema: SCHEMA,
-            trial: self.planned.trial,
-            attempt: self.attempt,
-            block: self.planned.block,
-            condition: self.condition.name.clone(),
-            levels: self.condition.levels.clone(),
-            outcome: Outcome::Ok,
-            reason: None,
-            started_at,
-            elapsed_s: 0.0,
-            settings: Vec::new(),
-            server_version: None,
-            samples: Vec::new(),
-            captures: BTreeMap::new(),
-            captures_missing: BTreeMap::new(),
-            capture_sample: None,
-        }
     }
 }
