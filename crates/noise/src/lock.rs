@@ -17,6 +17,9 @@ const FILE: &str = "tare-host.lock";
 /// Name of the file that trials lock together, each for itself.
 const TRIALS: &str = "tare-trials.lock";
 
+/// How long a lock may be held by a process that is gone: until a child that it was just forking has exec'd or ended.
+const DYING: Duration = Duration::from_millis(500);
+
 /// The lock of this machine, held until it is dropped or its process dies (flock(2): the kernel frees it).
 ///
 /// The file is empty, of mode 0444 and never removed: root and ordinary users lock it alike through a descriptor
@@ -48,12 +51,18 @@ impl HostLock {
     /// [`NoiseError::Write`] when the file can be neither created nor opened.
     pub fn acquire(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
+        let deadline = Instant::now() + DYING;
         loop {
             let file = open(&path)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) => {
-                    return Err(NoiseError::Locked { holder: describe(holder(&path)), path });
+                    let holder = holder(&path);
+                    if holder.is_some_and(lives) || Instant::now() >= deadline {
+                        return Err(NoiseError::Locked { holder: describe(holder), path });
+                    }
+                    std::thread::sleep(Duration::from_millis(5));
+                    continue;
                 }
                 Err(e) => return Err(write_error("lock", &path, e.into())),
             }
@@ -181,6 +190,10 @@ fn holder(path: &Path) -> Option<i32> {
         let &[_, "FLOCK", _, _, pid, file, ..] = words.as_slice() else { return None };
         pid.parse().ok().filter(|pid| file == wanted && *pid > 0)
     })
+}
+
+fn lives(pid: i32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
 }
 
 fn describe(holder: Option<i32>) -> String {
