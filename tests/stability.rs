@@ -83,14 +83,18 @@ fn a_setting_survives_a_wrapper_script_or_the_trial_says_what_undid_it() {
         let records = trials(&world.path(out));
         assert!(verified(&records[0], "aslr").contains("00040000"), "{}", records[0]);
     }
-    for (line, expected) in
-        [("exec setarch $(uname -m)", "aslr: asked for off, the running server has on"), ("", "must end with `exec")]
-    {
-        let binary = wrapper("bad", line);
-        let out = if line.is_empty() { "stays" } else { "undoes" };
-        let (_, err) = world.exits(4, &["run", &study, "--out", out, "--set", &binary, "--set", "process.aslr=off"]);
-        assert!(err.contains(expected), "{err}");
-    }
+    // One that stays: the server behind it is placed, verified and stopped.
+    let stays = wrapper("stays", "");
+    let placement = ["--set", "placement.server=pu:0", "--set", "placement.client=pu:0"];
+    let run = ["run", &study, "--out", "three", "--set", &stays, "--set", "process.aslr=off"];
+    world.exits(0, &[&run[..], &placement[..]].concat());
+    let record = trials(&world.path("three")).remove(0);
+    assert!(verified(&record, "aslr").contains("00040000"), "{record}");
+    let threads = record["samples"][0]["threads"].as_array().unwrap();
+    assert!(threads.iter().any(|thread| thread["role"] == "server"), "{record}");
+    let undoes = wrapper("undoes", "exec setarch $(uname -m)");
+    let (_, err) = world.exits(4, &["run", &study, "--out", "four", "--set", &undoes, "--set", "process.aslr=off"]);
+    assert!(err.contains("aslr: asked for off, the running server has on"), "{err}");
     world.assert_clean();
 }
 

@@ -223,6 +223,39 @@ fn aslr_and_allocator_are_as_asked_in_the_running_server() {
 }
 
 #[test]
+fn mariadbs_own_script_that_stays_is_started_verified_and_stopped() {
+    let (place, shared) = (Place::new(), shared());
+    let found = std::process::Command::new("sh").args(["-c", "command -v mariadbd-safe"]).output().unwrap();
+    let safe = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
+    assert!(safe.is_file(), "sudo apt-get install mariadb-server");
+    let request = || StartRequest {
+        binary: Some(safe.clone()),
+        aslr: Some(Aslr::Off),
+        options: BTreeMap::from([("innodb_adaptive_hash_index".to_owned(), "ON".to_owned())]),
+        ..place.start_request(&shared.data, None)
+    };
+    let mut server = Mariadb.start(&request()).unwrap();
+    let pid = server.pid();
+    assert_eq!(std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap().trim(), "mariadbd");
+    let script = procfs::process::Process::new(pid as i32).unwrap().stat().unwrap().ppid as u32;
+    assert!(std::fs::read_to_string(format!("/proc/{script}/cmdline")).unwrap().contains("mariadbd-safe"));
+    assert!(Aslr::Off.verify(pid).is_ok());
+    assert!(server.log_tail(20).iter().any(|line| line.contains("ready for connections")), "{:?}", server.log_tail(20));
+    assert_eq!(server.stop(PATIENCE).unwrap(), StopOutcome::Graceful);
+    wait_until_gone(pid);
+    wait_until_gone(script);
+    let server = Mariadb.start(&request()).unwrap();
+    let pid = server.pid();
+    drop(server);
+    wait_until_gone(pid);
+    // Options that it refuses are named, as without the script.
+    let options = BTreeMap::from([("no_such_option".to_owned(), "1".to_owned())]);
+    let error = Mariadb.start(&StartRequest { options, ..request() }).err().unwrap();
+    assert!(error.to_string().contains("no_such_option"), "{error}");
+    assert!(!place.path("run").exists() && !place.path("copy").exists());
+}
+
+#[test]
 fn what_cannot_start_says_why() {
     let (place, shared) = (Place::new(), shared());
     let missing =

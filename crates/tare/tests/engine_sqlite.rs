@@ -263,7 +263,7 @@ fn layouts_are_repeatable_and_differ_also_behind_a_wrapper_script() {
 }
 
 #[test]
-fn a_wrapper_script_that_undoes_a_setting_or_stays_in_the_way_is_found_out() {
+fn a_wrapper_script_that_undoes_a_setting_is_found_out() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let tare = tare().unwrap().display();
@@ -278,9 +278,57 @@ fn a_wrapper_script_that_undoes_a_setting_or_stays_in_the_way_is_found_out() {
     let request = StartRequest { aslr: Some(Aslr::Layout(1)), ..place.start_request(&data, Some(&limits)) };
     let error = Sqlite.start(&request).err().unwrap();
     assert!(matches!(error, EngineError::NotInEffect { setting: "aslr", .. }), "{error}");
-    let stays = script(&place, &format!("{tare} \"$@\"; true"));
-    let error = Sqlite.start(&place.start_request(&data, Some(&stays))).err().unwrap();
-    assert!(error.to_string().contains("must end with `exec"), "{error}");
+    assert!(!place.path("run").exists() && !place.path("copy").exists());
+}
+
+#[test]
+fn a_wrapper_script_that_stays_has_its_server_verified_and_both_end_together() {
+    let place = Place::new();
+    let data = prepared(&Sqlite, &place, tare());
+    let tare = tare().unwrap().display();
+    // One that starts its server again whenever it ends, and one whose server leaves its group.
+    let again = format!("trap '' TERM; while :; do {tare} \"$@\"; sleep 0.01; done");
+    for line in [again, format!("setsid {tare} \"$@\"; true")] {
+        let stays = script(&place, &line);
+        let start = || {
+            let request = StartRequest { aslr: Some(Aslr::Layout(2)), ..place.start_request(&data, Some(&stays)) };
+            Sqlite.start(&request).unwrap()
+        };
+        let of = |pid: u32| procfs::process::Process::new(pid as i32).unwrap().stat().unwrap();
+        for how in ["stopped", "dropped", "killed"] {
+            let mut server = start();
+            let (pid, wrapper) = (server.pid(), of(server.pid()).ppid as u32);
+            assert_eq!(of(wrapper).comm, stays.file_name().unwrap().to_str().unwrap());
+            assert!(Aslr::Layout(2).verify(pid).is_ok());
+            assert!(server.is_alive() && server.connect().is_ok());
+            match how {
+                "stopped" => assert_eq!(server.stop(PATIENCE).unwrap(), StopOutcome::Graceful),
+                "dropped" => drop(server),
+                _ => {
+                    let server_pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
+                    rustix::process::kill_process(server_pid, rustix::process::Signal::KILL).unwrap();
+                    wait_until_gone(pid);
+                    assert!(!server.is_alive(), "another server than the one that was verified");
+                    drop(server);
+                }
+            }
+            wait_until_gone(pid);
+            wait_until_gone(wrapper);
+        }
+    }
+    assert!(!place.path("run").exists() && !place.path("copy").exists());
+}
+
+#[test]
+fn a_wrapper_script_that_leaves_its_server_behind_is_refused_and_nothing_stays() {
+    let place = Place::new();
+    let data = prepared(&Sqlite, &place, tare());
+    let said = place.path("pid");
+    let line = format!("{} \"$@\" & echo $! > {}", tare().unwrap().display(), said.display());
+    let leaves = script(&place, &line);
+    let error = Sqlite.start(&place.start_request(&data, Some(&leaves))).err().unwrap();
+    assert!(matches!(error, EngineError::Died { .. }), "{error}");
+    wait_until_gone(std::fs::read_to_string(said).unwrap().trim().parse().unwrap());
     assert!(!place.path("run").exists() && !place.path("copy").exists());
 }
 

@@ -79,7 +79,7 @@ impl Instance {
                     self.verify(request, socket)?;
                     return Ok(session);
                 }
-                Ok(_) => "another server answered".to_owned(),
+                Ok(_) => "it answers, but the process that was started has ended".to_owned(),
                 Err(error) => error.to_string(),
             };
             let late = Instant::now() >= deadline;
@@ -98,18 +98,17 @@ impl Instance {
         }
     }
 
-    /// What was asked of the process itself, read back now that it has exec'd for the last time: a wrapper script may
-    /// change any of it.
-    fn verify(&self, request: &StartRequest, socket: Option<&Path>) -> Result<(), EngineError> {
-        let pid = self.process.pid();
-        if let Some(answering) = socket.and_then(listener_pid).filter(|other| *other != pid) {
-            let path = request.binary.clone().unwrap_or_default();
-            let reason = format!(
-                "process {answering} answers and not {pid}, which was started: a wrapper script must end with \
-                 `exec SERVER \"$@\"`, or nothing could be bound, verified or stopped"
-            );
-            return Err(EngineError::BinaryUnusable { path, reason });
+    /// What was asked of the process itself, read back from the one that answers, which has exec'd for the last time: a
+    /// wrapper script may change any of it.
+    fn verify(&mut self, request: &StartRequest, socket: Option<&Path>) -> Result<(), EngineError> {
+        // Nobody else can listen there: the socket is in a fresh directory that only this user may enter.
+        if let Some(answering) = socket.and_then(listener_pid).filter(|other| *other != self.process.pid()) {
+            self.process.adopt(answering)?;
+            if let Some(registration) = self.stage.as_mut().and_then(|stage| stage.registration.as_mut()) {
+                registration.answered(answering)?;
+            }
         }
+        let pid = self.process.pid();
         if let Some(aslr) = request.aslr {
             aslr.verify(pid)?;
         }

@@ -56,10 +56,31 @@ impl Identity {
 struct Record {
     boot_id: String,
     owner: Identity,
-    /// None while the server is about to be spawned.
+    /// What was spawned; none while it is about to be.
     server: Option<Identity>,
+    /// The server, where a wrapper was spawned that stays.
+    behind: Option<Identity>,
     /// Run directory and private copy of the data.
     directories: Vec<PathBuf>,
+}
+
+impl Record {
+    /// What may still run, the wrapper first: it would start the server again. A server that did not answer yet when its
+    /// owner was killed is known by the process group that began with its wrapper and by a directory of this record on
+    /// its command line.
+    fn processes(&self) -> Vec<Identity> {
+        let Some(spawned) = self.server else { return Vec::new() };
+        let is_ours = |process: &Process| {
+            let stat = process.stat().ok()?;
+            let line = process.cmdline().ok()?.join(" ");
+            let names_us = self.directories.iter().any(|directory| line.contains(&*directory.to_string_lossy()));
+            let ours = stat.pgrp == spawned.pid && stat.starttime >= spawned.start_ticks && names_us;
+            ours.then_some(Identity { pid: stat.pid, start_ticks: stat.starttime })
+        };
+        let all = procfs::process::all_processes().into_iter().flatten().flatten();
+        let group = all.filter_map(|process| is_ours(&process)).filter(|process| *process != spawned);
+        [spawned].into_iter().chain(self.behind).chain(group).collect()
+    }
 }
 
 /// Lists a server in the state directory until dropped.
@@ -77,7 +98,7 @@ impl Registration {
         let owner = rustix::process::getpid().as_raw_nonzero().get();
         let owner = Identity::of(owner).ok_or_else(|| no_proc(owner))?;
         let directories = directories.iter().filter_map(|path| std::path::absolute(path).ok()).collect();
-        let record = Record { boot_id: boot_id(), owner, server: None, directories };
+        let record = Record { boot_id: boot_id(), owner, server: None, behind: None, directories };
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let file = state_directory.join(format!("server-{}-{}-{number}.json", owner.pid, owner.start_ticks));
@@ -89,6 +110,12 @@ impl Registration {
     /// Adds the spawned server. Between the spawn and this the kernel's parent-death signal is what ends it.
     pub(super) fn started(&mut self, pid: u32) -> Result<(), EngineError> {
         self.record.server = Identity::of(pid as i32);
+        self.write()
+    }
+
+    /// Adds the server that answers behind a wrapper. The kernel ends the wrapper with its parent, and not this one.
+    pub(super) fn answered(&mut self, pid: u32) -> Result<(), EngineError> {
+        self.record.behind = Identity::of(pid as i32);
         self.write()
     }
 
@@ -119,8 +146,8 @@ fn boot_id() -> String {
 /// One leftover that was cleared away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reaped {
-    /// The server that was still running and was killed.
-    pub killed: Option<u32>,
+    /// The server (and its wrapper) that was still running and was killed.
+    pub killed: Vec<u32>,
     /// Directories that were removed.
     pub removed: Vec<PathBuf>,
 }
@@ -144,8 +171,8 @@ pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError
     let in_use: Vec<&PathBuf> = records.iter().filter(|(_, r)| owned(r)).flat_map(|(_, r)| &r.directories).collect();
     let mut reaped = Vec::new();
     for (file, record) in records.iter().filter(|(_, record)| !owned(record)) {
-        let killed =
-            record.server.filter(|server| record.boot_id == boot && server.kill()).map(|server| server.pid as u32);
+        let processes = if record.boot_id == boot { record.processes() } else { Vec::new() };
+        let killed = processes.into_iter().filter(|process| process.kill()).map(|process| process.pid as u32).collect();
         let mut removed = Vec::new();
         for directory in record.directories.iter().filter(|directory| !in_use.contains(directory)) {
             if fs::remove_dir_all(directory).is_ok() {
@@ -186,17 +213,18 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let mut child = Command::new("sleep").arg("600").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let server = Identity::of(child.id() as i32).unwrap();
-        let record = Record { boot_id: boot_id(), owner: dead_owner(), server: Some(server), directories: vec![] };
+        let record =
+            Record { boot_id: boot_id(), owner: dead_owner(), server: Some(server), behind: None, directories: vec![] };
 
         let other = Identity { start_ticks: server.start_ticks + 1, ..server };
         plant(state.path(), &Record { server: Some(other), ..record.clone() });
-        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, None);
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, Vec::<u32>::new());
         plant(state.path(), &Record { boot_id: "another".into(), ..record.clone() });
-        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, None);
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, Vec::<u32>::new());
         assert!(child.try_wait().unwrap().is_none(), "a stranger was killed");
 
         plant(state.path(), &record);
-        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, Some(child.id()));
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, [child.id()]);
         child.wait().unwrap();
         assert_eq!(reap_leftovers(state.path()).unwrap(), []);
     }
@@ -207,8 +235,11 @@ mod tests {
         let run = tempfile::tempdir().unwrap();
         let living = Registration::begin(state.path(), vec![run.path().to_owned()]).unwrap();
         let same = vec![run.path().to_owned()];
-        plant(state.path(), &Record { boot_id: boot_id(), owner: dead_owner(), server: None, directories: same });
-        assert_eq!(reap_leftovers(state.path()).unwrap(), [Reaped { killed: None, removed: vec![] }]);
+        plant(
+            state.path(),
+            &Record { boot_id: boot_id(), owner: dead_owner(), server: None, behind: None, directories: same },
+        );
+        assert_eq!(reap_leftovers(state.path()).unwrap(), [Reaped { killed: vec![], removed: vec![] }]);
         assert!(run.path().exists() && living.file.exists());
         drop(living);
         assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);

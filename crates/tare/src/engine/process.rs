@@ -4,20 +4,25 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, Signal, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process, kill_process_group, pidfd_open,
+    pidfd_send_signal, set_parent_process_death_signal, waitid,
 };
 
 use super::{Aslr, EngineError, StopOutcome, log};
 
 /// How often a process is looked at while something is waited for.
 const POLL: Duration = Duration::from_millis(5);
+/// How long a killed process that is not our child may take to be gone.
+const GONE: Duration = Duration::from_secs(10);
 
 /// What to run and how.
 pub(super) struct Launch<'a> {
@@ -30,10 +35,35 @@ pub(super) struct Launch<'a> {
 }
 
 /// A running server process; killed when dropped, and by the kernel when the thread that spawned it ends.
+///
+/// What was spawned may be a wrapper that stays, as mariadbd-safe does: then the server is the process that answers.
 pub(super) struct ServerProcess {
     child: Child,
+    /// How the spawned process ended.
+    status: Option<ExitStatus>,
+    /// The server, where the spawned process is only its wrapper.
+    behind: Option<Behind>,
     log: PathBuf,
     log_start: u64,
+}
+
+/// A process that is not our child: its descriptor never means another one.
+struct Behind {
+    pid: u32,
+    handle: OwnedFd,
+}
+
+impl Behind {
+    fn is_alive(&self) -> bool {
+        // Readable once the process has ended (pidfd_open(2)).
+        let mut descriptors = [PollFd::new(&self.handle, PollFlags::IN)];
+        matches!(poll(&mut descriptors, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(0))
+    }
+
+    fn signal(&self, signal: Signal) {
+        // Already gone is as good as told.
+        let _ = pidfd_send_signal(&self.handle, signal);
+    }
 }
 
 impl ServerProcess {
@@ -56,21 +86,34 @@ impl ServerProcess {
         }
         before_exec(&mut command, launch.aslr);
         let child = command.spawn().map_err(|source| EngineError::io("run", launch.program, source))?;
-        Ok(Self { child, log: launch.log.to_owned(), log_start })
+        Ok(Self { child, status: None, behind: None, log: launch.log.to_owned(), log_start })
     }
 
+    /// The server: what was spawned, or what answers behind it.
     pub(super) fn pid(&self) -> u32 {
-        self.child.id()
+        self.behind.as_ref().map_or(self.child.id(), |behind| behind.pid)
+    }
+
+    /// Process `answering` is the server; what was spawned is its wrapper and stays.
+    ///
+    /// # Errors
+    /// When that process is gone.
+    pub(super) fn adopt(&mut self, answering: u32) -> Result<(), EngineError> {
+        let gone = |source| EngineError::io("watch the server", Path::new(&format!("/proc/{answering}")), source);
+        let pid = Pid::from_raw(answering.cast_signed()).ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;
+        let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(|e| gone(e.into()))?;
+        self.behind = Some(Behind { pid: answering, handle });
+        Ok(())
     }
 
     /// Whether it still runs; also collects its exit status when it does not.
     pub(super) fn is_alive(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        matches!(self.ended(), Ok(None)) && self.behind.as_ref().is_none_or(Behind::is_alive)
     }
 
     /// How it ended, in words.
     pub(super) fn status(&mut self) -> String {
-        match self.child.try_wait() {
+        match self.ended() {
             Ok(Some(status)) => status.to_string(),
             Ok(None) => "still running".to_owned(),
             Err(error) => error.to_string(),
@@ -80,21 +123,25 @@ impl ServerProcess {
     /// SIGTERM, then SIGKILL when `timeout` is over.
     pub(super) fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
         if !self.is_alive() {
+            self.kill();
             return Ok(StopOutcome::AlreadyGone);
         }
-        self.signal(Signal::TERM);
+        match &self.behind {
+            Some(behind) => behind.signal(Signal::TERM),
+            // The child has not been waited for, so its number cannot belong to anyone else.
+            None => drop(kill_process(Pid::from_child(&self.child), Signal::TERM)),
+        }
         let outcome = if self.wait(timeout)? { StopOutcome::Graceful } else { StopOutcome::Killed };
         self.kill();
         Ok(outcome)
     }
 
-    /// Waits until it ends; false when it has not after `timeout`.
+    /// Waits until the server ends; false when it has not after `timeout`.
     pub(super) fn wait(&mut self, timeout: Duration) -> Result<bool, EngineError> {
         let deadline = Instant::now() + timeout;
         loop {
-            let ended =
-                self.child.try_wait().map_err(|source| EngineError::io("wait for the server of", &self.log, source))?;
-            if ended.is_some() {
+            let ended = self.ended().map_err(|source| EngineError::io("wait for the server of", &self.log, source))?;
+            if self.behind.as_ref().map_or(ended.is_some(), |behind| !behind.is_alive()) {
                 return Ok(true);
             }
             if Instant::now() >= deadline {
@@ -106,7 +153,7 @@ impl ServerProcess {
 
     /// Whether it ended by itself and well.
     pub(super) fn succeeded(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(Some(status)) if status.success())
+        matches!(self.ended(), Ok(Some(status)) if status.success())
     }
 
     pub(super) fn log_text(&self) -> String {
@@ -121,17 +168,35 @@ impl ServerProcess {
         &self.log
     }
 
-    fn signal(&self, signal: Signal) {
-        // The child has not been waited for, so its number cannot belong to anyone else.
-        let _ = kill_process(Pid::from_child(&self.child), signal);
+    /// How the spawned process ended, if it has. What it leaves in its group ends with it.
+    fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_some() {
+            return Ok(self.status);
+        }
+        let child = Pid::from_child(&self.child);
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if waitid(WaitId::Pid(child), look)?.is_none() {
+            return Ok(None);
+        }
+        // Before it is waited for: until then the number of its group cannot become somebody else's.
+        let _ = kill_process_group(child, Signal::KILL);
+        self.status = Some(self.child.wait()?);
+        Ok(self.status)
     }
 
-    /// Ends the process and what it may have started.
+    /// Ends the process and what it may have started: the wrapper first, or it would start the server again.
     fn kill(&mut self) {
-        if self.is_alive() {
+        if matches!(self.ended(), Ok(None)) {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
             let _ = self.child.kill();
-            let _ = self.child.wait();
+            self.status = self.child.wait().ok();
+        }
+        if let Some(behind) = &self.behind {
+            behind.signal(Signal::KILL);
+            let deadline = Instant::now() + GONE;
+            while behind.is_alive() && Instant::now() < deadline {
+                sleep(POLL);
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use super::plan::limit_s;
 use super::progress::Progress;
 use super::queue::{Next, Queue};
 use super::spec::Study;
+use super::state;
 use crate::results::schema::{Outcome, Plan, PlannedCondition, TrialRecord};
 use crate::results::store::{Directory, DirectoryError, append_trial, read_trials, write_plan};
 use std::io;
@@ -154,6 +155,11 @@ impl Run<'_> {
                 }
                 format!("its process ended with {status}: {}", log_tail(path, next.trial.trial, next.attempt))
             }
+        };
+        // The next trial must not meet a server of this one.
+        let reason = match state::reap() {
+            Ok(_) => reason,
+            Err(e) => format!("{reason}; its server may still run: {e}"),
         };
         let levels = self.condition(&next.trial.condition).map(|c| c.levels.clone()).unwrap_or_default();
         let record = TrialRecord {

@@ -60,6 +60,14 @@ pub fn take_host() -> Result<Host, StateError> {
     Ok(Host { _lock: lock, reaped, restored })
 }
 
+/// Ends the server of a trial whose process died, and removes its directories.
+///
+/// # Errors
+/// When there is no place where servers are listed, or it cannot be read.
+pub fn reap() -> Result<Vec<Reaped>, StateError> {
+    Ok(reap_leftovers(&directory()?)?)
+}
+
 /// A fresh name for a private data directory, beside the cache so that copies can share blocks.
 pub fn work_directory() -> PathBuf {
     cache_directory().join(format!("trial-{}", std::process::id()))

@@ -74,6 +74,14 @@ pub(super) fn given(options: &BTreeMap<String, String>) -> Result<Vec<OsString>,
     options.iter().map(argument).collect()
 }
 
+/// What mariadbd-safe has to be told besides: it sends what the server says to a log of its own, and before it starts a
+/// server again it kills those with the same name.
+pub(super) fn of_safe_script(log: &Path) -> Vec<OsString> {
+    let mut to_log = OsString::from("--log-error=");
+    to_log.push(std::path::absolute(log).unwrap_or_else(|_| log.to_owned()));
+    vec!["--skip-syslog".into(), "--skip-kill-mysqld".into(), to_log]
+}
+
 /// Where one instance keeps its things.
 pub(super) struct Places<'a> {
     pub data: &'a Path,

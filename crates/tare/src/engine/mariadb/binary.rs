@@ -21,7 +21,7 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
         None => search("mariadbd", &[])?,
     };
     let path = std::fs::canonicalize(&path).map_err(|source| EngineError::io("resolve", &path, source))?;
-    let version = version_of(&path)?;
+    let version = if is_safe_script(&path) { version_of(&behind_safe_script(&path)?)? } else { version_of(&path)? };
     let file = path.metadata().map_err(|source| EngineError::io("look at", &path, source))?;
     let identity =
         format!("{version}; {}; {} bytes; modified {}.{}", path.display(), file.len(), file.mtime(), file.mtime_nsec());
@@ -41,6 +41,18 @@ pub(super) fn install_script(server: &Path) -> Result<PathBuf, EngineError> {
 pub(super) fn base_directory(server: &Path) -> Option<PathBuf> {
     let base = server.parent()?.parent()?;
     (base != Path::new("/usr") && base.join("share").is_dir()).then(|| base.to_owned())
+}
+
+/// Whether this is mariadbd-safe, the script of MariaDB that starts the server and stays to start it again.
+pub(super) fn is_safe_script(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == "mariadbd-safe" || name == "mysqld_safe")
+}
+
+/// The server that the script starts: it looks beside itself, as here. Asked for a version the script itself would start
+/// that server on the system's own data directory.
+fn behind_safe_script(script: &Path) -> Result<PathBuf, EngineError> {
+    let bin = script.parent().unwrap_or(Path::new("/"));
+    search("mariadbd", &["", "../sbin", "../libexec"].map(|place| bin.join(place)))
 }
 
 fn search(program: &str, first: &[PathBuf]) -> Result<PathBuf, EngineError> {

@@ -47,9 +47,13 @@ pub(super) fn start(request: &StartRequest) -> Result<MariadbServer, EngineError
     let data = stage.data().to_owned();
     let places = Places { data: &data, run: stage.run(), socket: &socket, temporary: &temporary };
     let port = if request.transport == Transport::Tcp { free_port()? } else { 0 };
+    let mut arguments = arguments::all(&places, request.transport, port, request.lock_waits, &request.options)?;
+    if binary::is_safe_script(&binary.path) {
+        arguments.extend(arguments::of_safe_script(&request.log));
+    }
     let launch = Launch {
         program: &binary.path,
-        arguments: arguments::all(&places, request.transport, port, request.lock_waits, &request.options)?,
+        arguments,
         environment: &request.environment,
         aslr: request.aslr,
         preload: request.allocator_preload.as_deref(),
