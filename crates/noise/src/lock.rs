@@ -17,8 +17,9 @@ const FILE: &str = "tare-host.lock";
 /// Name of the file that trials lock together, each for itself.
 const TRIALS: &str = "tare-trials.lock";
 
-/// How long a lock may be held by a process that is gone: until a child that it was just forking has exec'd or ended.
-const DYING: Duration = Duration::from_millis(500);
+/// How long the kernel's list of locks may say something else than is expected: it names a process that is gone until a
+/// child that it was just forking has exec'd or ended.
+const UNSETTLED: Duration = Duration::from_millis(500);
 
 /// The lock of this machine, held until it is dropped or its process dies (flock(2): the kernel frees it).
 ///
@@ -51,7 +52,7 @@ impl HostLock {
     /// [`NoiseError::Write`] when the file can be neither created nor opened.
     pub fn acquire(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
-        let deadline = Instant::now() + DYING;
+        let deadline = Instant::now() + UNSETTLED;
         loop {
             let file = open(&path)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -80,10 +81,19 @@ impl HostLock {
     /// [`NoiseError::NotParentsLock`] when it does not.
     pub fn of_parent(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
-        let parent = getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
-        match holder(&path) {
-            Some(pid) if pid == parent => Ok(Self { _file: None, path }),
-            other => Err(NoiseError::NotParentsLock { holder: describe(other), path, parent }),
+        let parent_now = || getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+        let parent = parent_now();
+        let deadline = Instant::now() + UNSETTLED;
+        loop {
+            let holder = holder(&path);
+            if holder == Some(parent) {
+                return Ok(Self { _file: None, path });
+            }
+            // The kernel's list is read in parts, and while other locks come and go it may lack one.
+            if parent_now() != parent || Instant::now() >= deadline {
+                return Err(NoiseError::NotParentsLock { holder: describe(holder), path, parent });
+            }
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 

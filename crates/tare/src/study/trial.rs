@@ -16,9 +16,10 @@ use crate::results::store::{self, DirectoryError};
 use crate::workload::dbt3::Dbt3Error;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tare_noise::NoiseError;
 use tare_topology::bind::BindError;
 use tare_topology::{CpuSet, Machine, MachineError, ResolvedPlacement};
 use thiserror::Error;
@@ -133,6 +134,10 @@ impl<'a> Trial<'a> {
                 contamination::mark(&mut record, &reasons, self.study.sampling.attempts);
             }
             Err(TrialError::Load(LoadError::Interrupted)) => return Ok(false),
+            // Its run is gone, and so nobody counts its attempts.
+            Err(e @ TrialError::State(StateError::Noise(NoiseError::NotParentsLock { .. }))) => return Err(e),
+            // What fails while everything is being stopped says nothing about the condition.
+            Err(_) if self.interrupted.load(Ordering::Relaxed) => return Ok(false),
             Err(e) => {
                 record.outcome = Outcome::Failed;
                 record.reason = Some(e.to_string());
