@@ -56,13 +56,14 @@ impl World {
         (out, err)
     }
 
-    /// Ids of processes that work in this world: their command line names its directory.
+    /// Ids of processes that work in this world: in its directory, or with its name on their command line.
     pub fn processes(&self) -> Vec<u32> {
         let here = self.directory.path().to_str().unwrap().to_owned();
         let ids = std::fs::read_dir("/proc").unwrap().filter_map(|e| e.ok()?.file_name().to_str()?.parse::<u32>().ok());
         ids.filter(|id| {
             let line = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains(&here)
+            let inside = std::fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|cwd| cwd.starts_with(&here));
+            !line.is_empty() && (inside || String::from_utf8_lossy(&line).contains(&here))
         })
         .collect()
     }

@@ -26,7 +26,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
         return Err(Problem::new(Exit::Usage, format!("--spin {}", args.spin)).expected("0.01 to 600 seconds"));
     }
     let spin = Duration::from_secs_f64(args.spin);
-    let diagnosis = examine(&System::real(), &Options { cpus: None, window: spin, spin });
+    let diagnosis = examine(&System::of_environment(), &Options { cpus: None, window: spin, spin });
     if args.json {
         output::json(&diagnosis)?
     } else {

@@ -35,7 +35,7 @@ pub fn set(settings: &mut Settings, name: &str, level: &str) -> Result<(), Strin
 /// # Errors
 /// The reason, when not.
 pub fn available(settings: &Settings) -> Result<(), String> {
-    let system = System::real();
+    let system = System::of_environment();
     for (name, level) in &settings.machine {
         let level = parse(name, level).map_err(|e| e.to_string())?;
         if let Availability::NotAvailable { reason } = level.availability(&system) {
@@ -74,7 +74,7 @@ pub fn apply(settings: &Settings) -> Result<Held, StateError> {
         return Ok(Held { session: None, applied: Vec::new() });
     }
     let lock = HostLock::of_parent(&HostLock::default_dir())?;
-    let (mut session, _) = Session::begin(System::real(), &state::directory()?, lock)?;
+    let (mut session, _) = Session::begin(System::of_environment(), &state::directory()?, lock)?;
     let mut applied = Vec::new();
     for (name, text) in &settings.machine {
         let level = parse(name, text)?;
@@ -90,6 +90,9 @@ pub fn apply(settings: &Settings) -> Result<Held, StateError> {
             // What is done once, such as dropping the page cache, leaves nothing to read.
             Err(_) => "done".to_owned(),
         };
+        if session.system().is_fake() {
+            verified.push_str(&format!(", in the folder {} alone", session.system().path("/").display()));
+        }
         if !escapes.is_empty() {
             verified.push_str(&format!(", but for {}", escapes.join(", ")));
         }

@@ -56,7 +56,7 @@ pub fn take_host() -> Result<Host, StateError> {
     let lock = HostLock::acquire(&HostLock::default_dir())?;
     lock.wait_for_trials(TRIAL_PATIENCE)?;
     let reaped = reap_leftovers(&state)?;
-    let restored = tare_noise::recover(&System::real(), &state, &lock)?;
+    let restored = tare_noise::recover(&System::of_environment(), &state, &lock)?;
     Ok(Host { _lock: lock, reaped, restored })
 }
 
