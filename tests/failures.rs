@@ -119,6 +119,42 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
 }
 
 #[test]
+fn a_read_only_sys_leaves_conditions_out_and_nothing_changed() {
+    let world = World::new();
+    let study = world.study(&format!("{STUDY}\n[factors]\nthp = [\"as-found\", \"always\", \"never\"]\n"));
+    let path = "/sys/kernel/mm/transparent_hugepage/enabled";
+    let before = std::fs::read_to_string(path).expect("this test needs a kernel with transparent huge pages");
+    let short = ["--set", "sampling.trials=1", "--set", "sampling.sample_s=0.05"];
+    let mut tare = world.tare(&[&["run", &study, "--out", "results"], &short[..]].concat());
+    // Root sees a /sys of its own, as in a container; nobody else may write to it anyway.
+    let reason = if rustix::process::geteuid().is_root() {
+        let mut inside = Command::new("unshare");
+        inside.args(["--mount", "sh", "-c", "mount -o remount,bind,ro /sys && exec \"$@\"", "sh"]);
+        inside.arg(tare.get_program()).args(tare.get_args()).current_dir(world.directory.path());
+        inside.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        tare = inside;
+        "is mounted read-only here"
+    } else {
+        "needs root"
+    };
+    let output = tare.output().unwrap();
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let plan: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(world.path("results/plan.json")).unwrap()).unwrap();
+    let conditions = plan["conditions"].as_array().unwrap();
+    let found = conditions.iter().map(|c| c["reason"].as_str().unwrap_or_default());
+    // The level that is there already needs no write.
+    let refused = found.filter(|found| found.contains(reason)).count();
+    assert!(
+        refused >= 1 && refused == conditions.iter().filter(|c| c["realizable"] == false).count(),
+        "{conditions:?}"
+    );
+    assert_eq!(std::fs::read_to_string(path).unwrap(), before);
+    world.assert_clean();
+}
+
+#[test]
 fn results_that_cannot_be_read_are_a_clear_error_and_stay_as_they_are() {
     let world = World::new();
     let study = world.study(STUDY);
