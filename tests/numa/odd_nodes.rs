@@ -1,4 +1,4 @@
-//! Two plain nodes, one without memory, one of memory only; an offline CPU; a cgroup with a cpuset.
+//! Two plain nodes, one without memory, one of memory only; an offline CPU; shielded CPUs; a cgroup with a cpuset.
 
 use std::time::Duration;
 
@@ -42,6 +42,15 @@ client = "node:1"
 server = ["node:0", "cpus:3", "node:1.pu:1"]
 "#;
 
+/// Node 1 for the benchmark alone.
+const SHIELD: &str = r#"
+[machine]
+cpu_shield = "cpus:2-3"
+[placement]
+client = "cpus:2"
+server = "cpus:3"
+"#;
+
 /// CPUs 0,2-3 and node 0's memory are left.
 const CGROUP: &str = r#"
 [[conditions]]
@@ -59,6 +68,9 @@ fn boot() -> Evidence {
     for (name, text) in [("odd", ODD), ("offline", OFFLINE), ("cgroup", CGROUP)] {
         image.write(&format!("studies/{name}.toml"), &format!("name = \"{name}\"\n{HEAD}{text}"));
     }
+    let shield = format!("name = \"shield\"\n{HEAD}{SHIELD}");
+    image.write("studies/shield.toml", &shield);
+    image.write("studies/shield-killed.toml", &shield.replace("warmup_s = 0.1", "warmup_s = 60"));
     let node = |cpus, memory_mib| Node { cpus, memory_mib };
     let machine = Machine {
         smp: "6,sockets=3,cores=2,threads=1",
@@ -84,6 +96,7 @@ fn odd_nodes_offline_cpus_and_cgroups_are_respected() {
     );
     odd(&evidence);
     offline(&evidence);
+    shield(&evidence);
     cgroup(&evidence);
 }
 
@@ -146,6 +159,35 @@ fn offline(evidence: &Evidence) {
     assert_eq!(offline, "CPU 3 is offline");
     let gone = reason(evidence, "offline", "client=node:1 server=node:1.pu:1");
     assert!(gone.contains("node:1.pu:1 does not exist"), "{gone}");
+}
+
+/// What the kernel lets a process outside do is the proof: the shield is a real partition of a real cgroup.
+fn shield(evidence: &Evidence) {
+    let allowed = |name: &str| {
+        let text = evidence.text(name);
+        text.lines().map(|line| line.rsplit('\t').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(allowed("shield-before"), ["0-5"]);
+    evidence.step("shield", 0);
+    let during = allowed("shield-during");
+    assert!(during.iter().any(|cpus| cpus == "0-1,4-5"), "the busy process was never kept out: {during:?}");
+    assert!(during.iter().all(|cpus| cpus == "0-1,4-5" || cpus == "0-5"), "{during:?}");
+    assert_eq!(allowed("shield-after"), ["0-5"]);
+    assert_eq!(evidence.text("shield-group-after"), "");
+    let trials = trials(&evidence.path("shield"));
+    assert_eq!(trials.len(), 1);
+    kept_to(&trials[0], "client", &cpus("2"), 1);
+    kept_to(&trials[0], "server", &cpus("3"), 1);
+    let settings = trials[0]["settings"].as_array().unwrap();
+    let applied = settings.iter().find(|s| s["factor"] == "cpu_shield").expect("it was applied");
+    assert_eq!(applied["verified"], "reads back cpus:2-3");
+
+    assert_eq!(allowed("shield-killed-allowed"), ["0-1,4-5"], "kill -9 hit no shield");
+    let report = evidence.step("shield-restore", 0);
+    assert!(report.contains("cpu_shield"), "{report}");
+    assert_eq!(allowed("shield-restored"), ["0-5"]);
+    assert_eq!(evidence.text("shield-controllers").trim(), "", "the controller stayed on");
+    assert_eq!(evidence.text("shield-group-restored"), "");
 }
 
 fn cgroup(evidence: &Evidence) {

@@ -207,6 +207,9 @@ fn check_path(path: &str) -> Result<()> {
 fn remove_cgroup(system: &System, path: &str) -> Result<Outcome> {
     let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
     let mut last = io::Error::from(io::ErrorKind::Other);
+    // First its CPUs go back: a group that is removed as a partition gives them back some time later. One whose making
+    // was interrupted has none.
+    let _ = system.write(&format!("{path}/cpuset.cpus.partition"), "member");
     // The kernel lets go of a group a moment after its last process.
     for _ in 0..100 {
         for pid in system.read_optional(&format!("{path}/cgroup.procs")).unwrap_or_default().split_whitespace() {
