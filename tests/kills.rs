@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+#[path = "../crates/noise/tests/common/mod.rs"]
+mod noise_common;
 mod support;
 
+use noise_common::HARMLESS;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,16 +15,6 @@ use support::World;
 use tare_noise::{HostLock, Journal, Setting, System, fake, recover};
 
 const KILLS: u32 = 100;
-
-/// Settings of this machine that a test may change without harm to what else runs here, with two levels each.
-const HARMLESS: [(Setting, [&str; 2]); 6] = [
-    (Setting::NumaBalancing, ["on", "off"]),
-    (Setting::Thp, ["always", "never"]),
-    (Setting::ThpDefrag, ["defer", "never"]),
-    (Setting::Swappiness, ["7", "61"]),
-    (Setting::AslrSystem, ["1", "0"]),
-    (Setting::PerfEventParanoid, ["1", "0"]),
-];
 
 /// What only a folder that plays a machine can be asked for everywhere.
 const MORE: [(Setting, [&str; 2]); 5] = [
@@ -150,18 +143,10 @@ impl Killed {
     }
 }
 
-/// All files below `root`, without halves that a killed writer left beside them, and without the list of processes: a
-/// group that goes leaves its own to the group above.
-fn tree(root: &Path) -> BTreeMap<PathBuf, String> {
-    let mut files = BTreeMap::new();
-    for entry in std::fs::read_dir(root).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files.extend(tree(&path));
-        } else if path.extension().is_none_or(|e| e != "next" && e != "procs") {
-            files.insert(path.clone(), String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned());
-        }
-    }
+/// The machine's files without its list of processes: a group that goes leaves its own to the group above.
+fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut files = noise_common::tree(root);
+    files.retain(|path, _| path.extension().is_none_or(|e| e != "procs"));
     files
 }
 
@@ -172,7 +157,7 @@ fn a_hundred_kills_on_a_folder_that_plays_a_machine() {
     fake::create(&root).unwrap();
     let study = world.study(&study(&[&HARMLESS[..], &MORE[..]].concat()));
     let killed = Killed { study, state: world.path("state"), root: root.clone(), number: 0, world };
-    killed.again_and_again(|| tree(&root));
+    killed.again_and_again(|| settings_of(&root));
 }
 
 #[test]
@@ -195,22 +180,11 @@ fn a_hundred_kills_on_this_machine() {
     // The journal is kept where the next run of this test finds it, should this one be killed.
     let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kills-real");
     std::fs::create_dir_all(&state).unwrap();
-    let _machine = host_lock();
+    let _machine = noise_common::host_lock();
     recover(&system, &state, &HostLock::acquire(&state).unwrap()).unwrap();
     let before = found();
     let killed = Killed { study, state: state.clone(), root: PathBuf::from("/"), number: 0, world };
     killed.again_and_again(found);
     assert_eq!(found(), before);
     std::fs::remove_dir_all(state).unwrap();
-}
-
-/// The lock of this machine, waited for: other programs' tests of the same settings hold it.
-fn host_lock() -> HostLock {
-    for _ in 0..600 {
-        if let Ok(lock) = HostLock::acquire(&HostLock::default_dir()) {
-            return lock;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    HostLock::acquire(&HostLock::default_dir()).unwrap()
 }

@@ -11,30 +11,12 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use common::{Machine, level};
+use common::{HARMLESS, Machine, level};
 use tare_noise::{Availability, HostLock, Journal, NoiseError, Session, Setting, System, recover};
 
-/// Two levels each, so that one of them differs from what is found.
-const LEVELS: [(Setting, [&str; 2]); 8] = [
-    (Setting::NumaBalancing, ["on", "off"]),
-    (Setting::Thp, ["always", "never"]),
-    (Setting::ThpDefrag, ["defer", "never"]),
-    (Setting::Swappiness, ["7", "61"]),
-    (Setting::AslrSystem, ["1", "0"]),
-    (Setting::PerfEventParanoid, ["1", "0"]),
-    (Setting::Governor, ["performance", "powersave"]),
-    (Setting::Smt, ["off", "on"]),
-];
-
-/// Settings of this machine that tests may change without harm to what else runs here.
-const HARMLESS: [Setting; 6] = [
-    Setting::NumaBalancing,
-    Setting::Thp,
-    Setting::ThpDefrag,
-    Setting::Swappiness,
-    Setting::AslrSystem,
-    Setting::PerfEventParanoid,
-];
+/// What only a fake machine is asked for besides.
+const MORE: [(Setting, [&str; 2]); 2] =
+    [(Setting::Governor, ["performance", "powersave"]), (Setting::Smt, ["off", "on"])];
 
 /// Not a test: the process to be killed. Sets and restores until then, or until the test that started it is gone:
 /// nobody would put back what it leaves.
@@ -43,20 +25,22 @@ const HARMLESS: [Setting; 6] = [
 fn child() {
     let Some(root) = std::env::var_os("TARE_TEST_ROOT").map(PathBuf::from) else { return };
     let folder = std::env::var_os("TARE_TEST_FOLDER").map(PathBuf::from).unwrap();
-    let (system, settings) =
-        if root == Path::new("/") { (System::real(), &HARMLESS[..]) } else { (System::at(root), &Setting::ALL[..]) };
+    let (system, settings) = match root == Path::new("/") {
+        true => (System::real(), HARMLESS.to_vec()),
+        false => (System::at(root), [&HARMLESS[..], &MORE[..]].concat()),
+    };
     let parent: u32 = std::env::var("TARE_TEST_PARENT").unwrap().parse().unwrap();
     println!("\nready");
     let mut lock = HostLock::acquire(&folder).unwrap();
     loop {
         let (mut session, _) = Session::begin(system.clone(), &folder.join("state"), lock).unwrap();
         for round in 0..2 {
-            for (setting, texts) in LEVELS {
+            for (setting, texts) in &settings {
                 if parent_id() != parent {
                     return;
                 }
-                let level = level(setting, texts[round]);
-                if settings.contains(&setting) && level.availability(&system) == Availability::Available {
+                let level = level(*setting, texts[round]);
+                if level.availability(&system) == Availability::Available {
                     session.apply(&level).unwrap();
                 }
             }
@@ -111,7 +95,7 @@ fn a_fake_machine_100_times() {
 
 fn read_harmless() -> Vec<(Setting, String)> {
     let system = System::real();
-    HARMLESS.iter().filter_map(|s| Some((*s, s.read(&system).ok()?))).collect()
+    HARMLESS.iter().filter_map(|(s, _)| Some((*s, s.read(&system).ok()?))).collect()
 }
 
 /// The real settings, put back whatever becomes of the test.
@@ -162,7 +146,7 @@ fn with_this_machine(test: impl FnOnce(&Originals, &Path)) {
 
 /// A level other than the one found, that this kernel has.
 fn other(setting: Setting, found: &str) -> &'static str {
-    let (_, texts) = LEVELS.into_iter().find(|(s, _)| *s == setting).unwrap();
+    let (_, texts) = HARMLESS.into_iter().find(|(s, _)| *s == setting).unwrap();
     if texts[0] == found { texts[1] } else { texts[0] }
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! What the tests of this crate share, with one of whole programs (`tests/kills.rs`).
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 use std::collections::BTreeMap;
@@ -7,6 +7,17 @@ use std::path::{Path, PathBuf};
 
 use tare_noise::{HostLock, Level, NoiseError, RestoreReport, Session, Setting, System, fake};
 use tempfile::TempDir;
+
+/// Settings of this machine that tests may change without harm to what else runs here, with two levels each, so that
+/// one of them differs from what is found.
+pub const HARMLESS: [(Setting, [&str; 2]); 6] = [
+    (Setting::NumaBalancing, ["on", "off"]),
+    (Setting::Thp, ["always", "never"]),
+    (Setting::ThpDefrag, ["defer", "never"]),
+    (Setting::Swappiness, ["7", "61"]),
+    (Setting::AslrSystem, ["1", "0"]),
+    (Setting::PerfEventParanoid, ["1", "0"]),
+];
 
 /// A fake machine with its own state and lock folders.
 pub struct Machine {
