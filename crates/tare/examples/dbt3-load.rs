@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use tare::engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Mariadb};
 use tare::workload::Dialect;
 use tare::workload::dbt3::{Fill, Scale, TABLES, generate, prepare};
+use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Mariadb};
 
 const USAGE: &str = "usage: dbt3-load files SCALE DIRECTORY | dbt3-load load SCALE SOCKET DIRECTORY";
 

@@ -3,9 +3,9 @@
 pub mod analysis;
 pub mod capture;
 pub mod cli;
-pub mod engine;
-pub mod nearest;
+pub mod plan;
 pub mod report;
-pub mod results;
+pub mod run;
 pub mod study;
+pub mod trial;
 pub mod workload;

@@ -8,11 +8,11 @@ use engine_support::{PATIENCE, Place, one};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tare::engine::{Engine, Mariadb, PrepareRequest, Server, Session, Sqlite};
 use tare::workload::Dialect;
 use tare::workload::dbt3::{
     self, Fill, Query, Row, SIX_DECIMALS, Scale, TABLES, Table, compare, numbers, scans, write_section,
 };
+use tare_engine::{Engine, Mariadb, PrepareRequest, Server, Session, Sqlite};
 
 fn tare() -> PathBuf {
     PathBuf::from(env!("CARGO_BIN_EXE_tare"))

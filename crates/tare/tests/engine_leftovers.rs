@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use engine_support::{Place, prepared, runs, wait_until_gone};
-use tare::engine::{Engine, Sqlite, reap_leftovers};
+use tare_engine::{Engine, Sqlite, reap_leftovers};
 
 const PLACE: &str = "TARE_TEST_LEFTOVERS";
 const WRAPPER: &str = "TARE_TEST_WRAPPER";
@@ -29,7 +29,7 @@ fn the_program_that_is_killed() {
     let mut request = place.start_request(&folder.join("data"), wrapper.as_deref().or(tare()));
     request.run_directory = folder.join("run");
     request.state_directory = Some(folder.join("state"));
-    request.data = tare::engine::DataDirectory::CopyOf { prepared: folder.join("data"), at: folder.join("copy") };
+    request.data = tare_engine::DataDirectory::CopyOf { prepared: folder.join("data"), at: folder.join("copy") };
     let server = Sqlite.start(&request).unwrap();
     println!("\nserver {}", server.pid());
     std::thread::sleep(std::time::Duration::from_secs(600));

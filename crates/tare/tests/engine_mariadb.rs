@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use engine_support::{PATIENCE, Place, one, prepared, runs, script, wait_until_gone};
-use tare::engine::{
+use tare_engine::{
     Address, Aslr, ConnectTarget, DataDirectory, Engine, EngineError, Mariadb, Param, SqlErrorKind, StartRequest,
     StatementId, StopOutcome, Transport, find_serving_thread,
 };
@@ -120,7 +120,7 @@ fn errors_say_what_the_caller_can_do_and_leave_the_session_usable() {
     let server = Mariadb.start(&place.start_request(&shared.data, None)).unwrap();
     let (mut first, mut second) = (server.connect().unwrap(), server.connect().unwrap());
     let code =
-        |result: Result<u64, tare::engine::SqlError>| result.map_err(|error| (error.kind, error.code)).unwrap_err();
+        |result: Result<u64, tare_engine::SqlError>| result.map_err(|error| (error.kind, error.code)).unwrap_err();
     assert_eq!(code(first.run("SELEC 1")), (SqlErrorKind::Other, 1064));
     assert_eq!(code(first.run("INSERT INTO t VALUES (1, 1, 'x')")), (SqlErrorKind::Other, 1062));
     assert_eq!(code(first.execute(StatementId(9), &[])).0, SqlErrorKind::Other);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use engine_support::{PATIENCE, Place, fill, one, prepared, runs, script, wait_until_gone};
-use tare::engine::{
+use tare_engine::{
     Address, Aslr, ConnectTarget, DataDirectory, Engine, EngineError, Param, Positions, SqlErrorKind, Sqlite,
     StartRequest, StatementId, StopOutcome, Transport, find_serving_thread,
 };
@@ -60,7 +60,7 @@ fn statements_that_are_wrong_leave_the_session_usable() {
     let mut session = server.connect().unwrap();
     let point = session.prepare("SELECT c FROM t WHERE id=?").unwrap();
     let other = |result: Result<u64, _>| {
-        let error: tare::engine::SqlError = result.unwrap_err();
+        let error: tare_engine::SqlError = result.unwrap_err();
         assert_eq!(error.kind, SqlErrorKind::Other, "{error}");
     };
     other(session.run("SELEC 1"));

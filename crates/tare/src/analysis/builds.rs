@@ -5,10 +5,10 @@ use super::collect::Condition;
 use super::compare::Verdict;
 use super::summarize::CONFIDENCE;
 use super::summary::{BuildComparison, Captured, Changed};
-use crate::results::Results;
-use crate::results::metric::{self, Better};
-use crate::results::schema::Levels;
 use std::collections::{BTreeMap, BTreeSet};
+use tare_results::Results;
+use tare_results::metric::{self, Better};
+use tare_results::schema::Levels;
 use tare_stats::ratio::{self, Arms};
 
 /// The factor whose levels are builds.

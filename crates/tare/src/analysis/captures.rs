@@ -5,9 +5,9 @@ use super::collect::Condition;
 use super::ladders::{Ladder, ladders};
 use super::summarize::CONFIDENCE;
 use super::summary::{CaptureSummary, Captured, Grown, GrowthRanking, LockSummary, SymbolSummary};
-use crate::results::Results;
-use crate::results::captures::Captures;
 use std::collections::BTreeMap;
+use tare_results::Results;
+use tare_results::captures::Captures;
 use tare_stats::growth::{self, Profile};
 
 /// Symbols and locks listed for a condition, and in a ranking.

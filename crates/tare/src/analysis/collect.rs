@@ -1,9 +1,9 @@
 //! Trial records grouped by condition: which are analysed, which only counted.
 
-use crate::results::metric;
-use crate::results::schema::{Levels, Outcome, TrialRecord};
-use crate::results::{Results, Source};
 use std::collections::BTreeSet;
+use tare_results::metric;
+use tare_results::schema::{Levels, Outcome, TrialRecord};
+use tare_results::{Results, Source};
 
 /// The trials of one condition.
 #[derive(Debug, Clone)]

@@ -2,9 +2,9 @@
 
 use super::collect::Condition;
 use super::summary::{MetricSummary, Scaling, Summary};
-use crate::results::metric::{self, Better};
-use crate::results::schema::Levels;
 use std::collections::BTreeSet;
+use tare_results::metric::{self, Better};
+use tare_results::schema::Levels;
 
 /// Lines that a reader can follow in one chart; more become small multiples.
 pub const LEGIBLE_LINES: usize = 6;
@@ -186,7 +186,7 @@ fn law(summary: &Summary, metric: &str, over: &str, levels: &Levels) -> Option<S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::open;
+    use tare_results::open;
 
     /// Charts of `tps` of a CSV whose rows are `condition -> value`.
     fn charts(conditions: &[(String, f64)]) -> Vec<Curves> {

@@ -1,9 +1,9 @@
 //! What is different in how two sets of results were made.
 
-use crate::results::Results;
-use crate::results::schema::{Environment, Levels};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use tare_results::Results;
+use tare_results::schema::{Environment, Levels};
 
 /// One thing that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,9 +8,9 @@ use super::ladders::OVER;
 use super::reading::varying_factors;
 use super::summarize::CONFIDENCE;
 use super::summary::{Effect, Source, Sources};
-use crate::results::metric;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use tare_results::metric;
 use tare_stats::Interval;
 use tare_stats::effects::{self, Cell};
 

@@ -14,7 +14,7 @@ const BINARY: [(f64, &str); 5] =
     [(1_099_511_627_776.0, "TiB"), (1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
 
 impl Scale {
-    /// A scale for a column in `unit` (of [`crate::results::metric`]) whose largest magnitude is `largest`,
+    /// A scale for a column in `unit` (of [`tare_results::metric`]) whose largest magnitude is `largest`,
     /// showing it with `digits` significant digits.
     pub fn new(unit: &str, largest: f64, digits: usize) -> Self {
         let largest = largest.abs();

@@ -3,8 +3,8 @@
 use super::collect;
 use super::figures::{count, percent};
 use super::summary::{MetricSummary, Summary};
-use crate::results::{Results, Source};
 use std::collections::BTreeSet;
+use tare_results::{Results, Source};
 
 /// The first screen of a report: one sentence a question.
 #[derive(Debug, Clone, PartialEq, Eq)]

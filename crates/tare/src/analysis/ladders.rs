@@ -1,8 +1,8 @@
 //! Conditions that differ in the number of threads or nodes alone.
 
 use super::collect::Condition;
-use crate::results::schema::Levels;
 use std::collections::BTreeMap;
+use tare_results::schema::Levels;
 
 /// Factors whose levels count something that may scale.
 pub(super) const OVER: [&str; 2] = ["threads", "nodes"];

@@ -3,9 +3,9 @@
 use super::figures::{count, percent};
 use super::summary::Summary;
 use super::{first_screen, reading};
-use crate::results::Results;
-use crate::results::schema::{Outcome, TrialRecord};
 use std::collections::BTreeMap;
+use tare_results::Results;
+use tare_results::schema::{Outcome, TrialRecord};
 
 /// Reasons listed one by one; the rest are counted.
 const LISTED: usize = 5;

@@ -3,10 +3,10 @@
 use super::figures::{count, figure, list, percent, times};
 use super::steadiness;
 use super::summary::{ConditionSummary, Effect, MetricSummary, Summary};
-use crate::results::metric::{self, Better};
-use crate::results::schema::Levels;
-use crate::results::{Results, Source};
 use std::collections::BTreeSet;
+use tare_results::metric::{self, Better};
+use tare_results::schema::Levels;
+use tare_results::{Results, Source};
 
 /// The fewest trials of a condition from which anything is claimed without a caution.
 const ENOUGH_TRIALS: usize = 5;

@@ -4,8 +4,8 @@ use super::collect::{self, Condition};
 use super::modes::covariates;
 use super::summary::ResidualCause;
 use super::threads::{self, Feature};
-use crate::results::metric;
 use std::collections::BTreeMap;
+use tare_results::metric;
 use tare_stats::covariates::{PERMUTATIONS, Shape, explain};
 use tare_stats::effects::{Cell, residuals};
 use tare_topology::Machine;
@@ -56,7 +56,7 @@ pub(super) fn causes(conditions: &[Condition<'_>], machine: Option<&Machine>) ->
 }
 
 /// The features of a trial that may be a cause. `voluntary_switches` must not hide `involuntary_switches`.
-fn causal(trial: &crate::results::schema::TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
+fn causal(trial: &tare_results::schema::TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
     let mut features = threads::features(trial, machine);
     let follows =
         |name: &str| !name.contains("involuntary") && CONSEQUENCES.iter().any(|consequence| name.contains(consequence));

@@ -4,8 +4,8 @@ use super::collect::{self, Condition};
 use super::ladders::{Ladder, ladders};
 use super::summarize::CONFIDENCE;
 use super::summary::{Prediction, Scaling, Step};
-use crate::results::metric::{self, Better};
-use crate::results::schema::Levels;
+use tare_results::metric::{self, Better};
+use tare_results::schema::Levels;
 use tare_stats::ladder::{self, Rung};
 use tare_stats::scaling::{Point, fit};
 

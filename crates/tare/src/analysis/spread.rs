@@ -1,7 +1,7 @@
 //! Spread of one condition: variance components of a metric, and the article's columns over all of them.
 
 use super::summary::{Components, MetricSummary, Spread};
-use crate::results::metric;
+use tare_results::metric;
 use tare_stats::components::{Nested, components as nested_components};
 use tare_stats::trials::average_and_largest;
 

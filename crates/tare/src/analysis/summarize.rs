@@ -3,8 +3,8 @@
 use super::collect::{self, Condition};
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{builds, captures, effects, modes, nodes, odd, reading, residuals, scaling, spread};
-use crate::results::Results;
-use crate::results::metric;
+use tare_results::Results;
+use tare_results::metric;
 use tare_stats::trials;
 use tare_topology::Machine;
 

@@ -1,10 +1,10 @@
 //! The summary: what `tare show --json` prints and every report is drawn from.
 
 use super::compare::Verdict;
-use crate::results::metric::Better;
-use crate::results::schema::Levels;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tare_results::metric::Better;
+use tare_results::schema::Levels;
 
 /// What a set of results says. The first three fields are the contract of `tare show --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,8 @@
 //! Where threads really ran: from sightings to a table, and to features that may explain a mode.
 
 use super::machine_view::relation_words;
-use crate::results::schema::{Role, SampleRecord, ThreadRecord, TrialRecord};
 use std::collections::{BTreeMap, BTreeSet};
+use tare_results::schema::{Role, SampleRecord, ThreadRecord, TrialRecord};
 use tare_topology::{Machine, Pairing};
 
 /// One thread of a condition, over all samples of the trials given.

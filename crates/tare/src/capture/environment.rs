@@ -1,8 +1,8 @@
 //! The machine and its settings as they were found: read only, and nothing is an error when it is missing.
 
-use crate::results::schema::{Environment, SCHEMA};
 use std::collections::BTreeMap;
 use std::fs;
+use tare_results::schema::{Environment, SCHEMA};
 use tare_topology::Machine;
 
 /// Files whose content explains differences between machines and days.

@@ -1,9 +1,9 @@
 //! Lock waits inside the server.
 
 use super::sample::{Captured, Place};
-use crate::engine::{Diagnostics, LockWait, Unavailable};
-use crate::results::captures::{LOCKS, LockShare, LocksFile};
-use crate::results::schema::SCHEMA;
+use tare_engine::{Diagnostics, LockWait, Unavailable};
+use tare_results::captures::{LOCKS, LockShare, LocksFile};
+use tare_results::schema::SCHEMA;
 
 /// Locks listed in a record; a server has some hundreds of kinds, most of them without a wait.
 const LISTED: usize = 100;

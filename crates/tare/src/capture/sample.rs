@@ -3,12 +3,12 @@
 //! A capture that fails never fails its trial: the record says why it is missing, and the others go on.
 
 use super::{locks::Locks, profile::Profile, status::Status};
-use crate::engine::{Diagnostics, Server, Unavailable};
-use crate::results::captures;
 use crate::study::settings::CaptureSettings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+use tare_engine::{Diagnostics, Server, Unavailable};
+use tare_results::captures;
 
 /// What a capture left behind.
 #[derive(Debug, Default)]

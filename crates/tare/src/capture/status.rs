@@ -1,10 +1,10 @@
 //! The server's own counters as differences, and its storage engine's report.
 
 use super::sample::{Captured, Place};
-use crate::engine::{Diagnostics, Unavailable};
-use crate::results::captures::{STATUS, StatusFile};
-use crate::results::schema::SCHEMA;
 use std::collections::BTreeMap;
+use tare_engine::{Diagnostics, Unavailable};
+use tare_results::captures::{STATUS, StatusFile};
+use tare_results::schema::SCHEMA;
 
 /// Counters at the start.
 pub(super) struct Status {

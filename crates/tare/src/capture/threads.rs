@@ -1,11 +1,11 @@
 //! Where the threads of a trial really are, sample by sample: sightings while it runs, kernel counts around it.
 
-use crate::results::schema::{Role, ScheduleRecord, ThreadRecord};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tare_results::schema::{Role, ScheduleRecord, ThreadRecord};
 use tare_topology::observe::{self, ThreadSample};
 use tare_topology::{CpuSet, bind};
 

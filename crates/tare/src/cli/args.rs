@@ -49,7 +49,7 @@ enum Command {
     Trial(super::trial::TrialArgs),
     /// The embedded engine as a server (internal)
     #[command(hide = true)]
-    SqliteServer(crate::engine::sqlite::ServeArgs),
+    SqliteServer(tare_engine::sqlite::ServeArgs),
 }
 
 /// Parses the command line, runs the command, renders its error.

@@ -2,11 +2,10 @@
 
 use super::{Exit, Problem};
 use crate::analysis::compare::{self, CompareError, Gate, Options, Side};
-use crate::nearest;
 use crate::report::terminal::{self, Style};
-use crate::results::{self, Results};
 use clap::Args;
 use std::path::Path;
+use tare_results::Results;
 
 /// Compare two results, or two conditions of results: ratio, interval, verdict
 #[derive(Debug, Args)]
@@ -58,11 +57,11 @@ fn side(text: &str) -> Result<(Results, Option<String>), Problem> {
         let split = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
         for (path, condition) in split {
             if !path.is_empty() && Path::new(path).exists() {
-                return Ok((results::open(Path::new(path))?, Some(condition.to_owned())));
+                return Ok((tare_results::open(Path::new(path))?, Some(condition.to_owned())));
             }
         }
     }
-    Ok((results::open(Path::new(text))?, None))
+    Ok((tare_results::open(Path::new(text))?, None))
 }
 
 /// `5` or `5%` as a fraction.
@@ -93,7 +92,7 @@ impl From<CompareError> for Problem {
 
 fn nearest(problem: Problem, name: &str, known: &[String]) -> Problem {
     let problem = problem.expected(format!("one of: {}", known.join(", ")));
-    match nearest::nearest(name, known.iter().map(String::as_str)) {
+    match tare_text::nearest(name, known.iter().map(String::as_str)) {
         Some(near) => problem.advice(format!("did you mean `{near}`?")),
         None => problem,
     }

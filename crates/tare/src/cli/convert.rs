@@ -1,14 +1,15 @@
 //! Typed errors of the modules -> [`Problem`]: which exit code each is, and what the user can do about it.
 
 use super::{Exit, Problem};
-use crate::engine::EngineError;
-use crate::results::store::DirectoryError;
+use crate::run::execute::RunError;
+use crate::run::state::StateError;
 use crate::study::document::StudyError;
-use crate::study::run::RunError;
-use crate::study::state::StateError;
-use crate::study::trial::TrialError;
+use crate::study::written::WrittenStudyError;
+use crate::trial::measure::TrialError;
 use std::io::ErrorKind;
+use tare_engine::EngineError;
 use tare_noise::NoiseError;
+use tare_results::store::DirectoryError;
 use tare_topology::MachineError;
 
 impl From<StudyError> for Problem {
@@ -38,7 +39,6 @@ impl From<DirectoryError> for Problem {
     fn from(e: DirectoryError) -> Self {
         let (exit, advice) = match e {
             DirectoryError::Read(e) => return e.into(),
-            DirectoryError::Study(e) => return e.into(),
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::NotADirectory => {
                 (Exit::Usage, "name a directory, or a place where one can be made")
             }
@@ -53,6 +53,15 @@ impl From<DirectoryError> for Problem {
             DirectoryError::NotResults { .. } => (Exit::Usage, "name a directory that `tare run` has made"),
         };
         Self::new(exit, e.to_string()).advice(advice)
+    }
+}
+
+impl From<WrittenStudyError> for Problem {
+    fn from(e: WrittenStudyError) -> Self {
+        match e {
+            WrittenStudyError::Directory(e) => e.into(),
+            WrittenStudyError::Study(e) => e.into(),
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! `tare load`: the load generator alone, against any running server.
 
 use super::{Exit, Problem, interrupt, output};
-use crate::engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Session, engine_by_name};
 use crate::workload::Dialect;
 use crate::workload::oltp::{self, Fill, OltpClient, OltpSettings, Tables, Workload};
 use clap::Args;
@@ -9,6 +8,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Session, engine_by_name};
 use tare_load::{Arrivals, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Reading, Stage};
 use tare_topology::{Bind, CpuSet, Machine, Pairing, Placement, ResolvedPlacement, Side, bind};
 

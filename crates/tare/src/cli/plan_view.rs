@@ -1,8 +1,8 @@
 //! The plan for people and for scripts: `tare run --dry-run`.
 
 use super::Problem;
-use crate::results::schema::{Plan, PlannedCondition};
 use serde::Serialize;
+use tare_results::schema::{Plan, PlannedCondition};
 
 #[derive(Serialize)]
 struct DryRun<'a> {

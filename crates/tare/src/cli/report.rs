@@ -2,9 +2,9 @@
 
 use super::{Exit, Problem};
 use crate::report::write_report_to;
-use crate::results::{self, Source};
 use clap::Args;
 use std::path::PathBuf;
+use tare_results::Source;
 
 /// Write the results as one self-contained HTML file
 #[derive(Debug, Args)]
@@ -21,7 +21,7 @@ pub struct Report {
 /// # Errors
 /// [`Problem`] when the results cannot be read or the file not written.
 pub fn run(args: Report) -> Result<Exit, Problem> {
-    let results = results::open(&args.results)?;
+    let results = tare_results::open(&args.results)?;
     let output = args.output.unwrap_or_else(|| match results.source {
         Source::Directory => args.results.join("report.html"),
         Source::Csv => args.results.with_extension("html"),

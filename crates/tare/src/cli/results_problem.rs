@@ -2,8 +2,8 @@
 
 use super::{Exit, Problem};
 use crate::report::WriteError;
-use crate::results::ReadError;
 use std::io::ErrorKind;
+use tare_results::ReadError;
 
 impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Self {

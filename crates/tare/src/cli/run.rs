@@ -4,18 +4,20 @@ use super::output::note;
 use super::run_listener::TerminalListener;
 use super::{Exit, Problem, interrupt, plan_view};
 use crate::capture::environment::environment;
+use crate::plan::adapt::adapt;
+use crate::plan::resolve::{Where, resolve};
 use crate::report::write_report_to;
-use crate::results::store::Directory;
-use crate::results::{self, schema::Plan};
-use crate::study::adapt::adapt;
+use crate::run::execute::{Run, RunEnd, RunError};
+use crate::run::state;
+use crate::study::builtin;
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
-use crate::study::plan::{Where, resolve};
-use crate::study::run::{Run, RunEnd, RunError};
 use crate::study::spec::Study;
-use crate::study::{builtin, state, write};
+use crate::study::write;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use tare_results::schema::Plan;
+use tare_results::store::Directory;
 use tare_topology::Machine;
 
 /// Options of `tare run`.
@@ -87,8 +89,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
 fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
     let _host = state::take_host()?;
     let directory = Directory::resume(path)?;
-    let study = results::store::read_study(path)?;
-    let plan = results::store::read_plan(path)?;
+    let study = crate::study::written::read_study(path)?;
+    let plan = tare_results::store::read_plan(path)?;
     // The order that was drawn at the start counts, whatever this version would draw.
     finish(&study, &plan, &directory, json)
 }
@@ -109,7 +111,7 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, json: bool) -> Resu
         _ => e.into(),
     })?;
     if end.done > 0 {
-        let results = results::open(directory.path())?;
+        let results = tare_results::open(directory.path())?;
         super::show::print(&results, json)?;
         let report = directory.path().join("report.html");
         write_report_to(&results, &report)?;
@@ -141,7 +143,7 @@ pub fn load(name: &str, overrides: &Overrides) -> Result<Study, Problem> {
         let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
         let problem = Problem::new(Exit::Usage, format!("cannot read study {name}: {e}"))
             .expected(format!("a study file or a built-in study: {}", known.join(", ")));
-        match crate::nearest::nearest(name, known.iter().copied()) {
+        match tare_text::nearest(name, known.iter().copied()) {
             Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
             None => problem.advice("list the built-in studies with: tare studies"),
         }
@@ -165,7 +167,11 @@ fn something_left(plan: &Plan) -> Result<(), Problem> {
 }
 
 fn default_out(study: &Study) -> PathBuf {
-    let stamp: String =
-        results::now().chars().take(19).map(|c| if c == ':' { '-' } else { c }).collect::<String>().replace('T', "-");
+    let stamp: String = tare_results::now()
+        .chars()
+        .take(19)
+        .map(|c| if c == ':' { '-' } else { c })
+        .collect::<String>()
+        .replace('T', "-");
     PathBuf::from("tare-results").join(format!("{}-{stamp}", study.name))
 }

@@ -1,15 +1,15 @@
 //! Progress of a run on the terminal: trial i of n, condition, time left, last value. Plain lines where there is none.
 
-use crate::results::schema::{Outcome, Plan, TrialRecord};
-use crate::study::plan::trial_s;
-use crate::study::progress::Progress;
-use crate::study::queue::Next;
-use crate::study::run::Listener;
+use crate::plan::queue::Next;
+use crate::plan::resolve::trial_s;
+use crate::run::execute::Listener;
+use crate::run::progress::Progress;
 use crate::study::spec::Study;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::Instant;
+use tare_results::schema::{Outcome, Plan, TrialRecord};
 
 /// Shows a run on standard error.
 pub struct TerminalListener {

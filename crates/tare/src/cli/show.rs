@@ -3,9 +3,9 @@
 use super::{Exit, Problem};
 use crate::analysis;
 use crate::report::terminal::{self, Style};
-use crate::results::{self, Results};
 use clap::Args;
 use std::path::PathBuf;
+use tare_results::Results;
 
 /// Show the tables of a finished or interrupted run
 #[derive(Debug, Args)]
@@ -22,7 +22,7 @@ pub struct Show {
 /// # Errors
 /// [`Problem`] when the results cannot be read or the output not written.
 pub fn run(args: Show) -> Result<Exit, Problem> {
-    print(&results::open(&args.results)?, args.json)?;
+    print(&tare_results::open(&args.results)?, args.json)?;
     Ok(Exit::Done)
 }
 

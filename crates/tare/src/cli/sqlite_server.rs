@@ -1,7 +1,7 @@
 //! `tare sqlite-server` (hidden): the embedded engine as a process of its own. Its errors go to the server's log.
 
 use super::{Exit, Problem};
-use crate::engine::sqlite::{ServeArgs, serve};
+use tare_engine::sqlite::{ServeArgs, serve};
 
 /// Serves until SIGTERM.
 ///

@@ -1,11 +1,12 @@
 //! `tare studies`: the built-in studies, and the keys of a study file.
 
 use super::{Exit, Problem, output};
+use crate::study::builtin;
 use crate::study::document::Source;
 use crate::study::field;
 use crate::study::parse::{Overrides, parse};
 use crate::study::sampling_field::SAMPLING_FIELDS;
-use crate::study::{builtin, machine};
+use crate::trial::machine;
 use clap::Args;
 use serde::Serialize;
 

@@ -1,14 +1,15 @@
 //! `tare trial` (hidden): one trial of a run, in a process of its own. A crash costs one trial.
 
 use super::{Exit, Problem, interrupt};
-use crate::results::store::{read_plan, read_study};
-use crate::study::pilot;
-use crate::study::state::StateError;
-use crate::study::trial::Trial;
+use crate::plan::pilot;
+use crate::run::state::StateError;
+use crate::study::written::read_study;
+use crate::trial::measure::Trial;
 use clap::Args;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::path::PathBuf;
 use tare_noise::{HostLock, TrialLock};
+use tare_results::store::read_plan;
 
 /// Options of the hidden `tare trial`.
 #[derive(Debug, Args)]

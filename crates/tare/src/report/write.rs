@@ -2,8 +2,8 @@
 
 use super::html;
 use crate::analysis;
-use crate::results::{self, ReadError, Results};
 use std::path::{Path, PathBuf};
+use tare_results::{ReadError, Results};
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum WriteError {
 /// [`WriteError`] when the results cannot be read or the file not written.
 pub fn write_report(results_dir: &Path) -> Result<PathBuf, WriteError> {
     let path = results_dir.join("report.html");
-    write_report_to(&results::open(results_dir)?, &path)?;
+    write_report_to(&tare_results::open(results_dir)?, &path)?;
     Ok(path)
 }
 

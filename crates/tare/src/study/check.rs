@@ -3,8 +3,8 @@
 use super::document::{Source, StudyError};
 use super::field::{self, Field};
 use super::spec::Study;
-use crate::nearest::nearest;
 use std::ops::Range;
+use tare_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 

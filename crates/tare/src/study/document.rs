@@ -51,7 +51,7 @@ impl Source<'_> {
     /// An unknown key, with the nearest of the right ones.
     pub fn unknown(&self, span: Range<usize>, what: &str, key: &str, known: &[&str]) -> StudyError {
         let mut error = self.error(span, format!("unknown {what} `{key}`"), format!("one of {}", known.join(", ")));
-        error.nearest = crate::nearest::nearest(key, known.iter().copied()).map(str::to_owned);
+        error.nearest = tare_text::nearest(key, known.iter().copied()).map(str::to_owned);
         error
     }
 

@@ -1,14 +1,14 @@
 //! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
 
-use super::contamination::Limit;
-pub use super::process::ProcessSettings;
-use crate::engine::Transport;
+use crate::trial::contamination::Limit;
+pub use crate::trial::process::ProcessSettings;
 use crate::workload::dbt3::Dbt3Settings;
 use crate::workload::oltp::{OltpSettings, Workload};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tare_counters::strategies::Strategy;
 use tare_counters::workload::Mode;
+use tare_engine::Transport;
 use tare_topology::Placement;
 
 /// The level of a machine or process setting that means: leave it, but record it.

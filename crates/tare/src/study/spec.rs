@@ -1,7 +1,8 @@
 //! A study: what to run, on what, how often.
 
 use super::settings::{Sampling, Settings};
-use super::{field, machine};
+use crate::study::field;
+use crate::trial::machine;
 use std::collections::BTreeMap;
 
 /// A parsed and checked study.

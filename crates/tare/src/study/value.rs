@@ -8,8 +8,8 @@ pub fn one_of(value: &str, words: &[&str]) -> Result<String, String> {
     if words.contains(&value) {
         return Ok(value.to_owned());
     }
-    let hint = crate::nearest::nearest(value, words.iter().copied())
-        .map_or(String::new(), |w| format!(" (did you mean {w}?)"));
+    let hint =
+        tare_text::nearest(value, words.iter().copied()).map_or(String::new(), |w| format!(" (did you mean {w}?)"));
     Err(format!("one of {}{hint}", words.join(", ")))
 }
 

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tare::engine::{DataDirectory, Engine, PrepareRequest, Server, Session, StartRequest};
+use tare_engine::{DataDirectory, Engine, PrepareRequest, Server, Session, StartRequest};
 
 /// Long enough for a busy machine; nothing waits it out.
 pub const PATIENCE: Duration = Duration::from_secs(120);

@@ -7,9 +7,9 @@ use tare::analysis::compare::Verdict;
 use tare::analysis::summarize;
 use tare::analysis::summary::{Captured, Summary};
 use tare::report::write_report;
-use tare::results::captures::{FOLDED, LOCKS, LockShare, LocksFile, PROFILE, ProfileFile, SymbolShare};
-use tare::results::open;
-use tare::results::schema::{CaptureSample, SCHEMA, TrialRecord};
+use tare_results::captures::{FOLDED, LOCKS, LockShare, LocksFile, PROFILE, ProfileFile, SymbolShare};
+use tare_results::open;
+use tare_results::schema::{CaptureSample, SCHEMA, TrialRecord};
 
 /// Article D: gains from 1 to 2 and from 2 to 4 nodes, before and after the fixes.
 const ARTICLE: [(&str, &str, f64, [f64; 2]); 4] = [
@@ -44,7 +44,7 @@ fn article() -> Summary {
 fn article_d_is_retrograde_before_the_fixes_and_not_after() {
     let summary = article();
     let law = |workload: &str, binary: &str| {
-        let of = |levels: &tare::results::schema::Levels| levels["workload"] == workload && levels["binary"] == binary;
+        let of = |levels: &tare_results::schema::Levels| levels["workload"] == workload && levels["binary"] == binary;
         summary.scaling.iter().find(|law| law.over == "nodes" && of(&law.levels)).unwrap()
     };
     for (workload, binary, _, [second, third]) in ARTICLE {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use tare::results::schema::*;
+use tare_results::schema::*;
 
 /// One condition to make up.
 pub struct Fake {
@@ -144,7 +144,7 @@ pub fn write(study: &Study, dir: &Path) -> usize {
 }
 
 fn levels(name: &str) -> Levels {
-    tare::results::reader::levels_of(name)
+    tare_results::reader::levels_of(name)
 }
 
 fn planned_conditions(study: &Study) -> Vec<PlannedCondition> {

@@ -80,7 +80,7 @@ fn a_report_of_a_csv_and_of_nothing_is_still_a_report() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made-up.csv");
     fs::write(&path, "condition,trial,sample,metric,value\na,0,0,tps,10\na,1,0,tps,11\nb,0,0,tps,12\n").unwrap();
-    let results = tare::results::open(&path).unwrap();
+    let results = tare_results::open(&path).unwrap();
     let text = tare::report::html::render(&results, &tare::analysis::summarize(&results));
     assert!(text.contains("order in the file") && text.contains("says nothing of the machine"));
     let mut study = fake::bimodal();

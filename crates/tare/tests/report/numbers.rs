@@ -4,7 +4,7 @@ use crate::fake::{self, Noise};
 use std::fs;
 use tare::analysis::summarize;
 use tare::analysis::summary::Summary;
-use tare::results::open;
+use tare_results::open;
 
 fn summary_of(study: &fake::Study) -> Summary {
     let dir = tempfile::tempdir().unwrap();

@@ -4,10 +4,10 @@ use crate::fake;
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
-use tare::results::schema::{Outcome, SCHEMA};
-use tare::results::{ReadError, open};
+use tare_results::schema::{Outcome, SCHEMA};
+use tare_results::{ReadError, open};
 
-fn csv(text: &str) -> Result<tare::results::Results, ReadError> {
+fn csv(text: &str) -> Result<tare_results::Results, ReadError> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("results.csv");
     fs::write(&path, text).unwrap();
@@ -15,7 +15,7 @@ fn csv(text: &str) -> Result<tare::results::Results, ReadError> {
 }
 
 /// Line, column and text of a malformed file.
-fn malformed(result: Result<tare::results::Results, ReadError>) -> (usize, usize, String) {
+fn malformed(result: Result<tare_results::Results, ReadError>) -> (usize, usize, String) {
     match result {
         Err(ReadError::Malformed { line, column, what, .. }) => (line, column, what),
         other => panic!("expected a malformed file, got {other:?}"),

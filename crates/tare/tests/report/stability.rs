@@ -22,7 +22,7 @@ fn summary_of_csv(rows: &str) -> Summary {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made-up.csv");
     fs::write(&path, format!("{HEAD}{rows}")).unwrap();
-    summarize(&tare::results::open(&path).unwrap())
+    summarize(&tare_results::open(&path).unwrap())
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_recorded_covariate_that_moves_the_trials_is_named_and_an_idle_one_is_not() 
             writeln!(lines, "{record}").unwrap();
         }
         fs::write(&path, lines).unwrap();
-        let summary = summarize(&tare::results::open(dir.path()).unwrap());
+        let summary = summarize(&tare_results::open(dir.path()).unwrap());
         let named: Vec<&str> = summary.residual_causes.iter().map(|cause| cause.covariate.as_str()).collect();
         if planted {
             assert_eq!(named, ["layout_mmap_page"]);
@@ -242,7 +242,7 @@ fn the_report_shows_every_query_its_spread_and_its_factors() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made-up.csv");
     fs::write(&path, format!("{HEAD}{}", article())).unwrap();
-    let results = tare::results::open(&path).unwrap();
+    let results = tare_results::open(&path).unwrap();
     let summary = summarize(&results);
     let text = tare::report::html::render(&results, &summary);
     // For a look with a browser.

@@ -4,7 +4,7 @@ use crate::fake;
 use tare::analysis::compare::{Options, Side, compare};
 use tare::analysis::summarize;
 use tare::report::terminal::{self, Style};
-use tare::results::open;
+use tare_results::open;
 
 const PLAIN: Style = Style { colour: false };
 

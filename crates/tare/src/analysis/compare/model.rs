@@ -1,9 +1,9 @@
 //! What is compared, and what it came to.
 
 use crate::analysis::differences::Difference;
-use crate::results::Results;
-use crate::results::metric::Better;
 use serde::{Deserialize, Serialize};
+use tare_results::Results;
+use tare_results::metric::Better;
 
 /// What to compare and how.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use super::model::{CompareError, MetricComparison, Side, Verdict};
 use crate::analysis::collect::{self, Condition};
-use crate::results::metric;
+use tare_results::metric;
 
 /// The trial means of one metric on both sides.
 pub(super) struct Pair {

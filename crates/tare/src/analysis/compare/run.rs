@@ -4,7 +4,7 @@ use super::model::{CompareError, Comparison, Options, Side};
 use super::pairs::{Matched, Pair, conditions, matched, metrics_of, unmatched};
 use super::verdicts::{gate, judge, verdicts};
 use crate::analysis::{differences, modes};
-use crate::results::metric;
+use tare_results::metric;
 
 /// Compares B with A.
 ///

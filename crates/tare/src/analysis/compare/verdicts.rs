@@ -3,7 +3,7 @@
 use super::model::{CompareError, Gate, Verdict};
 use super::pairs::Pair;
 use crate::analysis::summarize::CONFIDENCE;
-use crate::results::metric::{self, Better};
+use tare_results::metric::{self, Better};
 use tare_stats::ratio::{self, Arms};
 
 /// Marks the metrics that the gate looks at.

@@ -1,7 +1,6 @@
 //! How a perf that has attached is told to begin, and says that it has.
 
 use super::super::sample::Place;
-use crate::engine::Unavailable;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -9,6 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::time::{Duration, Instant};
+use tare_engine::Unavailable;
 
 /// How long perf may take to attach to all threads.
 const PATIENCE: Duration = Duration::from_secs(30);

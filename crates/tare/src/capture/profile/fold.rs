@@ -1,10 +1,10 @@
 //! A recording as folded call chains.
 
 use super::frames::{self, Chains};
-use crate::engine::{Unavailable, dies_with_parent};
 use std::io::BufReader;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use tare_engine::{Unavailable, dies_with_parent};
 
 /// Reads what a recording holds of process `pid` with `perf script`, which resolves its symbols, and writes the chains
 /// to `to`.

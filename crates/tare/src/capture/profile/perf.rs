@@ -3,14 +3,14 @@
 use super::super::sample::{Captured, Place};
 use super::control::Control;
 use super::{fold, reason, table};
-use crate::engine::{Unavailable, dies_with_parent};
-use crate::results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 use crate::study::settings::CallGraph;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use tare_engine::{Unavailable, dies_with_parent};
+use tare_results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 
 /// Name of the recording while there is one.
 const RECORDING: &str = "perf.data";

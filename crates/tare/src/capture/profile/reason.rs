@@ -1,7 +1,7 @@
 //! Why there is no profile, and the command that changes it.
 
-use crate::engine::Unavailable;
 use std::io;
+use tare_engine::Unavailable;
 
 const INSTALL: &str = "sudo apt-get install linux-perf (Debian), sudo apt-get install linux-tools-generic (Ubuntu)";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";

@@ -1,9 +1,9 @@
 //! Folded call chains as a table of symbols.
 
 use super::frames::{Chains, KERNEL};
-use crate::results::captures::{ProfileFile, SymbolShare};
-use crate::results::schema::SCHEMA;
 use std::collections::{BTreeMap, BTreeSet};
+use tare_results::captures::{ProfileFile, SymbolShare};
+use tare_results::schema::SCHEMA;
 
 /// Symbols with a smaller share, of their own and with what they call, are noise.
 const SMALLEST: f64 = 1.0 / 5_000.0;

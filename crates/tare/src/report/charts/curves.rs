@@ -170,7 +170,7 @@ pub(super) fn description(chart: &Curves, y: &Axis) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::results::metric::Better;
+    use tare_results::metric::Better;
 
     /// `lines` curves that all end within a few pixels of each other.
     pub fn chart(lines: usize) -> Curves {

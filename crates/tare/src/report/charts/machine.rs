@@ -9,9 +9,9 @@ use super::layout::{PAD, Rect};
 use crate::analysis::figures::percent;
 use crate::analysis::machine_view::BoxKind;
 use crate::analysis::threads::{ThreadSummary, main_cpu};
-use crate::results::schema::Role;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
+use tare_results::schema::Role;
 
 /// Width that a drawing may take before it need not be enlarged.
 const COMFORTABLE: f64 = 420.0;

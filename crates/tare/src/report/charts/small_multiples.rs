@@ -7,8 +7,8 @@ use super::marks;
 use super::rungs::Rungs;
 use crate::analysis::curves::{Curve, Curves};
 use crate::analysis::figures::figure;
-use crate::results::metric::Better;
 use maud::{Markup, html};
+use tare_results::metric::Better;
 
 const WIDTH: f64 = 960.0;
 const COLUMNS: usize = 4;

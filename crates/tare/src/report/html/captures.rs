@@ -6,8 +6,8 @@ use crate::analysis::curves::words_of;
 use crate::analysis::figures::{change, percent, times};
 use crate::analysis::summary::{CaptureSummary, Captured, GrowthRanking};
 use crate::report::charts::flame;
-use crate::results::captures;
 use maud::{Markup, html};
+use tare_results::captures;
 
 /// Bytes of flame graphs in a page.
 const FLAME_BYTES: usize = 150_000;

@@ -5,8 +5,8 @@ use crate::analysis::collect;
 use crate::analysis::curves::{self, Curves, words_of};
 use crate::analysis::reading::better_word;
 use crate::report::charts;
-use crate::results::metric;
 use maud::{Markup, html};
+use tare_results::metric;
 
 /// Bytes after which further charts are left out.
 const BYTES: usize = 250_000;

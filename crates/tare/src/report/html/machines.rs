@@ -7,8 +7,8 @@ use crate::analysis::summary::MetricSummary;
 use crate::analysis::threads::{self, ThreadSummary};
 use crate::report::charts::machine::Layout;
 use crate::report::charts::marks;
-use crate::results::schema::{Role, TrialRecord};
 use maud::{Markup, html};
+use tare_results::schema::{Role, TrialRecord};
 
 /// Drawings a page.
 const DRAWINGS: usize = 60;

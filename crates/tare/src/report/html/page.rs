@@ -7,8 +7,8 @@ use super::{
 use crate::analysis::collect::{self, Condition};
 use crate::analysis::machine_view::{self, MachineBox};
 use crate::analysis::summary::Summary;
-use crate::results::Results;
 use maud::{Markup, html};
+use tare_results::Results;
 
 /// What every section draws from.
 pub(super) struct Page<'a> {

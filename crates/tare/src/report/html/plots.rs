@@ -9,9 +9,9 @@ use crate::analysis::summary::MetricSummary;
 use crate::report::charts::dots::{self, Row};
 use crate::report::charts::marks;
 use crate::report::charts::run_order::{self, Point};
-use crate::results::metric::Better;
-use crate::results::schema::{Outcome, TrialRecord};
 use maud::{Markup, html};
+use tare_results::metric::Better;
+use tare_results::schema::{Outcome, TrialRecord};
 
 /// Trials up to which each dot has a tooltip in the first plot.
 const DETAILED_TRIALS: usize = 1500;
@@ -95,7 +95,7 @@ fn rows<'a>(page: &'a Page<'_>, metric: &str) -> Vec<Row<'a>> {
 /// The run-order strip of the headline metric, failed and contaminated attempts below it.
 pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
     let metric = page.summary.headline_metric.as_deref()?;
-    let unit = crate::results::metric::describe(metric).unit;
+    let unit = tare_results::metric::describe(metric).unit;
     let trials = &page.results.trials;
     let clock = trials.iter().all(|trial| seconds(trial).is_some());
     let points: Vec<Point> = trials

@@ -2,9 +2,9 @@
 
 use super::page::Page;
 use crate::analysis::collect;
-use crate::results::Source;
-use crate::results::schema::Outcome;
 use maud::{Markup, html};
+use tare_results::Source;
+use tare_results::schema::Outcome;
 
 /// Bytes of embedded values; beyond them only the headline metric is embedded.
 const RECORD_BYTES: usize = 300_000;

@@ -4,8 +4,8 @@ use super::page::Page;
 use crate::analysis::curves::words_of;
 use crate::analysis::figures::{figure, times};
 use crate::analysis::summary::Scaling;
-use crate::results::metric;
 use maud::{Markup, html};
+use tare_results::metric;
 
 /// Laws and steps; none where threads or nodes do not vary.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {

@@ -10,8 +10,8 @@ use crate::report::charts::forest::{self, Line};
 use crate::report::charts::heat::{self, Figures, Heat};
 use crate::report::charts::marks;
 use crate::report::charts::queries::{self as chart, Query};
-use crate::results::metric;
 use maud::{Markup, html};
+use tare_results::metric;
 
 /// Dots beyond which the plot of every query would not fit into a page of a megabyte.
 const DOTS: usize = 20_000;

@@ -6,8 +6,8 @@ use crate::analysis::figures::{Scale, percent};
 use crate::analysis::reading::better_word;
 use crate::analysis::reading::letter;
 use crate::analysis::summary::{ConditionSummary, MetricSummary, Summary};
-use crate::results::metric::{Better, sort_key};
 use std::collections::BTreeMap;
+use tare_results::metric::{Better, sort_key};
 
 /// Cells of the little picture of where the interval and the trials lie.
 const STRIP: usize = 16;

@@ -5,7 +5,7 @@ use super::text::plain;
 use crate::analysis::curves::words_of;
 use crate::analysis::figures::{figure, times};
 use crate::analysis::summary::{Scaling, Summary};
-use crate::results::metric;
+use tare_results::metric;
 
 /// Laws with their intervals.
 pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {

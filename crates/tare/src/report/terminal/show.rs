@@ -6,7 +6,7 @@ use super::{captures, conditions, scaling, spread};
 use crate::analysis::figures::times;
 use crate::analysis::first_screen;
 use crate::analysis::summary::Summary;
-use crate::results::Results;
+use tare_results::Results;
 
 /// Everything `tare show` prints.
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {

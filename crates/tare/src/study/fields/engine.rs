@@ -2,7 +2,7 @@
 
 use super::super::field::Field;
 use super::super::value::{one_of, seconds};
-use crate::engine::{ENGINE_NAMES, Transport};
+use tare_engine::{ENGINE_NAMES, Transport};
 
 /// Its rows.
 pub const FIELDS: &[Field] = &[

@@ -116,7 +116,7 @@ fn first(query: u8, scale: Scale, rows: &[Row], directory: &Path, who: &str) -> 
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            let mut text = format!("# {who}, {}\n", crate::results::now());
+            let mut text = format!("# {who}, {}\n", tare_results::now());
             write_section(&mut text, query, rows);
             store(directory, &path, &text)?;
             text

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A row as [`crate::engine::Session::query`] gives it: NULL as None.
+/// A row as [`tare_engine::Session::query`] gives it: NULL as None.
 pub type Row = Vec<Option<String>>;
 
 /// Engines compute in decimals or in binary numbers and round what they show: MariaDB to six decimals or more.

@@ -1,8 +1,8 @@
 //! What can go wrong with dbt3.
 
-use crate::engine::SqlError;
 use std::io;
 use std::path::PathBuf;
+use tare_engine::SqlError;
 
 /// What can go wrong with the workload dbt3 or its tables.
 #[derive(Debug, thiserror::Error)]

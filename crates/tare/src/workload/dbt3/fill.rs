@@ -2,12 +2,12 @@
 
 use super::rows::Piece;
 use super::{Dbt3Error, Scale, TABLES, Table, pipe, rows};
-use crate::engine::{Param, Session, StatementId};
 use crate::workload::Dialect;
 use crate::workload::fill::in_parallel;
 use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::Path;
+use tare_engine::{Param, Session, StatementId};
 
 /// Rows of one INSERT where rows come that way; SQLite takes 32,766 parameters in one statement.
 const ROWS_PER_INSERT: usize = 200;

@@ -2,7 +2,6 @@
 
 use super::fill::{Fill, Progress, run};
 use super::{Dbt3Error, Table, rows};
-use crate::engine::Session;
 use rustix::fs::{CWD, FileType, Mode};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -10,6 +9,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tare_engine::Session;
 
 /// Time between two looks whether the server has opened the pipe.
 const LOOK_EVERY: Duration = Duration::from_millis(1);

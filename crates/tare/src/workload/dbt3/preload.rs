@@ -2,8 +2,8 @@
 
 use super::fill::run;
 use super::{Dbt3Error, TABLES, Table};
-use crate::engine::Session;
 use crate::workload::Dialect;
+use tare_engine::Session;
 
 /// What a preload read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,7 +60,7 @@ fn count(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
     let number = rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
     number.ok_or_else(|| {
         let message = "expected one number".to_owned();
-        let source = crate::engine::SqlError { kind: crate::engine::SqlErrorKind::Other, code: 0, message };
+        let source = tare_engine::SqlError { kind: tare_engine::SqlErrorKind::Other, code: 0, message };
         Dbt3Error::statement(sql, source)
     })
 }

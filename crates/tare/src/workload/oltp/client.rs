@@ -2,7 +2,7 @@
 
 use super::statements::{Group, Statement, groups};
 use super::{Dialect, OltpError, OltpSettings};
-use crate::engine::{Param, Session, SqlError, SqlErrorKind, StatementId};
+use tare_engine::{Param, Session, SqlError, SqlErrorKind, StatementId};
 use tare_load::{Attempt, C_GROUPS, Client, Distribution, Draw, PAD_GROUPS, Queries, Random, push_groups};
 
 /// One connection with its prepared statements.

@@ -1,6 +1,6 @@
 //! What can go wrong with an OLTP workload.
 
-use crate::engine::SqlError;
+use tare_engine::SqlError;
 
 /// What can go wrong with an OLTP workload or its tables.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! A session that remembers what it was sent, and fails where a test says so.
 
-use crate::engine::{Param, Session, SqlError, SqlErrorKind, StatementId};
 use std::sync::{Arc, Mutex, MutexGuard};
+use tare_engine::{Param, Session, SqlError, SqlErrorKind, StatementId};
 
 /// One call of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]

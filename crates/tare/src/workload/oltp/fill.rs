@@ -2,10 +2,10 @@
 
 use super::tables::drop_table;
 use super::{Dialect, OltpError, Tables};
-use crate::engine::{Param, Session, StatementId};
 use crate::workload::fill::in_parallel;
 use std::error::Error;
 use std::ops::ControlFlow;
+use tare_engine::{Param, Session, StatementId};
 use tare_load::{C_GROUPS, Distribution, PAD_GROUPS, Purpose, Random, push_groups};
 
 /// Rows of one INSERT. It is prepared: in text, MariaDB spends as long on parsing a row as on storing it. Measured with

@@ -1,7 +1,7 @@
 use super::super::fake::{Fake, Sent, Value};
 use super::*;
-use crate::engine::{SqlError, SqlErrorKind};
 use std::sync::atomic::{AtomicU64, Ordering};
+use tare_engine::{SqlError, SqlErrorKind};
 
 fn fill(tables: usize, rows: u64, dialect: Dialect) -> Fill {
     Fill { tables: Tables { tables, rows }, distribution: Distribution::default(), seed: 3, sessions: 4, dialect }

@@ -1,7 +1,7 @@
 //! Checking and dropping the tables.
 
 use super::{OltpError, Tables};
-use crate::engine::{Session, SqlErrorKind};
+use tare_engine::{Session, SqlErrorKind};
 
 /// Verifies that every table exists and has exactly the ids 1 to `rows`. Reads an index of each table as a whole.
 ///

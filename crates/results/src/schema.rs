@@ -1,0 +1,300 @@
+//! The records of a results directory. Every document carries `schema`; a reader refuses a newer one.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `study.toml` | the resolved study: every default written out |
+//! | `plan.json` | [`Plan`]: conditions and the order of trials |
+//! | `environment.json` | [`Environment`]: the machine as it was found |
+//! | `trials.jsonl` | one [`TrialRecord`] a line, synced before the next trial begins |
+//! | `logs/` | the log of each trial and its server |
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tare_topology::Machine;
+
+/// The newest schema this program reads and the one it writes.
+pub const SCHEMA: u32 = 1;
+
+/// Levels of a condition by factor name, for example `placement -> same-pu`.
+pub type Levels = BTreeMap<String, String>;
+
+/// One combination of levels, realizable on this machine or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedCondition {
+    /// Unique in the study; `factor=level` words joined by spaces unless the study names it.
+    pub name: String,
+    /// Factor -> level.
+    pub levels: Levels,
+    /// False when this machine cannot do what the condition asks.
+    pub realizable: bool,
+    /// Why not, when not realizable.
+    pub reason: Option<String>,
+    /// The CPUs of each thread; none when neither side is bound.
+    pub placement: Option<PlannedPlacement>,
+}
+
+/// OS CPU numbers: one inner list a thread, or one list for the whole set when threads share it.
+/// An empty outer list is a side that is left to the OS.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlannedPlacement {
+    /// Client threads.
+    pub client: Vec<Vec<usize>>,
+    /// Server threads.
+    pub server: Vec<Vec<usize>>,
+    /// Memory policy of the server with its nodes spelt out; none: the kernel's default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
+}
+
+/// One entry of the schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedTrial {
+    /// Position in the schedule, from 0; the identity of the trial.
+    pub trial: usize,
+    /// Which block (pass over all conditions) it belongs to, from 0.
+    pub block: usize,
+    /// Name of its condition.
+    pub condition: String,
+}
+
+/// What will be run and in which order; written once, read by `--resume`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Version of this format.
+    pub schema: u32,
+    /// Name of the study.
+    pub study: String,
+    /// Seed of the order and of every trial's load.
+    pub seed: u64,
+    /// All conditions, unrealizable ones too.
+    pub conditions: Vec<PlannedCondition>,
+    /// The schedule over the realizable ones.
+    pub trials: Vec<PlannedTrial>,
+    /// Samples a trial.
+    pub samples: usize,
+    /// Expected wall time of the whole schedule, seconds.
+    pub estimated_s: f64,
+    /// What was decided after the pilot; none before it, and where the study gives its counts itself.
+    #[serde(default)]
+    pub decision: Option<Decision>,
+    /// What was chosen or left out to make the study fit machine and engine, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// Counts that were chosen from the first trials of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Number of the first trial of the schedule that it applies to: all before are the pilot.
+    pub first_trial: usize,
+    /// Trials a condition, those of the pilot included where they count.
+    pub trials: usize,
+    /// Samples in each trial from then on.
+    pub samples: usize,
+    /// Seconds of load before the first sample from then on.
+    pub warmup_s: f64,
+    /// Executions of each query added to its warm-up from then on, where warm-up is counted so.
+    #[serde(default)]
+    pub extra_warmup_runs: usize,
+    /// Whether the pilot's trials are analysed: not when they turned out to be too short of warm-up.
+    pub pilot_counts: bool,
+    /// Half-width of the least steady 95% interval to expect, as a fraction of the mean.
+    pub half_width: Option<f64>,
+    /// One sentence.
+    pub reason: String,
+}
+
+/// How a trial ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Measured, and everything asked for was verified.
+    Ok,
+    /// No usable result; `reason` says why.
+    Failed,
+    /// Measured, but interfered with by the rules in the docs; kept, not analysed, run again.
+    Contaminated,
+}
+
+/// One setting that a trial made, and the proof.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AppliedSetting {
+    /// Factor name.
+    pub factor: String,
+    /// Level asked for.
+    pub level: String,
+    /// Value before, where one could be read.
+    pub found: Option<String>,
+    /// What was read back, and where, after setting it.
+    pub verified: String,
+}
+
+/// Which side of a connection a thread works for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Issues statements.
+    Client,
+    /// Serves one connection.
+    Server,
+    /// Belongs to the server but to no connection (log writer, purge ...).
+    Background,
+}
+
+/// Where one thread really was during one sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreadRecord {
+    /// Client, server or background.
+    pub role: Role,
+    /// Number of the connection it belongs to, from 0: client and server with the same number are a pair.
+    pub pair: Option<usize>,
+    /// Kernel thread id.
+    pub tid: u32,
+    /// Thread name as the kernel knows it.
+    pub name: String,
+    /// CPUs it was allowed to run on, read back from the kernel, as an OS list ("0-3,8").
+    pub allowed_cpus: String,
+    /// CPUs on which it was seen -> number of sightings.
+    pub seen_cpus: BTreeMap<usize, u64>,
+    /// Moves between CPUs during the sample (kernel count where there is one, else changes between sightings).
+    pub migrations: u64,
+    /// Voluntary context switches during the sample.
+    pub voluntary_switches: u64,
+    /// Involuntary context switches during the sample.
+    pub involuntary_switches: u64,
+    /// User CPU time during the sample, seconds.
+    pub user_s: f64,
+    /// System CPU time during the sample, seconds.
+    pub system_s: f64,
+    /// What the scheduler did with it; none where it was not asked for or the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleRecord>,
+}
+
+/// How a thread spent a sample, from the kernel's `schedstat`; the three add up to the sample.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ScheduleRecord {
+    /// On a CPU, seconds.
+    pub ran_s: f64,
+    /// Runnable, and waiting for a CPU, seconds.
+    pub waited_s: f64,
+    /// Neither: waiting for the other side, a lock or a device, seconds.
+    pub slept_s: f64,
+}
+
+/// One measured run inside a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SampleRecord {
+    /// Number in the trial, from 0.
+    pub sample: usize,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Length, seconds.
+    pub elapsed_s: f64,
+    /// Metric name -> value; units and directions in [`crate::metric`].
+    pub metrics: BTreeMap<String, f64>,
+    /// Transactions a second, one reading a second.
+    pub tps_each_second: Vec<f64>,
+    /// What else went on: `steal_fraction`, `psi_cpu_some_fraction`, `migrations` ... -> value.
+    pub covariates: BTreeMap<String, f64>,
+    /// Where every thread ran.
+    pub threads: Vec<ThreadRecord>,
+}
+
+/// One line of `trials.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// Version of this format.
+    pub schema: u32,
+    /// Position in the plan's schedule.
+    pub trial: usize,
+    /// 1 for the first attempt at this trial.
+    pub attempt: u32,
+    /// Block it belongs to.
+    pub block: usize,
+    /// Condition name.
+    pub condition: String,
+    /// Factor -> level, repeated so that a line stands alone.
+    pub levels: Levels,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Why, when not ok.
+    pub reason: Option<String>,
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Whole length with start, preload, warm-up and stop, seconds.
+    pub elapsed_s: f64,
+    /// What was set and verified.
+    pub settings: Vec<AppliedSetting>,
+    /// Engine version as the server itself reports it.
+    pub server_version: Option<String>,
+    /// The measured runs.
+    pub samples: Vec<SampleRecord>,
+    /// Files of captures (profiles, lock waits ...) relative to the results directory, by name.
+    #[serde(default)]
+    pub captures: BTreeMap<String, String>,
+    /// Captures that were asked for and could not be made: name -> reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub captures_missing: BTreeMap<String, String>,
+    /// The further sample in which the costly captures were made; not part of the metrics.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture_sample: Option<CaptureSample>,
+}
+
+/// What capturing cost: throughput in the capture sample beside the measured ones.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CaptureSample {
+    /// Length, seconds.
+    pub elapsed_s: f64,
+    /// Transactions a second in it.
+    pub tps: f64,
+    /// The same divided by the mean of the trial's measured samples: 0.95 is a cost of 5%.
+    pub tps_ratio: f64,
+}
+
+impl TrialRecord {
+    /// A good trial with nothing in it yet.
+    pub fn new(planned: &PlannedTrial, attempt: u32, levels: Levels, started_at: String) -> Self {
+        Self {
+            schema: SCHEMA,
+            trial: planned.trial,
+            attempt,
+            block: planned.block,
+            condition: planned.condition.clone(),
+            levels,
+            outcome: Outcome::Ok,
+            reason: None,
+            started_at,
+            elapsed_s: 0.0,
+            settings: Vec::new(),
+            server_version: None,
+            samples: Vec::new(),
+            captures: BTreeMap::new(),
+            captures_missing: BTreeMap::new(),
+            capture_sample: None,
+        }
+    }
+}
+
+/// The machine and its settings as they were found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Version of this format.
+    pub schema: u32,
+    /// Version of tare that wrote it.
+    pub tare_version: String,
+    /// The command line that repeats the run.
+    pub command: String,
+    /// Kernel release and version.
+    pub kernel: String,
+    /// CPU model name.
+    pub cpu_model: String,
+    /// Hypervisor name, where there is one.
+    pub hypervisor: Option<String>,
+    /// Distribution.
+    pub os: String,
+    /// Settings found: path or name -> value.
+    pub settings: BTreeMap<String, String>,
+    /// The machine, for the drawing.
+    pub machine: Machine,
+}

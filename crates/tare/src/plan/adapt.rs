@@ -1,0 +1,157 @@
+//! A study made fit for where it is run, before it is planned: which of its alternative placements this machine has,
+//! and what of it another engine than its own knows. Both are choices that the study's author and its user have made;
+//! each leaves a note that is shown and kept with the plan.
+
+use crate::study::settings::Settings;
+use crate::study::spec::{Factor, Study};
+use std::path::PathBuf;
+use tare_engine::{Engine, engine_by_name};
+use tare_topology::Machine;
+
+/// Makes the choices. The study is then a concrete one: nothing is chosen again when it is read back.
+///
+/// # Errors
+/// What was expected, when a placement does not fit or the engine's program cannot be asked.
+pub fn adapt(study: &mut Study, on: &Machine) -> Result<Vec<String>, String> {
+    let mut notes: Vec<String> = place(study, on)?.into_iter().collect();
+    if let Some(from) = study.moved_from.take() {
+        notes.extend(leave_out_options(study, &from)?);
+    }
+    Ok(notes)
+}
+
+/// Whether a condition's engine knows all of its options, where the engine is a factor.
+///
+/// # Errors
+/// The reason.
+pub fn knows_options(settings: &Settings) -> Result<(), String> {
+    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
+    for option in settings.engine.options.keys() {
+        if !knows(engine.as_ref(), option, settings.engine.binary.as_ref())? {
+            return Err(format!("engine option {option} is unknown to {}", engine.name()));
+        }
+    }
+    Ok(())
+}
+
+fn knows(engine: &dyn Engine, option: &str, binary: Option<&PathBuf>) -> Result<bool, String> {
+    engine.knows_option(option, binary.map(PathBuf::as_path)).map_err(|e| e.to_string())
+}
+
+/// The base takes the first of its alternative placements that this machine has; where it has none, the first, whose
+/// reason every condition then gives.
+fn place(study: &mut Study, on: &Machine) -> Result<Option<String>, String> {
+    let names = std::mem::take(&mut study.first_of);
+    let mut reasons = Vec::new();
+    let mut chosen = None;
+    for name in &names {
+        let mut settings = study.base.clone();
+        study.apply(&mut settings, "placement", name)?;
+        match settings.placement.resolve(on, settings.workload.threads) {
+            Ok(_) => {
+                chosen = Some((name, settings));
+                break;
+            }
+            Err(reason) => {
+                reasons.push(format!("{name}: {reason}"));
+                chosen.get_or_insert((name, settings));
+            }
+        }
+    }
+    let Some((name, settings)) = chosen else { return Ok(None) };
+    study.base = settings;
+    let tried = if reasons.is_empty() { String::new() } else { format!("; {}", reasons.join("; ")) };
+    Ok(Some(format!("placement {name}, the first of {} that this machine has{tried}", names.join(", "))))
+}
+
+/// A study that was moved to another engine leaves out what only the first one knows.
+fn leave_out_options(study: &mut Study, from: &str) -> Result<Vec<String>, String> {
+    let base = &study.base.engine;
+    let engine = engine_by_name(&base.name).map_err(|e| e.to_string())?;
+    let binary = base.binary.clone();
+    let mut notes = Vec::new();
+    let mut unknown = |option: &str, what: &str| -> Result<bool, String> {
+        let known = knows(engine.as_ref(), option, binary.as_ref())?;
+        if !known {
+            notes
+                .push(format!("{what} {option} left out: this {from} study runs on {}, which has none", engine.name()));
+        }
+        Ok(!known)
+    };
+    let mut kept = base.options.clone();
+    for option in base.options.keys() {
+        if unknown(option, "engine option")? {
+            kept.remove(option);
+        }
+    }
+    let mut kept_factors = |factors: &[Factor]| -> Result<Vec<Factor>, String> {
+        let mut kept = Vec::new();
+        for factor in factors {
+            match factor.name.strip_prefix("option.") {
+                Some(option) if unknown(option, "factor option")? => {}
+                _ => kept.push(factor.clone()),
+            }
+        }
+        Ok(kept)
+    };
+    let factors = kept_factors(&study.factors)?;
+    let conditions = study.conditions.iter().map(|c| kept_factors(c)).collect::<Result<_, _>>()?;
+    (study.base.engine.options, study.factors, study.conditions) = (kept, factors, conditions);
+    Ok(notes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::document::Source;
+    use crate::study::parse::{Overrides, parse};
+
+    const STUDY: &str = "name = \"s\"\n[engine]\nname = \"mariadb\"\n[engine.options]\ninnodb_io_capacity = 100\n\
+                         [placement]\nfirst_of = [\"packages\", \"pus\"]\nmemory = \"local\"\n\
+                         [placements.packages]\nserver = \"package:0\"\nclient = \"package:1\"\n\
+                         [placements.pus]\nserver = \"pu:0\"\nclient = \"pu:1\"\n\
+                         [factors]\naslr = [\"on\", \"off\"]\noption.innodb_adaptive_hash_index = [\"ON\", \"OFF\"]\n\
+                         option.cache_size = [1, 2]\n";
+
+    fn adapted(engine: Option<&str>, machine: &str) -> (Study, Vec<String>) {
+        let overrides = Overrides { engine: engine.map(str::to_owned), ..Overrides::default() };
+        let mut study = parse(Source { origin: "test", text: STUDY }, &overrides).unwrap();
+        let notes = adapt(&mut study, &Machine::describe(machine).unwrap()).unwrap();
+        (study, notes)
+    }
+
+    #[test]
+    fn the_first_placement_that_the_machine_has_is_the_base_and_said() {
+        let (study, notes) = adapted(None, "package:2 core:2 pu:1");
+        assert_eq!(study.base.placement.server.to_string(), "package:0");
+        assert_eq!(study.base.placement.memory.to_string(), "local");
+        assert_eq!(notes, ["placement packages, the first of packages, pus that this machine has"]);
+        let (study, notes) = adapted(None, "package:1 core:2 pu:1");
+        assert_eq!(study.base.placement.client.to_string(), "pu:1");
+        assert!(notes[0].starts_with("placement pus") && notes[0].contains("; packages: "), "{notes:?}");
+        // On the study's own engine an option is checked by the server, not left out.
+        assert_eq!((notes.len(), study.factors.len(), study.base.engine.options.len()), (1, 3, 1));
+        let (study, _) = adapted(None, "core:1 pu:1");
+        assert_eq!(study.base.placement.client.to_string(), "package:1");
+    }
+
+    #[test]
+    fn another_engine_leaves_out_what_it_does_not_know_and_says_so() {
+        let (study, notes) = adapted(Some("sqlite"), "package:2 core:2 pu:1");
+        let factors: Vec<&str> = study.factors.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(factors, ["aslr", "option.cache_size"]);
+        assert!(study.base.engine.options.is_empty());
+        let expected =
+            "factor option innodb_adaptive_hash_index left out: this mariadb study runs on sqlite, which has none";
+        assert_eq!((notes.len(), notes[2].as_str()), (3, expected));
+    }
+
+    #[test]
+    fn an_option_that_an_engine_does_not_know_has_its_reason() {
+        let mut settings = Settings::default();
+        settings.engine.options.insert("cache_size".into(), "1".into());
+        assert_eq!(knows_options(&settings), Ok(()));
+        settings.engine.options.insert("innodb_io_capacity".into(), "1".into());
+        assert_eq!(knows_options(&settings).unwrap_err(), "engine option innodb_io_capacity is unknown to sqlite");
+    }
+}

@@ -1,0 +1,101 @@
+//! One trial as a child process: started, listened to, stopped in time, and never outliving the run.
+
+use crate::run::progress::Progress;
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// How long a trial that was told to stop may take to put things back before it is killed.
+const STOP_GRACE: Duration = Duration::from_secs(20);
+
+/// How a trial's process ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// By itself.
+    Exited(ExitStatus),
+    /// It took longer than it may.
+    TimedOut,
+    /// The user wants the run to end.
+    Interrupted,
+}
+
+/// Runs trial number `trial` of the results directory and passes on what it says.
+///
+/// # Errors
+/// When the process cannot be started or waited for.
+pub fn run_child(
+    directory: &Path,
+    trial: usize,
+    attempt: u32,
+    timeout: Duration,
+    interrupted: &AtomicBool,
+    mut hear: impl FnMut(Progress),
+) -> io::Result<Ended> {
+    let log_path = directory.join("logs").join(format!("trial-{trial:05}-{attempt}.log"));
+    let log = std::fs::File::create(log_path)?;
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(["trial", "--directory"])
+        .arg(directory)
+        .args(["--trial", &trial.to_string(), "--attempt", &attempt.to_string()])
+        .args(["--parent", &std::process::id().to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        // A Ctrl-C in the terminal reaches the run alone, which then asks the trial to stop.
+        .process_group(0)
+        .spawn()?;
+    let lines = listen(&mut child);
+    let deadline = Instant::now() + timeout;
+    loop {
+        match lines.recv_timeout(Duration::from_millis(100)) {
+            Ok(progress) => hear(progress),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return child.wait().map(Ended::Exited),
+        }
+        if interrupted.load(Ordering::Relaxed) {
+            stop(&mut child)?;
+            return Ok(Ended::Interrupted);
+        }
+        if Instant::now() > deadline {
+            stop(&mut child)?;
+            return Ok(Ended::TimedOut);
+        }
+    }
+}
+
+fn listen(child: &mut Child) -> Receiver<Progress> {
+    let (sender, receiver) = channel();
+    if let Some(out) = child.stdout.take() {
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                if let Ok(progress) = serde_json::from_str(&line)
+                    && sender.send(progress).is_err()
+                {
+                    return;
+                }
+            }
+        });
+    }
+    receiver
+}
+
+/// SIGTERM, time to put things back, then SIGKILL.
+fn stop(child: &mut Child) -> io::Result<()> {
+    if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
+        // Already gone is as good as told.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+    let deadline = Instant::now() + STOP_GRACE;
+    while Instant::now() < deadline {
+        if child.try_wait()?.is_some() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill()?;
+    child.wait().map(drop)
+}

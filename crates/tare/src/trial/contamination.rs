@@ -1,0 +1,129 @@
+//! Which samples were interfered with: the rules of docs/noise.md, each with the source of its threshold.
+//!
+//! Pressure (PSI) is recorded and is no rule: it counts the benchmark's own threads, and two of them on one CPU are
+//! under pressure by design.
+
+use crate::capture::interference::Seen;
+use crate::study::settings::Sampling;
+use std::fmt;
+use tare_results::schema::{Outcome, TrialRecord};
+
+/// A machine that slept longer than this during a sample has no sample: below it is the difference of two clock reads.
+const SUSPENDED_S: f64 = 0.01;
+/// Less CPU time than this is within what clock ticks of 10 ms can tell apart, whatever its fraction.
+const FOREIGN_LEAST_S: f64 = 0.1;
+
+/// From which share of the time a rule speaks; none: never.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limit(pub Option<f64>);
+
+impl Limit {
+    fn exceeded(self, value: Option<&f64>) -> Option<(f64, f64)> {
+        let (value, limit) = (*value?, self.0?);
+        (value > limit).then_some((value, limit))
+    }
+}
+
+impl std::str::FromStr for Limit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match (text, text.parse::<f64>()) {
+            ("off", _) => Ok(Self(None)),
+            (_, Ok(limit)) if (0.0..1.0).contains(&limit) => Ok(Self(Some(limit))),
+            _ => Err("a fraction from 0 to 1, such as 0.05, or off".into()),
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(limit) => write!(f, "{limit}"),
+            None => f.write_str("off"),
+        }
+    }
+}
+
+/// Why a sample is contaminated; none when it is not.
+pub fn judge(sampling: &Sampling, sample: usize, seen: &Seen) -> Option<String> {
+    let value = |name: &str| seen.covariates.get(name);
+    let percent = |fraction: f64| format!("{:.1}%", fraction * 100.0);
+    let mut reasons = Vec::new();
+    if let Some((stolen, limit)) = sampling.steal_limit.exceeded(value("steal_fraction")) {
+        reasons.push(format!("the hypervisor took {} of the CPU time (limit {})", percent(stolen), percent(limit)));
+    }
+    let enough = value("foreign_cpu_s").is_some_and(|s| *s >= FOREIGN_LEAST_S);
+    if let Some((taken, limit)) = sampling.foreign_cpu_limit.exceeded(value("foreign_cpu_fraction")).filter(|_| enough)
+    {
+        let who: Vec<String> =
+            seen.users.iter().map(|(name, pid, cpu)| format!("{name} ({pid}) {:.0}%", cpu * 100.0)).collect();
+        let who = if who.is_empty() { "short-lived processes".to_owned() } else { who.join(", ") };
+        reasons.push(format!(
+            "other processes took {} of the time of the benchmark's CPUs (limit {}): {who}",
+            percent(taken),
+            percent(limit)
+        ));
+    }
+    if let Some(bytes) = value("server_swapped_bytes").filter(|bytes| **bytes > 0.0) {
+        reasons.push(format!("{:.1} MiB of the server were swapped out", bytes / f64::from(1 << 20)));
+    }
+    if let Some(asleep) = value("suspended_s").filter(|s| **s > SUSPENDED_S) {
+        reasons.push(format!("the machine was suspended for {asleep:.2} s"));
+    }
+    (!reasons.is_empty()).then(|| format!("sample {sample}: {}", reasons.join("; ")))
+}
+
+/// Marks a measured trial that was interfered with. It goes back to the end of the schedule, unless no attempt is left:
+/// then it counts, because a machine that is disturbed each time is the machine there is, and the reason stays with it.
+pub fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) {
+    if record.outcome != Outcome::Ok || reasons.is_empty() {
+        return;
+    }
+    let reason = reasons.join("; ");
+    if record.attempt < attempts {
+        record.outcome = Outcome::Contaminated;
+        record.reason = Some(reason);
+    } else {
+        record.reason = Some(format!("counted although disturbed, for no attempt is left: {reason}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn seen(values: &[(&str, f64)]) -> Seen {
+        let covariates: BTreeMap<String, f64> = values.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+        Seen { covariates, users: vec![("cc1plus".into(), 77, 0.93)] }
+    }
+
+    #[test]
+    fn each_rule_speaks_above_its_limit_and_not_below() {
+        let sampling = Sampling::default();
+        let quiet: [&[(&str, f64)]; 5] = [
+            &[],
+            &[("steal_fraction", 0.03), ("psi_cpu_some_fraction", 1.0), ("busy_fraction", 1.0)],
+            &[("foreign_cpu_fraction", 0.05), ("foreign_cpu_s", 10.0)],
+            &[("foreign_cpu_fraction", 0.4), ("foreign_cpu_s", 0.09)],
+            &[("server_swapped_bytes", 0.0), ("suspended_s", 0.000_1)],
+        ];
+        for values in quiet {
+            assert_eq!(judge(&sampling, 0, &seen(values)), None, "{values:?}");
+        }
+        let loud: [(&[(&str, f64)], &str); 4] = [
+            (&[("steal_fraction", 0.031)], "hypervisor took 3.1%"),
+            (&[("foreign_cpu_fraction", 0.051), ("foreign_cpu_s", 0.1)], "cc1plus (77) 93%"),
+            (&[("server_swapped_bytes", 4096.0)], "swapped out"),
+            (&[("suspended_s", 2.5)], "suspended for 2.50 s"),
+        ];
+        for (values, words) in loud {
+            let reason = judge(&sampling, 3, &seen(values)).unwrap();
+            assert!(reason.starts_with("sample 3: ") && reason.contains(words), "{reason}");
+        }
+        let off = Sampling { steal_limit: Limit(None), foreign_cpu_limit: Limit(None), ..sampling };
+        let all = seen(&[("steal_fraction", 0.9), ("foreign_cpu_fraction", 0.9), ("foreign_cpu_s", 9.0)]);
+        assert_eq!(judge(&off, 0, &all), None);
+    }
+}

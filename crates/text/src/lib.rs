@@ -1,0 +1,5 @@
+//! Words that people write and read.
+
+mod nearest;
+
+pub use nearest::nearest;
