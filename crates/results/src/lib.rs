@@ -1,6 +1,7 @@
 //! What a run leaves on disk, and how it is read back.
 
 pub mod captures;
+pub mod covariate;
 mod csv;
 mod directory;
 pub mod metric;

@@ -24,18 +24,6 @@ const SHUFFLES: usize = 2_000_000;
 const FEWEST_PERMUTATIONS: usize = 999;
 /// Fixed, so that the same results always read the same.
 const SEED: u64 = 1;
-/// Covariates that follow from how fast a trial was, or that say the same as another one, and so explain nothing.
-const CONSEQUENCES: [&str; 9] = [
-    "elapsed_s",
-    "busy_fraction",
-    "context_switches",
-    "forks",
-    "voluntary switches",
-    "voluntary_switches",
-    "restarts",
-    "foreign_cpu_s",
-    "psi_cpu_full_fraction",
-];
 
 /// Covariates that explain what is left within conditions, averaged over all primary metrics, the best first.
 pub(super) fn causes(conditions: &[Condition<'_>], machine: Option<&Machine>) -> Vec<ResidualCause> {
@@ -46,22 +34,13 @@ pub(super) fn causes(conditions: &[Condition<'_>], machine: Option<&Machine>) ->
     }
     let Some((response, groups)) = left_over(&conditions) else { return Vec::new() };
     let features: Vec<BTreeMap<String, Feature>> =
-        conditions.iter().flat_map(|condition| &condition.ok).map(|trial| causal(trial, machine)).collect();
+        conditions.iter().flat_map(|condition| &condition.ok).map(|trial| threads::features(trial, machine)).collect();
     let covariates = covariates(&features);
     let permutations = (SHUFFLES / trials).clamp(FEWEST_PERMUTATIONS, PERMUTATIONS);
     let found = explain(&response, &groups, &covariates, Shape::Linear, permutations, SEED).unwrap_or_default();
     let named =
         found.into_iter().filter(|cause| cause.p_adjusted <= NAMED_BELOW && cause.share >= LEAST_SHARE).take(NAMED);
     named.map(|cause| ResidualCause { covariate: cause.name, share: cause.share, p_value: cause.p_adjusted }).collect()
-}
-
-/// The features of a trial that may be a cause. `voluntary_switches` must not hide `involuntary_switches`.
-fn causal(trial: &tare_results::schema::TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
-    let mut features = threads::features(trial, machine);
-    let follows =
-        |name: &str| !name.contains("involuntary") && CONSEQUENCES.iter().any(|consequence| name.contains(consequence));
-    features.retain(|name, _| !follows(name));
-    features
 }
 
 /// ln of every trial mean less its condition's, averaged over the primary metrics that all trials have, and the number

@@ -2,6 +2,7 @@
 
 use super::machine_view::relation_words;
 use std::collections::{BTreeMap, BTreeSet};
+use tare_results::covariate;
 use tare_results::schema::{Role, SampleRecord, ThreadRecord, TrialRecord};
 use tare_topology::{Machine, Pairing};
 
@@ -98,7 +99,7 @@ pub enum Feature {
 /// Pairs whose own CPUs are features: with hundreds, none could be shown after adjusting for their number.
 const SEATS_NAMED: usize = 8;
 
-/// The features of a trial by name. Where the machine is known, pairs are described by how their CPUs relate.
+/// What may be the reason of how a trial went, by name: nothing that follows from it. Where the machine is known, pairs are described by how their CPUs relate.
 pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
     let mut features = BTreeMap::new();
     let seats = seats(trial);
@@ -113,7 +114,6 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
     for thread in trial.samples.iter().flat_map(|sample| &sample.threads).filter(|t| t.role != Role::Background) {
         *sums.entry("migrations").or_default() += thread.migrations as f64;
         *sums.entry("involuntary switches").or_default() += thread.involuntary_switches as f64;
-        *sums.entry("voluntary switches").or_default() += thread.voluntary_switches as f64;
     }
     let samples = trial.samples.len().max(1) as f64;
     for (name, sum) in sums {
@@ -180,7 +180,8 @@ fn pair_words(seats: &BTreeMap<(Role, usize), usize>, machine: Option<&Machine>)
 
 fn covariate_means(samples: &[SampleRecord]) -> BTreeMap<String, f64> {
     let mut sums: BTreeMap<String, (f64, usize)> = BTreeMap::new();
-    for (name, value) in samples.iter().flat_map(|sample| &sample.covariates).filter(|(_, value)| value.is_finite()) {
+    let recorded = samples.iter().flat_map(|sample| &sample.covariates).filter(|(_, value)| value.is_finite());
+    for (name, value) in recorded.filter(|(name, _)| covariate::may_explain(name)) {
         let entry = sums.entry(name.clone()).or_default();
         entry.0 += value;
         entry.1 += 1;

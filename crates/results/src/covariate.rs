@@ -1,0 +1,238 @@
+//! The one registry of covariates: what is recorded beside the metrics, in which unit, how two readings of one sample
+//! become one, and what it may explain.
+
+use std::collections::BTreeMap;
+
+/// How the readings of two parts of one sample become that of the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Merge {
+    /// Counts and times add up.
+    Sum,
+    /// Fractions of time are averaged, each part weighing as long as it took.
+    ByTime,
+    /// Of a state the later reading counts.
+    Last,
+    /// The worst of all readings counts.
+    Largest,
+}
+
+/// Whether a covariate may be named as the reason why trials differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It can make a trial slower or faster, and so may explain a mode, an outlier or a residual.
+    Cause,
+    /// It follows from how fast the trial was: correlated with every metric, and never the reason.
+    Consequence,
+    /// A length, or the same as another covariate in other words: it explains nothing.
+    Neither,
+}
+
+/// Which names an entry stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Names {
+    /// This name alone.
+    One(&'static str),
+    /// This beginning, then the number of a NUMA node: a reading for each node.
+    EachNode(&'static str),
+    /// This beginning, then any word.
+    Family(&'static str),
+    /// `client_`, `server_` and `background_` with this end: a reading for each class of threads.
+    EachClass(&'static str),
+}
+
+/// Beginnings of the names that are recorded for each class of threads.
+const CLASSES: [&str; 3] = ["client_", "server_", "background_"];
+
+impl Names {
+    fn hold(self, name: &str) -> bool {
+        match self {
+            Self::One(own) => own == name,
+            Self::EachNode(prefix) => name.strip_prefix(prefix).is_some_and(|rest| rest.parse::<u32>().is_ok()),
+            Self::Family(prefix) => name.starts_with(prefix),
+            Self::EachClass(end) => CLASSES.iter().any(|class| name.strip_prefix(class) == Some(end)),
+        }
+    }
+}
+
+/// What is known of a covariate, or of a family of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Covariate {
+    names: Names,
+    /// `s`, `bytes`, `fraction`, `pages`; empty for counts.
+    pub unit: &'static str,
+    /// How two readings of one sample become one.
+    pub merge: Merge,
+    /// Whether it may be named as a reason.
+    pub standing: Standing,
+}
+
+const fn entry(names: Names, unit: &'static str, merge: Merge, standing: Standing) -> Covariate {
+    Covariate { names, unit, merge, standing }
+}
+
+/// Bytes that the server allocated, by node of the memory.
+pub const SERVER_MEMORY: Covariate =
+    entry(Names::EachNode("server_memory_bytes_node"), "bytes", Merge::Last, Standing::Cause);
+/// Pages given on a node as they were asked for, whole machine. They follow from how much work was done.
+pub const NUMA_HIT: Covariate =
+    entry(Names::EachNode("numa_hit_pages_node"), "pages", Merge::Sum, Standing::Consequence);
+/// Pages given on a node because another one was full, whole machine.
+pub const NUMA_MISS: Covariate = entry(Names::EachNode("numa_miss_pages_node"), "pages", Merge::Sum, Standing::Cause);
+/// Pages given on a node to a thread of another node, whole machine.
+pub const NUMA_OTHER: Covariate = entry(Names::EachNode("numa_other_pages_node"), "pages", Merge::Sum, Standing::Cause);
+
+/// Every covariate that a trial records. What is not here is of an older or a newer program.
+const ALL: &[Covariate] = {
+    use Merge::{ByTime, Largest, Last, Sum};
+    use Names::{EachClass, EachNode, Family, One};
+    use Standing::{Cause, Consequence, Neither};
+    &[
+        entry(One("elapsed_s"), "s", Sum, Neither),
+        entry(One("busy_fraction"), "fraction", ByTime, Consequence),
+        entry(One("steal_fraction"), "fraction", ByTime, Cause),
+        entry(One("iowait_fraction"), "fraction", ByTime, Cause),
+        entry(One("irq_fraction"), "fraction", ByTime, Cause),
+        entry(One("bound_busy_fraction"), "fraction", ByTime, Consequence),
+        entry(One("bound_busy_s"), "s", Sum, Consequence),
+        entry(One("bound_steal_fraction"), "fraction", ByTime, Cause),
+        entry(One("bound_iowait_fraction"), "fraction", ByTime, Cause),
+        entry(One("bound_irq_fraction"), "fraction", ByTime, Cause),
+        // Undefined for the whole machine; newer kernels write 0 (Documentation/accounting/psi.rst).
+        entry(One("psi_cpu_full_fraction"), "fraction", ByTime, Neither),
+        entry(Family("psi_"), "fraction", ByTime, Cause),
+        entry(One("swap_pages"), "pages", Sum, Cause),
+        entry(One("major_faults"), "", Sum, Cause),
+        entry(One("numa_hint_faults"), "", Sum, Cause),
+        entry(One("numa_migrated_pages"), "pages", Sum, Cause),
+        entry(One("numa_miss_pages"), "pages", Sum, Cause),
+        entry(One("numa_foreign_pages"), "pages", Sum, Cause),
+        entry(One("throttle_events"), "", Sum, Cause),
+        entry(One("context_switches"), "", Sum, Consequence),
+        entry(One("forks"), "", Sum, Consequence),
+        // The fraction says the same, and does not grow with a slow sample's length.
+        entry(One("foreign_cpu_s"), "s", Sum, Neither),
+        entry(One("foreign_cpu_fraction"), "fraction", ByTime, Cause),
+        entry(One("suspended_s"), "s", Sum, Cause),
+        entry(One("server_swapped_bytes"), "bytes", Largest, Cause),
+        entry(One("server_waited_for_cpu_fraction"), "fraction", ByTime, Cause),
+        entry(One("restarts"), "", Sum, Consequence),
+        entry(EachClass("migrations"), "", Sum, Cause),
+        entry(EachClass("involuntary_switches"), "", Sum, Cause),
+        entry(EachClass("voluntary_switches"), "", Sum, Consequence),
+        entry(Family("layout_"), "", Last, Cause),
+        entry(EachNode("server_file_bytes_node"), "bytes", Last, Cause),
+        SERVER_MEMORY,
+        NUMA_HIT,
+        NUMA_MISS,
+        NUMA_OTHER,
+    ]
+};
+
+impl Covariate {
+    /// The entry that a recorded name belongs to; none for a name that is not of this program.
+    pub fn of(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|known| known.names.hold(name))
+    }
+
+    /// The NUMA node (OS number) that a recorded name is about, when it is a name of this family.
+    pub fn node(&self, name: &str) -> Option<u32> {
+        match self.names {
+            Names::EachNode(prefix) => name.strip_prefix(prefix)?.parse().ok(),
+            Names::One(_) | Names::Family(_) | Names::EachClass(_) => None,
+        }
+    }
+
+    /// The name under which this family is recorded for a node; the plain name of any other entry.
+    pub fn name_at(&self, node: u32) -> String {
+        match self.names {
+            Names::EachNode(prefix) => format!("{prefix}{node}"),
+            Names::One(name) | Names::Family(name) | Names::EachClass(name) => name.to_owned(),
+        }
+    }
+}
+
+/// Whether a recorded covariate may be named as the reason of a difference. An unknown one may: its recorder knew why.
+pub fn may_explain(name: &str) -> bool {
+    Covariate::of(name).is_none_or(|known| known.standing == Standing::Cause)
+}
+
+/// Takes the readings of a later part of one sample into those of the parts before it; the parts' own `elapsed_s` are
+/// the weights. Names that are not in the registry add up.
+pub fn merge(into: &mut BTreeMap<String, f64>, later: BTreeMap<String, f64>) {
+    let elapsed = |of: &BTreeMap<String, f64>| of.get("elapsed_s").copied().unwrap_or(0.0);
+    let (before_s, later_s) = (elapsed(into), elapsed(&later));
+    for (name, value) in later {
+        let how = Covariate::of(&name).map_or(Merge::Sum, |known| known.merge);
+        into.entry(name).and_modify(|sum| *sum = merged(how, (*sum, before_s), (value, later_s))).or_insert(value);
+    }
+}
+
+fn merged(how: Merge, (before, before_s): (f64, f64), (later, later_s): (f64, f64)) -> f64 {
+    match how {
+        Merge::Sum => before + later,
+        Merge::Last => later,
+        Merge::Largest => before.max(later),
+        Merge::ByTime if before_s + later_s > 0.0 => (before * before_s + later * later_s) / (before_s + later_s),
+        // No time passed in either: there is nothing to weigh by.
+        Merge::ByTime => f64::midpoint(before, later),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_reading_merges_in_its_own_way() {
+        let part = |values: &[(&str, f64)]| values.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();
+        let mut all: BTreeMap<String, f64> = part(&[
+            ("elapsed_s", 1.0),
+            ("steal_fraction", 0.3),
+            ("context_switches", 10.0),
+            ("server_memory_bytes_node0", 500.0),
+            ("server_swapped_bytes", 9.0),
+            ("layout_heap_page", 7.0),
+        ]);
+        merge(
+            &mut all,
+            part(&[
+                ("elapsed_s", 3.0),
+                ("steal_fraction", 0.1),
+                ("context_switches", 5.0),
+                ("server_memory_bytes_node0", 400.0),
+                ("server_swapped_bytes", 2.0),
+                ("layout_heap_page", 7.0),
+                ("major_faults", 2.0),
+            ]),
+        );
+        let of = |name: &str| all[name];
+        assert!((of("steal_fraction") - 0.15).abs() < 1e-12, "weighted by time, not by parts");
+        assert_eq!((of("elapsed_s"), of("context_switches"), of("major_faults")), (4.0, 15.0, 2.0));
+        assert_eq!(
+            (of("server_memory_bytes_node0"), of("server_swapped_bytes"), of("layout_heap_page")),
+            (400.0, 9.0, 7.0)
+        );
+    }
+
+    #[test]
+    fn what_follows_from_speed_is_never_a_reason() {
+        for name in ["elapsed_s", "busy_fraction", "server_voluntary_switches", "restarts", "numa_hit_pages_node3"] {
+            assert!(!may_explain(name), "{name}");
+        }
+        for name in
+            ["server_involuntary_switches", "client_migrations", "layout_mmap_page", "psi_io_some_fraction", "x"]
+        {
+            assert!(may_explain(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_node_is_read_from_a_name_of_its_family_alone() {
+        assert_eq!(SERVER_MEMORY.node("server_memory_bytes_node12"), Some(12));
+        assert_eq!(SERVER_MEMORY.node("numa_hit_pages_node12"), None);
+        assert_eq!(SERVER_MEMORY.node("server_memory_bytes_nodes"), None);
+        assert_eq!(NUMA_MISS.name_at(2), "numa_miss_pages_node2");
+        assert_eq!(Covariate::of("numa_miss_pages_node2"), Some(&NUMA_MISS));
+        assert_eq!(Covariate::of("numa_miss_pages").map(|known| known.unit), Some("pages"));
+    }
+}
