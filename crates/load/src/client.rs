@@ -1,6 +1,7 @@
 //! What a caller brings: connections that run transactions.
 
 use crate::random::Random;
+use tare_topology::ThreadRef;
 
 /// Queries sent, sorted as sysbench sorts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,8 +46,8 @@ pub trait Client: Send {
 pub struct ClientThread {
     /// Number in the run, from 0.
     pub index: usize,
-    /// Kernel thread id.
-    pub tid: u32,
+    /// The thread itself, for those who bind or watch it.
+    pub id: ThreadRef,
 }
 
 /// Makes the clients. Both functions run in the client thread itself, so that what they allocate and touch lies on the

@@ -11,6 +11,7 @@ use tare_load::{
     Arrivals, Attempt, Client, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Purpose, Queries,
     Random, Reading, RunError, Stage, Unobserved, run,
 };
+use tare_topology::ThreadRef;
 
 const READ: Queries = Queries { read: 1, write: 0, other: 0 };
 const WRITE: Queries = Queries { read: 0, write: 1, other: 0 };
@@ -257,7 +258,7 @@ impl Observer for Impatient {
 }
 
 fn is_alive(thread: ClientThread) -> bool {
-    Path::new(&format!("/proc/self/task/{}", thread.tid)).exists()
+    Path::new(&format!("/proc/self/task/{}", thread.id.tid)).exists()
 }
 
 /// A joined thread is on its way out of the kernel but may still be listed for a moment.
@@ -354,7 +355,7 @@ fn a_panicking_client_ends_the_run_and_is_named() {
 }
 
 struct BoundFirst {
-    bound: Mutex<Vec<u32>>,
+    bound: Mutex<Vec<ThreadRef>>,
     refuse_bind: bool,
 }
 
@@ -363,13 +364,13 @@ impl Connect for BoundFirst {
     type Error = String;
 
     fn bind(&self, thread: ClientThread) -> Result<(), String> {
-        self.bound.lock().unwrap().push(thread.tid);
+        self.bound.lock().unwrap().push(thread.id);
         if self.refuse_bind { Err("no such CPU".into()) } else { Ok(()) }
     }
 
     fn connect(&self, thread: ClientThread) -> Result<Self::Client, String> {
-        assert_eq!(thread.tid, rustix::thread::gettid().as_raw_nonzero().get() as u32, "connects in its own thread");
-        assert!(self.bound.lock().unwrap().contains(&thread.tid), "bound before connected");
+        assert_eq!(thread.id, ThreadRef::of_this_thread(), "connects in its own thread");
+        assert!(self.bound.lock().unwrap().contains(&thread.id), "bound before connected");
         if thread.index == 3 { Err("connection refused".into()) } else { Ok(Scripted(done_after_a_nap, 0)) }
     }
 }

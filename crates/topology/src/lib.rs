@@ -19,7 +19,10 @@ mod text;
 
 pub use index_set::{CpuSet, IndexSet, IndexSetError, MAX_INDEX, NodeSet};
 pub use location::{Index, Location, LocationError, ObjectKind, Step, Term};
-pub use machine::{Cache, Core, CpuKind, Die, Excluded, Machine, MachineError, Node, Origin, Package, Pu};
+pub use machine::{
+    Cache, Change, Core, CpuKind, Die, Excluded, Fingerprint, Machine, MachineError, Node, Origin, Package, Pu, Shared,
+};
+pub use observe::ThreadRef;
 pub use placement::{
     Bind, MemoryPolicy, Nodes, Pairing, PairingChoice, Placement, PolicyError, ResolvedPlacement, Side,
 };

@@ -11,14 +11,14 @@ use std::thread;
 
 use common::set;
 use tare_topology::bind::{self, BindError, Placed};
-use tare_topology::{CpuSet, Machine, MemoryPolicy, NodeSet, Nodes, observe};
+use tare_topology::{CpuSet, Machine, MemoryPolicy, NodeSet, Nodes, ThreadRef, observe};
 
 /// A thread that waits, its id, and what ends it.
-fn waiting_thread() -> (i32, mpsc::Sender<()>) {
+fn waiting_thread() -> (ThreadRef, mpsc::Sender<()>) {
     let (tell, told) = mpsc::channel();
     let (end, ended) = mpsc::channel::<()>();
     thread::spawn(move || {
-        tell.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+        tell.send(ThreadRef::of_this_thread()).unwrap();
         let _ = ended.recv();
     });
     (told.recv().unwrap(), end)
@@ -50,30 +50,29 @@ fn own_pid() -> i32 {
 
 #[test]
 fn a_thread_runs_where_it_is_bound() {
-    let all = bind::affinity_of(0).unwrap();
-    let (tid, _end) = waiting_thread();
+    let all = bind::affinity_of(ThreadRef::of_this_thread()).unwrap();
+    let (waiting, _end) = waiting_thread();
     for cpu in all.iter() {
         let one = CpuSet::from(cpu);
-        bind::bind_thread(tid, &one).unwrap();
-        assert_eq!(bind::affinity_of(tid).unwrap(), one);
+        bind::bind_thread(waiting, &one).unwrap();
+        assert_eq!(bind::affinity_of(waiting).unwrap(), one);
         thread::spawn(move || {
-            bind::bind_thread(0, &one).unwrap();
-            let tid = rustix::thread::gettid().as_raw_nonzero().get();
-            assert_eq!(observe::last_cpu(own_pid(), tid).unwrap(), cpu);
+            bind::bind_thread(ThreadRef::of_this_thread(), &one).unwrap();
+            assert_eq!(observe::last_cpu(ThreadRef::of_this_thread()).unwrap(), cpu);
         })
         .join()
         .unwrap();
     }
-    assert_eq!(bind::affinity_of(0).unwrap(), all, "the binding thread itself is untouched");
+    assert_eq!(bind::affinity_of(ThreadRef::of_this_thread()).unwrap(), all, "the binding thread itself is untouched");
 }
 
 #[test]
 fn a_binding_that_the_kernel_narrows_is_an_error() {
-    let all = bind::affinity_of(0).unwrap();
-    let (tid, _end) = waiting_thread();
+    let all = bind::affinity_of(ThreadRef::of_this_thread()).unwrap();
+    let (waiting, _end) = waiting_thread();
     // The kernel ignores CPUs that do not exist, as long as one does.
     let wide = all.union(&CpuSet::from(1000));
-    match bind::bind_thread(tid, &wide) {
+    match bind::bind_thread(waiting, &wide) {
         Err(BindError::AffinityDiffers { requested, found, .. }) => assert_eq!((requested, found), (wide, all)),
         other => panic!("{other:?}"),
     }
@@ -81,13 +80,13 @@ fn a_binding_that_the_kernel_narrows_is_an_error() {
 
 #[test]
 fn what_cannot_be_bound_says_why() {
-    let (tid, _end) = waiting_thread();
-    assert!(matches!(bind::bind_thread(tid, &CpuSet::new()), Err(BindError::NoCpus { .. })));
-    assert!(matches!(bind::bind_thread(tid, &set("1000")), Err(BindError::Bind { .. })));
-    assert!(matches!(bind::bind_thread(tid, &set("5000")), Err(BindError::CpuTooHigh { cpu: 5000, max: 1023 })));
-    assert!(matches!(bind::bind_thread(-1, &set("0")), Err(BindError::NoThread { tid: -1 })));
-    assert!(matches!(bind::bind_thread(i32::MAX, &set("0")), Err(BindError::NoThread { .. })));
-    assert!(matches!(bind::affinity_of(i32::MAX), Err(BindError::NoThread { .. })));
+    let (waiting, _end) = waiting_thread();
+    assert!(matches!(bind::bind_thread(waiting, &CpuSet::new()), Err(BindError::NoCpus { .. })));
+    assert!(matches!(bind::bind_thread(waiting, &set("1000")), Err(BindError::Bind { .. })));
+    assert!(matches!(bind::bind_thread(waiting, &set("5000")), Err(BindError::CpuTooHigh { cpu: 5000, max: 1023 })));
+    assert!(matches!(bind::bind_thread(ThreadRef::main_of(-1), &set("0")), Err(BindError::NoThread { .. })));
+    assert!(matches!(bind::bind_thread(ThreadRef::main_of(i32::MAX), &set("0")), Err(BindError::NoThread { .. })));
+    assert!(matches!(bind::affinity_of(ThreadRef::main_of(i32::MAX)), Err(BindError::NoThread { .. })));
 }
 
 /// Every policy that one node allows.
@@ -128,24 +127,24 @@ fn wait_for_exec(child: &Sleep) {
 
 #[test]
 fn what_is_spawned_while_placed_inherits_the_placement() {
-    let all = bind::affinity_of(0).unwrap();
+    let all = bind::affinity_of(ThreadRef::of_this_thread()).unwrap();
     let last = CpuSet::from(all.last().unwrap());
     for policy in policies() {
         let placed = Placed::apply(Some(&last), &policy).unwrap();
         let child = Sleep::new();
         placed.restore().unwrap();
         wait_for_exec(&child);
-        assert_eq!(bind::affinity_of(child.pid()).unwrap(), last);
+        assert_eq!(bind::affinity_of(ThreadRef::main_of(child.pid())).unwrap(), last);
         assert_eq!(bind::read_memory_policy(child.pid()).unwrap(), policy);
-        assert_eq!(observe::last_cpu(child.pid(), child.pid()).unwrap(), last.first().unwrap());
-        assert_eq!(bind::affinity_of(0).unwrap(), all);
+        assert_eq!(observe::last_cpu(ThreadRef::main_of(child.pid())).unwrap(), last.first().unwrap());
+        assert_eq!(bind::affinity_of(ThreadRef::of_this_thread()).unwrap(), all);
         assert_eq!(bind::this_thread_memory_policy().unwrap(), MemoryPolicy::Default);
     }
 }
 
 #[test]
 fn a_placement_that_fails_leaves_the_thread_as_it_was() {
-    let all = bind::affinity_of(0).unwrap();
+    let all = bind::affinity_of(ThreadRef::of_this_thread()).unwrap();
     let last = CpuSet::from(all.last().unwrap());
     let nowhere = MemoryPolicy::Bind(Nodes::These(set("900")));
     assert!(matches!(Placed::apply(Some(&last), &nowhere), Err(BindError::SetPolicy { .. })));
@@ -153,9 +152,9 @@ fn a_placement_that_fails_leaves_the_thread_as_it_was() {
         Placed::apply(Some(&last), &MemoryPolicy::Interleave(Nodes::All)),
         Err(BindError::SetPolicy { .. })
     ));
-    assert_eq!(bind::affinity_of(0).unwrap(), all);
+    assert_eq!(bind::affinity_of(ThreadRef::of_this_thread()).unwrap(), all);
     drop(Placed::apply(Some(&last), &MemoryPolicy::Local).unwrap());
-    assert_eq!(bind::affinity_of(0).unwrap(), all);
+    assert_eq!(bind::affinity_of(ThreadRef::of_this_thread()).unwrap(), all);
     assert_eq!(bind::this_thread_memory_policy().unwrap(), MemoryPolicy::Default);
 }
 
@@ -172,26 +171,27 @@ fn pages_of_a_process_are_on_nodes_that_exist() {
 
 #[test]
 fn moves_and_switches_of_a_thread_are_counted() {
-    let all = bind::affinity_of(0).unwrap();
+    let all = bind::affinity_of(ThreadRef::of_this_thread()).unwrap();
     assert!(all.len() > 1, "this test needs two CPUs");
     let (tell, told) = mpsc::channel();
+    let (done, finished) = mpsc::channel();
     let (go, gone) = mpsc::channel::<()>();
     let worker = thread::Builder::new().name("busy worker é".to_owned()).spawn(move || {
-        tell.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
+        tell.send(ThreadRef::of_this_thread()).unwrap();
         // Each receive is a voluntary switch, each bind to the other CPU a migration.
         let mut spun = 0u64;
         for cpu in all.iter().cycle().take(40) {
-            bind::bind_thread(0, &cpu.into()).unwrap();
+            bind::bind_thread(ThreadRef::of_this_thread(), &cpu.into()).unwrap();
             spun += (0..200_000u64).fold(spun, |a, b| std::hint::black_box(a ^ b)) & 1;
         }
-        tell.send(0).unwrap();
+        done.send(()).unwrap();
         let _ = gone.recv();
         spun
     });
     let worker = worker.unwrap();
-    let tid = told.recv().unwrap();
-    assert_eq!(told.recv().unwrap(), 0);
-    let sample = observe::thread(own_pid(), tid).unwrap();
+    let thread = told.recv().unwrap();
+    finished.recv().unwrap();
+    let sample = observe::thread(thread).unwrap();
     assert_eq!(sample.name.chars().take(12).collect::<String>(), "busy worker ");
     if let Some(migrations) = sample.migrations {
         assert!(migrations >= 39, "{sample:?}");
@@ -199,13 +199,13 @@ fn moves_and_switches_of_a_thread_are_counted() {
     assert!(sample.voluntary_switches.unwrap() + sample.involuntary_switches.unwrap() > 0, "{sample:?}");
     assert!(sample.run_ns.unwrap() > 0, "{sample:?}");
     let all_threads = observe::threads(own_pid()).unwrap();
-    assert!(all_threads.iter().any(|thread| thread.tid == tid));
-    assert!(observe::tids(own_pid()).unwrap().contains(&tid));
+    assert!(all_threads.iter().any(|sample| sample.thread == thread));
+    assert!(observe::threads_of(own_pid()).unwrap().contains(&thread));
     drop(go);
     worker.join().unwrap();
-    while observe::tids(own_pid()).unwrap().contains(&tid) {
+    while observe::threads_of(own_pid()).unwrap().contains(&thread) {
         thread::yield_now();
     }
-    assert!(matches!(observe::last_cpu(own_pid(), tid), Err(observe::ObserveError::Gone { .. })));
+    assert!(matches!(observe::last_cpu(thread), Err(observe::ObserveError::Gone { .. })));
     assert!(matches!(observe::threads(i32::MAX), Err(observe::ObserveError::Gone { .. })));
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use common::{ARTICLE_A, hybrid, lopsided, set, synthetic};
 use proptest::prelude::*;
-use tare_topology::{Bind, CpuSet, Location, Machine, MemoryPolicy, Pairing, Placement, Side};
+use tare_topology::{Bind, CpuSet, Location, Machine, MemoryPolicy, Pairing, Placement, ResolvedPlacement, Side};
 
 fn placement(client: &str, server: &str, bind: Bind, pairing: Pairing) -> Placement {
     let (client, server) = (client.parse().unwrap(), server.parse().unwrap());
@@ -374,4 +374,69 @@ fn nodes_of_different_sizes_and_without_memory_or_cpus() {
     assert_eq!(third, "3 nodes are asked for, and this machine has 2 NUMA nodes with CPUs and memory");
     let kept = Placement { nodes: Some(1), memory: "local".parse().unwrap(), ..Placement::default() };
     assert_eq!(kept.resolve(&machine, 1).unwrap().memory, MemoryPolicy::Local);
+}
+
+/// Any location that can be written.
+fn any_side() -> impl Strategy<Value = Side> {
+    let side = prop::sample::select(vec!["float", "all", "cpus:0-3,9", "node:0-", "node:1.core:0-1.pu:odd+l3:2"]);
+    side.prop_map(|text| text.parse().unwrap())
+}
+
+fn any_policy() -> impl Strategy<Value = MemoryPolicy> {
+    let policy = prop::sample::select(vec!["default", "local", "bind:0-1,3", "interleave:all", "preferred:1"]);
+    policy.prop_map(|text| text.parse().unwrap())
+}
+
+fn any_pairing() -> impl Strategy<Value = Pairing> {
+    prop::sample::select([&[Pairing::None][..], &Pairing::PAIRED].concat())
+}
+
+proptest! {
+    #[test]
+    fn a_placement_is_stored_and_read_back_exactly(
+        client in any_side(),
+        server in any_side(),
+        thread in any::<bool>(),
+        pairing in any_pairing(),
+        memory in any_policy(),
+        nodes in prop::option::of(1..5u32),
+        client_pus_per_node in prop::option::of(1..5u32),
+    ) {
+        let bind = if thread { Bind::Thread } else { Bind::Set };
+        let placement = Placement { client, server, bind, pairing, memory, nodes, client_pus_per_node };
+        let json = serde_json::to_string(&placement).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Placement>(&json).unwrap(), placement);
+    }
+
+    #[test]
+    fn what_a_plan_resolved_is_stored_and_read_back_exactly(
+        client in prop::collection::vec(prop::collection::vec(0..=tare_topology::MAX_INDEX, 0..9), 0..9),
+        server in prop::collection::vec(prop::collection::vec(0..=tare_topology::MAX_INDEX, 0..9), 0..9),
+        thread in any::<bool>(),
+        pairing in any_pairing(),
+        memory in any_policy(),
+    ) {
+        let sets = |of: Vec<Vec<u32>>| of.into_iter().map(CpuSet::from_iter).collect::<Vec<_>>();
+        let bind = if thread { Bind::Thread } else { Bind::Set };
+        let resolved = ResolvedPlacement { client: sets(client), server: sets(server), bind, pairing, memory };
+        let json = serde_json::to_string(&resolved).unwrap();
+        prop_assert_eq!(serde_json::from_str::<ResolvedPlacement>(&json).unwrap(), resolved);
+    }
+}
+
+#[test]
+fn every_part_of_a_stored_placement_is_a_text_that_a_study_may_hold() {
+    let asked = Placement {
+        client: "node:0".parse().unwrap(),
+        server: "node:1".parse().unwrap(),
+        bind: Bind::Thread,
+        pairing: Pairing::OtherNode,
+        memory: "interleave:all".parse().unwrap(),
+        ..Placement::default()
+    };
+    let resolved = asked.resolve(&synthetic("node:2 core:2 pu:1"), 3).unwrap();
+    assert_eq!(
+        serde_json::to_string(&resolved).unwrap(),
+        r#"{"client":["0","1","0"],"server":["2","3","2"],"bind":"thread","pairing":"other-node","memory":"interleave:0-1"}"#
+    );
 }

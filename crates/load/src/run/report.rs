@@ -46,7 +46,7 @@ pub(super) fn summarise(mut reports: Vec<ThreadReport>, elapsed_s: f64, tps_each
         .iter()
         .map(|report| ThreadSample {
             index: report.thread.index,
-            tid: report.thread.tid,
+            tid: report.thread.id.tid.unsigned_abs(),
             transactions: report.recorder.transactions,
             user_s: report.cpu.user_s,
             system_s: report.cpu.system_s,

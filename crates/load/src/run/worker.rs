@@ -12,6 +12,7 @@ use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
+use tare_topology::ThreadRef;
 
 /// Longest sleep before the phase is looked at again, should a wake-up have been lost in the client's own waiting.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
@@ -27,7 +28,7 @@ pub(super) struct Common<'a> {
 /// The whole life of thread number `index`: bind, connect, report, wait, send until told to stop.
 pub(super) fn live<K: Connect>(common: &Common<'_>, connect: &K, index: usize, controller: Sender<Message<K::Error>>) {
     let _on_panic = TellOnPanic { thread: index, controller: &controller };
-    let thread = ClientThread { index, tid: rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs() };
+    let thread = ClientThread { index, id: ThreadRef::of_this_thread() };
     let client = match connect.bind(thread).and_then(|()| connect.connect(thread)) {
         Ok(client) => client,
         Err(source) => return tell(&controller, Message::ConnectFailed { thread: index, source }),

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
-use tare_topology::CpuSet;
 use tare_topology::bind::affinity_of;
+use tare_topology::{CpuSet, ThreadRef};
 
 use super::finding::{Finding, Severity};
 use super::interrupts::Interrupts;
@@ -50,7 +50,7 @@ pub struct Diagnosis {
 /// Examines `system`. Takes the window plus the spin on each CPU. Changes nothing and needs no right; the spin runs
 /// on this machine even where a folder plays the system.
 pub fn examine(system: &System, options: &Options) -> Diagnosis {
-    let cpus = options.cpus.clone().unwrap_or_else(|| affinity_of(0).unwrap_or_default());
+    let cpus = options.cpus.clone().unwrap_or_else(|| affinity_of(ThreadRef::of_this_thread()).unwrap_or_default());
     let (before, processes, interrupts) =
         (Snapshot::take_from(system), ProcessTimes::take(system), Interrupts::take(system));
     std::thread::sleep(options.window);

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tare_topology::CpuSet;
 use tare_topology::bind::bind_thread;
+use tare_topology::{CpuSet, ThreadRef};
 
 use crate::error::{NoiseError, Result};
 
@@ -57,7 +57,8 @@ pub struct Jitter {
 /// [`NoiseError::Bind`] when this process may not run on that CPU.
 pub fn measure_jitter(cpu: u32, duration: Duration) -> Result<Jitter> {
     let spinner = || {
-        bind_thread(0, &CpuSet::from(cpu)).map_err(|source| NoiseError::Bind { cpu, source })?;
+        bind_thread(ThreadRef::of_this_thread(), &CpuSet::from(cpu))
+            .map_err(|source| NoiseError::Bind { cpu, source })?;
         Ok(spin(cpu, duration))
     };
     std::thread::scope(|scope| scope.spawn(spinner).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -175,11 +176,11 @@ mod tests {
 
     #[test]
     fn a_competitor_on_the_same_cpu_steals() {
-        let cpu = affinity_of(0).unwrap().first().unwrap();
+        let cpu = affinity_of(ThreadRef::of_this_thread()).unwrap().first().unwrap();
         let stop = AtomicBool::new(false);
         let jitter = std::thread::scope(|scope| {
             scope.spawn(|| {
-                bind_thread(0, &CpuSet::from(cpu)).unwrap();
+                bind_thread(ThreadRef::of_this_thread(), &CpuSet::from(cpu)).unwrap();
                 while !stop.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
                 }

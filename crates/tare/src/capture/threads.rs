@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tare_results::schema::{Role, ScheduleRecord, ThreadRecord};
 use tare_topology::observe::{self, ThreadSample};
-use tare_topology::{CpuSet, bind};
+use tare_topology::{CpuSet, ThreadRef, bind};
 
 /// Time between two looks at a thread. 20 a second see a thread that strays for long, and cost under 0.1% of a PU.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -19,10 +19,8 @@ pub struct Watched {
     pub role: Role,
     /// Connection it belongs to.
     pub pair: Option<usize>,
-    /// Its process.
-    pub pid: i32,
-    /// Its kernel id.
-    pub tid: i32,
+    /// The thread itself.
+    pub id: ThreadRef,
     /// Where it was told to be; none when it was left to the OS.
     pub asked: Option<CpuSet>,
 }
@@ -50,7 +48,7 @@ impl ThreadWatch {
     pub fn start(threads: Vec<Watched>) -> Self {
         let seen = Arc::new(Mutex::new(vec![Sightings::default(); threads.len()]));
         let stop = Arc::new(AtomicBool::new(false));
-        let before = threads.iter().map(|t| observe::thread(t.pid, t.tid).ok()).collect();
+        let before = threads.iter().map(|t| observe::thread(t.id).ok()).collect();
         let began = Instant::now();
         let looker = {
             let (threads, seen, stop) = (threads.clone(), Arc::clone(&seen), Arc::clone(&stop));
@@ -84,7 +82,7 @@ impl ThreadWatch {
 }
 
 fn look(threads: &[Watched], seen: &Mutex<Vec<Sightings>>) {
-    let cpus: Vec<Option<u32>> = threads.iter().map(|t| observe::last_cpu(t.pid, t.tid).ok()).collect();
+    let cpus: Vec<Option<u32>> = threads.iter().map(|t| observe::last_cpu(t.id).ok()).collect();
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
     for (sightings, cpu) in seen.iter_mut().zip(cpus) {
         let Some(cpu) = cpu else { continue };
@@ -95,7 +93,7 @@ fn look(threads: &[Watched], seen: &Mutex<Vec<Sightings>>) {
 }
 
 fn record(thread: &Watched, before: Option<&ThreadSample>, seen: &Sightings, elapsed_s: f64) -> ThreadRecord {
-    let after = observe::thread(thread.pid, thread.tid).ok();
+    let after = observe::thread(thread.id).ok();
     // A thread that has gone, or came later, has no difference to show: its counts stay 0.
     let during = |count: fn(&ThreadSample) -> Option<u64>| -> Option<u64> {
         Some(count(after.as_ref()?)?.saturating_sub(count(before?)?))
@@ -107,9 +105,9 @@ fn record(thread: &Watched, before: Option<&ThreadSample>, seen: &Sightings, ela
     ThreadRecord {
         role: thread.role,
         pair: thread.pair,
-        tid: thread.tid.unsigned_abs(),
+        tid: thread.id.tid.unsigned_abs(),
         name: after.as_ref().map(|s| s.name.clone()).unwrap_or_default(),
-        allowed_cpus: bind::affinity_of(thread.tid).map(|set| set.to_string()).unwrap_or_default(),
+        allowed_cpus: bind::affinity_of(thread.id).map(|set| set.to_string()).unwrap_or_default(),
         seen_cpus: seen.cpus.iter().map(|(cpu, count)| (*cpu as usize, *count)).collect(),
         migrations: during(|s| s.migrations).unwrap_or(seen.moves),
         voluntary_switches: during(|s| s.voluntary_switches).unwrap_or(0),
@@ -141,7 +139,7 @@ pub fn stray(threads: &[Watched], records: &[ThreadRecord]) -> Option<String> {
         if thread.role == Role::Background && record.allowed_cpus.is_empty() {
             return None; // helpers of a server come and go
         }
-        let who = || format!("{:?} thread {} ({})", thread.role, thread.tid, record.name).to_lowercase();
+        let who = || format!("{:?} thread {} ({})", thread.role, thread.id.tid, record.name).to_lowercase();
         if record.allowed_cpus != asked.to_string() {
             let now = if record.allowed_cpus.is_empty() { "gone" } else { record.allowed_cpus.as_str() };
             return Some(format!("{} was bound to CPUs {asked} and its affinity is now {now}", who()));

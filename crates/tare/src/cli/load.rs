@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Session, engine_by_name};
 use tare_load::{Arrivals, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Reading, Stage};
-use tare_topology::{Bind, CpuSet, Machine, Pairing, Placement, ResolvedPlacement, Side, bind};
+use tare_topology::{Bind, CpuSet, Machine, Pairing, Placement, ResolvedPlacement, Side, ThreadRef, bind};
 
 /// Options of `tare load`.
 #[derive(Debug, Args)]
@@ -238,8 +238,8 @@ impl Connector<'_> {
     }
 }
 
-fn bind_thread(tid: u32, cpus: &CpuSet) -> Result<(), Problem> {
-    bind::bind_thread(tid.cast_signed(), cpus)
+fn bind_thread(thread: ThreadRef, cpus: &CpuSet) -> Result<(), Problem> {
+    bind::bind_thread(thread, cpus)
         .map_err(|e| Problem::new(Exit::Machine, e.to_string()).advice("run tare as the server's user, or as root"))
 }
 
@@ -248,7 +248,7 @@ impl Connect for Connector<'_> {
     type Error = Problem;
 
     fn bind(&self, thread: ClientThread) -> Result<(), Problem> {
-        self.placement.client_cpus(thread.index).map_or(Ok(()), |cpus| bind_thread(thread.tid, cpus))
+        self.placement.client_cpus(thread.index).map_or(Ok(()), |cpus| bind_thread(thread.id, cpus))
     }
 
     fn connect(&self, thread: ClientThread) -> Result<LoadClient, Problem> {
@@ -288,7 +288,9 @@ impl Observer for Binder<'_> {
                     format!("the server does not say which thread serves connection {}", thread.index),
                 )
             })?;
-            bind_thread(tid, cpus)?;
+            let serving = ThreadRef::of_tid(tid.cast_signed())
+                .map_err(|e| Problem::new(Exit::Machine, format!("connection {}: {e}", thread.index)))?;
+            bind_thread(serving, cpus)?;
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::workload::counters::{config, metrics};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use tare_results::schema::SampleRecord;
-use tare_topology::bind;
+use tare_topology::{ThreadRef, bind};
 
 /// Runs the samples.
 pub fn measure(trial: &Trial<'_>) -> Result<Vec<SampleRecord>, TrialError> {
@@ -22,7 +22,7 @@ fn one(trial: &Trial<'_>, sample: usize) -> Result<SampleRecord, TrialError> {
     let not_bound = Mutex::new(None);
     let bind = |thread: usize| {
         if let Some(set) = trial.placement.client_cpus(thread)
-            && let Err(e) = bind::bind_thread(0, set)
+            && let Err(e) = bind::bind_thread(ThreadRef::of_this_thread(), set)
         {
             not_bound.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e.to_string());
         }

@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use tare_engine::Server;
 use tare_results::schema::{AppliedSetting, SampleRecord};
+use tare_topology::ThreadRef;
 
 /// Time between two looks for an interrupt and at the clock while a query runs.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -57,12 +58,12 @@ enum Done {
 fn client(trial: &Trial<'_>, server: &dyn Server, tasks: &Receiver<Task>, replies: &Sender<Result<Done, LoadError>>) {
     let dialect = Dialect::of(&trial.condition.settings.engine.name);
     let connect = || {
-        let tid = rustix::thread::gettid().as_raw_nonzero().get();
-        bind_client(trial, 0, tid)?;
+        let thread = ThreadRef::of_this_thread();
+        bind_client(trial, 0, thread)?;
         let mut session = server.connect()?;
         dbt3::set_up(session.as_mut(), dialect)?;
         let serving = session.server_thread()?;
-        Ok((session, Connected { client: tid, serving }))
+        Ok((session, Connected { client: thread, serving }))
     };
     let mut session = match connect() {
         Ok((session, connected)) => {

@@ -100,7 +100,7 @@ impl Connect for Connector<'_> {
     type Error = LoadError;
 
     fn bind(&self, thread: ClientThread) -> Result<(), LoadError> {
-        bind_client(self.trial, thread.index, thread.tid.cast_signed())
+        bind_client(self.trial, thread.index, thread.id)
     }
 
     fn connect(&self, thread: ClientThread) -> Result<WorkloadClient, LoadError> {
@@ -137,11 +137,8 @@ impl Observer for Watcher<'_> {
 
     fn connected(&mut self, threads: &[ClientThread]) -> Result<(), LoadError> {
         let serving = self.connector.server_threads.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let connected: Vec<Connected> = threads
-            .iter()
-            .zip(serving)
-            .map(|(thread, serving)| Connected { client: thread.tid.cast_signed(), serving })
-            .collect();
+        let connected: Vec<Connected> =
+            threads.iter().zip(serving).map(|(thread, serving)| Connected { client: thread.id, serving }).collect();
         self.threads.connected(&connected)?;
         Progress::WarmUp { seconds: self.trial.study.sampling.warmup_s }.send();
         Ok(())

@@ -12,12 +12,12 @@ use tare_engine::{Positions, Server};
 use tare_results::schema::{Role, ThreadRecord};
 use tare_topology::bind;
 use tare_topology::observe;
-use tare_topology::{Bind, CpuSet};
+use tare_topology::{Bind, CpuSet, ThreadRef};
 
-/// Binds client thread `index` (kernel id `tid`) where its placement says.
-pub fn bind_client(trial: &Trial<'_>, index: usize, tid: i32) -> Result<(), LoadError> {
+/// Binds client thread `index` where its placement says.
+pub fn bind_client(trial: &Trial<'_>, index: usize, thread: ThreadRef) -> Result<(), LoadError> {
     match trial.placement.client_cpus(index) {
-        Some(cpus) => Ok(bind::bind_thread(tid, cpus)?),
+        Some(cpus) => Ok(bind::bind_thread(thread, cpus)?),
         None => Ok(()),
     }
 }
@@ -25,8 +25,8 @@ pub fn bind_client(trial: &Trial<'_>, index: usize, tid: i32) -> Result<(), Load
 /// One client thread and what serves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connected {
-    /// Kernel id of the client thread.
-    pub client: i32,
+    /// The client's thread, in this process.
+    pub client: ThreadRef,
     /// Kernel id of the server thread behind its connection, where the server says it.
     pub serving: Option<u32>,
 }
@@ -123,13 +123,11 @@ impl<'a> SessionThreads<'a> {
     /// Binds the server threads behind all connections, by number of the connection, and remembers whom to watch.
     pub fn connected(&mut self, connected: &[Connected]) -> Result<(), LoadError> {
         let sets = self.server_sets(connected.len());
-        let own = std::process::id().cast_signed();
         for (index, (thread, cpus)) in connected.iter().zip(sets).enumerate() {
             self.watched.push(Watched {
                 role: Role::Client,
                 pair: Some(index),
-                pid: own,
-                tid: thread.client,
+                id: thread.client,
                 asked: self.trial.placement.client_cpus(index).cloned(),
             });
             let Some(tid) = thread.serving.map(u32::cast_signed) else {
@@ -138,11 +136,11 @@ impl<'a> SessionThreads<'a> {
                 }
                 continue;
             };
+            let serving = ThreadRef { pid: self.server.pid().cast_signed(), tid };
             if let Some(cpus) = &cpus {
-                bind::bind_thread(tid, cpus)?;
+                bind::bind_thread(serving, cpus)?;
             }
-            let pid = self.server.pid().cast_signed();
-            self.watched.push(Watched { role: Role::Server, pair: Some(index), pid, tid, asked: cpus });
+            self.watched.push(Watched { role: Role::Server, pair: Some(index), id: serving, asked: cpus });
         }
         let background = self.background()?;
         self.watched.extend(background);
@@ -206,11 +204,11 @@ impl<'a> SessionThreads<'a> {
         let pid = self.server.pid().cast_signed();
         let all = self.trial.placement.server.iter().flat_map(CpuSet::iter).collect::<CpuSet>();
         let asked = (!all.is_empty()).then_some(all);
-        let serves = |tid: i32| self.watched.iter().any(|w| w.role == Role::Server && w.tid == tid);
-        Ok(observe::tids(pid)?
+        let serves = |thread: ThreadRef| self.watched.iter().any(|w| w.role == Role::Server && w.id == thread);
+        Ok(observe::threads_of(pid)?
             .into_iter()
-            .filter(|tid| !serves(*tid))
-            .map(|tid| Watched { role: Role::Background, pair: None, pid, tid, asked: asked.clone() })
+            .filter(|thread| !serves(*thread))
+            .map(|thread| Watched { role: Role::Background, pair: None, id: thread, asked: asked.clone() })
             .collect())
     }
 }

@@ -1,15 +1,17 @@
+//! What can go wrong when threads and memory are bound.
+
 use std::io;
 
-use crate::{CpuSet, MemoryPolicy};
+use crate::{CpuSet, MemoryPolicy, ThreadRef};
 
 /// Why a thread or its memory is not bound as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
     /// A thread must run somewhere.
-    #[error("cannot bind thread {tid} to an empty set of CPUs")]
+    #[error("cannot bind {thread} to an empty set of CPUs")]
     NoCpus {
-        /// The thread; 0 for the calling one.
-        tid: i32,
+        /// Which thread was meant.
+        thread: ThreadRef,
     },
     /// The binding uses the kernel's fixed-size CPU mask.
     #[error("cannot bind to CPU {cpu}: numbers up to {max} are supported")]
@@ -20,34 +22,34 @@ pub enum BindError {
         max: u32,
     },
     /// There is no such thread, or its number is none.
-    #[error("there is no thread {tid}")]
+    #[error("there is no {thread}: it has ended")]
     NoThread {
-        /// The thread.
-        tid: i32,
+        /// Which thread was meant.
+        thread: ThreadRef,
     },
     /// The kernel refused.
-    #[error("binding thread {tid} to CPUs {cpus} failed: {source}")]
+    #[error("binding {thread} to CPUs {cpus} failed: {source}")]
     Bind {
-        /// The thread; 0 for the calling one.
-        tid: i32,
+        /// Which thread was meant.
+        thread: ThreadRef,
         /// What was asked.
         cpus: CpuSet,
         /// Why.
         source: io::Error,
     },
     /// The kernel did not tell.
-    #[error("reading the CPU affinity of thread {tid} failed: {source}")]
+    #[error("reading the CPU affinity of {thread} failed: {source}")]
     ReadAffinity {
-        /// The thread; 0 for the calling one.
-        tid: i32,
+        /// Which thread was meant.
+        thread: ThreadRef,
         /// Why.
         source: io::Error,
     },
     /// The kernel bound the thread elsewhere, as when the cgroup's cpuset withholds some of the CPUs.
-    #[error("thread {tid} was to run on CPUs {requested}, but the kernel lets it run on {found}")]
+    #[error("{thread} was to run on CPUs {requested}, but the kernel lets it run on {found}")]
     AffinityDiffers {
-        /// The thread; 0 for the calling one.
-        tid: i32,
+        /// Which thread was meant.
+        thread: ThreadRef,
         /// What was asked.
         requested: CpuSet,
         /// What was read back.

@@ -3,7 +3,7 @@ use std::marker::PhantomData;
 use super::affinity::{affinity_of, bind_thread};
 use super::error::BindError;
 use super::memory::{set_memory_policy, this_thread_memory_policy};
-use crate::{CpuSet, MemoryPolicy};
+use crate::{CpuSet, MemoryPolicy, ThreadRef};
 
 /// The calling thread, bound for a while: what is spawned meanwhile inherits its CPUs and memory policy.
 ///
@@ -31,13 +31,13 @@ impl Placed {
     pub fn apply(cpus: Option<&CpuSet>, memory: &MemoryPolicy) -> Result<Self, BindError> {
         // Dropped on the way out of an error, it restores.
         let placed = Self {
-            own_cpus: affinity_of(0)?,
+            own_cpus: affinity_of(ThreadRef::of_this_thread())?,
             own_memory: this_thread_memory_policy()?,
             done: false,
             not_send: PhantomData,
         };
         if let Some(cpus) = cpus {
-            bind_thread(0, cpus)?;
+            bind_thread(ThreadRef::of_this_thread(), cpus)?;
         }
         set_memory_policy(memory)?;
         Ok(placed)
@@ -50,7 +50,7 @@ impl Placed {
     }
 
     fn put_back(&self) -> Result<(), BindError> {
-        let cpus = bind_thread(0, &self.own_cpus);
+        let cpus = bind_thread(ThreadRef::of_this_thread(), &self.own_cpus);
         set_memory_policy(&self.own_memory).and(cpus)
     }
 }

@@ -10,7 +10,7 @@ use hwlocality::topology::editor::RestrictFlags;
 use super::error::MachineError;
 use super::hwloc::{indexes, nodes, snapshot};
 use super::model::{Excluded, Machine, Node, Origin};
-use crate::{NodeSet, bind};
+use crate::{NodeSet, ThreadRef, bind};
 
 impl Machine {
     /// The machine this process runs on, limited to the CPUs on which the calling thread may run (online, inside the
@@ -27,7 +27,8 @@ impl Machine {
         if !topology.is_this_system() {
             return Err(MachineError::NotThisMachine);
         }
-        let affinity = bind::affinity_of(0).map_err(|e| MachineError::Affinity(std::io::Error::other(e)))?;
+        let affinity = bind::affinity_of(ThreadRef::of_this_thread())
+            .map_err(|e| MachineError::Affinity(std::io::Error::other(e)))?;
         let online = indexes(topology.cpuset().iter_set());
         let allowed = indexes(topology.allowed_cpuset().iter_set());
         let usable = online.intersection(&allowed).intersection(&affinity);

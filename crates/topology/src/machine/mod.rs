@@ -1,10 +1,14 @@
 //! A machine as plain data.
 
+mod change;
 mod counts;
 mod error;
+mod fingerprint;
 mod hwloc;
 mod load;
 mod model;
 
+pub use change::{Change, Shared};
 pub use error::MachineError;
+pub use fingerprint::Fingerprint;
 pub use model::{Cache, Core, CpuKind, Die, Excluded, Machine, Node, Origin, Package, Pu};

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::error::MeasureError;
+use crate::ThreadRef;
 use crate::bind::bind_thread;
 
 /// Round trips between two looks at the clock.
@@ -24,7 +25,7 @@ pub(super) fn round_trip_ns(first: u32, second: u32, time: Duration) -> Result<f
     let ready = Barrier::new(2);
     thread::scope(|scope| {
         let answerer = thread::Builder::new().spawn_scoped(scope, || {
-            let bound = bind_thread(0, &second.into());
+            let bound = bind_thread(ThreadRef::of_this_thread(), &second.into());
             ready.wait();
             if bound.is_ok() {
                 answer(&line);
@@ -33,7 +34,7 @@ pub(super) fn round_trip_ns(first: u32, second: u32, time: Duration) -> Result<f
         });
         let answerer = answerer.map_err(|e| MeasureError::Thread(e.to_string()))?;
         let caller = thread::Builder::new().spawn_scoped(scope, || {
-            let bound = bind_thread(0, &first.into());
+            let bound = bind_thread(ThreadRef::of_this_thread(), &first.into());
             ready.wait();
             let best = if bound.is_ok() { call(&line, time) } else { f64::INFINITY };
             line.0.store(OVER, Ordering::Release);

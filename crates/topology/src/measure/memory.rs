@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::error::MeasureError;
 use super::working_set::{Line, WorkingSet, sum};
+use crate::ThreadRef;
 use crate::bind::bind_thread;
 
 /// Loads between two looks at the clock.
@@ -43,7 +44,7 @@ pub(super) fn bandwidth_bytes_per_s(set: &WorkingSet, cpus: &[u32], time: Durati
 fn pass(parts: &[&[Line]], cpus: &[u32]) -> Result<Duration, MeasureError> {
     let gate = Barrier::new(parts.len());
     let read = |cpu: u32, part: &[Line]| {
-        let bound = bind_thread(0, &cpu.into());
+        let bound = bind_thread(ThreadRef::of_this_thread(), &cpu.into());
         // One that could not be bound must not leave the others waiting.
         gate.wait();
         let began = Instant::now();
@@ -64,7 +65,7 @@ fn pass(parts: &[&[Line]], cpus: &[u32]) -> Result<Duration, MeasureError> {
 fn on_cpu<T: Send>(cpu: u32, work: impl FnOnce() -> T + Send) -> Result<T, MeasureError> {
     thread::scope(|scope| {
         let worker = thread::Builder::new()
-            .spawn_scoped(scope, || bind_thread(0, &cpu.into()).map(|()| work()))
+            .spawn_scoped(scope, || bind_thread(ThreadRef::of_this_thread(), &cpu.into()).map(|()| work()))
             .map_err(|e| MeasureError::Thread(e.to_string()))?;
         Ok(worker.join().map_err(|_| MeasureError::Thread("it panicked".to_owned()))??)
     })

@@ -3,9 +3,12 @@
 mod error;
 mod numastat;
 mod pages;
+mod proc_file;
+mod thread_ref;
 mod threads;
 
 pub use error::ObserveError;
 pub use numastat::{NodeStat, numastat};
 pub use pages::{NodePages, pages_by_node};
-pub use threads::{ThreadSample, last_cpu, thread, threads, tids};
+pub use thread_ref::ThreadRef;
+pub use threads::{ThreadSample, last_cpu, thread, threads, threads_of};

@@ -1,17 +1,19 @@
+//! Threads at one moment: where they run, how long they ran and waited, how often they were moved.
+
 use std::fs;
-use std::io;
 
 use procfs::process::{Schedstat, Stat, Status};
-use procfs::{FromRead, ProcError};
 use serde::{Deserialize, Serialize};
 
 use super::error::ObserveError;
+use super::proc_file::{optional, parse};
+use super::thread_ref::ThreadRef;
 
 /// A thread at one moment. Counters run from the thread's start: subtract two samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThreadSample {
-    /// The kernel's id of the thread.
-    pub tid: i32,
+    /// Which thread this is.
+    pub thread: ThreadRef,
     /// Its name, of at most 15 bytes.
     pub name: String,
     /// The CPU it runs on, or ran on last.
@@ -32,34 +34,34 @@ pub struct ThreadSample {
     pub wait_ns: Option<u64>,
 }
 
-/// Ids of the threads of a process, ascending.
-pub fn tids(pid: i32) -> Result<Vec<i32>, ObserveError> {
+/// The threads of a process, by ascending number.
+pub fn threads_of(pid: i32) -> Result<Vec<ThreadRef>, ObserveError> {
     let path = format!("/proc/{pid}/task");
     let entries = fs::read_dir(&path).map_err(|e| ObserveError::io(&path, &e))?;
-    let mut tids: Vec<i32> =
-        entries.filter_map(|entry| entry.ok()?.file_name().to_str().and_then(|name| name.parse().ok())).collect();
-    tids.sort_unstable();
-    Ok(tids)
+    let tids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let mut threads: Vec<ThreadRef> = tids.map(|tid| ThreadRef { pid, tid }).collect();
+    threads.sort_unstable();
+    Ok(threads)
 }
 
-/// Samples of all threads of a process, by ascending id. Threads that end meanwhile are left out.
+/// Samples of all threads of a process, by ascending number. Threads that end meanwhile are left out.
 pub fn threads(pid: i32) -> Result<Vec<ThreadSample>, ObserveError> {
-    let samples = tids(pid)?.into_iter().map(|tid| thread(pid, tid));
+    let samples = threads_of(pid)?.into_iter().map(thread);
     samples.filter(|sample| !matches!(sample, Err(ObserveError::Gone { .. }))).collect()
 }
 
-/// A sample of one thread of a process: four small files.
-pub fn thread(pid: i32, tid: i32) -> Result<ThreadSample, ObserveError> {
-    let stat = stat(pid, tid)?;
-    let folder = format!("/proc/{pid}/task/{tid}");
+/// One thread at this moment: four small files.
+pub fn thread(thread: ThreadRef) -> Result<ThreadSample, ObserveError> {
+    let stat = stat(thread)?;
+    let folder = thread.folder();
     let status: Status = parse(&format!("{folder}/status"))?;
     let schedstat: Option<Schedstat> = optional(parse(&format!("{folder}/schedstat")))?;
     let sched = format!("{folder}/sched");
     let sched = optional(fs::read_to_string(&sched).map_err(|e| ObserveError::io(&sched, &e)))?;
     let seconds = |ticks: u64| ticks as f64 / procfs::ticks_per_second() as f64;
     Ok(ThreadSample {
-        tid,
-        cpu: processor(&stat, pid, tid)?,
+        thread,
+        cpu: processor(&stat, thread)?,
         user_s: seconds(stat.utime),
         system_s: seconds(stat.stime),
         name: stat.comm,
@@ -72,39 +74,17 @@ pub fn thread(pid: i32, tid: i32) -> Result<ThreadSample, ObserveError> {
 }
 
 /// The CPU a thread runs on, or ran on last: field 39 of its `stat`. One small file.
-pub fn last_cpu(pid: i32, tid: i32) -> Result<u32, ObserveError> {
-    processor(&stat(pid, tid)?, pid, tid)
+pub fn last_cpu(thread: ThreadRef) -> Result<u32, ObserveError> {
+    processor(&stat(thread)?, thread)
 }
 
-fn stat(pid: i32, tid: i32) -> Result<Stat, ObserveError> {
-    parse(&stat_path(pid, tid))
+fn stat(thread: ThreadRef) -> Result<Stat, ObserveError> {
+    parse(&format!("{}/stat", thread.folder()))
 }
 
-fn stat_path(pid: i32, tid: i32) -> String {
-    format!("/proc/{pid}/task/{tid}/stat")
-}
-
-fn processor(stat: &Stat, pid: i32, tid: i32) -> Result<u32, ObserveError> {
+fn processor(stat: &Stat, thread: ThreadRef) -> Result<u32, ObserveError> {
     let cpu = stat.processor.and_then(|cpu| u32::try_from(cpu).ok());
-    cpu.ok_or_else(|| ObserveError::format(&stat_path(pid, tid), "field 39, the processor, is missing"))
-}
-
-fn parse<T: FromRead>(path: &str) -> Result<T, ObserveError> {
-    // Read first: an end of the thread between open and read is then seen as such.
-    let text = fs::read(path).map_err(|e| ObserveError::io(path, &e))?;
-    T::from_read(io::Cursor::new(text)).map_err(|e| match e {
-        ProcError::NotFound(_) => ObserveError::Gone { path: path.to_owned() },
-        e => ObserveError::format(path, e),
-    })
-}
-
-/// None for a file that this kernel does not offer. Whether the thread is there was seen from its other files.
-fn optional<T>(read: Result<T, ObserveError>) -> Result<Option<T>, ObserveError> {
-    match read {
-        Ok(value) => Ok(Some(value)),
-        Err(ObserveError::Gone { .. }) => Ok(None),
-        Err(e) => Err(e),
-    }
+    cpu.ok_or_else(|| ObserveError::format(&format!("{}/stat", thread.folder()), "field 39, the processor, is missing"))
 }
 
 /// The line `se.nr_migrations   :   12` of a thread's `sched`.

@@ -1,0 +1,125 @@
+//! How a machine differs from what it was, in words.
+
+use std::fmt;
+
+use crate::{CpuSet, NodeSet};
+
+/// One difference between two [`Fingerprint`](super::Fingerprint)s. Displayed as a clause, such as "allowed CPUs were
+/// 0-1 and are 0".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Another kernel runs.
+    Kernel {
+        /// Its release when the fingerprint was taken.
+        was: String,
+        /// Its release now.
+        is: String,
+    },
+    /// The processors have other names, so this is other hardware.
+    Processor {
+        /// Names when the fingerprint was taken.
+        was: String,
+        /// Names now.
+        is: String,
+    },
+    /// Hardware threads were turned on or off.
+    Smt {
+        /// Whether cores ran several threads.
+        was: bool,
+        /// Whether they do now.
+        is: bool,
+    },
+    /// This process may use other CPUs, by affinity, cgroup or what is online.
+    AllowedCpus {
+        /// CPUs it could use.
+        was: CpuSet,
+        /// CPUs it can use now.
+        is: CpuSet,
+    },
+    /// A NUMA node no longer exists, or gives neither CPUs nor memory any more.
+    NodeGone {
+        /// Its OS number.
+        node: u32,
+        /// CPUs it had.
+        cpus: CpuSet,
+    },
+    /// A NUMA node that was not there before.
+    NodeNew {
+        /// Its OS number.
+        node: u32,
+        /// CPUs it has.
+        cpus: CpuSet,
+    },
+    /// CPUs that are still allowed belong to another NUMA node.
+    NodeCpus {
+        /// Its OS number.
+        node: u32,
+        /// CPUs it had.
+        was: CpuSet,
+        /// CPUs it has now.
+        is: CpuSet,
+    },
+    /// Memory can come from other nodes.
+    MemoryNodes {
+        /// Nodes it could come from.
+        was: NodeSet,
+        /// Nodes it can come from now.
+        is: NodeSet,
+    },
+    /// A CPU shares a package, core or cache with other CPUs.
+    Sharing {
+        /// What is shared.
+        shared: Shared,
+        /// The first CPU of which this is true.
+        cpu: u32,
+        /// It and those it shared it with; empty when that was not known.
+        was: CpuSet,
+        /// It and those it shares it with now.
+        is: CpuSet,
+    },
+}
+
+/// What CPUs may have in common, beside a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shared {
+    /// One socket.
+    Package,
+    /// One physical core.
+    Core,
+    /// The outermost cache.
+    LastLevelCache,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let on = |smt: &bool| if *smt { "on" } else { "off" };
+        match self {
+            Self::Kernel { was, is } => write!(f, "the kernel was {was} and is {is}"),
+            Self::Processor { was, is } => write!(f, "the processor was {was} and is {is}"),
+            Self::Smt { was, is } => write!(f, "SMT was {} and is {}", on(was), on(is)),
+            Self::AllowedCpus { was, is } => write!(f, "allowed CPUs were {was} and are {is}"),
+            Self::NodeGone { node, cpus } => write!(f, "node {node} ({}) is gone", cpus_or_none(cpus)),
+            Self::NodeNew { node, cpus } => write!(f, "node {node} ({}) is new", cpus_or_none(cpus)),
+            Self::NodeCpus { node, was, is } => {
+                write!(f, "node {node} had {} and has {}", cpus_or_none(was), cpus_or_none(is))
+            }
+            Self::MemoryNodes { was, is } => write!(f, "memory came from nodes {was} and can come from {is}"),
+            Self::Sharing { shared, cpu, was, is } => {
+                let thing = match shared {
+                    Shared::Package => "package",
+                    Shared::Core => "core",
+                    Shared::LastLevelCache => "last-level cache",
+                };
+                write!(f, "CPU {cpu}'s {thing} served {} and serves {}", cpus_or_none(was), cpus_or_none(is))
+            }
+        }
+    }
+}
+
+fn cpus_or_none(cpus: &CpuSet) -> String {
+    match cpus.len() {
+        0 => "no CPUs".to_owned(),
+        1 => format!("CPU {cpus}"),
+        _ => format!("CPUs {cpus}"),
+    }
+}

@@ -1,0 +1,127 @@
+//! By what a machine is known again: a plan was made for this one, and its trials must run on no other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+use super::change::{Change, Shared};
+use super::model::{Machine, Origin};
+use crate::{CpuSet, NodeSet};
+
+/// What a plan depends on of a machine: which CPUs and nodes it may use, how they hang together, and the kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fingerprint {
+    /// The usable CPUs of each NUMA node, by the node's OS number; none for a memory-only one.
+    pub nodes: BTreeMap<u32, CpuSet>,
+    /// The usable CPUs of each package.
+    pub packages: BTreeSet<CpuSet>,
+    /// The usable CPUs of each core.
+    pub cores: BTreeSet<CpuSet>,
+    /// Usable CPUs that share an outermost cache.
+    pub last_level_caches: BTreeSet<CpuSet>,
+    /// Processor names, without repetition.
+    pub processors: BTreeSet<String>,
+    /// CPUs that are online and inside both the cgroup's cpuset and the affinity mask.
+    pub allowed_cpus: CpuSet,
+    /// Nodes that memory can come from.
+    pub memory_nodes: NodeSet,
+    /// Whether cores run several hardware threads: what the kernel says, or any core of several PUs where it says
+    /// nothing.
+    pub smt: bool,
+    /// The kernel's release, such as `6.1.0-28-amd64`. None for a described machine.
+    pub kernel: Option<String>,
+    /// A number that every boot draws anew. For the record: a restart alone changes no plan. None for a described
+    /// machine.
+    pub boot_id: Option<String>,
+}
+
+impl Fingerprint {
+    /// That of a machine; of this one also what the kernel says of itself.
+    pub fn of(machine: &Machine) -> Self {
+        let here = machine.origin == Origin::This;
+        let read = |path: &str| {
+            let text = fs::read_to_string(path).ok().filter(|_| here)?;
+            Some(text.trim().to_owned())
+        };
+        let several = machine.cores.iter().any(|core| core.cpus.len() > 1);
+        let outermost: BTreeSet<usize> = machine.pus.iter().filter_map(|pu| pu.last_level_cache).collect();
+        Self {
+            nodes: machine.nodes.iter().map(|node| (node.os_index, node.cpus.clone())).collect(),
+            packages: machine.packages.iter().map(|package| package.cpus.clone()).collect(),
+            cores: machine.cores.iter().map(|core| core.cpus.clone()).collect(),
+            last_level_caches: outermost.iter().map(|cache| machine.caches[*cache].cpus.clone()).collect(),
+            processors: machine.packages.iter().filter_map(|package| package.model.clone()).collect(),
+            allowed_cpus: machine.cpus(),
+            memory_nodes: machine.memory_nodes(),
+            // A narrow affinity hides a core's other thread, which still runs what others give it.
+            smt: read("/sys/devices/system/cpu/smt/active").map_or(several, |active| active == "1"),
+            kernel: read("/proc/sys/kernel/osrelease"),
+            boot_id: read("/proc/sys/kernel/random/boot_id"),
+        }
+    }
+
+    /// How the machine has changed since this was taken; empty when it is the same. What only one side knows, as of a
+    /// described machine, is no change; nor is the boot.
+    pub fn changes(&self, now: &Self) -> Vec<Change> {
+        let mut changes = Vec::new();
+        if let (Some(was), Some(is)) = (&self.kernel, &now.kernel)
+            && was != is
+        {
+            changes.push(Change::Kernel { was: was.clone(), is: is.clone() });
+        }
+        let known = !self.processors.is_empty() && !now.processors.is_empty();
+        if known && self.processors.is_disjoint(&now.processors) {
+            let names = |of: &BTreeSet<String>| of.iter().cloned().collect::<Vec<_>>().join(", ");
+            changes.push(Change::Processor { was: names(&self.processors), is: names(&now.processors) });
+        }
+        if self.smt != now.smt {
+            changes.push(Change::Smt { was: self.smt, is: now.smt });
+        }
+        if self.allowed_cpus != now.allowed_cpus {
+            changes.push(Change::AllowedCpus { was: self.allowed_cpus.clone(), is: now.allowed_cpus.clone() });
+        }
+        changes.extend(self.changed_nodes(now));
+        if self.memory_nodes != now.memory_nodes {
+            changes.push(Change::MemoryNodes { was: self.memory_nodes.clone(), is: now.memory_nodes.clone() });
+        }
+        changes.extend(self.changed_sharing(now));
+        changes
+    }
+
+    /// CPUs that are still, or newly, allowed are told of elsewhere: only those of both sides are compared.
+    fn common(&self, now: &Self) -> CpuSet {
+        self.allowed_cpus.intersection(&now.allowed_cpus)
+    }
+
+    fn changed_nodes(&self, now: &Self) -> Vec<Change> {
+        let common = self.common(now);
+        let old = self.nodes.iter().filter_map(|(node, was)| match now.nodes.get(node) {
+            None => Some(Change::NodeGone { node: *node, cpus: was.clone() }),
+            Some(is) if was.intersection(&common) != is.intersection(&common) => {
+                Some(Change::NodeCpus { node: *node, was: was.clone(), is: is.clone() })
+            }
+            Some(_) => None,
+        });
+        let new = now.nodes.iter().filter(|(node, _)| !self.nodes.contains_key(node));
+        old.chain(new.map(|(node, is)| Change::NodeNew { node: *node, cpus: is.clone() })).collect()
+    }
+
+    /// One change for each kind of sharing: the first CPU whose company is another.
+    fn changed_sharing(&self, now: &Self) -> Vec<Change> {
+        let common = self.common(now);
+        let company = |groups: &BTreeSet<CpuSet>, cpu: u32| {
+            groups.iter().find(|group| group.contains(cpu)).map_or_else(CpuSet::new, |g| g.intersection(&common))
+        };
+        let kinds = [
+            (Shared::Package, &self.packages, &now.packages),
+            (Shared::Core, &self.cores, &now.cores),
+            (Shared::LastLevelCache, &self.last_level_caches, &now.last_level_caches),
+        ];
+        let first = |(shared, was, is): (Shared, &BTreeSet<CpuSet>, &BTreeSet<CpuSet>)| {
+            let cpu = common.iter().find(|cpu| company(was, *cpu) != company(is, *cpu))?;
+            Some(Change::Sharing { shared, cpu, was: company(was, cpu), is: company(is, cpu) })
+        };
+        kinds.into_iter().filter_map(first).collect()
+    }
+}

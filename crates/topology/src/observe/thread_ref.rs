@@ -1,0 +1,83 @@
+//! One name for a thread: the process it belongs to, and its own number in the kernel.
+
+use std::fmt;
+
+use procfs::process::Status;
+use serde::{Deserialize, Serialize};
+
+use super::error::ObserveError;
+use super::proc_file;
+
+/// A thread of some process. Binding needs only the second number; /proc needs both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ThreadRef {
+    /// The process, as `ps` numbers it (the kernel's "thread group").
+    pub pid: i32,
+    /// The thread, as the kernel numbers it; the same as the process for its main thread.
+    pub tid: i32,
+}
+
+impl ThreadRef {
+    /// The thread that calls this.
+    pub fn of_this_thread() -> Self {
+        Self {
+            pid: rustix::process::getpid().as_raw_nonzero().get(),
+            tid: rustix::thread::gettid().as_raw_nonzero().get(),
+        }
+    }
+
+    /// The thread a process was started with.
+    pub const fn main_of(pid: i32) -> Self {
+        Self { pid, tid: pid }
+    }
+
+    /// The thread with this number, whichever process it belongs to, as a server tells it of its own threads. One small
+    /// file is read.
+    ///
+    /// # Errors
+    /// When there is no such thread.
+    pub fn of_tid(tid: i32) -> Result<Self, ObserveError> {
+        let status: Status = proc_file::parse(&format!("/proc/{tid}/status"))?;
+        Ok(Self { pid: status.tgid, tid })
+    }
+
+    /// Its folder under /proc.
+    pub(super) fn folder(self) -> String {
+        format!("/proc/{}/task/{}", self.pid, self.tid)
+    }
+}
+
+impl fmt::Display for ThreadRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "thread {} of process {}", self.tid, self.pid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_found_by_its_number_alone() {
+        let main = std::process::id().cast_signed();
+        let other = std::thread::spawn(|| {
+            let here = ThreadRef::of_this_thread();
+            (here, ThreadRef::of_tid(here.tid).unwrap())
+        });
+        let (here, found) = other.join().unwrap();
+        assert_eq!(here, found);
+        assert_eq!((here.pid, here.tid == main), (main, false));
+        assert_eq!(ThreadRef::of_tid(main).unwrap(), ThreadRef::main_of(main));
+        assert!(matches!(ThreadRef::of_tid(i32::MAX), Err(ObserveError::Gone { .. })));
+        assert!(matches!(ThreadRef::of_tid(-1), Err(ObserveError::Gone { .. })));
+    }
+
+    #[test]
+    fn it_is_stored_and_shown_with_both_numbers() {
+        let thread = ThreadRef { pid: 7, tid: 9 };
+        let json = serde_json::to_string(&thread).unwrap();
+        assert_eq!(json, r#"{"pid":7,"tid":9}"#);
+        assert_eq!(serde_json::from_str::<ThreadRef>(&json).unwrap(), thread);
+        assert_eq!(thread.to_string(), "thread 9 of process 7");
+    }
+}
