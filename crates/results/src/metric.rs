@@ -1,16 +1,6 @@
 //! The one registry of metrics: name -> unit, better direction and place in a table.
 
-use serde::{Deserialize, Serialize};
-
-/// Which way a metric improves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Better {
-    /// More is better (throughput).
-    Higher,
-    /// Less is better (time, loss, memory).
-    Lower,
-}
+pub use tare_stats::ratio::Better;
 
 /// What is known of a metric from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

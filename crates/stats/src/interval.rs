@@ -20,6 +20,12 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
+    /// Both ends through `f`, in ascending order.
+    pub fn map(&self, f: impl Fn(f64) -> f64) -> Self {
+        let (a, b) = (f(self.low), f(self.high));
+        Self { low: a.min(b), high: a.max(b) }
+    }
+
     /// high - low.
     pub fn width(&self) -> f64 {
         self.high - self.low

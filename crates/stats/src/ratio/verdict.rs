@@ -3,18 +3,21 @@
 use super::fieller::{Moments, fieller};
 use crate::error::Error;
 use crate::interval::Estimate;
+use serde::{Deserialize, Serialize};
 
 /// Which direction of a metric is the better one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// Throughput.
+    /// More is better (throughput).
     Higher,
-    /// Time.
+    /// Less is better (time, loss, memory).
     Lower,
 }
 
-/// What a comparison came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a comparison came to, from B's point of view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// B is better by more than the minimum effect.
     Faster,

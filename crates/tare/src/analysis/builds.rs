@@ -2,12 +2,11 @@
 
 use super::captures::{self, mean_of, shares};
 use super::collect::Condition;
-use super::compare::Verdict;
 use super::summarize::CONFIDENCE;
 use super::summary::{BuildComparison, Captured, Changed};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
-use tare_results::metric::{self, Better};
+use tare_results::metric;
 use tare_results::schema::Levels;
 use tare_stats::ratio::{self, Arms};
 
@@ -28,10 +27,7 @@ struct Pair<'c, 'r> {
 pub(super) fn builds(conditions: &[Condition<'_>], results: &Results, metric: Option<&str>) -> Vec<BuildComparison> {
     let Some(metric) = metric else { return Vec::new() };
     let pairs = pairs(conditions, metric);
-    let better = match metric::describe(metric).better {
-        Better::Higher => ratio::Better::Higher,
-        Better::Lower => ratio::Better::Lower,
-    };
+    let better = metric::describe(metric).better;
     let family: Vec<Arms<'_>> =
         pairs.iter().map(|pair| Arms { a: &pair.trials[0], b: &pair.trials[1], better }).collect();
     let Ok(judged) = ratio::compare(&family, 0.0, CONFIDENCE) else { return Vec::new() };
@@ -44,14 +40,8 @@ pub(super) fn builds(conditions: &[Condition<'_>], results: &Results, metric: Op
             b: pair.names[1].to_owned(),
             levels: pair.levels.clone(),
             ratio: found.ratio.value,
-            ci_low: found.ratio.ci.map(|ci| ci.low),
-            ci_high: found.ratio.ci.map(|ci| ci.high),
-            verdict: match found.verdict {
-                ratio::Verdict::Faster => Verdict::Faster,
-                ratio::Verdict::Slower => Verdict::Slower,
-                ratio::Verdict::Equivalent => Verdict::Equivalent,
-                ratio::Verdict::Inconclusive => Verdict::Inconclusive,
-            },
+            ci: found.ratio.ci,
+            verdict: found.verdict,
             symbols: changed(pair, results, Captured::Symbols),
             locks: changed(pair, results, Captured::Locks),
         })

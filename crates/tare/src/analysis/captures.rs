@@ -135,8 +135,7 @@ fn ranking(what: Captured, ladder: &Ladder<'_, '_>, results: &Results) -> Option
             first: found.first,
             last: found.last,
             per_doubling: found.per_doubling.value,
-            ci_low: found.per_doubling.ci.map(|ci| ci.low),
-            ci_high: found.per_doubling.ci.map(|ci| ci.high),
+            ci: found.per_doubling.ci,
         })
         .collect();
     (!grown.is_empty()).then(|| GrowthRanking {

@@ -36,7 +36,7 @@ fn retrograde(summary: &Summary, metric: &str) -> Option<String> {
 /// The first of the ranking in which growth is shown; none where nothing grows beyond its interval.
 fn growing(summary: &Summary, what: Captured) -> Option<String> {
     let shown = |ranking: &&GrowthRanking| {
-        ranking.grown.first().is_some_and(|first| first.per_doubling > 0.0 && first.ci_low.is_none_or(|low| low > 0.0))
+        ranking.grown.first().is_some_and(|first| first.per_doubling > 0.0 && first.ci.is_none_or(|ci| ci.low > 0.0))
     };
     let rankings = summary.growth.iter().filter(|ranking| ranking.what == what).filter(shown);
     // Of several ladders the one on which something grows most.

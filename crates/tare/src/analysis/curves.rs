@@ -5,6 +5,7 @@ use super::summary::{MetricSummary, Scaling, Summary};
 use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
+use tare_stats::Interval;
 
 /// Lines that a reader can follow in one chart; more become small multiples.
 pub const LEGIBLE_LINES: usize = 6;
@@ -53,7 +54,7 @@ pub struct Point {
     /// Mean over trials.
     pub mean: f64,
     /// 95% interval over trials; none with a single one.
-    pub ci: Option<[f64; 2]>,
+    pub ci: Option<Interval>,
     /// Every trial's mean.
     pub trials: Vec<f64>,
     /// The trials fall into two modes, and the mean describes none of them.
@@ -171,7 +172,7 @@ fn point(n: f64, condition: &Condition<'_>, values: &MetricSummary, metric: &str
         n,
         mean: values.mean,
         // A wide interval of few trials may reach below zero, where no throughput or time can be.
-        ci: values.ci_low.zip(values.ci_high).map(|(low, high)| [low.max(0.0), high]),
+        ci: values.ci.map(|ci| Interval { low: ci.low.max(0.0), high: ci.high }),
         trials: condition.with(metric).into_iter().map(|(_, mean)| mean).collect(),
         bimodal: !values.modes.is_empty(),
     }

@@ -11,7 +11,6 @@ use super::summary::{Effect, Source, Sources};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use tare_results::metric;
-use tare_stats::Interval;
 use tare_stats::effects::{self, Cell};
 
 /// Columns beyond which a design is no longer taken apart: ladders of threads by dozens of strategies have other charts.
@@ -64,19 +63,15 @@ fn effects_on(conditions: &[Condition<'_>], columns: &[Column], metric: &str) ->
 
 fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effect {
     let main = columns.iter().find(|column| column.term == effect.term);
-    let low = |ci: Option<Interval>| ci.map(|ci| ci.low);
-    let high = |ci: Option<Interval>| ci.map(|ci| ci.high);
     let spread = effect.spread_ratio.as_ref();
     Effect {
         metric: metric.to_owned(),
         levels: main.map_or(String::new(), |column| format!("{}/{}", column.high_words, column.low_words)),
         mean_ratio: effect.mean_ratio.value,
-        ci_low: low(effect.mean_ratio.ci),
-        ci_high: high(effect.mean_ratio.ci),
+        ci: effect.mean_ratio.ci,
         // tare-stats gives the ratio of variances; its root is the ratio of CoVs, which is what people compare.
         spread_ratio: spread.map(|spread| spread.value.sqrt()),
-        spread_ci_low: spread.and_then(|spread| low(spread.ci)).map(f64::sqrt),
-        spread_ci_high: spread.and_then(|spread| high(spread.ci)).map(f64::sqrt),
+        spread_ci: spread.and_then(|spread| spread.ci).map(|ci| ci.map(f64::sqrt)),
         term: effect.term,
     }
 }
@@ -98,14 +93,12 @@ pub(super) fn sources(conditions: &[Condition<'_>]) -> Option<Sources> {
             };
             // From high against low variances to noisy against quiet CoVs.
             let cov = |ratio: f64| if source.noisy_level { ratio.sqrt() } else { ratio.sqrt().recip() };
-            let ends = source.spread_ratio.ci.map(|ci| (cov(ci.low), cov(ci.high)));
             Some(Source {
                 factor: if column.of_many { column.factor.clone() } else { column.term.clone() },
                 noisy_level: noisy.clone(),
                 quiet_level: quiet.clone(),
                 spread_ratio: cov(source.spread_ratio.value),
-                spread_ci_low: ends.map(|(a, b)| a.min(b)),
-                spread_ci_high: ends.map(|(a, b)| a.max(b)),
+                spread_ci: source.spread_ratio.ci.map(|ci| ci.map(cov)),
                 share: source.share,
                 p_value: source.p_value,
                 shown: source.shown,

@@ -99,7 +99,7 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
     };
     let widest = measured
         .iter()
-        .filter_map(|(name, metric)| Some((name, (metric.ci_high? - metric.ci_low?) / 2.0 / metric.mean)))
+        .filter_map(|(name, metric)| Some((name, metric.ci?.width() / 2.0 / metric.mean)))
         .filter(|(_, half)| half.is_finite())
         .max_by(|a, b| a.1.total_cmp(&b.1));
     let widest = widest.map_or("no interval can be given".to_owned(), |(name, half)| {

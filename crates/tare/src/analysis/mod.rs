@@ -8,6 +8,7 @@ mod culprits;
 pub mod curves;
 mod differences;
 mod effects;
+mod ends;
 pub mod figures;
 pub mod first_screen;
 mod ladders;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
 use tare_results::{Results, Source};
+use tare_stats::Interval;
 
 /// The fewest trials of a condition from which anything is claimed without a caution.
 const ENOUGH_TRIALS: usize = 5;
@@ -41,8 +42,8 @@ fn one_condition(condition: &ConditionSummary, metric: &MetricSummary) -> String
             modes(metric)
         );
     }
-    let interval = match (metric.ci_low, metric.ci_high) {
-        (Some(low), Some(high)) => format!(
+    let interval = match metric.ci {
+        Some(Interval { low, high }) => format!(
             " (95% interval {} to {} over {})",
             figure(low, &metric.unit),
             figure(high, &metric.unit),
@@ -100,11 +101,8 @@ fn several(low: &Measured<'_>, high: &Measured<'_>, measured: usize, summary: &S
 
 /// With two or more two-level factors: the largest main effect, over all trials, says more than best against worst.
 fn largest_effect(metric: &MetricSummary, summary: &Summary, results: &Results) -> Option<String> {
-    let mains: Vec<&Effect> = summary
-        .effects
-        .iter()
-        .filter(|e| e.metric == metric.name && !e.levels.is_empty() && e.ci_low.is_some())
-        .collect();
+    let mains: Vec<&Effect> =
+        summary.effects.iter().filter(|e| e.metric == metric.name && !e.levels.is_empty() && e.ci.is_some()).collect();
     let several = summary.conditions.iter().filter_map(|c| c.spread.as_ref()).any(|spread| spread.metrics > 1);
     if several && !mains.is_empty() {
         return over_queries(&mains, summary, results);
@@ -113,12 +111,11 @@ fn largest_effect(metric: &MetricSummary, summary: &Summary, results: &Results) 
     if factors.len() < 2 {
         return None;
     }
-    let shown =
-        |effect: &Effect| effect.ci_low.is_some_and(|low| low > 1.0) || effect.ci_high.is_some_and(|high| high < 1.0);
+    let shown = |effect: &Effect| effect.ci.is_some_and(|ci| !ci.contains(1.0));
     let words = phrase(&metric.name);
     let here = if results.source == Source::Directory { " on this machine" } else { "" };
-    let interval = |effect: &Effect| match (effect.ci_low, effect.ci_high) {
-        (Some(low), Some(high)) => format!(", 95% interval {} to {}", times(low), times(high)),
+    let interval = |effect: &Effect| match effect.ci {
+        Some(Interval { low, high }) => format!(", 95% interval {} to {}", times(low), times(high)),
         _ => String::new(),
     };
     let mut ranked: Vec<&Effect> = mains.iter().copied().filter(|effect| shown(effect)).collect();
@@ -149,7 +146,7 @@ fn over_queries(mains: &[&Effect], summary: &Summary, results: &Results) -> Opti
             .map(|e| e.mean_ratio.ln())
             .collect();
         let shown = summary.effects.iter().filter(|e| e.term == term && metric::describe(&e.metric).is_primary());
-        let shown = shown.filter(|e| e.ci_low.is_some_and(|low| low > 1.0) || e.ci_high.is_some_and(|high| high < 1.0));
+        let shown = shown.filter(|e| e.ci.is_some_and(|ci| !ci.contains(1.0)));
         (logs.iter().sum::<f64>() / logs.len().max(1) as f64, shown.count(), logs.len())
     };
     let mut ranked: Vec<(&Effect, (f64, usize, usize))> =
@@ -225,7 +222,7 @@ pub fn varying_factors<'a>(conditions: impl Iterator<Item = &'a Levels>) -> Vec<
 
 /// Whether the intervals of two conditions overlap; none when either has no interval.
 fn overlap(low: &MetricSummary, high: &MetricSummary) -> Option<bool> {
-    Some(low.ci_high? >= high.ci_low?)
+    Some(low.ci?.high >= high.ci?.low)
 }
 
 fn spread_words(low: &MetricSummary, high: &MetricSummary, overlaps: bool) -> String {

@@ -48,7 +48,6 @@ fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung]) -> Option<Scali
     let steps = ladder::steps(rungs, CONFIDENCE).ok()?;
     let doubled = 2.0 * rungs.iter().map(|rung| rung.n).fold(0.0, f64::max);
     let predicted = law.predict(doubled, CONFIDENCE);
-    let interval = |estimate: &tare_stats::Estimate| estimate.ci.map(|ci| [ci.low, ci.high]);
     Some(Scaling {
         metric: metric.to_owned(),
         over: over.to_owned(),
@@ -56,25 +55,19 @@ fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung]) -> Option<Scali
         lambda: law.lambda.value,
         sigma: law.sigma.value,
         kappa: law.kappa.value,
-        lambda_ci: interval(&law.lambda),
-        sigma_ci: interval(&law.sigma),
-        kappa_ci: interval(&law.kappa),
+        lambda_ci: law.lambda.ci,
+        sigma_ci: law.sigma.ci,
+        kappa_ci: law.kappa.ci,
         peak: law.peak,
         retrograde: ladder::is_retrograde(&steps),
-        prediction: Some(Prediction {
-            n: doubled,
-            value: predicted.value,
-            ci_low: predicted.ci.map(|ci| ci.low),
-            ci_high: predicted.ci.map(|ci| ci.high),
-        }),
+        prediction: Some(Prediction { n: doubled, value: predicted.value, ci: predicted.ci }),
         steps: steps
             .iter()
             .map(|step| Step {
                 from: step.from,
                 to: step.to,
                 ratio: step.ratio.value,
-                ci_low: step.ratio.ci.map(|ci| ci.low),
-                ci_high: step.ratio.ci.map(|ci| ci.high),
+                ci: step.ratio.ci,
                 retrograde: step.retrograde,
             })
             .collect(),

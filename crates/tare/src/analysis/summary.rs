@@ -1,10 +1,12 @@
 //! The summary: what `tare show --json` prints and every report is drawn from.
 
-use super::compare::Verdict;
+use super::ends;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::metric::Better;
 use tare_results::schema::Levels;
+use tare_stats::Interval;
+use tare_stats::ratio::Verdict;
 
 /// What a set of results says. The first three fields are the contract of `tare show --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -143,9 +145,8 @@ pub struct Grown {
     /// Change of the share with each doubling.
     pub per_doubling: f64,
     /// 95% interval of it; null with two profiles.
-    pub ci_low: Option<f64>,
-    /// Its upper end.
-    pub ci_high: Option<f64>,
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
 }
 
 /// One build against the first, other levels the same.
@@ -162,9 +163,8 @@ pub struct BuildComparison {
     /// B / A of the means.
     pub ratio: f64,
     /// 95% interval of it; null with a single trial on a side.
-    pub ci_low: Option<f64>,
-    /// Its upper end.
-    pub ci_high: Option<f64>,
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
     /// Whether B is faster, at 95% over all points together.
     pub verdict: Verdict,
     /// Functions whose share of the samples changed most.
@@ -265,10 +265,9 @@ pub struct MetricSummary {
     pub better: Better,
     /// Mean over trials of the trial means.
     pub mean: f64,
-    /// 95% interval over trials, lower end; null with fewer than two trials.
-    pub ci_low: Option<f64>,
-    /// Its upper end.
-    pub ci_high: Option<f64>,
+    /// 95% interval over trials; null with fewer than two trials.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
     /// Coefficient of variation of the samples of a trial, averaged over trials, as a fraction; null with one sample a trial.
     pub within_cov: Option<f64>,
     /// Coefficient of variation of the trial means, as a fraction; null with fewer than two trials.
@@ -310,15 +309,13 @@ pub struct Effect {
     /// Ratio of the mean at the first level to the mean at the second.
     pub mean_ratio: f64,
     /// 95% interval of it.
-    pub ci_low: Option<f64>,
-    /// Its upper end.
-    pub ci_high: Option<f64>,
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
     /// Ratio of the between-trial CoVs; null where there are too few trials.
     pub spread_ratio: Option<f64>,
     /// 95% interval of it.
-    pub spread_ci_low: Option<f64>,
-    /// Its upper end.
-    pub spread_ci_high: Option<f64>,
+    #[serde(flatten, with = "ends::spread_ci")]
+    pub spread_ci: Option<Interval>,
 }
 
 /// What a scaling law says over threads or nodes, other factors held.
@@ -339,11 +336,14 @@ pub struct Scaling {
     /// Number at which the law peaks; null when it never does.
     pub peak: Option<f64>,
     /// 95% interval of lambda.
-    pub lambda_ci: Option<[f64; 2]>,
+    #[serde(with = "ends::pair")]
+    pub lambda_ci: Option<Interval>,
     /// 95% interval of sigma.
-    pub sigma_ci: Option<[f64; 2]>,
+    #[serde(with = "ends::pair")]
+    pub sigma_ci: Option<Interval>,
     /// 95% interval of kappa.
-    pub kappa_ci: Option<[f64; 2]>,
+    #[serde(with = "ends::pair")]
+    pub kappa_ci: Option<Interval>,
     /// Some step gave less with more, beyond its interval.
     pub retrograde: bool,
     /// From each number to the next.
@@ -361,9 +361,8 @@ pub struct Prediction {
     /// Throughput.
     pub value: f64,
     /// 95% prediction interval of one more trial.
-    pub ci_low: Option<f64>,
-    /// Its upper end.
-    pub ci_high: Option<f64>,
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
 }
 
 impl Scaling {
@@ -383,9 +382,8 @@ pub struct Step {
     /// Throughput after / before.
     pub ratio: f64,
     /// 95% interval of it.
-    pub ci_low: Option<f64>,
-    /// Its upper end.
-    pub ci_high: Option<f64>,
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
     /// Less after than before, beyond the interval.
     pub retrograde: bool,
 }
@@ -413,11 +411,8 @@ pub struct Source {
     #[serde(default)]
     pub spread_ratio: f64,
     /// 95% interval of it.
-    #[serde(default)]
-    pub spread_ci_low: Option<f64>,
-    /// Its upper end.
-    #[serde(default)]
-    pub spread_ci_high: Option<f64>,
+    #[serde(flatten, with = "ends::spread_ci")]
+    pub spread_ci: Option<Interval>,
     /// Share of the between-trial variance that goes when it is held at its quiet level; 0 unless shown.
     pub share: f64,
     /// Adjusted over the factors.

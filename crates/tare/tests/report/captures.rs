@@ -52,7 +52,7 @@ fn article_d_is_retrograde_before_the_fixes_and_not_after() {
         assert_eq!(law.retrograde, (workload, binary) == ("point_select", "before"), "{law:?}");
         assert_eq!(law.steps.iter().map(|step| step.retrograde).collect::<Vec<_>>(), [false, law.retrograde]);
         assert!((law.steps[0].ratio / second - 1.0).abs() < 0.05 && (law.steps[1].ratio / third - 1.0).abs() < 0.05);
-        assert!(law.steps.iter().all(|step| step.ci_low < Some(step.ratio) && Some(step.ratio) < step.ci_high));
+        assert!(law.steps.iter().all(|step| step.ci.unwrap().contains(step.ratio)));
         let prediction = law.prediction.unwrap();
         assert_eq!(prediction.n, 8.0);
         assert!((prediction.value - law.at(8.0)).abs() < 1e-6 * prediction.value);
@@ -68,7 +68,7 @@ fn builds_are_compared_at_every_point() {
     assert_eq!(summary.builds.len(), 6);
     for found in &summary.builds {
         assert_eq!((found.a.as_str(), found.b.as_str()), ("before", "after"));
-        let (low, high) = (found.ci_low.unwrap(), found.ci_high.unwrap());
+        let (low, high) = (found.ci.unwrap().low, found.ci.unwrap().high);
         // 2-node results are unchanged by the fixes; with 4 nodes 1.42 / 0.875 and 1.5 / 1.2.
         let expected = match (found.levels["nodes"].as_str(), found.levels["workload"].as_str()) {
             ("4", "point_select") => 1.42 / 0.875,
@@ -151,7 +151,7 @@ fn what_grows_is_named_before_what_is_large() {
     };
     let symbol = first(Captured::Symbols);
     assert_eq!(symbol.name, "queued_spin_lock_slowpath_[k]");
-    assert!((symbol.per_doubling - 0.06).abs() < 1e-3 && symbol.ci_low.unwrap() > 0.05, "{symbol:?}");
+    assert!((symbol.per_doubling - 0.06).abs() < 1e-3 && symbol.ci.unwrap().low > 0.05, "{symbol:?}");
     assert_eq!(first(Captured::Locks).name, "dict_sys_mutex");
     let reading = summary.further_reading.join(" ");
     assert!(reading.contains("dict_sys_mutex grows fastest of all locks over nodes: from 0.39%"), "{reading}");

@@ -84,11 +84,11 @@ fn effects_name_the_factor_of_the_mean_and_of_the_spread() {
     let ahi = effect("ahi");
     assert_eq!(ahi.levels, "on/off");
     assert!((ahi.mean_ratio - 1.1).abs() < 0.02, "{ahi:?}");
-    assert!(ahi.ci_low.unwrap() > 1.05 && ahi.ci_high.unwrap() < 1.15, "{ahi:?}");
+    assert!(ahi.ci.unwrap().low > 1.05 && ahi.ci.unwrap().high < 1.15, "{ahi:?}");
     // Made up with CoVs of 3% and 0.5%, and a within-trial noise of 0.4% / 2 that both share.
     let aslr = effect("aslr");
     assert!((4.0..8.0).contains(&aslr.spread_ratio.unwrap()), "{aslr:?}");
-    assert!(aslr.spread_ci_low.unwrap() > 2.0, "{aslr:?}");
+    assert!(aslr.spread_ci.unwrap().low > 2.0, "{aslr:?}");
     // Factors keep the order of the condition's name.
     assert!((effect("ahi:aslr").mean_ratio - 1.0).abs() < 0.02);
     let sources = summary.spread_sources.unwrap();

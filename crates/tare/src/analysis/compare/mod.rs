@@ -5,5 +5,6 @@ mod pairs;
 mod run;
 mod verdicts;
 
-pub use model::{CompareError, Comparison, Gate, MetricComparison, Options, Side, Verdict};
+pub use model::{CompareError, Comparison, Gate, MetricComparison, Options, Side};
 pub use run::compare;
+pub use tare_stats::ratio::Verdict;

@@ -1,9 +1,12 @@
 //! What is compared, and what it came to.
 
 use crate::analysis::differences::Difference;
+use crate::analysis::ends;
 use serde::{Deserialize, Serialize};
 use tare_results::Results;
 use tare_results::metric::Better;
+use tare_stats::Interval;
+use tare_stats::ratio::Verdict;
 
 /// What to compare and how.
 #[derive(Debug, Clone, Default)]
@@ -57,20 +60,6 @@ pub enum CompareError {
     },
 }
 
-/// What a comparison came to, from B's point of view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// B is better by more than the minimum effect.
-    Faster,
-    /// B is worse by more than the minimum effect.
-    Slower,
-    /// The difference is smaller than the minimum effect.
-    Equivalent,
-    /// The trials do not tell.
-    Inconclusive,
-}
-
 /// What the gate came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -105,9 +94,8 @@ pub struct MetricComparison {
     /// B / A of the means; null when A's mean is zero.
     pub ratio: Option<f64>,
     /// 95% interval of this ratio alone; null with a single trial on a side.
-    pub ci_low: Option<f64>,
-    /// Its upper end.
-    pub ci_high: Option<f64>,
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
     /// At 95% over all judged metrics together (Holm), or over all others together.
     pub verdict: Verdict,
     /// Whether the gate looks at it.

@@ -1,8 +1,9 @@
 //! Which conditions and metrics of A and B belong together.
 
-use super::model::{CompareError, MetricComparison, Side, Verdict};
+use super::model::{CompareError, MetricComparison, Side};
 use crate::analysis::collect::{self, Condition};
 use tare_results::metric;
+use tare_stats::ratio::Verdict;
 
 /// The trial means of one metric on both sides.
 pub(super) struct Pair {
@@ -63,8 +64,7 @@ pub(super) fn metrics_of(a: &Condition<'_>, b: &Condition<'_>) -> Vec<Pair> {
                 trials_a: a.len(),
                 trials_b: b.len(),
                 ratio: None,
-                ci_low: None,
-                ci_high: None,
+                ci: None,
                 verdict: Verdict::Inconclusive,
                 judged: false,
                 name,

@@ -1,6 +1,6 @@
 //! Ratios, intervals and verdicts of paired metrics, and the gate.
 
-use super::model::{CompareError, Gate, Verdict};
+use super::model::{CompareError, Gate};
 use super::pairs::Pair;
 use crate::analysis::summarize::CONFIDENCE;
 use tare_results::metric::{self, Better};
@@ -31,11 +31,7 @@ pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareE
 }
 
 fn arms(pair: &Pair) -> Arms<'_> {
-    let better = match pair.comparison.better {
-        Better::Higher => ratio::Better::Higher,
-        Better::Lower => ratio::Better::Lower,
-    };
-    Arms { a: &pair.a, b: &pair.b, better }
+    Arms { a: &pair.a, b: &pair.b, better: pair.comparison.better }
 }
 
 /// Fills ratios, intervals and verdicts in, the pairs given being one family.
@@ -48,14 +44,8 @@ pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
     for (index, outcome) in usable.into_iter().zip(outcomes) {
         let comparison = &mut pairs[index].comparison;
         comparison.ratio = Some(outcome.ratio.value);
-        comparison.ci_low = outcome.ratio.ci.map(|ci| ci.low);
-        comparison.ci_high = outcome.ratio.ci.map(|ci| ci.high);
-        comparison.verdict = match outcome.verdict {
-            ratio::Verdict::Faster => Verdict::Faster,
-            ratio::Verdict::Slower => Verdict::Slower,
-            ratio::Verdict::Equivalent => Verdict::Equivalent,
-            ratio::Verdict::Inconclusive => Verdict::Inconclusive,
-        };
+        comparison.ci = outcome.ratio.ci;
+        comparison.verdict = outcome.verdict;
     }
     pairs
 }
@@ -69,8 +59,8 @@ pub(super) fn gate(judged: &[Pair], margin: f64) -> Gate {
         return Gate::Failed;
     }
     let within = |pair: &Pair| match pair.comparison.better {
-        Better::Higher => pair.comparison.ci_low.is_some_and(|low| low >= 1.0 / (1.0 + margin)),
-        Better::Lower => pair.comparison.ci_high.is_some_and(|high| high <= 1.0 + margin),
+        Better::Higher => pair.comparison.ci.is_some_and(|ci| ci.low >= 1.0 / (1.0 + margin)),
+        Better::Lower => pair.comparison.ci.is_some_and(|ci| ci.high <= 1.0 + margin),
     };
     if judged.iter().all(within) { Gate::Passed } else { Gate::Inconclusive }
 }

@@ -7,6 +7,7 @@ use super::{marks, small_multiples};
 use crate::analysis::curves::{Curve, Curves, LEGIBLE_LINES, Point};
 use crate::analysis::summary::Scaling;
 use maud::{Markup, html};
+use tare_stats::Interval;
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 70.0;
@@ -57,7 +58,9 @@ pub(super) fn values(chart: &Curves) -> impl Iterator<Item = f64> {
         let predicted = line.law.iter().filter_map(|law| Some(law.prediction?.value));
         line.points
             .iter()
-            .flat_map(|p| p.trials.iter().copied().chain([p.mean]).chain(p.ci.into_iter().flatten()))
+            .flat_map(|p| {
+                p.trials.iter().copied().chain([p.mean]).chain(p.ci.into_iter().flat_map(|ci| [ci.low, ci.high]))
+            })
             .chain(predicted)
     })
 }
@@ -78,14 +81,14 @@ fn curve(line: &Curve, index: usize, x: &Rungs, y: &Axis) -> Markup {
 }
 
 fn tooltip(line: &Curve, point: &Point, y: &Axis) -> String {
-    let ci = point.ci.map_or("a single trial".to_owned(), |[low, high]| {
+    let ci = point.ci.map_or("a single trial".to_owned(), |Interval { low, high }| {
         format!("95% interval {} to {}", y.scale.figure(low), y.scale.figure(high))
     });
     let modes = if point.bimodal { "; two modes, the mean describes no trial" } else { "" };
     format!("{} at {}: {} ({ci}){modes}", line.label, point.n, y.scale.figure(point.mean))
 }
 
-fn whisker(x: f64, [low, high]: [f64; 2], y: &Axis) -> String {
+fn whisker(x: f64, Interval { low, high }: Interval, y: &Axis) -> String {
     let (bottom, top) = (y.at(low), y.at(high));
     format!(
         "M{} {}V{}M{} {b}h6M{} {t}h6",
@@ -112,8 +115,8 @@ fn fitted(law: &Scaling, line: &Curve, index: usize, x: &Rungs, y: &Axis) -> Mar
     html! {
         path class=(format!("law {class}")) d={ "M" (places.join("L")) } { title { "fitted law of " (line.label) } }
         @if let Some(p) = law.prediction {
-            @if let (Some(low), Some(high)) = (p.ci_low, p.ci_high) {
-                path class=(format!("law {class}")) d=(whisker(x.at(p.n), [low, high], y)) {}
+            @if let Some(Interval { low, high }) = p.ci {
+                path class=(format!("law {class}")) d=(whisker(x.at(p.n), Interval { low, high }, y)) {}
             }
             path class=(format!("hollow {class}")) d=(marks::path(index, x.at(p.n), y.at(p.value), 4.6)) {
                 title { "prediction for " (p.n) ": " (y.scale.figure(p.value)) ", not measured" }
@@ -179,7 +182,13 @@ pub(super) mod tests {
             points: [1.0, 2.0, 4.0, 8.0]
                 .map(|n| {
                     let mean = 1000.0 * n + i as f64;
-                    Point { n, mean, ci: Some([mean * 0.95, mean * 1.05]), trials: vec![mean], bimodal: false }
+                    Point {
+                        n,
+                        mean,
+                        ci: Some(Interval { low: mean * 0.95, high: mean * 1.05 }),
+                        trials: vec![mean],
+                        bimodal: false,
+                    }
                 })
                 .into(),
             law: None,

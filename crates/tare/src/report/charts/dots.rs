@@ -5,6 +5,7 @@ use super::marks;
 use crate::analysis::figures::{Scale, percent};
 use crate::analysis::summary::MetricSummary;
 use maud::{Markup, html};
+use tare_stats::Interval;
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 250.0;
@@ -30,7 +31,7 @@ pub struct Row<'a> {
 pub fn draw(metric: &str, rows: &[Row<'_>], detailed: bool) -> Markup {
     let unit = rows.first().map_or("", |row| row.summary.unit.as_str());
     let values = rows.iter().flat_map(|row| {
-        let ends = [row.summary.ci_low, row.summary.ci_high].into_iter().flatten();
+        let ends = row.summary.ci.into_iter().flat_map(|ci| [ci.low, ci.high]);
         // A wide interval of few trials may reach below zero, where no throughput or time can be.
         row.trials.iter().map(|(_, mean)| *mean).chain(row.samples.iter().copied()).chain(ends.map(|end| end.max(0.0)))
     });
@@ -62,7 +63,7 @@ fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool) -> Markup {
         @if !row.samples.is_empty() {
             path class=(format!("samples {class}")) d=(marks::dots(row.samples.iter().map(|v| (axis.at(*v), samples_y)))) {}
         }
-        @if let (Some(low), Some(high)) = (row.summary.ci_low, row.summary.ci_high) {
+        @if let Some(Interval { low, high }) = row.summary.ci {
             path class=(if bimodal { format!("interval faint {class}") } else { format!("interval {class}") })
                 d=(format!("M{} {y}H{}M{m} {}V{}", px(axis.at(low)), px(axis.at(high)), px(interval_y - 4.0),
                     px(interval_y + 4.0), y = px(interval_y), m = px(axis.at(row.summary.mean)))) {}
@@ -96,8 +97,8 @@ fn values(row: &Row<'_>, scale: &Scale, top: f64) -> Markup {
         let spread = summary
             .between_cov
             .map_or_else(|| "one trial: no interval".to_owned(), |cov| format!("between trials {}", percent(cov)));
-        let half = match (summary.ci_low, summary.ci_high) {
-            (Some(low), Some(high)) => format!(" ± {}", scale.number((high - low) / 2.0)),
+        let half = match summary.ci {
+            Some(Interval { low, high }) => format!(" ± {}", scale.number((high - low) / 2.0)),
             _ => String::new(),
         };
         vec![format!("{}{half} {}", scale.number(summary.mean), scale.unit), spread]

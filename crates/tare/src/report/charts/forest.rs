@@ -3,6 +3,7 @@
 use super::axis::px;
 use crate::analysis::figures::times;
 use maud::{Markup, html};
+use tare_stats::Interval;
 
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 330.0;
@@ -23,14 +24,14 @@ pub struct Line {
     /// The ratio.
     pub ratio: f64,
     /// Its interval, where there is one.
-    pub ci: Option<(f64, f64)>,
+    pub ci: Option<Interval>,
     /// Taller, with a larger mark: stands for all metrics together, or for a factor rather than an interaction.
     pub strong: bool,
 }
 
 impl Line {
     fn shown(&self) -> bool {
-        self.ci.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+        self.ci.is_some_and(|ci| !ci.contains(1.0))
     }
 }
 
@@ -38,7 +39,7 @@ impl Line {
 pub fn draw(title: &str, what: &str, lines: &[Line]) -> Markup {
     let reach = lines
         .iter()
-        .flat_map(|line| [Some(line.ratio), line.ci.map(|ci| ci.0), line.ci.map(|ci| ci.1)])
+        .flat_map(|line| [Some(line.ratio), line.ci.map(|ci| ci.low), line.ci.map(|ci| ci.high)])
         .flatten()
         .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
         .map(|ratio| ratio.ln().abs())
@@ -79,10 +80,11 @@ pub fn draw(title: &str, what: &str, lines: &[Line]) -> Markup {
 fn draw_line(line: &Line, y: f64, at: &dyn Fn(f64) -> f64) -> Markup {
     let class = if line.shown() { "m0" } else { "m7" };
     let radius = if line.strong { 5.0 } else { 3.2 };
-    let interval = line.ci.map_or(String::new(), |(low, high)| format!(" ({} to {})", times(low), times(high)));
+    let interval =
+        line.ci.map_or(String::new(), |Interval { low, high }| format!(" ({} to {})", times(low), times(high)));
     html! {
         text.label x=(px(LEFT - 12.0)) y=(px(y + 4.0)) text-anchor="end" { (shortened(&line.label)) }
-        @if let Some((low, high)) = line.ci {
+        @if let Some(Interval { low, high }) = line.ci {
             path class={ "interval " (class) } d=(format!("M{} {y}H{}", px(at(low)), px(at(high)), y = px(y))) {}
         }
         // Filled where the interval excludes "no effect", hollow where it does not: never colour alone.

@@ -70,7 +70,7 @@ fn panel(own: &Curve, x: &Rungs, y: &Axis, unit: &str) -> Markup {
         .points
         .iter()
         .filter_map(|point| {
-            let [low, high] = point.ci?;
+            let tare_stats::Interval { low, high } = point.ci?;
             Some(format!("M{} {}V{}", px(x.at(point.n)), px(y.at(low)), px(y.at(high))))
         })
         .collect();

@@ -6,6 +6,7 @@ use crate::analysis::curves::words_of;
 use crate::analysis::figures::{percent, times};
 use crate::analysis::summary::{BuildComparison, Changed};
 use maud::{Markup, html};
+use tare_stats::Interval;
 
 /// Every other build against the first; none where no build is a factor.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
@@ -26,8 +27,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 } }
                 tbody { @for found in builds { tr {
                     th scope="row" { (words_of(&found.levels)) } td.l { (found.b) } td { (times(found.ratio)) }
-                    td { (match (found.ci_low, found.ci_high) {
-                        (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
+                    td { (match found.ci { Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
                         _ => "–".to_owned(),
                     }) }
                     td.l { (match found.verdict {

@@ -8,6 +8,7 @@ use crate::analysis::summary::{CaptureSummary, Captured, GrowthRanking};
 use crate::report::charts::flame;
 use maud::{Markup, html};
 use tare_results::captures;
+use tare_stats::Interval;
 
 /// Bytes of flame graphs in a page.
 const FLAME_BYTES: usize = 150_000;
@@ -51,8 +52,7 @@ fn table_of(ranking: &GrowthRanking) -> Markup {
                     tbody { @for grown in ranking.grown.iter().take(ROWS) { tr {
                         th scope="row" { (grown.name) } td { (percent(grown.first)) } td { (percent(grown.last)) }
                         td { (change(grown.per_doubling)) }
-                        td { (match (grown.ci_low, grown.ci_high) {
-                            (Some(low), Some(high)) => format!("{} to {}", change(low), change(high)),
+                        td { (match grown.ci { Some(Interval { low, high }) => format!("{} to {}", change(low), change(high)),
                             _ => "–".to_owned(),
                         }) }
                     } } }

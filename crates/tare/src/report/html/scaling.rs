@@ -6,6 +6,7 @@ use crate::analysis::figures::{figure, times};
 use crate::analysis::summary::Scaling;
 use maud::{Markup, html};
 use tare_results::metric;
+use tare_stats::Interval;
 
 /// Laws and steps; none where threads or nodes do not vary.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
@@ -38,10 +39,10 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     })
 }
 
-fn with_interval(value: f64, ci: Option<[f64; 2]>, decimals: usize) -> Markup {
+fn with_interval(value: f64, ci: Option<Interval>, decimals: usize) -> Markup {
     html! {
         (format!("{value:.decimals$}"))
-        @if let Some([low, high]) = ci { br; small { (format!("{low:.decimals$} to {high:.decimals$}")) } }
+        @if let Some(Interval { low, high }) = ci { br; small { (format!("{low:.decimals$} to {high:.decimals$}")) } }
     }
 }
 
@@ -50,7 +51,7 @@ fn predicted(law: &Scaling) -> Markup {
     html! {
         @if let Some(found) = &law.prediction {
             (figure(found.value, unit)) " at " (found.n)
-            @if let (Some(low), Some(high)) = (found.ci_low, found.ci_high) {
+            @if let Some(Interval { low, high }) = found.ci {
                 br; small { (figure(low, unit)) " to " (figure(high, unit)) }
             }
         }
@@ -72,8 +73,7 @@ fn steps(page: &Page<'_>) -> Markup {
                     tbody { @for step in &law.steps { tr {
                         th scope="row" { (words_of(&law.levels)) }
                         td.l { (step.from) " → " (step.to) " " (law.over) } td { (times(step.ratio)) }
-                        td { (match (step.ci_low, step.ci_high) {
-                            (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
+                        td { (match step.ci { Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
                             _ => "–".to_owned(),
                         }) }
                         td.l { (if step.retrograde { "yes" } else { "" }) }

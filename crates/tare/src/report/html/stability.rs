@@ -19,7 +19,7 @@ const DOTS: usize = 20_000;
 const LINES: usize = 150;
 
 /// A ratio and its interval.
-type Ratio = (f64, Option<(f64, f64)>);
+type Ratio = (f64, Option<tare_stats::Interval>);
 
 /// Metrics that a study is about, when there are several.
 fn primary(page: &Page<'_>) -> Vec<String> {
@@ -109,8 +109,8 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
         };
         lines.filter_map(line).take(LINES).collect()
     };
-    let mean = |effect: &Effect| Some((effect.mean_ratio, effect.ci_low.zip(effect.ci_high)));
-    let spread = |effect: &Effect| Some((effect.spread_ratio?, effect.spread_ci_low.zip(effect.spread_ci_high)));
+    let mean = |effect: &Effect| Some((effect.mean_ratio, effect.ci));
+    let spread = |effect: &Effect| Some((effect.spread_ratio?, effect.spread_ci));
     Some(html! {
         (together(page))
         (fold(!several, "On the mean", "ratio of means, first level against second; 1x is no effect", &lines(&mains, &mean)))
@@ -144,7 +144,7 @@ fn together(page: &Page<'_>) -> Markup {
             Line {
                 label: format!("{} {}/{}{share}", source.factor, source.noisy_level, source.quiet_level),
                 ratio: source.spread_ratio,
-                ci: source.spread_ci_low.zip(source.spread_ci_high),
+                ci: source.spread_ci,
                 strong: true,
             }
         })

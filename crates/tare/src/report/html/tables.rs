@@ -6,6 +6,7 @@ use crate::analysis::reading;
 use crate::analysis::summary::{ConditionSummary, MetricSummary};
 use crate::report::charts::marks;
 use maud::{Markup, html};
+use tare_stats::Interval;
 
 /// Rows of the table of all metrics; a study of many conditions has the rest in `tare show --json`.
 const ROWS: usize = 1200;
@@ -51,7 +52,7 @@ fn cells(metric: &MetricSummary, scale: &Scale) -> Markup {
     html! {
         td { (metric.trials) }
         @if metric.modes.is_empty() {
-            td { (scale.number(metric.mean)) } td { (end(metric.ci_low)) } td { (end(metric.ci_high)) }
+            td { (scale.number(metric.mean)) } td { (end(metric.ci.map(|ci| ci.low))) } td { (end(metric.ci.map(|ci| ci.high))) }
         } @else {
             td { "two modes" } td { "–" } td { "–" }
         }
@@ -101,8 +102,8 @@ pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
 /// Effects of two-level factors on the mean and on the spread.
 pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     let effects = &page.summary.effects;
-    let interval = |low: Option<f64>, high: Option<f64>| match (low, high) {
-        (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
+    let interval = |ci: Option<Interval>| match ci {
+        Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
         _ => "–".to_owned(),
     };
     (!effects.is_empty()).then(|| {
@@ -120,9 +121,9 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
                     } }
                     tbody { @for effect in effects.iter().take(400) { tr {
                         th scope="row" { (effect.metric) } td.l { (effect.term) } td.l { (effect.levels) }
-                        td { (times(effect.mean_ratio)) } td { (interval(effect.ci_low, effect.ci_high)) }
+                        td { (times(effect.mean_ratio)) } td { (interval(effect.ci)) }
                         td { (effect.spread_ratio.map_or("–".to_owned(), times)) }
-                        td { (interval(effect.spread_ci_low, effect.spread_ci_high)) }
+                        td { (interval(effect.spread_ci)) }
                     } } }
                 }
             }

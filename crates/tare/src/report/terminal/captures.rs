@@ -33,7 +33,7 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
             percent(grown.first),
             percent(grown.last),
             change(grown.per_doubling),
-            interval(grown.ci_low, grown.ci_high, change),
+            interval(grown.ci, change),
         ];
         add(&mut rows, 1, cells);
     }
@@ -64,7 +64,7 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
             Verdict::Slower => "slower",
             Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
         };
-        let interval = interval(found.ci_low, found.ci_high, times);
+        let interval = interval(found.ci, times);
         add(
             &mut rows,
             2,

@@ -4,6 +4,7 @@ use super::style::{Style, add, finish, table};
 use super::text::{plain, wrap};
 use crate::analysis::compare::{Comparison, Gate, MetricComparison, Options, Verdict};
 use crate::analysis::figures::{Scale, percent};
+use tare_stats::Interval;
 
 /// Everything `tare compare` prints.
 pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String {
@@ -41,8 +42,8 @@ fn metrics(rows: &[&MetricComparison]) -> String {
     let mut out = table(&["metric", "A", "B", "B/A", "95% interval", "verdict"], 1);
     for metric in rows {
         let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
-        let interval = match (metric.ci_low, metric.ci_high) {
-            (Some(low), Some(high)) => format!("{low:.3} to {high:.3}"),
+        let interval = match metric.ci {
+            Some(Interval { low, high }) => format!("{low:.3} to {high:.3}"),
             _ => "-".to_owned(),
         };
         let name = if metric.judged { format!("{} *", metric.name) } else { metric.name.clone() };

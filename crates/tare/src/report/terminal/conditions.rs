@@ -8,6 +8,7 @@ use crate::analysis::reading::letter;
 use crate::analysis::summary::{ConditionSummary, MetricSummary, Summary};
 use std::collections::BTreeMap;
 use tare_results::metric::{Better, sort_key};
+use tare_stats::Interval;
 
 /// Cells of the little picture of where the interval and the trials lie.
 const STRIP: usize = 16;
@@ -64,8 +65,10 @@ fn cells(condition: &ConditionSummary, metric: Option<&MetricSummary>, scale: &S
     };
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
     let middle = if metric.modes.is_empty() {
-        match (metric.ci_low, metric.ci_high) {
-            (Some(low), Some(high)) => format!("{} ± {}", scale.number(metric.mean), scale.number((high - low) / 2.0)),
+        match metric.ci {
+            Some(Interval { low, high }) => {
+                format!("{} ± {}", scale.number(metric.mean), scale.number((high - low) / 2.0))
+            }
             _ => scale.number(metric.mean),
         }
     } else {
@@ -94,7 +97,7 @@ fn strip(metric: &MetricSummary, top: f64) -> String {
     let mut cells = vec![' '; STRIP];
     cells[cell(metric.min)..=cell(metric.max)].fill('·');
     if metric.modes.is_empty() {
-        if let (Some(low), Some(high)) = (metric.ci_low, metric.ci_high) {
+        if let Some(Interval { low, high }) = metric.ci {
             cells[cell(low)..=cell(high)].fill('─');
         }
         cells[cell(metric.mean)] = '●';
@@ -146,7 +149,7 @@ fn other_row(name: &str, chunk: &[ConditionSummary]) -> Vec<String> {
     let mut cells = vec![plain(name), scale.unit.clone()];
     cells.extend(chunk.iter().map(|condition| {
         by_condition.get(condition.name.as_str()).map_or("-".to_owned(), |metric| {
-            let half = metric.ci_high.zip(metric.ci_low).map(|(high, low)| (high - low) / 2.0 / metric.mean.abs());
+            let half = metric.ci.map(|ci| ci.width() / 2.0 / metric.mean.abs());
             match half.filter(|half| half.is_finite()) {
                 Some(half) => format!("{} ±{}", scale.number(metric.mean), percent(half)),
                 None => scale.number(metric.mean),

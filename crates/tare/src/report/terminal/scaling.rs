@@ -6,6 +6,7 @@ use crate::analysis::curves::words_of;
 use crate::analysis::figures::{figure, times};
 use crate::analysis::summary::{Scaling, Summary};
 use tare_results::metric;
+use tare_stats::Interval;
 
 /// Laws with their intervals.
 pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
@@ -30,8 +31,9 @@ pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
 }
 
 /// `0.0267` over `0.0201 .. 0.0333`.
-fn with_interval(value: f64, ci: Option<[f64; 2]>, decimals: usize) -> String {
-    let interval = ci.map_or(String::new(), |[low, high]| format!("\n{low:.decimals$} .. {high:.decimals$}"));
+fn with_interval(value: f64, ci: Option<Interval>, decimals: usize) -> String {
+    let interval =
+        ci.map_or(String::new(), |Interval { low, high }| format!("\n{low:.decimals$} .. {high:.decimals$}"));
     format!("{value:.decimals$}{interval}")
 }
 
@@ -45,7 +47,7 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     let mut rows = table(&["at", "step", "gain", "95% interval", "more gave less"], 2);
     for law in laws {
         for step in &law.steps {
-            let interval = interval(step.ci_low, step.ci_high, times);
+            let interval = interval(step.ci, times);
             let retrograde = if step.retrograde { "yes" } else { "" };
             let name = format!("{} -> {} {}", step.from, step.to, law.over);
             add(
@@ -57,7 +59,7 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
         if let Some(predicted) = &law.prediction {
             let unit = metric::describe(headline).unit;
             let name = format!("{} {}: predicted", predicted.n, law.over);
-            let interval = interval(predicted.ci_low, predicted.ci_high, |value| figure(value, unit));
+            let interval = interval(predicted.ci, |value| figure(value, unit));
             let cells =
                 vec![plain(&words_of(&law.levels)), name, figure(predicted.value, unit), interval, String::new()];
             add(&mut rows, 2, cells);
@@ -67,9 +69,9 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     Some(format!("{}\n{}", style.bold(&head), finish(rows)))
 }
 
-pub(super) fn interval(low: Option<f64>, high: Option<f64>, words: impl Fn(f64) -> String) -> String {
-    match (low, high) {
-        (Some(low), Some(high)) => format!("{} to {}", words(low), words(high)),
+pub(super) fn interval(ci: Option<Interval>, words: impl Fn(f64) -> String) -> String {
+    match ci {
+        Some(Interval { low, high }) => format!("{} to {}", words(low), words(high)),
         _ => "-".to_owned(),
     }
 }

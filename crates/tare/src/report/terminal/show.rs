@@ -7,6 +7,7 @@ use crate::analysis::figures::times;
 use crate::analysis::first_screen;
 use crate::analysis::summary::Summary;
 use tare_results::Results;
+use tare_stats::Interval;
 
 /// Everything `tare show` prints.
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
@@ -46,8 +47,8 @@ fn effects(summary: &Summary, style: Style) -> Option<String> {
     }
     let mut rows = table(&["factor", "levels", "mean", "95% interval", "spread", "95% interval"], 2);
     for effect in shown {
-        let interval = |low: Option<f64>, high: Option<f64>| match (low, high) {
-            (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
+        let interval = |ci: Option<Interval>| match ci {
+            Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
             _ => "-".to_owned(),
         };
         let spread = effect.spread_ratio.map_or("-".to_owned(), times);
@@ -55,9 +56,9 @@ fn effects(summary: &Summary, style: Style) -> Option<String> {
             plain(&effect.term),
             plain(&effect.levels),
             times(effect.mean_ratio),
-            interval(effect.ci_low, effect.ci_high),
+            interval(effect.ci),
             spread,
-            interval(effect.spread_ci_low, effect.spread_ci_high),
+            interval(effect.spread_ci),
         ];
         add(&mut rows, 2, cells);
     }

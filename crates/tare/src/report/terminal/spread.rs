@@ -4,6 +4,7 @@ use super::style::{Style, add, finish, table};
 use super::text::plain;
 use crate::analysis::figures::{percent, times};
 use crate::analysis::summary::Summary;
+use tare_stats::Interval;
 
 /// The stability article's table: average and largest over the queries, the steadiest condition first.
 pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
@@ -44,8 +45,8 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
     let sources = summary.spread_sources.as_ref()?;
     let mut cells = table(&["factor", "levels", "spread", "95% interval", "share", "p"], 2);
     for source in &sources.ranking {
-        let interval = match (source.spread_ci_low, source.spread_ci_high) {
-            (Some(low), Some(high)) => format!("{} to {}", times(low), times(high)),
+        let interval = match source.spread_ci {
+            Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
             _ => "-".to_owned(),
         };
         add(
