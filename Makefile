@@ -3,7 +3,7 @@ CARGO ?= cargo
 # A toolchain that rustup has just put there is not on the PATH of the shell that called make.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: demo build test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
+.PHONY: demo build tidy test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
 
 ## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
 demo: build
@@ -29,6 +29,10 @@ test-numa: setup-numa
 ## test-dbt3-large: the 22 queries on 600,000 rows of lineitem, MariaDB and SQLite held against each other (about a minute)
 test-dbt3-large:
 	$(CARGO) test --locked -p tare --test dbt3 -- --ignored 0_1
+
+## tidy: what the compiler does not guard: directions, circles, docs, links, leftovers (crates/tidy)
+tidy:
+	$(CARGO) test --locked -p tare-tidy
 
 ## check: formatting, clippy with warnings as errors, documentation
 check:

@@ -1,0 +1,196 @@
+//! A crate's modules as the compiler sees them, so that a path in the source leads to the file that defines its end.
+
+use crate::{Tree, uses};
+use std::collections::HashMap;
+use syn::{Item, Visibility};
+
+/// A module: a file, or a part of one.
+#[derive(Debug)]
+pub(crate) struct Module {
+    /// The file it stands in, from the top of the tree.
+    pub file: String,
+    parent: Option<usize>,
+    children: Vec<(String, usize)>,
+    /// Names that `use` brings in, and the paths behind them.
+    imported: HashMap<String, Vec<String>>,
+    globs: Vec<Vec<String>>,
+    /// Every path that the module's own lines hold, with its line.
+    pub used: Vec<(usize, Vec<String>)>,
+}
+
+/// All modules of one crate without those of its tests; the root is the first.
+#[derive(Debug, Default)]
+pub(crate) struct Modules(pub Vec<Module>);
+
+/// Where a path ends.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Module(usize),
+    /// An item of this module.
+    Item(usize),
+}
+
+/// Aliases of aliases are followed so far; deeper ones are circles.
+const DEPTH_MAX: usize = 16;
+
+impl Modules {
+    /// Of the crate whose root file is `root`, such as `crates/load/src/lib.rs`.
+    pub fn of(tree: &Tree, root: &str) -> Self {
+        let mut modules = Self::default();
+        modules.add_file(tree, root, None);
+        modules
+    }
+
+    fn add_file(&mut self, tree: &Tree, path: &str, parent: Option<usize>) -> Option<usize> {
+        let syntax = tree.get(path)?.syntax.as_ref()?;
+        Some(self.add(tree, path, &syntax.items, parent))
+    }
+
+    fn add(&mut self, tree: &Tree, file: &str, items: &[Item], parent: Option<usize>) -> usize {
+        let id = self.0.len();
+        self.0.push(Module {
+            file: file.into(),
+            parent,
+            children: Vec::new(),
+            imported: HashMap::new(),
+            globs: Vec::new(),
+            used: Vec::new(),
+        });
+        for item in items.iter().filter(|item| !uses::only_for_tests(item)) {
+            match item {
+                Item::Mod(module) => {
+                    let child = match &module.content {
+                        Some((_, items)) => Some(self.add(tree, file, items, Some(id))),
+                        None => self.add_file(tree, &path_of_module(tree, file, module), Some(id)),
+                    };
+                    self.0[id].children.extend(child.map(|child| (module.ident.to_string(), child)));
+                }
+                Item::Use(item) => self.add_use(id, item),
+                other => self.0[id].used.extend(uses::paths(other)),
+            }
+        }
+        id
+    }
+
+    fn add_use(&mut self, id: usize, item: &syn::ItemUse) {
+        // A folder's mod.rs shows what its files hold: that is no use of them.
+        let file = &self.0[id].file;
+        let shows =
+            !matches!(item.vis, Visibility::Inherited) && (file.ends_with("/mod.rs") || file.ends_with("/lib.rs"));
+        for leaf in uses::leaves(&item.tree) {
+            match leaf.name {
+                Some(name) => _ = self.0[id].imported.insert(name, leaf.path.clone()),
+                None => self.0[id].globs.push(leaf.path.clone()),
+            }
+            if !shows {
+                self.0[id].used.push((leaf.line, leaf.path));
+            }
+        }
+    }
+
+    /// The file that defines what a path in a module means; none where another crate does.
+    pub fn file_of(&self, module: usize, path: &[String]) -> Option<&str> {
+        self.resolve(module, path, 0).map(|end| match end {
+            End::Module(id) | End::Item(id) => self.0[id].file.as_str(),
+        })
+    }
+
+    fn resolve(&self, module: usize, path: &[String], depth: usize) -> Option<End> {
+        let (first, mut rest) = path.split_first()?;
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        let mut here = match first.as_str() {
+            "crate" => 0,
+            "self" => module,
+            "super" => self.0[module].parent?,
+            name => match self.named(module, name, depth)? {
+                End::Module(id) => id,
+                item => return Some(item),
+            },
+        };
+        while let Some((name, after)) = rest.split_first() {
+            rest = after;
+            here = match name.as_str() {
+                "super" => self.0[here].parent?,
+                name => match self.named(here, name, depth) {
+                    Some(End::Module(id)) => id,
+                    Some(item) => return Some(item),
+                    None => return Some(End::Item(here)),
+                },
+            };
+        }
+        Some(End::Module(here))
+    }
+
+    /// What a name means in a module, unless the module itself defines it as something other than a module.
+    fn named(&self, module: usize, name: &str, depth: usize) -> Option<End> {
+        let here = &self.0[module];
+        if let Some((_, child)) = here.children.iter().find(|(child, _)| child == name) {
+            return Some(End::Module(*child));
+        }
+        if let Some(path) = here.imported.get(name) {
+            return self.resolve(module, path, depth + 1);
+        }
+        here.globs.iter().find_map(|glob| match self.resolve(module, glob, depth + 1)? {
+            End::Module(id) if id != module => self.named(id, name, depth + 1),
+            _ => None,
+        })
+    }
+}
+
+/// The file of `mod x;`: beside a mod.rs or lib.rs, else in the folder named as the file.
+fn path_of_module(tree: &Tree, file: &str, module: &syn::ItemMod) -> String {
+    let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+    if let Some(path) = uses::path_attribute(&module.attrs) {
+        return format!("{folder}/{path}");
+    }
+    let is_folder = ["/mod.rs", "/lib.rs", "/main.rs"].iter().any(|name| file.ends_with(name));
+    let folder = if is_folder { folder } else { file.trim_end_matches(".rs") };
+    let beside = format!("{folder}/{}.rs", module.ident);
+    if tree.get(&beside).is_some() { beside } else { format!("{folder}/{}/mod.rs", module.ident) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uses_of(file: &str, tree: &Tree) -> Vec<String> {
+        let modules = Modules::of(tree, "c/src/lib.rs");
+        let mut found = Vec::new();
+        for (id, module) in modules.0.iter().enumerate().filter(|(_, module)| module.file == file) {
+            found.extend(module.used.iter().filter_map(|(_, path)| modules.file_of(id, path).map(String::from)));
+        }
+        found
+    }
+
+    #[test]
+    fn a_path_leads_through_what_folders_show_to_the_file_that_defines_it() {
+        let tree = Tree::of(&[
+            ("c/src/lib.rs", "mod a; pub mod b;"),
+            ("c/src/a.rs", "use crate::b::Deep; use super::b; fn f() { b::leaf::g(); crate::b::h(); other::x(); }"),
+            ("c/src/b/mod.rs", "pub mod leaf; pub use leaf::Deep; mod all; pub use all::*;"),
+            ("c/src/b/leaf.rs", "pub struct Deep; pub fn g() {}"),
+            ("c/src/b/all.rs", "pub use super::leaf::g as h;"),
+        ]);
+        assert_eq!(
+            uses_of("c/src/a.rs", &tree),
+            ["c/src/b/leaf.rs", "c/src/b/mod.rs", "c/src/b/leaf.rs", "c/src/b/leaf.rs"]
+        );
+        assert!(uses_of("c/src/b/mod.rs", &tree).is_empty(), "showing is not using");
+    }
+
+    #[test]
+    fn paths_in_macros_are_seen_and_those_of_tests_are_not() {
+        let tree = Tree::of(&[
+            ("c/src/lib.rs", "mod a; mod b;"),
+            (
+                "c/src/a.rs",
+                "fn f() { println!(\"{}\", crate::b::X); } #[cfg(test)] mod tests { use crate::b::Y; }
+                 mod inner { use super::super::b::Z; }",
+            ),
+            ("c/src/b.rs", ""),
+        ]);
+        assert_eq!(uses_of("c/src/a.rs", &tree), ["c/src/b.rs", "c/src/b.rs"]);
+    }
+}

@@ -1,0 +1,33 @@
+//! A mod.rs names what its folder holds, and holds nothing itself.
+
+use crate::{Finding, Tree};
+use syn::{Item, spanned::Spanned};
+
+/// Finds items in a mod.rs that are neither modules nor `use`.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in tree.rust().filter(|file| file.name() == "mod.rs" && !file.is_test()) {
+        let items = file.syntax.iter().flat_map(|syntax| &syntax.items);
+        for item in items.filter(|item| !matches!(item, Item::Mod(_) | Item::Use(_))) {
+            let line = item.span().start().line;
+            found.push(Finding::new(&file.path, line, "a mod.rs holds no items: give this a file of its own"));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_item_in_a_folders_list_is_found() {
+        let tree = Tree::of(&[
+            ("c/src/a/mod.rs", "//! Things.\nmod b;\npub use b::B;\n\nconst X: u8 = 1;\n"),
+            ("c/src/a/b.rs", "pub struct B;"),
+            ("c/tests/common/mod.rs", "pub fn shared() {}"),
+        ]);
+        let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.path, finding.line)).collect();
+        assert_eq!(found, [("c/src/a/mod.rs".to_string(), 5)]);
+    }
+}

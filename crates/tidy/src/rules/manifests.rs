@@ -1,0 +1,112 @@
+//! A dependency is there for a reason: it says which, and the code uses it.
+
+use crate::{File, Finding, Tree};
+use toml_edit::{Document, Item, TableLike};
+
+/// Tables of dependencies, and whether tests alone use what is in them.
+const TABLES: &[(&str, bool)] = &[("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)];
+/// Crates of this workspace: ARCHITECTURE.md says what they are for.
+const OWN: &str = "tare-";
+
+/// Finds dependencies of other people's crates without a comment above them, and such that no source names.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in tree.files.iter().filter(|file| file.name() == "Cargo.toml") {
+        match Document::parse(file.text.as_str()) {
+            Ok(document) => {
+                tables(document.as_table(), &mut |table, tests| judge(tree, file, table, tests, &mut found))
+            }
+            Err(error) => found.push(Finding::new(&file.path, 1, error.to_string())),
+        }
+    }
+    found
+}
+
+/// Calls for each table of dependencies of a package, also those for one target.
+fn tables(package: &dyn TableLike, call: &mut impl FnMut(&dyn TableLike, bool)) {
+    for (name, tests) in TABLES {
+        if let Some(table) = package.get(name).and_then(Item::as_table_like) {
+            call(table, *tests);
+        }
+    }
+    let targets = package.get("target").and_then(Item::as_table_like);
+    for target in targets.iter().flat_map(|targets| targets.iter()).filter_map(|(_, item)| item.as_table_like()) {
+        tables(target, call);
+    }
+}
+
+fn judge(tree: &Tree, file: &File, table: &dyn TableLike, tests: bool, found: &mut Vec<Finding>) {
+    for (name, _) in table.iter() {
+        let Some(key) = table.key(name) else { continue };
+        let line = key.span().map_or(1, |span| file.text[..span.start].lines().count() + 1);
+        if !name.starts_with(OWN) && !has_reason(&file.text, line) {
+            found.push(Finding::new(&file.path, line, format!("{name}: say above it what it is for")));
+        }
+        if !is_used(tree, file, name, tests) {
+            found.push(Finding::new(&file.path, line, format!("{name}: nothing uses it; remove it")));
+        }
+    }
+}
+
+/// Whether a comment ends just above a line, which is counted from 1.
+fn has_reason(text: &str, line: usize) -> bool {
+    line.checked_sub(2).and_then(|above| text.lines().nth(above)).is_some_and(|above| above.starts_with('#'))
+}
+
+/// Whether a source file of the package names the crate.
+fn is_used(tree: &Tree, manifest: &File, name: &str, tests: bool) -> bool {
+    let folder = manifest.path.trim_end_matches("Cargo.toml");
+    let ident = name.replace('-', "_");
+    let mut sources = tree.rust().filter(|file| file.path.starts_with(folder));
+    sources.any(|file| (tests || !file.path[folder.len()..].starts_with("tests/")) && names(&file.text, &ident))
+}
+
+/// Whether a text holds an identifier as a whole word outside comments.
+fn names(text: &str, ident: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.lines().filter(|line| !line.trim_start().starts_with("// ")).any(|line| {
+        line.match_indices(ident).any(|(at, _)| {
+            let around = (line[..at].chars().next_back(), line[at + ident.len()..].chars().next());
+            !around.0.is_some_and(part) && !around.1.is_some_and(part)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dependency_without_a_reason_or_a_use_is_found() {
+        let manifest = "\
+[package]
+name = \"a\"
+
+[dependencies]
+tare-text.workspace = true
+# Reads numbers.
+num-bers = \"1\"
+plain = \"1\"
+# Idle.
+idle.workspace = true
+
+[target.'cfg(unix)'.dependencies]
+libc.workspace = true
+
+[dev-dependencies]
+# Of tests.
+tested = { version = \"1\" }
+";
+        let tree = Tree::of(&[
+            ("a/Cargo.toml", manifest),
+            ("a/src/lib.rs", "use num_bers::x; use tare_text::y; use plain as z; use libc; fn idle_time() {}"),
+            ("a/tests/b.rs", "use tested::b; use idle;"),
+        ]);
+        let found: Vec<_> = check(&tree).into_iter().map(|finding| (finding.line, finding.message)).collect();
+        let expected = [(8, "plain: say"), (10, "idle: nothing"), (13, "libc: say")];
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for ((line, message), (expected_line, begins)) in found.iter().zip(expected) {
+            assert!(*line == expected_line && message.starts_with(begins), "{found:?}");
+        }
+    }
+}

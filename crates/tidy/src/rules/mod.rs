@@ -1,0 +1,18 @@
+//! The rules, one a file.
+
+mod circles;
+mod comments;
+mod directions;
+mod docs;
+mod folders;
+mod leftovers;
+mod length;
+mod links;
+mod manifests;
+mod opening;
+mod test_names;
+mod words;
+
+mod table;
+
+pub use table::{RULES, Rule};

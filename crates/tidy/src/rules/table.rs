@@ -1,0 +1,25 @@
+//! Every rule by its name.
+
+use super::{
+    circles, comments, directions, docs, folders, leftovers, length, links, manifests, opening, test_names, words,
+};
+use crate::{Finding, Tree};
+
+/// What a rule is: it looks at the whole tree and says what it found.
+pub type Rule = fn(&Tree) -> Vec<Finding>;
+
+/// Every rule, by the name that a finding shows.
+pub const RULES: &[(&str, Rule)] = &[
+    ("directions", directions::check),
+    ("circles", circles::check),
+    ("docs", docs::check),
+    ("opening", opening::check),
+    ("folders", folders::check),
+    ("length", length::check),
+    ("leftovers", leftovers::check),
+    ("links", links::check),
+    ("manifests", manifests::check),
+    ("comments", comments::check),
+    ("words", words::check),
+    ("test names", test_names::check),
+];

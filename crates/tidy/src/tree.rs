@@ -1,0 +1,103 @@
+//! The files of the tree, read and parsed once.
+
+use std::{fs, io, path::Path};
+
+/// A text file of the tree.
+pub struct File {
+    /// From the top of the tree, with `/`.
+    pub path: String,
+    /// All of it, as it stands on disk.
+    pub text: String,
+    /// What syn made of it; none where it is not Rust, or not Rust that parses (the compiler says that better).
+    pub syntax: Option<syn::File>,
+}
+
+/// Every text file that belongs to the project.
+#[derive(Default)]
+pub struct Tree {
+    /// Sorted by their paths.
+    pub files: Vec<File>,
+}
+
+impl File {
+    fn new(path: String, text: String) -> Self {
+        let syntax = if path.ends_with(".rs") { syn::parse_file(&text).ok() } else { None };
+        Self { path, text, syntax }
+    }
+
+    /// The last part of the path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+
+    /// Whether it is a Rust source file.
+    pub fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// Whether only tests are in it, by where it lies or how it is named.
+    pub fn is_test(&self) -> bool {
+        self.path.contains("/tests/") || self.path.ends_with("_tests.rs") || self.path.ends_with("/tests.rs")
+    }
+}
+
+impl Tree {
+    /// Reads what lies below `root`, less what `.gitignore` leaves out and what is not text.
+    pub fn read(root: &Path) -> io::Result<Self> {
+        let mut files = Vec::new();
+        let walk = ignore::WalkBuilder::new(root)
+            .hidden(false)
+            .require_git(false)
+            .git_global(false)
+            .filter_entry(|entry| entry.file_name() != ".git")
+            .build();
+        for entry in walk {
+            let entry = entry.map_err(io::Error::other)?;
+            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                continue;
+            }
+            let path = entry.path().strip_prefix(root).map_err(io::Error::other)?.to_string_lossy().into_owned();
+            if let Ok(text) = String::from_utf8(fs::read(entry.path())?) {
+                files.push(File::new(path, text));
+            }
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Self { files })
+    }
+
+    /// A made-up tree of paths and their texts, for the tests of rules.
+    pub fn of(files: &[(&str, &str)]) -> Self {
+        let mut files: Vec<_> = files.iter().map(|(path, text)| File::new((*path).into(), (*text).into())).collect();
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Self { files }
+    }
+
+    /// The Rust files, in the order of their paths.
+    pub fn rust(&self) -> impl Iterator<Item = &File> {
+        self.files.iter().filter(|file| file.is_rust())
+    }
+
+    /// The file at a path from the top.
+    pub fn get(&self, path: &str) -> Option<&File> {
+        self.files.binary_search_by(|file| file.path.as_str().cmp(path)).ok().map(|i| &self.files[i])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_ignores_and_what_is_not_text_is_not_of_the_tree() {
+        let top = std::env::temp_dir().join(format!("tidy-tree-{}", std::process::id()));
+        fs::create_dir_all(top.join("target")).unwrap();
+        for (name, bytes) in [(".gitignore", &b"/target\n"[..]), ("target/a.rs", b"x"), ("b.bin", &[0xff]), ("c", b"c")]
+        {
+            fs::write(top.join(name), bytes).unwrap();
+        }
+        let tree = Tree::read(&top).unwrap();
+        fs::remove_dir_all(&top).unwrap();
+        assert_eq!(tree.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), [".gitignore", "c"]);
+        assert_eq!(tree.get("c").map(|file| file.text.as_str()), Some("c"));
+    }
+}
