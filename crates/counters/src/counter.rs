@@ -1,4 +1,4 @@
-//! Single counters.
+//! Single counters that live in shared sets: up, and up and down.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -27,8 +27,8 @@
 //! - **Successive sums by one reader never fall** (for [`Counter`] and [`CounterSet`], until 2^64 wraps).
 //! - **Exact after join**: a sum that happens after the adds (the threads were joined, or handed a lock over) has them
 //!   all. Adds and sums are relaxed: they order nothing else.
-//! - There is no fetch-and-add (no add knows the total), no set, and no reset: another CPU's slot must never be written.
-//!   To count anew keep a baseline: [`CounterSet::snapshot`] and [`CounterSet::delta_since`].
+//! - There is no fetch-and-add (no add knows the total), no set, and no reset: another CPU's slot must never be
+//!   written. To count anew keep a baseline: [`CounterSet::snapshot`] and [`CounterSet::delta_since`].
 //!
 //! # Cost
 //! - **Memory**: 8 bytes x possible CPUs a counter. A [`CounterSet`] takes whole pages a row, so use few large sets;
@@ -54,12 +54,12 @@
 //! not to do so get `cpu-atomic`.
 //!
 //! Known limits of restartable sequences: a debugger cannot single-step through one (it restarts for ever); code that
-//! holds one must not be unloaded (`dlclose`) while its threads run. Adds are safe in signal handlers; on `rseq-self`, if
-//! the thread has added before.
+//! holds one must not be unloaded (`dlclose`) while its threads run. Adds are safe in signal handlers; on `rseq-self`,
+//! if the thread has added before.
 //!
 //! # Features
-//! `study`: the strategies and the workload of the study `global-counters`, from "NUMA Smart Global Counter". Without it
-//! the crate depends on libc alone.
+//! `study`: the strategies and the workload of the study `global-counters`, from "NUMA Smart Global Counter". Without
+//! it the crate depends on libc alone.
 //!
 //! [rseq]: https://www.kernel.org/doc/html/latest/userspace-api/rseq.html
 //! [ivl]: https://arxiv.org/abs/2006.12889

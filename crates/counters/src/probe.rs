@@ -77,8 +77,8 @@ impl Backend {
     }
 }
 
-/// Whether asking for the CPU costs less than the atomic add after it: with an rseq area glibc reads it there; on x86-64
-/// the kernel's vDSO answers. Elsewhere it is a system call (84 ns), and stripes are cheaper.
+/// Whether asking for the CPU costs less than the atomic add after it: with an rseq area glibc reads it there; on
+/// x86-64 the kernel's vDSO answers. Elsewhere it is a system call (84 ns), and stripes are cheaper.
 fn cpu_is_cheap() -> bool {
     cfg!(target_arch = "x86_64") || rseq::glibc().is_ok()
 }

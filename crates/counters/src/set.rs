@@ -123,8 +123,8 @@ impl CounterSet {
         }
     }
 
-    /// The counter's value: everything added before this call began, and possibly some of what is added meanwhile. Never
-    /// less than an earlier sum by the same reader (until it wraps).
+    /// The counter's value: everything added before this call began, and possibly some of what is added meanwhile.
+    /// Never less than an earlier sum by the same reader (until it wraps).
     ///
     /// # Panics
     /// When `counter` is not below [`len`](Self::len).
@@ -158,8 +158,8 @@ impl CounterSet {
         Ok(now)
     }
 
-    /// The sum by the CPU it was added on. Exact with the rseq backends; with `cpu-atomic` a thread moved in the middle of
-    /// an add may be filed under the CPU it left.
+    /// The sum by the CPU it was added on. Exact with the rseq backends; with `cpu-atomic` a thread moved in the middle
+    /// of an add may be filed under the CPU it left.
     ///
     /// # Panics
     /// When `counter` is not below [`len`](Self::len).
@@ -182,8 +182,8 @@ impl CounterSet {
         self.per_cpu(counter).by_node(cpus::nodes())
     }
 
-    /// [`increment`](Self::increment) by rseq with the restartable section taken out: loses counts. For the test that shows the test
-    /// of exactness can fail.
+    /// [`increment`](Self::increment) by rseq with the restartable section taken out: loses counts. For the test that
+    /// shows the test of exactness can fail.
     #[cfg(feature = "mutant")]
     #[doc(hidden)]
     #[inline]
@@ -197,8 +197,8 @@ impl CounterSet {
         }
     }
 
-    /// The atomic backends, and a thread without a registered rseq area. Out of line, so that what is inlined everywhere
-    /// is the restartable add alone; a call is little beside an atomic.
+    /// The atomic backends, and a thread without a registered rseq area. Out of line, so that what is inlined
+    /// everywhere is the restartable add alone; a call is little beside an atomic.
     #[inline(never)]
     fn add_otherwise(&self, counter: usize, n: u64) {
         let row = match self.backend {

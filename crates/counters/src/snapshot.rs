@@ -1,7 +1,7 @@
 //! What reads of a set give back.
 
-/// The sums of all counters of a set, taken one after the other: each exact as [`CounterSet::sum`](crate::CounterSet::sum)
-/// is, not all at one instant.
+/// The sums of all counters of a set, taken one after the other: each exact as
+/// [`CounterSet::sum`](crate::CounterSet::sum) is, not all at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot(pub(crate) Vec<u64>);
 

@@ -1,7 +1,9 @@
-//! No backend loses an add, and the test that says so can fail: the same add without its restartable section loses some.
+//! No backend loses an add, and the test that says so can fail: the same add without its restartable section loses
+//! some.
 //!
-//! `cargo test --release -p tare-counters --test exact -- --test-threads=1` makes 10^9 adds a backend, which takes a second
-//! with rseq and up to ten with atomics two CPUs fight over; without `--release` it is 10^8, to keep the suite short.
+//! `cargo test --release -p tare-counters --test exact -- --test-threads=1` makes 10^9 adds a backend, which takes a
+//! second with rseq and up to ten with atomics two CPUs fight over; without `--release` it is 10^8, to keep the suite
+//! short.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, too, fail by panicking")]
 #![cfg(all(target_os = "linux", not(any(miri, loom))))]
 
@@ -111,9 +113,9 @@ impl Drop for LastWords {
     }
 }
 
-/// A thread's registration ends before its memory does: were the area still registered, the kernel would write to it when
-/// it is freed. Destructors run in the reverse of their threads' first uses, so one made before the first add runs after the
-/// registration ended; its add must count, and must not go to a CPU's row.
+/// A thread's registration ends before its memory does: were the area still registered, the kernel would write to it
+/// when it is freed. Destructors run in the reverse of their threads' first uses, so one made before the first add runs
+/// after the registration ended; its add must count, and must not go to a CPU's row.
 fn threads_that_come_and_go() {
     let set = Arc::new(CounterSet::new(2).unwrap());
     for _ in 0..200 {

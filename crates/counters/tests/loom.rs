@@ -1,4 +1,5 @@
-//! Every interleaving of the atomic fallback: `RUSTFLAGS="--cfg loom" cargo test -p tare-counters --release --test loom`.
+//! Every interleaving of the atomic fallback:
+//! `RUSTFLAGS="--cfg loom" cargo test -p tare-counters --release --test loom`.
 #![cfg(loom)]
 
 use loom::sync::Arc;

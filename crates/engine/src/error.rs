@@ -156,7 +156,8 @@ impl EngineError {
         }
     }
 
-    /// Wraps what a caller's filling of `data` failed with; a server that ran out of space is [`EngineError::DiskFull`].
+    /// Wraps what a caller's filling of `data` failed with; a server that ran out of space is
+    /// [`EngineError::DiskFull`].
     pub(super) fn fill(data: &Path, error: Box<dyn Error + Send + Sync>) -> Self {
         // SQLITE_FULL, ER_DISK_FULL and ER_RECORD_FILE_FULL, which is what InnoDB makes of a full disk.
         match error.downcast_ref::<SqlError>() {

@@ -65,9 +65,9 @@ struct Record {
 }
 
 impl Record {
-    /// What may still run, the wrapper first: it would start the server again. A server that did not answer yet when its
-    /// owner was killed is known by the process group that began with its wrapper and by a directory of this record on
-    /// its command line.
+    /// What may still run, the wrapper first: it would start the server again. A server that did not answer yet when
+    /// its owner was killed is known by the process group that began with its wrapper and by a directory of this record
+    /// on its command line.
     fn processes(&self) -> Vec<Identity> {
         let Some(spawned) = self.server else { return Vec::new() };
         let is_ours = |process: &Process| {

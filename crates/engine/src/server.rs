@@ -66,7 +66,8 @@ pub enum DataDirectory {
     /// Used as it is, and changed by the server. Not for a cached directory: the next trial would start differently.
     InPlace(PathBuf),
     /// A private copy, made by start and removed after stop: every trial starts from the same bytes, also when its
-    /// workload only reads (purge, statistics and change buffers write anyway). Copy-on-write where the file system can.
+    /// workload only reads (purge, statistics and change buffers write anyway). Copy-on-write where the file system
+    /// can.
     CopyOf {
         /// The directory to copy, usually what [`Engine::prepare_data`] returned.
         prepared: PathBuf,

@@ -11,8 +11,8 @@ pub(crate) struct CpuTime {
 }
 
 impl CpuTime {
-    /// What the calling thread has used since it began (`RUSAGE_THREAD`). The kernel knows the sum to the nanosecond and
-    /// splits it by what its ticks saw, so the split of a short interval is coarse.
+    /// What the calling thread has used since it began (`RUSAGE_THREAD`). The kernel knows the sum to the nanosecond
+    /// and splits it by what its ticks saw, so the split of a short interval is coarse.
     pub(crate) fn of_this_thread() -> Self {
         // getrusage fails only for an unknown `who` or a bad address, neither of which can occur here.
         getrusage(UsageWho::RUSAGE_THREAD)

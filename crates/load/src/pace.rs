@@ -30,9 +30,9 @@ pub enum Arrivals {
 
 /// The due times of one thread, nanoseconds from the start of the warm-up, in order and without end.
 ///
-/// Every thread has a queue of its own, so that nothing is shared between threads on the way to a transaction: `threads`
-/// independent Poisson processes of rate / threads each are together one of the whole rate. A transaction waits for its
-/// own thread even when another one is idle, as with a pool whose connections are dealt out in advance.
+/// Every thread has a queue of its own, so that nothing is shared between threads on the way to a transaction:
+/// `threads` independent Poisson processes of rate / threads each are together one of the whole rate. A transaction
+/// waits for its own thread even when another one is idle, as with a pool whose connections are dealt out in advance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schedule {
     /// Mean gap of this thread, nanoseconds.

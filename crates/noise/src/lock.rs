@@ -97,8 +97,8 @@ impl HostLock {
         }
     }
 
-    /// Waits until no trial of an earlier run is left. A run that is killed frees the lock at once, but its trial takes a
-    /// moment to notice, to put its settings back and to append its record; whoever comes next must not meet it.
+    /// Waits until no trial of an earlier run is left. A run that is killed frees the lock at once, but its trial takes
+    /// a moment to notice, to put its settings back and to append its record; whoever comes next must not meet it.
     ///
     /// # Errors
     /// [`NoiseError::Locked`] with the trial when it is still there after `patience`.
@@ -126,8 +126,8 @@ impl HostLock {
     }
 }
 
-/// What a trial holds while it lives, so that the next run can wait for it when this one is killed. Take it before asking
-/// whether the run is still there: then either the trial sees that it is not, or the next run sees the trial.
+/// What a trial holds while it lives, so that the next run can wait for it when this one is killed. Take it before
+/// asking whether the run is still there: then either the trial sees that it is not, or the next run sees the trial.
 #[derive(Debug)]
 pub struct TrialLock {
     _file: OwnedFd,

@@ -30,8 +30,8 @@ impl System {
         Self { root: root.into(), fake: true }
     }
 
-    /// This machine, or the folder that `TARE_SYSTEM_ROOT` says plays it: for tests of whole programs, which may not have
-    /// the right to change this machine or would harm what else runs on it.
+    /// This machine, or the folder that `TARE_SYSTEM_ROOT` says plays it: for tests of whole programs, which may not
+    /// have the right to change this machine or would harm what else runs on it.
     pub fn of_environment() -> Self {
         match std::env::var_os("TARE_SYSTEM_ROOT").filter(|root| !root.is_empty()) {
             Some(root) => Self::at(root),

@@ -1,4 +1,5 @@
-//! The files of captures, one directory a trial: `captures/trial-NNNNN-A/`. Written by `capture`, read here for analysis.
+//! The files of captures, one directory a trial: `captures/trial-NNNNN-A/`. Written by `capture`, read here for
+//! analysis.
 //!
 //! | file | holds |
 //! | --- | --- |

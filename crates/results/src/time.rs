@@ -1,4 +1,4 @@
-//! Time stamps.
+//! Time stamps as results write them.
 
 /// Now, RFC 3339 in UTC with microseconds.
 pub fn now() -> String {

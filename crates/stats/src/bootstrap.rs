@@ -26,10 +26,10 @@ pub enum Resample {
 /// Ratio of the means of B and A (outer = trials) with the expanded percentile interval over `draws` resamples.
 ///
 /// Plain percentiles undercover below about 10 trials. The tail is therefore widened to Phi(-c t), after Hesterberg
-/// ("What teachers should know about the bootstrap", The American Statistician 69, 2015): c restores the factor (n - 1) /
-/// n that resampling loses in each arm's variance (sqrt(n / (n - 1)) for arms of equal weight), and t is the multiplier of
-/// the Welch-Satterthwaite degrees of freedom. The interval is absent when an arm has a single trial or draws of A have
-/// means of both signs.
+/// ("What teachers should know about the bootstrap", The American Statistician 69, 2015): c restores the factor (n - 1)
+/// / n that resampling loses in each arm's variance (sqrt(n / (n - 1)) for arms of equal weight), and t is the
+/// multiplier of the Welch-Satterthwaite degrees of freedom. The interval is absent when an arm has a single trial or
+/// draws of A have means of both signs.
 ///
 /// # Errors
 /// [`Error::TooFew`] for an arm without samples or no draws, [`Error::NotFinite`], [`Error::NotPositive`] when A's mean

@@ -1,5 +1,5 @@
-//! Whose share grows along a ladder: it is the symbol or lock whose share *grows* with threads or nodes, not the one with
-//! the largest share, that stops the scaling.
+//! Whose share grows along a ladder: it is the symbol or lock whose share *grows* with threads or nodes, not the one
+//! with the largest share, that stops the scaling.
 
 use std::collections::BTreeMap;
 
@@ -30,12 +30,12 @@ pub struct Growth {
     pub per_doubling: Estimate,
 }
 
-/// All names, the fastest growing share first, then by name. Growth is in share points, not as a ratio: a symbol that went
-/// from 0.001% to 0.1% is no culprit.
+/// All names, the fastest growing share first, then by name. Growth is in share points, not as a ratio: a symbol that
+/// went from 0.001% to 0.1% is no culprit.
 ///
 /// # Errors
-/// [`Error::NotPositive`] for an N that is not, [`Error::NotFinite`] for a share that is not, [`Error::TooFew`] for fewer
-/// than two different N.
+/// [`Error::NotPositive`] for an N that is not, [`Error::NotFinite`] for a share that is not, [`Error::TooFew`] for
+/// fewer than two different N.
 pub fn rank(profiles: &[Profile], confidence: f64) -> Result<Vec<Growth>, Error> {
     crate::error::valid_confidence(confidence)?;
     all_positive("threads or nodes", &profiles.iter().map(|p| p.n).collect::<Vec<_>>())?;

@@ -29,8 +29,8 @@ pub struct Step {
 
 /// The steps between neighbouring rungs, in ascending order of N.
 ///
-/// Where a rung has a single trial there is no interval to be beyond; a step is then retrograde when throughput drops at
-/// all, and the absent interval says that nothing proves it.
+/// Where a rung has a single trial there is no interval to be beyond; a step is then retrograde when throughput drops
+/// at all, and the absent interval says that nothing proves it.
 ///
 /// # Errors
 /// As [`fieller`]; [`Error::NotFinite`] for an N that is not.
@@ -65,8 +65,8 @@ pub fn is_retrograde(steps: &[Step]) -> bool {
 mod tests {
     use super::*;
 
-    /// Article D, point_select on 1, 2, 4 nodes with 2% between trials: before the fixes +90% and then -10 to -15%, after
-    /// them +42%.
+    /// Article D, point_select on 1, 2, 4 nodes with 2% between trials: before the fixes +90% and then -10 to -15%,
+    /// after them +42%.
     fn point_select(last: f64, trials: usize) -> Vec<Rung> {
         let wobble = [0.98, 1.02, 1.0, 0.99, 1.01];
         let rung = |n, x: f64| Rung { n, trials: wobble[5 - trials..].iter().map(|w| x * w).collect() };

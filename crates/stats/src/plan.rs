@@ -93,8 +93,8 @@ pub fn relative_half_width(mean: f64, s2: f64, n: u64, confidence: f64) -> f64 {
     t_two_sided(confidence, n as f64 - 1.0) * (s2 / n as f64).sqrt() / mean.abs()
 }
 
-/// Fewest top-level repetitions whose interval is no wider than the target: the smallest n >= 2 with t_{n-1}^2 S^2 / n <=
-/// (e mean)^2, so that t belongs to the n that is advised and not to the pilot's. `None` beyond a million.
+/// Fewest top-level repetitions whose interval is no wider than the target: the smallest n >= 2 with t_{n-1}^2 S^2 / n
+/// <= (e mean)^2, so that t belongs to the n that is advised and not to the pilot's. `None` beyond a million.
 pub fn top_count(mean: f64, s2: f64, half_width: f64, confidence: f64) -> Option<u64> {
     let enough = |n: u64| relative_half_width(mean, s2, n, confidence) <= half_width;
     if !enough(MOST) {
@@ -139,8 +139,9 @@ pub fn warmup_readings(series: &[f64]) -> Option<usize> {
 }
 
 /// Warm-up, samples and trials from a pilot. The warm-up is the longest that [`warmup_readings`] finds in any pilot
-/// trial; samples by [`optimal_counts`] with the warm-up counted into the cost of a trial; trials by [`top_count`]. When
-/// that exceeds the budget, trials are taken away first (the samples are already the best for the time), then samples.
+/// trial; samples by [`optimal_counts`] with the warm-up counted into the cost of a trial; trials by [`top_count`].
+/// When that exceeds the budget, trials are taken away first (the samples are already the best for the time), then
+/// samples.
 ///
 /// # Errors
 /// [`Error::TooFew`] for fewer than two pilot trials, [`Error::NotPositive`] or [`Error::OutOfRange`] for costs, budget

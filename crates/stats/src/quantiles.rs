@@ -36,7 +36,8 @@ pub(crate) fn t_two_sided(confidence: f64, df: f64) -> f64 {
     t(0.5 + confidence / 2.0, df)
 }
 
-/// P(T > x) of Student's t; 1 for no degrees of freedom or no statistic (nothing can be concluded). Infinite x is allowed.
+/// P(T > x) of Student's t; 1 for no degrees of freedom or no statistic (nothing can be concluded). Infinite x is
+/// allowed.
 pub(crate) fn t_upper_tail(x: f64, df: f64) -> f64 {
     if x.is_nan() {
         return 1.0;

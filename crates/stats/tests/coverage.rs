@@ -24,7 +24,8 @@ fn components_within_ten_percent_at_200_by_50() {
             sums[i] += c.levels[i].t2 / 40.0;
         }
     }
-    // The between-trial deviation of 200 trials has a standard error of 5%: 10% is two of them, and most studies hold it.
+    // The between-trial deviation of 200 trials has a standard error of 5%: 10% is two of them, and most studies hold
+    // it.
     assert!(worst[0] < 0.10, "{worst:?}");
     let mut rng = generator(2);
     let held = share(400, || {

@@ -1,4 +1,5 @@
-//! What is captured beside the metrics, on the embedded engine: the culprit is planted, so it is known what must be named.
+//! What is captured beside the metrics, on the embedded engine: the culprit is planted, so it is known what must be
+//! named.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 

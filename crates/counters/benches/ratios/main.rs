@@ -1,8 +1,8 @@
 //! What an add costs, as ratios within one run: `cargo bench -p tare-counters --bench ratios`.
 //!
-//! Contenders are measured in turn, round after round, so that whatever else the machine does hits both; a ratio is taken
-//! within each round. Printed: median, least and greatest of the rounds, and the bound of the project's promise. The exit
-//! code is 1 when a median breaks its bound. `ROUNDS` (environment) sets the number of rounds.
+//! Contenders are measured in turn, round after round, so that whatever else the machine does hits both; a ratio is
+//! taken within each round. Printed: median, least and greatest of the rounds, and the bound of the project's promise.
+//! The exit code is 1 when a median breaks its bound. `ROUNDS` (environment) sets the number of rounds.
 
 #![allow(clippy::expect_used, reason = "a benchmark without counters has nothing to go on with")]
 

@@ -38,7 +38,8 @@ pub(crate) fn own_area_offset() -> isize {
     offset
 }
 
-/// The CPU this runs on, as a guess: declared pure, so that a loop reads it once. Every add checks it within its section.
+/// The CPU this runs on, as a guess: declared pure, so that a loop reads it once. Every add checks it within its
+/// section.
 /// `area` 0 is allowed: it reads some word of the thread's control block.
 #[inline(always)]
 pub(crate) fn guess_cpu(area: isize) -> u32 {
@@ -56,9 +57,9 @@ macro_rules! define_add {
     ($(#[$doc:meta])* $name:ident, $current:ident, $arm:literal) => {
         $(#[$doc])*
         ///
-        /// `guess` (from [`guess_cpu`]; any number will do) chooses the cell outside the section, and is checked inside: a loop then keeps the
-        /// cell's address in a register, and the CPU forwards one add's store to the next at once, as it does for a plain
-        /// add (an address computed anew each time costs it five cycles).
+        /// `guess` (from [`guess_cpu`]; any number will do) chooses the cell outside the section, and is checked
+        /// inside: a loop then keeps the cell's address in a register, and the CPU forwards one add's store to the next
+        /// at once, as it does for a plain add (an address computed anew each time costs it five cycles).
         ///
         /// Returns false, with nothing added, when the thread's CPU number is not below `rows`: no area registered for
         /// this thread (the kernel and glibc write -1 and -2, which are large unsigned), or not yet.
@@ -113,8 +114,8 @@ macro_rules! define_add {
             true
         }
 
-        /// The guess was wrong: reads the CPU's number inside the section. (Not given an [`Add`]: that would go through memory,
-        /// and the compiler would store it before every guess.)
+        /// The guess was wrong: reads the CPU's number inside the section. (Not given an [`Add`]: that would go through
+        /// memory, and the compiler would store it before every guess.)
         ///
         /// # Safety
         /// As above.

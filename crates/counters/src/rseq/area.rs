@@ -14,9 +14,9 @@ const SIGNATURE: c_uint = if cfg!(target_arch = "aarch64") { 0xd428_bc00 } else 
 const SIZE: c_uint = 32;
 const UNREGISTER: c_uint = 1;
 
-// The thread's own area: 32 bytes, 32-aligned, `cpu_id` -1 (not registered) until the kernel writes it. Defined here and
-// not by `thread_local!`, because only an initial-exec symbol has one offset in all threads. Weak: two versions of this
-// crate in a program share the area, as a thread can register but one.
+// The thread's own area: 32 bytes, 32-aligned, `cpu_id` -1 (not registered) until the kernel writes it. Defined here
+// and not by `thread_local!`, because only an initial-exec symbol has one offset in all threads. Weak: two versions of
+// this crate in a program share the area, as a thread can register but one.
 global_asm!(
     ".pushsection .tdata.tare_counters_rseq, \"awT\", %progbits",
     ".weak __tare_counters_rseq_area",
@@ -98,8 +98,8 @@ impl Drop for Registration {
 /// Registers or unregisters the calling thread's area.
 fn rseq(flags: c_uint) -> io::Result<()> {
     let area = thread_pointer().wrapping_add_signed(own_area_offset());
-    // SAFETY: the area is 32 bytes, 32-aligned, lives as long as the thread and is written by nothing but the kernel and
-    // the adds.
+    // SAFETY: the area is 32 bytes, 32-aligned, lives as long as the thread and is written by nothing but the kernel
+    // and the adds.
     let answer: c_long = unsafe { libc::syscall(libc::SYS_rseq, area, SIZE, flags, SIGNATURE) };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

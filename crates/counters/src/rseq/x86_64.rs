@@ -32,7 +32,8 @@ pub(crate) fn own_area_offset() -> isize {
     offset
 }
 
-/// The CPU this runs on, as a guess: declared pure, so that a loop reads it once. Every add checks it within its section.
+/// The CPU this runs on, as a guess: declared pure, so that a loop reads it once. Every add checks it within its
+/// section.
 /// `area` 0 is allowed: it reads some word of the thread's control block.
 #[inline(always)]
 pub(crate) fn guess_cpu(area: isize) -> u32 {
@@ -46,27 +47,28 @@ pub(crate) fn guess_cpu(area: isize) -> u32 {
 
 // One text for the real add and for the mutant, so that they differ in nothing but the lines that arm the section.
 //
-// A section is armed once, not at every add: the kernel clears `rseq_cs` only when it preempts or signals the thread. So
-// the first thing inside the section is to look whether `rseq_cs` still holds this section's address. When it does,
-// whatever interrupts from here to the end aborts; when it does not, the thread goes and arms it. An undisturbed loop of
-// adds then stores once an add, as a plain add does; storing the address each time makes it two, which take two cycles.
+// A section is armed once, not at every add: the kernel clears `rseq_cs` only when it preempts or signals the thread.
+// So the first thing inside the section is to look whether `rseq_cs` still holds this section's address. When it does,
+// whatever interrupts from here to the end aborts; when it does not, the thread goes and arms it. An undisturbed loop
+// of adds then stores once an add, as a plain add does; storing the address each time makes it two, which take two
+// cycles.
 //
-// That address and the CPU number are looked at together, as one sum and one branch (a loop with three branches is too much
-// for cores that execute two a cycle). The word at `area` holds the CPU number c twice, as c * (2^32 + 1), and descriptors
-// are 32-aligned, so a sum that is right with a wrong part needs a CPU 32 k away and a descriptor, or null, 32 k * (2^32 + 1)
-// bytes from this one. Null is not: for the 8192 CPUs a kernel has at most, that would be a program below 2^45, which
-// starts at no multiple of 4 GiB. Another image with this crate in it would have to lie some multiple of 128 GiB away, to
-// the byte.
+// That address and the CPU number are looked at together, as one sum and one branch (a loop with three branches is too
+// much for cores that execute two a cycle). The word at `area` holds the CPU number c twice, as c * (2^32 + 1), and
+// descriptors are 32-aligned, so a sum that is right with a wrong part needs a CPU 32 k away and a descriptor, or null,
+// 32 k * (2^32 + 1) bytes from this one. Null is not: for the 8192 CPUs a kernel has at most, that would be a program
+// below 2^45, which starts at no multiple of 4 GiB. Another image with this crate in it would have to lie some multiple
+// of 128 GiB away, to the byte.
 //
-// The address is read before the CPU number: the other way round, a signal in between whose handler arms this very section
-// on another CPU would go unnoticed.
+// The address is read before the CPU number: the other way round, a signal in between whose handler arms this very
+// section on another CPU would go unnoticed.
 macro_rules! define_add {
     ($(#[$doc:meta])* $name:ident, $current:ident, $look:literal, $arm:literal, $n:literal) => {
         $(#[$doc])*
         ///
-        /// `guess` (from [`guess_cpu`]; any number will do) chooses the cell outside the section, and is checked inside: a loop then keeps the
-        /// cell's address in a register, and the CPU forwards one add's store to the next at once, as it does for a plain
-        /// add (an address computed anew each time costs it five cycles).
+        /// `guess` (from [`guess_cpu`]; any number will do) chooses the cell outside the section, and is checked
+        /// inside: a loop then keeps the cell's address in a register, and the CPU forwards one add's store to the next
+        /// at once, as it does for a plain add (an address computed anew each time costs it five cycles).
         ///
         /// Returns false, with nothing added, when the thread's CPU number is not below `rows`: no area registered for
         /// this thread (the kernel and glibc write -1 and -2, which are large unsigned), or not yet.
@@ -122,8 +124,8 @@ macro_rules! define_add {
             true
         }
 
-        /// The guess was wrong: reads the CPU's number inside the section. (Not given an [`Add`]: that would go through memory,
-        /// and the compiler would store it before every guess.)
+        /// The guess was wrong: reads the CPU's number inside the section. (Not given an [`Add`]: that would go through
+        /// memory, and the compiler would store it before every guess.)
         ///
         /// # Safety
         /// As above.

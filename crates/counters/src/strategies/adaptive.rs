@@ -1,5 +1,6 @@
-//! Stripes that multiply under contention, after Java's `LongAdder` (Doug Lea, `java.util.concurrent.atomic.Striped64`):
-//! one value until two threads collide on it, then 2, 4, 8.. stripes, up to the CPUs; a thread that collides moves on.
+//! Stripes that multiply under contention, after Java's `LongAdder` (Doug Lea,
+//! `java.util.concurrent.atomic.Striped64`): one value until two threads collide on it, then 2, 4, 8.. stripes, up to
+//! the CPUs; a thread that collides moves on.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

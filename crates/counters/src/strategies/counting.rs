@@ -16,8 +16,8 @@ pub struct Plan {
 /// A way to keep counters that many threads increment. Monomorphised: the workload's loop is compiled once for each, so
 /// that no strategy pays for an indirect call.
 ///
-/// A counter is a `Cell`, which the workload keeps where the article keeps its counter objects (on the heap, between data
-/// blocks), and a number, for strategies that keep their counters elsewhere (their `Cell` is empty).
+/// A counter is a `Cell`, which the workload keeps where the article keeps its counter objects (on the heap, between
+/// data blocks), and a number, for strategies that keep their counters elsewhere (their `Cell` is empty).
 pub trait Counting: Sync + Sized {
     /// What is stored for one counter.
     type Cell: Send + Sync;

@@ -18,8 +18,8 @@ pub enum Strategy {
     Atomic,
     /// Slots a cache line apart, chosen by the time-stamp counter, added to without any protection. Not exact.
     Fuzzy,
-    /// Shards a cache line apart, the shard being the counter's own number: one fixed shard. What the article's "random"
-    /// shard did.
+    /// Shards a cache line apart, the shard being the counter's own number: one fixed shard. What the article's
+    /// "random" shard did.
     ShardIndex,
     /// A shard drawn at random, by a generator a thread. What the article said its "random" shard does.
     ShardRandom,
@@ -31,8 +31,8 @@ pub enum Strategy {
     ShardNodeLibnuma,
     /// The shard of the current node, by a table read once.
     ShardNodeCached,
-    /// A value on each node in a page of its own, as `numa_alloc_onnode` would give it. The article gave this one up for
-    /// its memory.
+    /// A value on each node in a page of its own, as `numa_alloc_onnode` would give it. The article gave this one up
+    /// for its memory.
     NodeAlloc,
     /// This crate's [`CounterSet`](crate::CounterSet).
     CounterSet,

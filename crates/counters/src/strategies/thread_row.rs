@@ -1,5 +1,5 @@
-//! A row of counters a thread, which it alone writes; readers add up the rows. A thread that ends folds its row into the
-//! totals.
+//! A row of counters a thread, which it alone writes; readers add up the rows. A thread that ends folds its row into
+//! the totals.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! CRC-32 over memory other threads are writing. Own code, because no library takes memory that is raced over, and
-//! because the article's zlib computed it by tables, four bytes at a time: a modern library's carry-less multiplication is
-//! some ten times as fast and would change what a round is made of.
+//! because the article's zlib computed it by tables, four bytes at a time: a modern library's carry-less multiplication
+//! is some ten times as fast and would change what a round is made of.
 
 /// The reflected polynomial of CRC-32 (ISO 3309, zlib).
 const POLYNOMIAL: u32 = 0xedb8_8320;

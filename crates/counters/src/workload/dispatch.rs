@@ -14,8 +14,8 @@ use crate::strategies::{
 /// Runs the workload once.
 ///
 /// # Errors
-/// Anything that cannot be run is refused before memory is allocated: a zero, more memory than there is (with the memory
-/// needed), a strategy that cannot work here. Later only a thread can fail.
+/// Anything that cannot be run is refused before memory is allocated: a zero, more memory than there is (with the
+/// memory needed), a strategy that cannot work here. Later only a thread can fail.
 pub fn run(config: &Config<'_>) -> Result<Outcome, Error> {
     config.check()?;
     config.strategy.available()?;

@@ -1,5 +1,5 @@
-//! A gate threads wait at until all are there. (A barrier would wait for ever for a thread that could not be started, or
-//! that failed on its way.)
+//! A gate threads wait at until all are there. (A barrier would wait for ever for a thread that could not be started,
+//! or that failed on its way.)
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

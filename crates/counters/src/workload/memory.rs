@@ -32,8 +32,8 @@ fn counters(config: &Config<'_>) -> u128 {
     config.counter_blocks as u128 * config.counters_per_block as u128 + config.data_blocks as u128
 }
 
-/// What the kernel would still give without swapping, or less where the control group allows less. Where it does not say,
-/// no limit is known.
+/// What the kernel would still give without swapping, or less where the control group allows less. Where it does not
+/// say, no limit is known.
 fn available() -> u64 {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;

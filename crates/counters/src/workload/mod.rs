@@ -3,19 +3,20 @@
 //!
 //! A round is 16 data steps and 160 increments of global counters. A data step draws four blocks, two offsets, a length
 //! and a byte; copies part of the second block into the first, fills the third, takes the CRC of the fourth, and
-//! increments the blocks' own counters six times. So a round is 448 calls of the generator and 256 increments, 96 of them
-//! of blocks' own counters.
+//! increments the blocks' own counters six times. So a round is 448 calls of the generator and 256 increments, 96 of
+//! them of blocks' own counters.
 //!
 //! Where it departs from the article's program, which is undefined in places: the copy may overlap itself (`memmove`);
-//! the comparison, out of bounds there and removed by its compiler, is left out (its two increments are not); threads are
-//! started before the clock is. Data blocks are raced over by design, so they are touched through raw copies and volatile
-//! reads only.
+//! the comparison, out of bounds there and removed by its compiler, is left out (its two increments are not); threads
+//! are started before the clock is. Data blocks are raced over by design, so they are touched through raw copies and
+//! volatile reads only.
 //!
 //! ```no_run
 //! use tare_counters::strategies::Strategy;
 //! use tare_counters::workload::{Config, Mode, run};
 //!
-//! let config = Config { threads: 2, rounds: 1000, data_blocks: 10_000, mode: Mode::Corrected, ..Config::article(Strategy::CounterSet) };
+//! let article = Config::article(Strategy::CounterSet);
+//! let config = Config { threads: 2, rounds: 1000, data_blocks: 10_000, mode: Mode::Corrected, ..article };
 //! let outcome = run(&config)?;
 //! println!("{:.0} rounds/s, {} of {} counted", outcome.rounds_per_s, outcome.counted, outcome.expected);
 //! # Ok::<(), tare_counters::workload::Error>(())

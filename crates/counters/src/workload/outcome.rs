@@ -9,8 +9,8 @@ pub struct Outcome {
     pub cpu_s: f64,
     /// Rounds of all threads a second.
     pub rounds_per_s: f64,
-    /// ns a thread takes for one increment and its share of everything else in a round: elapsed over the increments of one
-    /// thread (256 a round; 160 without data work). Threads that share CPUs wait for each other in it.
+    /// ns a thread takes for one increment and its share of everything else in a round: elapsed over the increments of
+    /// one thread (256 a round; 160 without data work). Threads that share CPUs wait for each other in it.
     pub ns_per_increment: f64,
     /// Increments of global counters made: threads x rounds x 160.
     pub expected: u64,

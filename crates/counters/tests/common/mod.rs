@@ -11,8 +11,8 @@ use tare_counters::CounterSet;
 
 /// Counters the threads add to in turn, and the one the signal handler adds to.
 ///
-/// Not one counter: each add would wait for the one before, interrupts would be taken when that wait ends, just after an
-/// add, and the mutant, which is vulnerable just before, would pass (it did: nothing lost in 4 x 10^9 adds).
+/// Not one counter: each add would wait for the one before, interrupts would be taken when that wait ends, just after
+/// an add, and the mutant, which is vulnerable just before, would pass (it did: nothing lost in 4 x 10^9 adds).
 pub const ROTATING: usize = 8;
 const BY_SIGNAL: usize = ROTATING;
 pub const COUNTERS: usize = ROTATING + 1;

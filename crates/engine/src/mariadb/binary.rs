@@ -48,8 +48,8 @@ pub(super) fn is_safe_script(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "mariadbd-safe" || name == "mysqld_safe")
 }
 
-/// The server that the script starts: it looks beside itself, as here. Asked for a version the script itself would start
-/// that server on the system's own data directory.
+/// The server that the script starts: it looks beside itself, as here. Asked for a version the script itself would
+/// start that server on the system's own data directory.
 fn behind_safe_script(script: &Path) -> Result<PathBuf, EngineError> {
     let bin = script.parent().unwrap_or(Path::new("/"));
     search("mariadbd", &["", "../sbin", "../libexec"].map(|place| bin.join(place)))

@@ -38,8 +38,8 @@ fn like(column: &str) -> String {
 }
 
 impl Diagnostics for MariadbDiagnostics {
-    /// Instruments of locks are off in a server's start, also of those that exist already: switching them on later works
-    /// for all of them (checked on 10.11, on InnoDB's too), so that measured samples run without.
+    /// Instruments of locks are off in a server's start, also of those that exist already: switching them on later
+    /// works for all of them (checked on 10.11, on InnoDB's too), so that measured samples run without.
     fn watch_locks(&mut self) -> Result<String, Unavailable> {
         let rows = self.rows(
             "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME = 'PERFORMANCE_SCHEMA'",

@@ -23,7 +23,8 @@ use super::serve::{PASSWORD, PORT, REFUSED, SOCKET};
 use super::session::SqliteSession;
 use super::{DATABASE_FILE, NAME, SUBCOMMAND, pragmas};
 
-/// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out differently.
+/// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out
+/// differently.
 const RECIPE: &str = "1";
 
 /// This executable, unless another one with the same hidden subcommand is given.

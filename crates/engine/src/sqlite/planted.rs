@@ -15,7 +15,8 @@ pub(super) const OPTION: &str = "tare_planted_lock_us";
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
 /// The text that reads [`OPTION`] back, as it would a PRAGMA.
 pub(super) const PLANTED_REQUEST: &str = "PRAGMA tare_planted_lock_us";
-/// Turns (a power of two, as a mask needs no call) of a loop between two looks at the clock or the lock: those calls would not be its own time in a profile.
+/// Turns (a power of two, as a mask needs no call) of a loop between two looks at the clock or the lock: those calls
+/// would not be its own time in a profile.
 const LOOK_EVERY: u32 = 16;
 /// Turns (a power of two) of the waiting loop before the PU is offered to somebody else: the holder may need it.
 const SPINS: u32 = 2_048;
@@ -92,8 +93,8 @@ impl Drop for Session<'_> {
     }
 }
 
-/// Waits for the lock, holds it, lets it go. Its name is what a profile shows; it waits and works in itself, so that its
-/// own share of the samples grows with the waiting.
+/// Waits for the lock, holds it, lets it go. Its name is what a profile shows; it waits and works in itself, so that
+/// its own share of the samples grows with the waiting.
 #[inline(never)]
 fn tare_planted_lock(planted: &Planted, sessions: u32) {
     let asked = Instant::now();

@@ -38,7 +38,8 @@ pub(super) fn apply(connection: &Connection, options: &BTreeMap<String, String>)
     all.into_iter().try_for_each(|(name, value)| set(connection, name, value))
 }
 
-/// Shaping options come first, and of these the page size: setting another one makes the file. Patience with other connections comes last: entering WAL may have to wait for one.
+/// Shaping options come first, and of these the page size: setting another one makes the file. Patience with other
+/// connections comes last: entering WAL may have to wait for one.
 fn turn(name: &str) -> u8 {
     match name {
         "page_size" => 0,

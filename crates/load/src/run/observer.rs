@@ -23,8 +23,8 @@ pub struct Reading {
     pub tps: f64,
 }
 
-/// Hears how a run goes, on the thread that called [`crate::run()`]. Every hook can end the run by an error, which comes
-/// back as [`crate::RunError::Observer`]. By default they do nothing.
+/// Hears how a run goes, on the thread that called [`crate::run()`]. Every hook can end the run by an error, which
+/// comes back as [`crate::RunError::Observer`]. By default they do nothing.
 pub trait Observer {
     /// Why the run is to end.
     type Error;

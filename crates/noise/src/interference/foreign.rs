@@ -31,8 +31,8 @@ pub struct CpuUse {
 /// What others did on given CPUs between two moments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Foreign {
-    /// CPU time of user processes of others, seconds. Over short times it may be a tick or two below 0, because kernel and
-    /// processes are counted by different clocks; sums over many short times are right only with what is negative.
+    /// CPU time of user processes of others, seconds. Over short times it may be a tick or two below 0, because kernel
+    /// and processes are counted by different clocks; sums over many short times are right only with what is negative.
     pub cpu_s: f64,
     /// The same as a fraction of all time of these CPUs.
     pub fraction: f64,

@@ -17,10 +17,10 @@ pub(super) struct Dispersion {
     pub standardized: Vec<Vec<f64>>,
 }
 
-/// Fits ln(variance) of the cells with two or more trials. s_c^2 is sigma_c^2 chi^2_v / v, so this is a gamma regression
-/// with log link and weights v / 2, solved by Fisher scoring; with all interactions it equals the contrasts of ln(s^2).
-/// The variance of a coefficient is that of ln(s^2), psi'(v / 2), carried through the weights. `None` when no cell has
-/// spread.
+/// Fits ln(variance) of the cells with two or more trials. s_c^2 is sigma_c^2 chi^2_v / v, so this is a gamma
+/// regression with log link and weights v / 2, solved by Fisher scoring; with all interactions it equals the contrasts
+/// of ln(s^2). The variance of a coefficient is that of ln(s^2), psi'(v / 2), carried through the weights. `None` when
+/// no cell has spread.
 pub(super) fn fit(cells: &[&Cell], factors: usize, max_order: usize) -> Option<Dispersion> {
     let cells: Vec<&Cell> = cells.iter().copied().filter(|c| c.trials.len() > 1).collect();
     let raw: Vec<f64> = cells.iter().filter_map(|c| variance(&c.trials)).collect();

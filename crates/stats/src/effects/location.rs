@@ -27,9 +27,9 @@ impl Coefficient {
     }
 }
 
-/// Least squares on the cell means. Each cell's own variance makes the standard errors, because the factors are expected
-/// to change the spread: var(b_j) = sum a_jc^2 s_c^2 / n_c with Welch-Satterthwaite degrees of freedom. A cell with a
-/// single trial borrows the pooled variance.
+/// Least squares on the cell means. Each cell's own variance makes the standard errors, because the factors are
+/// expected to change the spread: var(b_j) = sum a_jc^2 s_c^2 / n_c with Welch-Satterthwaite degrees of freedom. A cell
+/// with a single trial borrows the pooled variance.
 pub(super) fn fit(cells: &[&Cell], design: &Design) -> Option<Vec<Coefficient>> {
     let ones = vec![1.0; cells.len()];
     let inverse = inverse_spd(&gram(&design.x, &ones))?;

@@ -31,8 +31,8 @@ pub struct Effect {
 /// Five trials a condition are few for them, ten are usual.
 ///
 /// # Errors
-/// [`Error::Mismatch`], [`Error::NotPositive`] and [`Error::TooFew`] for cells of another width than the factors, values
-/// without a logarithm, or fewer than two conditions with trials.
+/// [`Error::Mismatch`], [`Error::NotPositive`] and [`Error::TooFew`] for cells of another width than the factors,
+/// values without a logarithm, or fewer than two conditions with trials.
 pub fn effects(factors: &[String], cells: &[Cell], max_order: usize, confidence: f64) -> Result<Vec<Effect>, Error> {
     valid_confidence(confidence)?;
     let logs = log_cells(factors.len(), cells)?;

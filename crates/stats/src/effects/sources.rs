@@ -40,8 +40,8 @@ pub struct Sources {
 /// Ranks the factors as sources of the between-trial variance, combining all `metrics` (queries): each an own slice of
 /// cells, in which cell c and trial t are the same trial in every metric.
 ///
-/// For each metric a model of main effects on ln(variance) is fitted; coefficients are averaged. Queries of one trial share
-/// its luck, so they are not counted as independent: the variance of the average is that of one metric times sum
+/// For each metric a model of main effects on ln(variance) is fitted; coefficients are averaged. Queries of one trial
+/// share its luck, so they are not counted as independent: the variance of the average is that of one metric times sum
 /// rho_ab^2 / Q^2 with rho the correlation of standardised residuals (the correlation of two sample variances is the
 /// square of that of their values), less what chance correlation adds.
 ///
@@ -134,8 +134,8 @@ fn squared_correlation(a: &[Vec<f64>], b: &[Vec<f64>]) -> f64 {
 }
 
 /// Shapley values of the game 1 - product of the members' factors. With multiplicative factors the average over orders
-/// is an integral: a member entering at "time" t meets every other with probability t, so its value is the integral over
-/// t in (0, 1) of (1 - v_i) prod_{j != i} (1 - t + t v_j).
+/// is an integral: a member entering at "time" t meets every other with probability t, so its value is the integral
+/// over t in (0, 1) of (1 - v_i) prod_{j != i} (1 - t + t v_j).
 fn shapley(v: &[f64]) -> Vec<f64> {
     // The integrand is a polynomial of degree n - 1 in t; expand it and integrate term by term.
     (0..v.len())

@@ -79,10 +79,10 @@ fn magnitude(values: &[f64]) -> f64 {
 }
 
 /// Ratio of the means of B and A with Fieller's interval: all theta for which mean(B) - theta mean(A) is not
-/// significantly different from 0, [Y Y' +- sqrt((Y Y')^2 - (Y^2 - h^2)(Y'^2 - h'^2))] / (Y^2 - h^2) with h^2 = t^2 S^2 /
-/// n of each arm. Kalibera & Jones take t from each arm's own n - 1, which overcovers (98% with 3 trials an arm); here
-/// both arms share the t of the Welch-Satterthwaite degrees of freedom at the point estimate. The interval is absent
-/// when an arm has a single trial or A's mean is not significantly different from 0.
+/// significantly different from 0, [Y Y' +- sqrt((Y Y')^2 - (Y^2 - h^2)(Y'^2 - h'^2))] / (Y^2 - h^2) with h^2 = t^2 S^2
+/// / n of each arm. Kalibera & Jones take t from each arm's own n - 1, which overcovers (98% with 3 trials an arm);
+/// here both arms share the t of the Welch-Satterthwaite degrees of freedom at the point estimate. The interval is
+/// absent when an arm has a single trial or A's mean is not significantly different from 0.
 ///
 /// # Errors
 /// [`Error::TooFew`] for an empty arm, [`Error::NotFinite`], and [`Error::NotPositive`] when A's mean is 0.

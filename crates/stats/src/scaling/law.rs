@@ -26,7 +26,8 @@ pub struct Law {
     pub kappa: Estimate,
     /// N* = sqrt((1 - sigma) / kappa), where throughput is largest; `None` when the law has no peak (kappa 0).
     pub peak: Option<f64>,
-    /// Standard deviation of the points about the law, as a fraction. `None` when there are as many parameters as points.
+    /// Standard deviation of the points about the law, as a fraction. `None` when there are as many parameters as
+    /// points.
     pub residual_cov: Option<f64>,
     /// The fit without sign constraints, on which predictions rest.
     open: Open,
@@ -53,9 +54,9 @@ impl Law {
     /// Throughput of one more trial at `n` with its prediction interval: the uncertainty of the law and the spread of a
     /// trial. It takes for granted that the law goes on to hold, so show it as a prediction.
     ///
-    /// n / X is linear in 1 / lambda, sigma / lambda and kappa / lambda, so the t interval is taken on that scale, where it
-    /// holds far outside the ladder, and from the fit without sign constraints; it is then cut where throughput would
-    /// exceed linear scaling.
+    /// n / X is linear in 1 / lambda, sigma / lambda and kappa / lambda, so the t interval is taken on that scale,
+    /// where it holds far outside the ladder, and from the fit without sign constraints; it is then cut where
+    /// throughput would exceed linear scaling.
     pub fn predict(&self, n: f64, confidence: f64) -> Estimate {
         let value = self.at(n);
         let ci = self.lambda.ci.and_then(|lambda| {
@@ -76,11 +77,11 @@ impl Law {
 
 /// Fits the law to one point a trial (trial means, so that repeated trials weigh as they should).
 ///
-/// Throughput varies in proportion to itself, so ln X is fitted by least squares: that is weighting by 1 / X^2, and errors
-/// are multiplicative. sigma and kappa are held at 0 where they would come out negative (superlinear scaling is not in the
-/// law). Intervals are profile likelihood: all values of a parameter for which the best fit with the others free has a
-/// sum of squares of at most RSS (1 + t^2 / (n - 3)); they are taken without the sign constraints, which keeps their
-/// coverage near the boundary, and then cut at 0. They are absent with fewer than four points.
+/// Throughput varies in proportion to itself, so ln X is fitted by least squares: that is weighting by 1 / X^2, and
+/// errors are multiplicative. sigma and kappa are held at 0 where they would come out negative (superlinear scaling is
+/// not in the law). Intervals are profile likelihood: all values of a parameter for which the best fit with the others
+/// free has a sum of squares of at most RSS (1 + t^2 / (n - 3)); they are taken without the sign constraints, which
+/// keeps their coverage near the boundary, and then cut at 0. They are absent with fewer than four points.
 ///
 /// # Errors
 /// [`Error::NotPositive`], and [`Error::TooFew`] for fewer than three different N.

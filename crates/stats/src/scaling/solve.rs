@@ -40,8 +40,8 @@ pub(super) fn residuals(points: &[Point], theta: &[f64; 3]) -> Option<Vec<f64>> 
     points.iter().map(one).collect()
 }
 
-/// Least squares in the parameters that are not held, by Levenberg-Marquardt with Marquardt's scaling. Written out: three
-/// parameters, and held ones, are less than any solver's interface.
+/// Least squares in the parameters that are not held, by Levenberg-Marquardt with Marquardt's scaling. Written out:
+/// three parameters, and held ones, are less than any solver's interface.
 pub(super) fn minimise(points: &[Point], held: [Option<f64>; 3]) -> Option<Minimum> {
     minimise_from(points, held, start(points, held)?)
 }
@@ -79,8 +79,8 @@ fn minimise_from(points: &[Point], held: [Option<f64>; 3], start: [f64; 3]) -> O
     (rss.is_finite() && theta.iter().all(|v| v.is_finite())).then_some(Minimum { theta, rss })
 }
 
-/// N / X is linear in 1 / lambda, sigma / lambda and kappa / lambda: weighted linear least squares gives a start, or the
-/// law without contention where that start is not positive everywhere.
+/// N / X is linear in 1 / lambda, sigma / lambda and kappa / lambda: weighted linear least squares gives a start, or
+/// the law without contention where that start is not positive everywhere.
 fn start(points: &[Point], held: [Option<f64>; 3]) -> Option<[f64; 3]> {
     let rows: Vec<Vec<f64>> = points.iter().map(|p| vec![1.0, p.n - 1.0, p.n * (p.n - 1.0)]).collect();
     let weights: Vec<f64> = points.iter().map(|p| (p.x / p.n).powi(2)).collect();

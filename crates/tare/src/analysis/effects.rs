@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_stats::effects::{self, Cell};
 
-/// Columns beyond which a design is no longer taken apart: ladders of threads by dozens of strategies have other charts.
+/// Columns beyond which a design is no longer taken apart: ladders of threads by dozens of strategies have other
+/// charts.
 const MOST_COLUMNS: usize = 40;
 /// Columns beyond which there are no interactions: they grow with the square.
 const MOST_WITH_INTERACTIONS: usize = 12;
@@ -47,8 +48,8 @@ fn effects_on(conditions: &[Condition<'_>], columns: &[Column], metric: &str) ->
     // A metric that is zero or negative somewhere has no ratios.
     let Ok(mut found) = effects::effects(&names, &cells, order, CONFIDENCE) else { return Vec::new() };
     if columns.iter().any(|column| column.of_many) {
-        // With interactions in the model, a main effect is that at the middle of the other columns, which for a factor of
-        // many levels is the average over none of them. Without them it is the average.
+        // With interactions in the model, a main effect is that at the middle of the other columns, which for a factor
+        // of many levels is the average over none of them. Without them it is the average.
         let Ok(mains) = effects::effects(&names, &cells, 1, CONFIDENCE) else { return Vec::new() };
         found.retain(|effect| !names.contains(&effect.term));
         found.splice(0..0, mains);

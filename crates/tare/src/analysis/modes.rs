@@ -80,8 +80,8 @@ pub(super) fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariat
         .into_iter()
         .filter_map(|name| {
             let values: Vec<Option<&Feature>> = features.iter().map(|trial| trial.get(name)).collect();
-            // Every covariate costs the others significance. One that never varies cannot explain anything, and one that
-            // divides the trials as an earlier one does (each thread of a pair, say) explains nothing more.
+            // Every covariate costs the others significance. One that never varies cannot explain anything, and one
+            // that divides the trials as an earlier one does (each thread of a pair, say) explains nothing more.
             let partition = partition(&values);
             let tells = partition.iter().any(|group| *group > 0) && partitions.insert(partition);
             tells.then(|| Covariate { name: name.clone(), values: as_values(&values) })

@@ -19,7 +19,8 @@ impl MemoryWatch {
         Self { before: observe::numastat(Path::new(NODES)) }
     }
 
-    /// Bytes of the server by node, and pages by node of the whole machine. With a single node there is nothing to miss.
+    /// Bytes of the server by node, and pages by node of the whole machine. With a single node there is nothing to
+    /// miss.
     pub fn finish(self, server: &BTreeMap<u32, NodePages>) -> BTreeMap<String, f64> {
         let mut covariates: BTreeMap<String, f64> = pages::covariates(server).collect();
         let after = observe::numastat(Path::new(NODES));

@@ -75,8 +75,8 @@ pub struct LoadArgs {
     /// set: all threads of a side share its CPUs; thread: each thread its own PU
     #[arg(long, default_value = "set")]
     bind: Bind,
-    /// Where a server thread sits relative to its client thread (same-pu, smt-sibling, same-core, same-cache, same-node,
-    /// other-node); needs --bind thread
+    /// Where a server thread sits relative to its client thread (same-pu, smt-sibling, same-core, same-cache,
+    /// same-node, other-node); needs --bind thread
     #[arg(long, default_value = "none")]
     pairing: Pairing,
     /// Make and fill the tables in place of a run

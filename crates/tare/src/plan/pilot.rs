@@ -155,9 +155,9 @@ fn costs(ok: &[&TrialRecord], extra_s: f64, conditions: usize) -> Option<Costs> 
     Some(Costs { trial_s: (trial_s + extra_s).max(1e-3), sample_s: sample_s.max(1e-6), conditions: conditions as u64 })
 }
 
-/// Readings at the start of what was measured that still belong to the warm-up, and seconds between two: found by MSER on the mean of all trials'
-/// series (Welch: averaging replications leaves what they share), and only where what would be dropped differs from
-/// the rest by more than the half-width that is asked for.
+/// Readings at the start of what was measured that still belong to the warm-up, and seconds between two: found by MSER
+/// on the mean of all trials' series (Welch: averaging replications leaves what they share), and only where what would
+/// be dropped differs from the rest by more than the half-width that is asked for.
 fn extra_warmup(case: &Case<'_>, target: f64) -> (usize, f64) {
     let (series, interval_s) = mean_series(case);
     if series.len() < FEWEST_READINGS {

@@ -1,3 +1,5 @@
+//! What a pilot chooses, on made-up records.
+
 use super::*;
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};

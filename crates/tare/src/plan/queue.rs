@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use tare_results::schema::{Outcome, PlannedTrial, TrialRecord};
 
-/// A trial to run, and the how-manieth time.
+/// A trial to run, and which of its attempts this is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Next {
     /// The plan's entry.
     pub trial: PlannedTrial,
-    /// From 1.
+    /// The first one is 1.
     pub attempt: u32,
 }
 

@@ -154,8 +154,8 @@ impl Default for WorkloadSettings {
     }
 }
 
-/// `[capture]`: what is recorded beside the metrics. The cheap ones (memory, schedule) belong to every sample; the others
-/// to one further sample, after the measured ones.
+/// `[capture]`: what is recorded beside the metrics. The cheap ones (memory, schedule) belong to every sample; the
+/// others to one further sample, after the measured ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureSettings {
     /// A sampled profile of the server.

@@ -25,7 +25,8 @@ pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Loaded, LoadError>
     std::thread::scope(|scope| {
         let (tasks, for_client) = channel();
         let (from_client, replies) = channel();
-        // It ends when `tasks` is dropped with the runner. Of a server that does not answer, the runner has made an end.
+        // It ends when `tasks` is dropped with the runner. Of a server that does not answer, the runner has made an
+        // end.
         scope.spawn(move || client(trial, server, &for_client, &from_client));
         let settings = trial.condition.settings.workload.dbt3;
         Runner { trial, server, settings, tasks, replies, threads: SessionThreads::new(trial, server) }.run()

@@ -14,8 +14,8 @@ use crate::{NodeSet, ThreadRef, bind};
 
 impl Machine {
     /// The machine this process runs on, limited to the CPUs on which the calling thread may run (online, inside the
-    /// cgroup's cpuset, inside its affinity mask) and to the nodes whose memory the cgroup allows. A node whose memory it
-    /// withholds stays, without memory, when CPUs of it are left.
+    /// cgroup's cpuset, inside its affinity mask) and to the nodes whose memory the cgroup allows. A node whose memory
+    /// it withholds stays, without memory, when CPUs of it are left.
     pub fn this() -> Result<Self, MachineError> {
         let discovery = |e: &dyn std::fmt::Display| MachineError::Discovery(e.to_string());
         // Objects that the cgroup withholds are kept at first, to be able to say that they exist.

@@ -22,7 +22,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// As [`Axis::new`], but logarithmic where positive values span so much that a linear axis would hide the small ones.
+    /// As [`Axis::new`], but logarithmic where positive values span so much that a linear axis would hide the small
+    /// ones.
     pub fn spanning(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         let (low, high) =

@@ -1,5 +1,5 @@
-//! Curves over a numeric factor: every trial a dot, intervals as whiskers, names at the ends of the lines, the fitted law
-//! dotted. Lines differ by colour, by mark and by dashes.
+//! Curves over a numeric factor: every trial a dot, intervals as whiskers, names at the ends of the lines, the fitted
+//! law dotted. Lines differ by colour, by mark and by dashes.
 
 use super::axis::{Axis, px};
 use super::rungs::Rungs;

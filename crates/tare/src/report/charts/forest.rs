@@ -95,7 +95,8 @@ fn draw_line(line: &Line, y: f64, at: &dyn Fn(f64) -> f64) -> Markup {
     }
 }
 
-/// The end of a label that is too long for its column: there the levels and the query stand. All of it is in the tooltip.
+/// The end of a label that is too long for its column: there the levels and the query stand. All of it is in the
+/// tooltip.
 fn shortened(label: &str) -> String {
     const CHARACTERS: usize = 50;
     let length = label.chars().count();

@@ -1,4 +1,5 @@
-//! The machine with its threads, a drawing a condition (a drawing a mode where there are two), and the table of threads.
+//! The machine with its threads, a drawing a condition (a drawing a mode where there are two), and the table of
+//! threads.
 
 use super::page::Page;
 use crate::analysis::collect::{self, Condition};

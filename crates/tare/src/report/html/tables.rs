@@ -1,4 +1,5 @@
-//! Tables of figures. Each is a plain HTML table, so that it copies into a spreadsheet: a number a cell, units in heads.
+//! Tables of figures. Each is a plain HTML table, so that it copies into a spreadsheet: a number a cell, units in
+//! heads.
 
 use super::page::Page;
 use crate::analysis::figures::{Scale, percent, times};

@@ -15,8 +15,8 @@ use tare_engine::Session;
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// Settings of a loading session. A value that does not fit is an error. What is sorted is sorted beside the data: the
-/// server's own directory for that may be small and in memory. Not here: `unique_checks = 0`, for which InnoDB sorts the
-/// rows of an empty table; they come sorted, and it took 1.6 times the server's CPU (MariaDB 10.11, scale 0.1).
+/// server's own directory for that may be small and in memory. Not here: `unique_checks = 0`, for which InnoDB sorts
+/// the rows of an empty table; they come sorted, and it took 1.6 times the server's CPU (MariaDB 10.11, scale 0.1).
 pub(super) fn set_up(directory: &Path) -> String {
     format!("SET SESSION sql_mode = 'STRICT_ALL_TABLES', innodb_tmpdir = {}", quoted(directory))
 }

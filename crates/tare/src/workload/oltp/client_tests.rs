@@ -1,3 +1,5 @@
+//! What a client sends, transaction by transaction, to a session that only listens.
+
 use super::super::fake::{Fake, Sent, Value};
 use super::super::{Counts, Tables, Workload};
 use super::*;

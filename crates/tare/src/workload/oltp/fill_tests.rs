@@ -1,3 +1,5 @@
+//! The rows that filling makes, and the statements it makes them with.
+
 use super::super::fake::{Fake, Sent, Value};
 use super::*;
 use std::sync::atomic::{AtomicU64, Ordering};
