@@ -14,7 +14,7 @@ pub const CRATES: &[Crate] = &[
     Crate { folder: "files", may_use: &[] },
     Crate { folder: "counters", may_use: &[] },
     Crate { folder: "stats", may_use: &[] },
-    Crate { folder: "load", may_use: &[] },
+    Crate { folder: "load", may_use: &["text", "files", "topology"] },
     Crate { folder: "topology", may_use: &["text", "files"] },
     Crate { folder: "noise", may_use: &["text", "files", "topology"] },
     Crate { folder: "engine", may_use: &["text", "files", "topology"] },

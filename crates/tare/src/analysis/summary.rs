@@ -35,7 +35,8 @@ pub struct Summary {
     /// What was captured beside the metrics, one entry a condition.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<CaptureSummary>,
-    /// Locks, symbols and callers by how much their share grows over threads or nodes: the first one is what to look at.
+    /// Locks, symbols and callers by how much their share grows over threads or nodes: the first one is what to look
+    /// at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub growth: Vec<GrowthRanking>,
     /// Builds side by side, when `binary` is a factor.
@@ -268,7 +269,8 @@ pub struct MetricSummary {
     /// 95% interval over trials; null with fewer than two trials.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Coefficient of variation of the samples of a trial, averaged over trials, as a fraction; null with one sample a trial.
+    /// Coefficient of variation of the samples of a trial, averaged over trials, as a fraction; null with one sample a
+    /// trial.
     pub within_cov: Option<f64>,
     /// Coefficient of variation of the trial means, as a fraction; null with fewer than two trials.
     pub between_cov: Option<f64>,

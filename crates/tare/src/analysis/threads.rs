@@ -99,7 +99,8 @@ pub enum Feature {
 /// Pairs whose own CPUs are features: with hundreds, none could be shown after adjusting for their number.
 const SEATS_NAMED: usize = 8;
 
-/// What may be the reason of how a trial went, by name: nothing that follows from it. Where the machine is known, pairs are described by how their CPUs relate.
+/// What may be the reason of how a trial went, by name: nothing that follows from it. Where the machine is known, pairs
+/// are described by how their CPUs relate.
 pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
     let mut features = BTreeMap::new();
     let seats = seats(trial);
