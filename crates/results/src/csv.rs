@@ -5,6 +5,9 @@ use super::schema::{PlannedTrial, SampleRecord, TrialRecord};
 use std::collections::HashMap;
 use std::path::Path;
 
+/// The largest file that is read, bytes.
+const LARGEST: u64 = 256 << 20;
+
 const COLUMNS: [&str; 5] = ["condition", "trial", "sample", "metric", "value"];
 
 /// One row, and where it stands.
@@ -29,7 +32,10 @@ impl File<'_> {
 }
 
 pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
-    let bytes = std::fs::read(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+    // The user named it, so a link is followed; a pipe would be waited for without an end.
+    let named = std::fs::canonicalize(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+    let bytes = tare_files::read_regular(&named, LARGEST)?
+        .ok_or_else(|| ReadError::Io { path: path.to_owned(), source: std::io::ErrorKind::NotFound.into() })?;
     let study = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let trials = trials_of(rows(&File { path }, &bytes)?, &File { path })?;
     Ok(Results {
@@ -41,6 +47,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         captures: Default::default(),
         study_toml: None,
         trials,
+        damaged: Vec::new(),
         warnings: Vec::new(),
     })
 }

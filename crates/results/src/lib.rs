@@ -1,9 +1,11 @@
 //! What a run leaves on disk, and how it is read back.
 
+mod append;
 pub mod captures;
 pub mod covariate;
 mod csv;
 mod directory;
+mod lines;
 pub mod metric;
 pub mod reader;
 pub mod schema;
@@ -12,4 +14,5 @@ pub mod store;
 mod time;
 pub use time::now;
 
+pub use lines::DamagedLine;
 pub use reader::{ReadError, Results, Source, open};

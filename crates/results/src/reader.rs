@@ -1,10 +1,12 @@
 //! Results from wherever they are: a results directory or a CSV file, as one type.
 
 use super::captures::Captures;
+use super::lines::DamagedLine;
 use super::schema::{Environment, Levels, Plan, TrialRecord};
 use super::{csv, directory};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tare_files::FilesError;
 
 /// Where results were read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +32,12 @@ pub struct Results {
     pub environment: Option<Environment>,
     /// The resolved study as written; a CSV has none.
     pub study_toml: Option<String>,
-    /// Every record, in the order written, whatever its outcome.
+    /// Every record of the plan's trials, in the order written, whatever its outcome; none twice.
     pub trials: Vec<TrialRecord>,
     /// What was captured beside the metrics, by trial and attempt; a CSV has none.
     pub captures: BTreeMap<(usize, u32), Captures>,
+    /// Lines of the files of records that are no records; [`Results::warnings`] says so too.
+    pub damaged: Vec<DamagedLine>,
     /// What was not quite right with the files, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -49,6 +53,9 @@ pub enum ReadError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A link, a pipe or a file too large stands where a file of results belongs.
+    #[error(transparent)]
+    File(FilesError),
     /// A directory without `plan.json`.
     #[error("{} is not a results directory: it has no plan.json", path.display())]
     NotResults {
@@ -81,11 +88,20 @@ pub enum ReadError {
     },
 }
 
-/// Reads a results directory or a CSV file.
+impl From<FilesError> for ReadError {
+    fn from(error: FilesError) -> Self {
+        match error {
+            FilesError::Io { path, source, .. } => Self::Io { path, source },
+            other => Self::File(other),
+        }
+    }
+}
+
+/// Reads a results directory or a CSV file, as data: no link inside is followed, and nothing is written.
 ///
 /// # Errors
-/// [`ReadError`] when it is missing, unreadable, malformed or of a newer schema. A torn last line of
-/// `trials.jsonl` (a crash while it was written) is a warning in [`Results::warnings`], not an error.
+/// [`ReadError`] when it is missing, unreadable, malformed or of a newer schema. A damaged line of a file of records is
+/// set aside: [`Results::damaged`].
 pub fn open(path: &Path) -> Result<Results, ReadError> {
     let metadata = std::fs::metadata(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
     if metadata.is_dir() { directory::read(path) } else { csv::read(path) }

@@ -1,13 +1,20 @@
-//! Writing a results directory: created once, locked while a run owns it, one synced line a finished trial.
+//! Writing a results directory: created once, locked while a run owns it. Its records: `append`.
 
 use super::directory;
+use super::lines::{self, DamagedLine};
 use super::reader::ReadError;
 use super::schema::{Environment, Plan, TrialRecord};
 use serde::Serialize;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use tare_files::FilesError;
 use thiserror::Error;
+
+pub use super::append::{Writer, append_trial, append_trial_of};
+
+/// The largest study that is read, bytes.
+const LARGEST_STUDY: u64 = 16 << 20;
 
 /// What can go wrong with a results directory.
 #[derive(Debug, Error)]
@@ -39,6 +46,21 @@ pub enum DirectoryError {
     /// It cannot be read back.
     #[error(transparent)]
     Read(#[from] ReadError),
+    /// A link, a pipe or another user's file stands where one of the run belongs.
+    #[error(transparent)]
+    File(FilesError),
+    /// A name that cannot be part of a file's.
+    #[error("{0:?} cannot name a writer: expected up to 100 letters, digits, dots, hyphens and underscores")]
+    BadWriter(String),
+}
+
+impl From<FilesError> for DirectoryError {
+    fn from(error: FilesError) -> Self {
+        match error {
+            FilesError::Io { doing, path, source } => Self::Io { doing, path, source },
+            other => Self::File(other),
+        }
+    }
 }
 
 /// A results directory that is open for writing; the lock goes with it.
@@ -65,7 +87,7 @@ impl Directory {
         Self::lock(path)
     }
 
-    /// Opens an existing one to go on with it.
+    /// Opens an existing one to go on with it. Whose it is was asked before: what it holds is executed.
     ///
     /// # Errors
     /// When it is no results directory, is of a newer schema, or another run works on it.
@@ -77,19 +99,12 @@ impl Directory {
                 _ => return Err(DirectoryError::NotResults { path: path.to_owned(), missing }),
             }
         }
-        let directory = Self::lock(path)?;
-        directory.drop_torn_line()?;
-        Ok(directory)
+        Self::lock(path)
     }
 
     fn lock(path: &Path) -> Result<Self, DirectoryError> {
         let file_path = path.join(".lock");
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(&file_path)
-            .map_err(|e| io_error("write", &file_path, e))?;
+        let file = tare_files::open_append(&file_path)?;
         match file.try_lock() {
             Ok(()) => Ok(Self { path: path.to_owned(), _lock: file }),
             Err(TryLockError::WouldBlock) => Err(DirectoryError::Busy(path.to_owned())),
@@ -107,27 +122,10 @@ impl Directory {
     /// # Errors
     /// When a file cannot be written.
     pub fn begin(&self, study_toml: &str, plan: &Plan, environment: &Environment) -> Result<(), DirectoryError> {
-        write_synced(&self.path.join("environment.json"), &pretty(environment))?;
-        write_synced(&self.path.join("study.toml"), study_toml)?;
+        write_document(&self.path.join("environment.json"), &pretty(environment))?;
+        write_document(&self.path.join("study.toml"), study_toml)?;
         // Last: a directory with a plan is one that can be resumed.
-        write_synced(&self.path.join("plan.json"), &pretty(plan))
-    }
-
-    /// A crash in the middle of a line leaves half of it; the trial it belonged to will run again.
-    fn drop_torn_line(&self) -> Result<(), DirectoryError> {
-        let path = self.path.join("trials.jsonl");
-        if !path.exists() {
-            return Ok(());
-        }
-        let mut file =
-            OpenOptions::new().read(true).write(true).open(&path).map_err(|e| io_error("write", &path, e))?;
-        let mut text = Vec::new();
-        file.read_to_end(&mut text).map_err(|e| io_error("read", &path, e))?;
-        let whole = text.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
-        if whole < text.len() {
-            file.set_len(whole as u64).and_then(|()| file.sync_all()).map_err(|e| io_error("write", &path, e))?;
-        }
-        Ok(())
+        write_document(&self.path.join("plan.json"), &pretty(plan))
     }
 }
 
@@ -144,47 +142,25 @@ pub fn read_plan(directory: &Path) -> Result<Plan, DirectoryError> {
 /// # Errors
 /// When the file cannot be written.
 pub fn write_plan(directory: &Path, plan: &Plan) -> Result<(), DirectoryError> {
-    write_synced(&directory.join("plan.json"), &pretty(plan))
+    write_document(&directory.join("plan.json"), &pretty(plan))
 }
 
-/// The records of `trials.jsonl`, in file order; none when there is no such file yet.
+/// The records of all writers, those of the local run first; none when there is no such file yet. Damaged lines and
+/// records that are there twice are left out: see [`read_trials_and_damage`].
 ///
 /// # Errors
-/// When a whole line is newer or malformed. A last line without its end is a crash's and is left out.
+/// When a file cannot be read or a line is newer.
 pub fn read_trials(directory: &Path) -> Result<Vec<TrialRecord>, DirectoryError> {
-    Ok(directory::read_trials(directory, &mut Vec::new())?)
+    Ok(read_trials_and_damage(directory)?.0)
 }
 
-/// Appends one record and does not return before it is on the disk.
+/// The same, with the lines that are no records.
 ///
 /// # Errors
-/// When the line cannot be written; a half-written line is taken back.
-pub fn append_trial(directory: &Path, record: &TrialRecord) -> Result<(), DirectoryError> {
-    let path = directory.join("trials.jsonl");
-    let mut line = serde_json::to_vec(record).map_err(|e| io_error("write", &path, e.into()))?;
-    line.push(b'\n');
-    let mut file = OpenOptions::new().create(true).append(true).open(&path).map_err(|e| io_error("write", &path, e))?;
-    let end = file.seek(SeekFrom::End(0)).map_err(|e| io_error("write", &path, e))?;
-    file.write_all(&line).and_then(|()| file.sync_all()).map_err(|e| {
-        // Nothing more can be done when even this fails: a torn last line is dropped by the next resume.
-        let _ = file.set_len(end);
-        io_error("write", &path, e)
-    })
-}
-
-/// Writes a file whole or not at all: to a temporary name, synced, then renamed.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn write_synced(path: &Path, text: &str) -> Result<(), DirectoryError> {
-    let temporary = path.with_extension("tmp");
-    let write = || -> io::Result<()> {
-        let mut file = File::create(&temporary)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    write().map_err(|e| io_error("write", path, e))
+/// As [`read_trials`].
+pub fn read_trials_and_damage(directory: &Path) -> Result<(Vec<TrialRecord>, Vec<DamagedLine>), DirectoryError> {
+    let records = lines::read(directory)?;
+    Ok((lines::without_strangers(records.trials, None).0, records.damaged))
 }
 
 /// The resolved study that a run wrote, as text.
@@ -193,48 +169,19 @@ pub fn write_synced(path: &Path, text: &str) -> Result<(), DirectoryError> {
 /// When the file cannot be read.
 pub fn read_study_text(directory: &Path) -> Result<String, DirectoryError> {
     let path = directory.join("study.toml");
-    fs::read_to_string(&path).map_err(|e| io_error("read", &path, e))
+    let missing = || io_error("read", &path, ErrorKind::NotFound.into());
+    let bytes = tare_files::read_regular(&path, LARGEST_STUDY)?.ok_or_else(missing)?;
+    String::from_utf8(bytes).map_err(|e| io_error("read", &path, io::Error::new(ErrorKind::InvalidData, e)))
+}
+
+fn write_document(path: &Path, text: &str) -> Result<(), DirectoryError> {
+    Ok(tare_files::write_whole(path, text.as_bytes())?)
 }
 
 fn pretty<T: Serialize>(value: &T) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
-fn io_error(doing: &'static str, path: &Path, source: io::Error) -> DirectoryError {
+pub(crate) fn io_error(doing: &'static str, path: &Path, source: io::Error) -> DirectoryError {
     DirectoryError::Io { doing, path: path.to_owned(), source }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schema::PlannedTrial;
-    use std::collections::BTreeMap;
-
-    fn record(trial: usize) -> TrialRecord {
-        let planned = PlannedTrial { trial, block: 0, condition: "base".into() };
-        TrialRecord { elapsed_s: 1.0, ..TrialRecord::new(&planned, 1, BTreeMap::new(), crate::now()) }
-    }
-
-    #[test]
-    fn a_full_disk_is_an_error_and_loses_nothing() {
-        let directory = tempfile::tempdir().unwrap();
-        std::os::unix::fs::symlink("/dev/full", directory.path().join("trials.jsonl")).unwrap();
-        let error = append_trial(directory.path(), &record(0)).unwrap_err();
-        assert!(error.to_string().contains("No space left"), "{error}");
-    }
-
-    #[test]
-    fn a_torn_last_line_is_taken_away_before_a_run_goes_on() {
-        let directory = tempfile::tempdir().unwrap();
-        for file in ["study.toml", "plan.json"] {
-            fs::write(directory.path().join(file), "").unwrap();
-        }
-        append_trial(directory.path(), &record(0)).unwrap();
-        let path = directory.path().join("trials.jsonl");
-        let whole = fs::read_to_string(&path).unwrap();
-        fs::write(&path, format!("{whole}{{\"schema\":1,\"tri")).unwrap();
-        let open = Directory::resume(directory.path()).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), whole);
-        assert!(matches!(Directory::resume(open.path()), Err(DirectoryError::Busy(_))));
-    }
 }

@@ -155,7 +155,7 @@ fn a_read_only_sys_leaves_conditions_out_and_nothing_changed() {
 }
 
 #[test]
-fn results_that_cannot_be_read_are_a_clear_error_and_stay_as_they_are() {
+fn a_damaged_line_is_in_nobodys_way_and_unreadable_results_are_a_clear_error() {
     let world = World::new();
     let study = world.study(STUDY);
     world.exits(
@@ -166,11 +166,16 @@ fn results_that_cannot_be_read_are_a_clear_error_and_stay_as_they_are() {
     let good = std::fs::read_to_string(&records).unwrap();
     let broken = good.replacen("{\"schema\":1", "{\"schema:1", 1);
     std::fs::write(&records, &broken).unwrap();
-    for args in [["show", "results"].as_slice(), &["run", "--resume", "results"], &["report", "results"]] {
-        let (_, err) = world.exits(2, args);
-        assert!(err.contains("trials.jsonl") && err.contains('1'), "{args:?}: {err}");
+    for args in [["show", "results"].as_slice(), &["report", "results"], &["run", "--resume", "results"]] {
+        let (_, err) = world.exits(0, args);
+        assert!(err.contains("line 1 of trials.jsonl is damaged and set aside"), "{args:?}: {err}");
     }
-    assert_eq!(std::fs::read_to_string(&records).unwrap(), broken);
+    let resumed = std::fs::read_to_string(&records).unwrap();
+    assert!(resumed.starts_with(&broken), "nothing of the records is cut");
+    assert_eq!(resumed.lines().count(), 3, "the trial of the damaged line ran again: {resumed}");
+    let (_, err) = world.exits(0, &["run", "--resume", "results"]);
+    assert!(err.contains("is damaged and set aside"), "{err}");
+    assert_eq!(std::fs::read_to_string(&records).unwrap(), resumed);
     std::fs::write(&records, &good).unwrap();
 
     // Permissions say nothing to root; the suite runs as an ordinary user too.

@@ -161,10 +161,9 @@ impl Listener {
             return Ok(Self::Unix(UnixListener::bind(run_directory.join(SOCKET))?));
         }
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        // Renamed into place, so that nobody reads half a number.
-        let new = run_directory.join("port.new");
-        fs::write(&new, listener.local_addr()?.port().to_string())?;
-        fs::rename(new, run_directory.join(PORT))?;
+        // Whole, so that nobody reads half a number.
+        let port = listener.local_addr()?.port().to_string();
+        tare_files::write_whole(&run_directory.join(PORT), port.as_bytes())?;
         Ok(Self::Tcp(listener))
     }
 

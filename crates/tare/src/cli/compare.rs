@@ -57,11 +57,11 @@ fn side(text: &str) -> Result<(Results, Option<String>), Problem> {
         let split = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
         for (path, condition) in split {
             if !path.is_empty() && Path::new(path).exists() {
-                return Ok((tare_results::open(Path::new(path))?, Some(condition.to_owned())));
+                return Ok((super::results_problem::open(Path::new(path))?, Some(condition.to_owned())));
             }
         }
     }
-    Ok((tare_results::open(Path::new(text))?, None))
+    Ok((super::results_problem::open(Path::new(text))?, None))
 }
 
 /// `5` or `5%` as a fraction.

@@ -21,7 +21,7 @@ pub struct Report {
 /// # Errors
 /// [`Problem`] when the results cannot be read or the file not written.
 pub fn run(args: Report) -> Result<Exit, Problem> {
-    let results = tare_results::open(&args.results)?;
+    let results = super::results_problem::open(&args.results)?;
     let output = args.output.unwrap_or_else(|| match results.source {
         Source::Directory => args.results.join("report.html"),
         Source::Csv => args.results.with_extension("html"),

@@ -1,9 +1,22 @@
 //! Errors of reading results and writing reports, as a user reads them.
 
-use super::{Exit, Problem};
+use super::{Exit, Problem, output};
 use crate::report::WriteError;
 use std::io::ErrorKind;
-use tare_results::ReadError;
+use std::path::Path;
+use tare_results::{ReadError, Results};
+
+/// Reads results, and says on standard error which lines of them are damaged: the rest is used.
+///
+/// # Errors
+/// [`Problem`] when they cannot be read at all.
+pub fn open(path: &Path) -> Result<Results, Problem> {
+    let results = tare_results::open(path)?;
+    for line in &results.damaged {
+        output::note(&format!("note: {line}"));
+    }
+    Ok(results)
+}
 
 impl From<ReadError> for Problem {
     fn from(error: ReadError) -> Self {
@@ -20,6 +33,7 @@ impl From<ReadError> for Problem {
                     _ => problem,
                 }
             }
+            ReadError::File(_) => problem.expected("a plain file there, as `tare run` writes it"),
             ReadError::NotResults { path } => Self::new(Exit::Usage, "this is not a results directory")
                 .at(path.display().to_string())
                 .expected("a directory with plan.json and trials.jsonl, as `tare run --out DIR` writes it"),
@@ -40,15 +54,15 @@ impl From<WriteError> for Problem {
     fn from(error: WriteError) -> Self {
         match error {
             WriteError::Read(error) => error.into(),
-            WriteError::Io { path, source } => {
-                let problem = Self::new(Exit::Machine, format!("cannot write the report: {source}"))
-                    .at(path.display().to_string());
-                match source.kind() {
-                    ErrorKind::NotFound => problem.expected("a directory that exists"),
-                    ErrorKind::StorageFull => {
+            WriteError::File(error) => {
+                let problem = Self::new(Exit::Machine, format!("cannot write the report: {error}"))
+                    .at(error.path().display().to_string());
+                match error.source_kind() {
+                    Some(ErrorKind::NotFound) => problem.expected("a directory that exists"),
+                    Some(ErrorKind::StorageFull) => {
                         problem.advice("free some space and run `tare report` again; the results are untouched")
                     }
-                    ErrorKind::PermissionDenied => problem.advice("write it elsewhere with --output"),
+                    Some(ErrorKind::PermissionDenied) => problem.advice("write it elsewhere with --output"),
                     _ => problem,
                 }
             }

@@ -111,7 +111,7 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, json: bool) -> Resu
         _ => e.into(),
     })?;
     if end.done > 0 {
-        let results = tare_results::open(directory.path())?;
+        let results = super::results_problem::open(directory.path())?;
         super::show::print(&results, json)?;
         let report = directory.path().join("report.html");
         write_report_to(&results, &report)?;

@@ -22,7 +22,7 @@ pub struct Show {
 /// # Errors
 /// [`Problem`] when the results cannot be read or the output not written.
 pub fn run(args: Show) -> Result<Exit, Problem> {
-    print(&tare_results::open(&args.results)?, args.json)?;
+    print(&super::results_problem::open(&args.results)?, args.json)?;
     Ok(Exit::Done)
 }
 

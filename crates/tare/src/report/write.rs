@@ -3,6 +3,7 @@
 use super::html;
 use crate::analysis;
 use std::path::{Path, PathBuf};
+use tare_files::FilesError;
 use tare_results::{ReadError, Results};
 
 /// Why a report could not be written.
@@ -12,13 +13,8 @@ pub enum WriteError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The file could not be written.
-    #[error("cannot write {}: {source}", path.display())]
-    Io {
-        /// The report file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    File(#[from] FilesError),
 }
 
 /// Writes `report.html` into a results directory and returns its path.
@@ -34,15 +30,9 @@ pub fn write_report(results_dir: &Path) -> Result<PathBuf, WriteError> {
 /// Writes the report of results that are already read to a path of the caller's choice.
 ///
 /// # Errors
-/// [`WriteError::Io`].
+/// [`WriteError::File`].
 pub fn write_report_to(results: &Results, path: &Path) -> Result<(), WriteError> {
     let text = html::render(results, &analysis::summarize(results));
-    // Written beside and renamed: a full disk never leaves half a report in place of an older whole one.
-    let part = path.with_extension("html.part");
-    let written = std::fs::write(&part, text).and_then(|()| std::fs::rename(&part, path));
-    written.map_err(|source| {
-        // The part may not exist; the error that matters is the first one.
-        let _ = std::fs::remove_file(&part);
-        WriteError::Io { path: path.to_owned(), source }
-    })
+    // Whole or not at all, and through no link: the directory may be anybody's.
+    Ok(tare_files::write_whole(path, text.as_bytes())?)
 }

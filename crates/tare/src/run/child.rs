@@ -36,7 +36,7 @@ pub fn run_child(
     mut hear: impl FnMut(Progress),
 ) -> io::Result<Ended> {
     let log_path = directory.join("logs").join(format!("trial-{trial:05}-{attempt}.log"));
-    let log = std::fs::File::create(log_path)?;
+    let log = tare_files::open_new_log(&log_path)?;
     let mut child = Command::new(std::env::current_exe()?)
         .args(["trial", "--directory"])
         .arg(directory)

@@ -36,7 +36,7 @@ fn a_results_directory_comes_back_whole() {
 }
 
 #[test]
-fn a_torn_last_line_is_a_warning_and_a_torn_middle_an_error() {
+fn a_damaged_line_is_named_and_set_aside_and_the_rest_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let records = fake::write(&fake::bimodal(), dir.path());
     let path = dir.path().join("trials.jsonl");
@@ -44,14 +44,49 @@ fn a_torn_last_line_is_a_warning_and_a_torn_middle_an_error() {
     fs::write(&path, &whole[..whole.len() - 40]).unwrap();
     let results = open(dir.path()).unwrap();
     assert_eq!(results.trials.len(), records - 1);
-    assert!(results.warnings[0].contains("line 32"), "{:?}", results.warnings);
+    assert!(results.warnings[0].contains("line 32") && results.warnings[0].contains("cut short"));
 
-    let mut torn = whole[..whole.len() - 40].to_vec();
-    torn.push(b'\n');
-    fs::write(&path, &torn).unwrap();
-    let (line, column, _) = malformed(open(dir.path()));
-    assert_eq!(line, records);
-    assert!(column > 1);
+    let lines: Vec<&str> = std::str::from_utf8(&whole).unwrap().lines().collect();
+    let garbage = [&lines[..2], &["\u{0}garbage", "{\"schema\":1}"], &lines[2..]].concat().join("\n") + "\n";
+    fs::write(&path, garbage).unwrap();
+    let results = open(dir.path()).unwrap();
+    assert_eq!(results.trials.len(), records);
+    assert_eq!(results.damaged.iter().map(|d| d.line).collect::<Vec<_>>(), [3, 4]);
+    assert!(results.warnings[1].contains("line 4 of trials.jsonl"), "{:?}", results.warnings);
+}
+
+#[test]
+fn a_record_that_is_there_twice_or_was_never_planned_is_said_and_not_analysed() {
+    let dir = tempfile::tempdir().unwrap();
+    let records = fake::write(&fake::bimodal(), dir.path());
+    let path = dir.path().join("trials.jsonl");
+    let whole = fs::read_to_string(&path).unwrap();
+    let first: serde_json::Value = serde_json::from_str(whole.lines().next().unwrap()).unwrap();
+    let mut stranger = first.clone();
+    stranger["trial"] = 100_000.into();
+    let mut renamed = first.clone();
+    renamed["condition"] = "another".into();
+    fs::write(&path, format!("{whole}{first}\n{stranger}\n{renamed}\n")).unwrap();
+    let results = open(dir.path()).unwrap();
+    assert_eq!(results.trials.len(), records);
+    assert!(results.warnings[0].contains("1 record is not analysed"), "{:?}", results.warnings);
+    assert!(results.warnings[1].contains("2 records are not analysed"), "{:?}", results.warnings);
+}
+
+#[test]
+fn links_and_pipes_in_a_results_directory_are_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    for file in ["study.toml", "environment.json", "trials.jsonl", "plan.json"] {
+        let path = dir.path().join(file);
+        let _ = fs::remove_file(&path); // not every fake has every file
+        std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+        assert!(matches!(open(dir.path()), Err(ReadError::File(_))), "{file}");
+        fs::remove_file(&path).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        assert!(matches!(open(dir.path()), Err(ReadError::File(_))), "{file}");
+    }
+    assert!(matches!(open(&dir.path().join("plan.json")), Err(ReadError::File(_))), "as a CSV file");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::{Dbt3Error, Query, Scale};
 use std::fmt::Write;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Answers of small scales, agreed on by SQLite and MariaDB; a test makes them again and compares.
 const STORED: [(&str, &str); 2] =
@@ -134,12 +134,10 @@ fn first(query: u8, scale: Scale, rows: &[Row], directory: &Path, who: &str) -> 
 }
 
 /// Whole or not at all, whoever reads or dies meanwhile.
-fn store(directory: &Path, path: &PathBuf, text: &str) -> Result<(), Dbt3Error> {
+fn store(directory: &Path, path: &Path, text: &str) -> Result<(), Dbt3Error> {
     let failed = |what, path: &Path, source| Dbt3Error::Io { what, path: path.to_owned(), source };
     fs::create_dir_all(directory).map_err(|e| failed("make", directory, e))?;
-    let new = path.with_extension(format!("{}.new", std::process::id()));
-    fs::write(&new, text).map_err(|e| failed("write", &new, e))?;
-    fs::rename(&new, path).map_err(|e| failed("rename", &new, e))
+    tare_files::write_whole(path, text.as_bytes()).map_err(|e| failed("write", path, e.into()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,107 @@
+//! What can be wrong with a file or a folder, where, and what to do now.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Result of this crate's functions.
+pub type Result<T> = std::result::Result<T, FilesError>;
+
+/// Why a file or folder was not used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FilesError {
+    /// The system refused.
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done, for example "write".
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A link stands where a file or folder of ours belongs.
+    #[error("{} is a symbolic link, and links are not followed here: remove it, or name the place it leads to", .0.display())]
+    Link(PathBuf),
+    /// Something else has that name: a pipe, a device, a folder.
+    #[error("{} is no {expected}: remove it, or name another place", path.display())]
+    WrongKind {
+        /// What has the name.
+        path: PathBuf,
+        /// What belongs there: "regular file" or "folder".
+        expected: &'static str,
+    },
+    /// Somebody else's: what it holds may be chosen to harm.
+    #[error(
+        "{} belongs to user {owner}, and this process runs as user {me}: use a place of your own, or remove it after \
+         looking at what it holds", path.display()
+    )]
+    Foreign {
+        /// The file or folder.
+        path: PathBuf,
+        /// User id of its owner.
+        owner: u32,
+        /// User id of this process.
+        me: u32,
+    },
+    /// Others may write to it, so what it holds may be theirs.
+    #[error(
+        "others may write to {} (mode {mode:04o}), so what it holds is not believed: look at it, remove it, or close it \
+         with chmod go-w", path.display()
+    )]
+    Open {
+        /// The file or folder.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// It holds more than is read into memory.
+    #[error("{} is larger than {limit} bytes, the most that is read", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// The limit, bytes.
+        limit: u64,
+    },
+}
+
+impl FilesError {
+    /// An error of the system, with a link told apart: that is what ELOOP means after O_NOFOLLOW.
+    pub(crate) fn io(doing: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
+        let source = source.into();
+        if source.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) {
+            return Self::Link(path.to_owned());
+        }
+        Self::Io { doing, path: path.to_owned(), source }
+    }
+
+    /// The system's reason, where there is one.
+    pub fn source_kind(&self) -> Option<io::ErrorKind> {
+        match self {
+            Self::Io { source, .. } => Some(source.kind()),
+            _ => None,
+        }
+    }
+
+    /// The file or folder it is about.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::Link(path)
+            | Self::WrongKind { path, .. }
+            | Self::Foreign { path, .. }
+            | Self::Open { path, .. }
+            | Self::TooLarge { path, .. } => path,
+        }
+    }
+}
+
+/// For callers whose own error names the file: the system's reason, or ours in its place.
+impl From<FilesError> for io::Error {
+    fn from(error: FilesError) -> Self {
+        match error {
+            FilesError::Io { source, .. } => source,
+            other => Self::other(other),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Files that are believed or left behind: private folders, whole writes, and reads that follow no link.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `error` | what can be wrong with a file or folder, and what to do about it |
+//! | `owner` | whose a file is, and who else could change it |
+//! | `read` | reading a regular file with a limit |
+//! | `whole` | writing a file whole or not at all |
+//! | `private` | folders that only their owner can enter, used by their handle |
+//!
+//! The rule: what is found under a name that others could have put there is data, never a decision. State, caches and
+//! run folders are [`PrivateFolder`]s; results directories are read with [`read_regular`] and written with
+//! [`write_whole`].
+
+mod error;
+mod owner;
+mod private;
+mod read;
+mod whole;
+
+pub use error::{FilesError, Result};
+pub use owner::{check_ours, owner_of};
+pub use private::{Access, PrivateFolder};
+pub use read::{open_regular, read_regular};
+pub use whole::{open_append, open_new_log, write_whole};

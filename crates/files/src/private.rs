@@ -1,0 +1,187 @@
+//! Folders that only their owner can enter: what they hold was put there by this program, and is believed.
+
+use crate::error::{FilesError, Result};
+use crate::owner::{check_ancestors, check_closed, check_owner, me};
+use crate::read::{READ, check_regular, opened, read_all};
+use crate::whole::write_in;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Who else gets how far into a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Nobody else enters it: mode 0700.
+    Closed,
+    /// Others may ask whether a name exists in it, and no more: mode 0711.
+    Searchable,
+}
+
+impl Access {
+    fn mode(self) -> u32 {
+        match self {
+            Self::Closed => 0o700,
+            Self::Searchable => 0o711,
+        }
+    }
+}
+
+/// A folder of this user's that is closed to others, open by handle: renaming or replacing its name changes nothing for
+/// who has it open.
+#[derive(Debug)]
+pub struct PrivateFolder {
+    path: PathBuf,
+    handle: OwnedFd,
+}
+
+impl PrivateFolder {
+    /// Opens the folder, with those above it made where missing.
+    ///
+    /// # Errors
+    /// [`FilesError::Link`] for a link in its last component, [`FilesError::Foreign`] when it or a folder above it is
+    /// another user's, [`FilesError::Open`] when others may write to it, and what the system says.
+    pub fn open_or_create(path: &Path, access: Access) -> Result<Self> {
+        let path = std::path::absolute(path).map_err(|e| FilesError::io("resolve", path, e))?;
+        if let Some(parent) = path.parent() {
+            let made = DirBuilder::new().recursive(true).mode(0o755).create(parent);
+            made.map_err(|e| FilesError::io("create", parent, e))?;
+        }
+        match DirBuilder::new().mode(access.mode()).create(&path) {
+            Ok(()) => {
+                let folder = Self::check(path, access)?;
+                // Whatever the umask took away of it.
+                rustix::fs::fchmod(&folder.handle, Mode::from_raw_mode(access.mode()))
+                    .map_err(|e| FilesError::io("close", &folder.path, e))?;
+                if let Some(parent) = folder.path.parent() {
+                    let synced = File::open(parent).and_then(|parent| parent.sync_all());
+                    synced.map_err(|e| FilesError::io("sync", parent, e))?;
+                }
+                Ok(folder)
+            }
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => Self::check(path, access),
+            Err(e) => Err(FilesError::io("create", &path, e)),
+        }
+    }
+
+    /// Opens the folder; none when there is no such folder.
+    ///
+    /// # Errors
+    /// As [`PrivateFolder::open_or_create`].
+    pub fn open(path: &Path, access: Access) -> Result<Option<Self>> {
+        let path = std::path::absolute(path).map_err(|e| FilesError::io("resolve", path, e))?;
+        match std::fs::symlink_metadata(&path) {
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(e) => Err(FilesError::io("look at", &path, e)),
+            Ok(_) => Self::check(path, access).map(Some),
+        }
+    }
+
+    fn check(path: PathBuf, access: Access) -> Result<Self> {
+        check_ancestors(&path)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let handle = rustix::fs::open(&path, flags, Mode::empty()).map_err(|e| match e {
+            // With O_DIRECTORY a link is "not a directory".
+            rustix::io::Errno::NOTDIR if path.is_symlink() => FilesError::Link(path.clone()),
+            rustix::io::Errno::NOTDIR => FilesError::WrongKind { path: path.clone(), expected: "folder" },
+            e => FilesError::io("open", &path, e),
+        })?;
+        let stat = rustix::fs::fstat(&handle).map_err(|e| FilesError::io("look at", &path, e))?;
+        check_owner(&stat, &path)?;
+        let mode = stat.st_mode & 0o7777;
+        if mode & 0o022 != 0 {
+            return Err(FilesError::Open { path, mode });
+        }
+        // Only looked into until now: nothing in it can be another's.
+        if mode & 0o077 & !access.mode() != 0 && stat.st_uid == me() {
+            rustix::fs::fchmod(&handle, Mode::from_raw_mode(mode & access.mode()))
+                .map_err(|e| FilesError::io("close", &path, e))?;
+        }
+        Ok(Self { path, handle })
+    }
+
+    /// Its absolute path, for programs that take nothing else, and for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The content of a file in it; none when there is no such file.
+    ///
+    /// # Errors
+    /// As [`crate::read_regular`], and when it is another user's or others may write to it.
+    pub fn read(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>> {
+        let path = self.path.join(name);
+        let Some(file) = opened(rustix::fs::openat(&self.handle, name, READ, Mode::empty()), &path)? else {
+            return Ok(None);
+        };
+        check_file(&file, &path)?;
+        read_all(file, &path, limit).map(Some)
+    }
+
+    /// Writes a file in it whole or not at all, synced, readable to its owner alone.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        write_in(self.handle.as_fd(), OsStr::new(name), bytes, Mode::RUSR | Mode::WUSR, &self.path.join(name))
+    }
+
+    /// Opens a file in it for appending and reading; made where missing.
+    ///
+    /// # Errors
+    /// As [`PrivateFolder::read`].
+    pub fn append(&self, name: &str) -> Result<File> {
+        let path = self.path.join(name);
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = rustix::fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)
+            .map_err(|e| FilesError::io("open", &path, e))?;
+        check_regular(&file, &path)?;
+        let file = File::from(file);
+        check_file(&file, &path)?;
+        Ok(file)
+    }
+
+    /// Removes a file in it; one that is not there is as good as removed.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(e) => Err(FilesError::io("remove", &self.path.join(name), e)),
+        }
+    }
+
+    /// The names in it that are text, sorted.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let failed = |e| FilesError::io("list", &self.path, e);
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.handle).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name().to_str().map(str::to_owned);
+            names.extend(name.ok().filter(|name| name != "." && name != ".."));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Returns when the names in it are on the disk.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn sync(&self) -> Result<()> {
+        rustix::fs::fsync(&self.handle).map_err(|e| FilesError::io("sync", &self.path, e))
+    }
+}
+
+/// A file whose folder was once open may still be another's.
+fn check_file(file: &File, path: &Path) -> Result<()> {
+    let stat = rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))?;
+    check_owner(&stat, path)?;
+    check_closed(&stat, path)
+}

@@ -1,0 +1,87 @@
+//! Reading what may come from anybody: regular files alone, no link followed, never more than a limit.
+
+use crate::error::{FilesError, Result};
+use rustix::fs::{FileType, Mode, OFlags};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// Opening for reading: a pipe without a writer must not hold us, and what it is is asked afterwards.
+pub(crate) const READ: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// The whole content of a regular file; none when there is no such file.
+///
+/// # Errors
+/// [`FilesError::Link`], [`FilesError::WrongKind`] for pipes, devices and folders, [`FilesError::TooLarge`], and what
+/// the system says.
+pub fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+    open_regular(path)?.map(|file| read_all(file, path, limit)).transpose()
+}
+
+/// A regular file, open for reading; none when there is no such file.
+///
+/// # Errors
+/// [`FilesError::Link`], [`FilesError::WrongKind`] for pipes, devices and folders, and what the system says.
+pub fn open_regular(path: &Path) -> Result<Option<File>> {
+    opened(rustix::fs::open(path, READ, Mode::empty()), path)
+}
+
+/// What an open for reading gave, when it is a regular file.
+pub(crate) fn opened(opened: rustix::io::Result<OwnedFd>, path: &Path) -> Result<Option<File>> {
+    match opened {
+        Ok(file) => {
+            check_regular(&file, path)?;
+            Ok(Some(File::from(file)))
+        }
+        Err(e) if std::io::Error::from(e).kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(FilesError::io("open", path, e)),
+    }
+}
+
+/// Refuses everything but regular files.
+pub(crate) fn check_regular(file: impl AsFd, path: &Path) -> Result<()> {
+    let stat = rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))?;
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Ok(()),
+        _ => Err(FilesError::WrongKind { path: path.to_owned(), expected: "regular file" }),
+    }
+}
+
+/// Reads to the end, or says that the end is too far.
+pub(crate) fn read_all(file: File, path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|e| FilesError::io("read", path, e))?;
+    if bytes.len() as u64 > limit {
+        return Err(FilesError::TooLarge { path: path.to_owned(), limit });
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn only_regular_files_within_the_limit_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        assert!(read_regular(&path("absent"), 10).unwrap().is_none());
+        std::fs::write(path("file"), "12345").unwrap();
+        assert_eq!(read_regular(&path("file"), 5).unwrap().unwrap(), b"12345");
+        assert!(matches!(read_regular(&path("file"), 4), Err(FilesError::TooLarge { limit: 4, .. })));
+        symlink(path("file"), path("link")).unwrap();
+        assert!(matches!(read_regular(&path("link"), 5), Err(FilesError::Link(_))));
+        assert!(matches!(read_regular(folder.path(), 5), Err(FilesError::WrongKind { .. })));
+    }
+
+    #[test]
+    fn a_pipe_without_a_writer_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert!(matches!(read_regular(&pipe, 5), Err(FilesError::WrongKind { .. })));
+    }
+}

@@ -1,0 +1,157 @@
+//! Writing: a file whole or not at all, on the disk before anybody sees it, through no link.
+
+use crate::error::{FilesError, Result};
+use crate::read::check_regular;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Permissions before the umask: results are for others to read.
+const FOR_ALL: Mode = Mode::from_raw_mode(0o666);
+
+/// Writes `path` whole or not at all: to a file without a name, synced, then renamed over what is there, and the folder
+/// synced. A link at `path` is replaced and never followed; nothing is left beside it when the writer is killed.
+///
+/// # Errors
+/// What the system says, with the file; an older content is untouched then.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    let name = path.file_name().ok_or_else(|| FilesError::io("write", path, rustix::io::Errno::ISDIR))?;
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(folder, flags, Mode::empty()).map_err(|e| FilesError::io("open", folder, e))?;
+    write_in(opened.as_fd(), name, bytes, FOR_ALL, path)
+}
+
+/// The same in an open folder; `path` is for the error.
+pub(crate) fn write_in(folder: BorrowedFd<'_>, name: &OsStr, bytes: &[u8], mode: Mode, path: &Path) -> Result<()> {
+    let failed = |e: std::io::Error| FilesError::io("write", path, e);
+    let (file, temporary) = begin(folder, mode).map_err(|e| failed(e.into()))?;
+    let mut file = File::from(file);
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    let named = written.and_then(|()| match temporary {
+        Some(temporary) => Ok(temporary),
+        None => Ok(link(folder, &file)?),
+    });
+    let temporary = named.map_err(failed)?;
+    let renamed = rustix::fs::renameat(folder, &temporary, folder, name).map_err(|e| failed(e.into()));
+    if renamed.is_err() {
+        // Its own error says nothing that the first does not.
+        let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
+    }
+    renamed?;
+    rustix::fs::fsync(folder).map_err(|e| FilesError::io("sync the folder of", path, e))
+}
+
+/// A file without a name, or, where the file system has none, one with a name that did not exist.
+fn begin(folder: BorrowedFd<'_>, mode: Mode) -> rustix::io::Result<(OwnedFd, Option<String>)> {
+    let unnamed = rustix::fs::openat(folder, ".", OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC, mode);
+    if let Ok(file) = unnamed
+        && Path::new("/proc/self/fd").exists()
+    {
+        return Ok((file, None));
+    }
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    with_a_free_name(|name| rustix::fs::openat(folder, name, flags, mode)).map(|(file, name)| (file, Some(name)))
+}
+
+/// Gives the file its first name (open(2), O_TMPFILE), for a rename can replace a file and a link cannot.
+fn link(folder: BorrowedFd<'_>, file: &File) -> rustix::io::Result<String> {
+    let from = format!("/proc/self/fd/{}", file.as_raw_fd());
+    with_a_free_name(|name| rustix::fs::linkat(CWD, &from, folder, name, AtFlags::SYMLINK_FOLLOW)).map(|(_, name)| name)
+}
+
+/// Tries names until one is free. They need not be secret: a name is only taken where there was none.
+fn with_a_free_name<T>(mut make: impl FnMut(&str) -> rustix::io::Result<T>) -> rustix::io::Result<(T, String)> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    for _ in 0..1000 {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".tare-{}-{number}.new", std::process::id());
+        match make(&name) {
+            Err(rustix::io::Errno::EXIST) => {}
+            other => return other.map(|made| (made, name)),
+        }
+    }
+    Err(rustix::io::Errno::EXIST)
+}
+
+/// Opens a regular file for appending and reading, made where missing; no link is followed.
+///
+/// # Errors
+/// [`FilesError::Link`], [`FilesError::WrongKind`], and what the system says.
+pub fn open_append(path: &Path) -> Result<File> {
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, FOR_ALL).map_err(|e| FilesError::io("open", path, e))?;
+    check_regular(&file, path)?;
+    Ok(File::from(file))
+}
+
+/// A fresh empty file for a log. What has its name is removed first, so that no link is followed and no older file of
+/// another owner is written to.
+///
+/// # Errors
+/// What the system says, with the file.
+pub fn open_new_log(path: &Path) -> Result<File> {
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::unlink(path) {
+        Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+        Err(e) => return Err(FilesError::io("replace", path, e)),
+    }
+    rustix::fs::open(path, flags, FOR_ALL).map(File::from).map_err(|e| FilesError::io("create", path, e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_is_replaced_and_its_target_untouched() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, path) = (folder.path().join("victim"), folder.path().join("report.html"));
+        std::fs::write(&victim, "precious").unwrap();
+        for planted in ["report.html", "report.html.part", "report.tmp"] {
+            symlink(&victim, folder.path().join(planted)).unwrap();
+        }
+        write_whole(&path, b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert!(!path.is_symlink());
+        assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+        let log = folder.path().join("log");
+        symlink(&victim, &log).unwrap();
+        assert!(matches!(open_append(&log), Err(FilesError::Link(_))));
+        open_new_log(&log).unwrap().write_all(b"log").unwrap();
+        assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_older_content_and_nothing_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("taken");
+        std::fs::create_dir(&path).unwrap();
+        assert!(write_whole(&path, b"new").unwrap_err().to_string().contains("taken"));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(write_whole(&folder.path().join("absent/file"), b"").unwrap_err().to_string().contains("absent"));
+    }
+
+    #[test]
+    fn many_writers_of_one_file_leave_one_whole_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::thread::scope(|scope| {
+            for digit in b'0'..b'8' {
+                let path = &path;
+                scope.spawn(move || (0..10).for_each(|_| write_whole(path, &[digit; 4096]).unwrap()));
+            }
+        });
+        let bytes = std::fs::read(&path).unwrap();
+        assert!(bytes.len() == 4096 && bytes.iter().all(|byte| *byte == bytes[0]));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

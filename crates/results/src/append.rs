@@ -1,0 +1,136 @@
+//! Appending records: one line a finished trial, one file a writer, nothing of another's ever cut.
+
+use super::schema::TrialRecord;
+use super::store::{DirectoryError, io_error};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+/// Who appends records besides the local run: a task of a cluster's scheduler, another machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Writer(String);
+
+impl Writer {
+    /// A writer by its name, which becomes part of a file name.
+    ///
+    /// # Errors
+    /// When the name has more than letters, digits, dots, hyphens and underscores, or more than 100 of them.
+    pub fn new(name: &str) -> Result<Self, DirectoryError> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
+        if name.is_empty() || name.len() > 100 || !name.chars().all(fits) {
+            return Err(DirectoryError::BadWriter(name.to_owned()));
+        }
+        Ok(Self(name.to_owned()))
+    }
+}
+
+/// Appends one record of the local run to `trials.jsonl` and does not return before it is on the disk.
+///
+/// # Errors
+/// When the line cannot be written: on a full disk before its first byte.
+pub fn append_trial(directory: &Path, record: &TrialRecord) -> Result<(), DirectoryError> {
+    append(&directory.join("trials.jsonl"), record)
+}
+
+/// The same for another writer, in a file of its own: `trials-WRITER.jsonl`.
+///
+/// # Errors
+/// As [`append_trial`].
+pub fn append_trial_of(directory: &Path, writer: &Writer, record: &TrialRecord) -> Result<(), DirectoryError> {
+    append(&directory.join(format!("trials-{}.jsonl", writer.0)), record)
+}
+
+/// Nothing is ever cut: an unfinished line of a crash stays, and this record begins a new one behind it.
+fn append(path: &Path, record: &TrialRecord) -> Result<(), DirectoryError> {
+    let failed = |e: io::Error| io_error("write", path, e);
+    let mut file = tare_files::open_append(path)?;
+    let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    let mut line = Vec::new();
+    if end > 0 {
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1)).and_then(|_| file.read_exact(&mut last)).map_err(failed)?;
+        if last != *b"\n" {
+            line.push(b'\n');
+        }
+    }
+    serde_json::to_writer(&mut line, record).map_err(|e| failed(e.into()))?;
+    line.push(b'\n');
+    reserve(&file, end, line.len() as u64).map_err(failed)?;
+    file.write_all(&line).and_then(|()| file.sync_all()).map_err(failed)?;
+    if end == 0 {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| io_error("sync", folder, e))?;
+    }
+    Ok(())
+}
+
+/// Takes the room that a line needs, so that a full disk refuses it whole. Where the file system cannot, it is written
+/// all the same.
+fn reserve(file: &File, end: u64, length: u64) -> io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    match fallocate(file, FallocateFlags::KEEP_SIZE, end, length) {
+        Err(e @ (rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT)) => Err(e.into()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::PlannedTrial;
+    use crate::store::{Directory, read_trials, read_trials_and_damage};
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    fn record(trial: usize) -> TrialRecord {
+        let planned = PlannedTrial { trial, block: 0, condition: "base".into() };
+        TrialRecord { elapsed_s: 1.0, ..TrialRecord::new(&planned, 1, BTreeMap::new(), crate::now()) }
+    }
+
+    #[test]
+    fn a_link_in_place_of_the_records_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let victim = directory.path().join("victim");
+        fs::write(&victim, "precious\n").unwrap();
+        std::os::unix::fs::symlink(&victim, directory.path().join("trials.jsonl")).unwrap();
+        let error = append_trial(directory.path(), &record(0)).unwrap_err();
+        assert!(error.to_string().contains("symbolic link"), "{error}");
+        assert_eq!(fs::read_to_string(victim).unwrap(), "precious\n");
+    }
+
+    #[test]
+    fn an_unfinished_line_stays_and_the_next_record_begins_a_new_one() {
+        let directory = tempfile::tempdir().unwrap();
+        for file in ["study.toml", "plan.json"] {
+            fs::write(directory.path().join(file), "").unwrap();
+        }
+        append_trial(directory.path(), &record(0)).unwrap();
+        let path = directory.path().join("trials.jsonl");
+        let whole = fs::read_to_string(&path).unwrap();
+        let torn = format!("{whole}{{\"schema\":1,\"tri");
+        fs::write(&path, &torn).unwrap();
+        let open = Directory::resume(directory.path()).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), torn, "another may be writing it");
+        append_trial(directory.path(), &record(1)).unwrap();
+        assert!(fs::read_to_string(&path).unwrap().starts_with(&format!("{torn}\n{{")));
+        let (trials, damaged) = read_trials_and_damage(directory.path()).unwrap();
+        assert_eq!(trials.iter().map(|t| t.trial).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(damaged.iter().map(|d| d.line).collect::<Vec<_>>(), [2]);
+        assert!(matches!(Directory::resume(open.path()), Err(DirectoryError::Busy(_))));
+    }
+
+    #[test]
+    fn every_writer_has_a_file_of_its_own_and_all_are_read_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let writers: Vec<Writer> = ["b", "node-1.cluster_7"].iter().map(|name| Writer::new(name).unwrap()).collect();
+        append_trial_of(directory.path(), &writers[1], &record(2)).unwrap();
+        append_trial_of(directory.path(), &writers[0], &record(1)).unwrap();
+        append_trial(directory.path(), &record(0)).unwrap();
+        append_trial_of(directory.path(), &writers[0], &record(0)).unwrap();
+        let trials = read_trials(directory.path()).unwrap();
+        assert_eq!(trials.iter().map(|t| t.trial).collect::<Vec<_>>(), [0, 1, 2], "none twice");
+        for name in ["", "../x", "a/b", "a b", &"x".repeat(101)] {
+            assert!(Writer::new(name).is_err(), "{name}");
+        }
+    }
+}

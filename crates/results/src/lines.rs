@@ -1,0 +1,176 @@
+//! The files of records, `trials.jsonl` and `trials-WRITER.jsonl`: read line by line, and what is damaged set aside.
+
+use super::reader::ReadError;
+use super::schema::{Outcome, Plan, SCHEMA, TrialRecord};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// The longest line that is read, bytes: a record of 100,000 samples is shorter.
+pub const LONGEST_LINE: u64 = 64 << 20;
+
+/// A line of a file of records that is no record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedLine {
+    /// The file.
+    pub path: PathBuf,
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+impl fmt::Display for DamagedLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.path.file_name().unwrap_or_default().to_string_lossy();
+        write!(f, "line {} of {file} is damaged and set aside: {}", self.line, self.what)
+    }
+}
+
+/// All that the files of records hold.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// In the order of files and lines; the local run's own file first.
+    pub trials: Vec<TrialRecord>,
+    /// What could not be read.
+    pub damaged: Vec<DamagedLine>,
+    /// How many files there are.
+    pub files: usize,
+}
+
+/// The files of records in a results directory: the local run's own first, then those of other writers by name.
+///
+/// # Errors
+/// When the directory cannot be listed.
+pub(super) fn files(directory: &Path) -> Result<Vec<PathBuf>, ReadError> {
+    let failed = |source| ReadError::Io { path: directory.to_owned(), source };
+    let mut others = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        if name.to_str().is_some_and(|name| name.starts_with("trials-") && name.ends_with(".jsonl")) {
+            others.push(directory.join(name));
+        }
+    }
+    others.sort();
+    others.insert(0, directory.join("trials.jsonl"));
+    Ok(others)
+}
+
+/// Reads every file of records.
+///
+/// # Errors
+/// When a file cannot be read, is no regular file, or a line is of a newer schema.
+pub(super) fn read(directory: &Path) -> Result<Records, ReadError> {
+    let mut records = Records::default();
+    for path in files(directory)? {
+        if let Some(file) = tare_files::open_regular(&path)? {
+            records.files += 1;
+            read_file(file, &path, &mut records)?;
+        }
+    }
+    Ok(records)
+}
+
+fn read_file(file: File, path: &Path, records: &mut Records) -> Result<(), ReadError> {
+    let mut reader = BufReader::new(file);
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let failed = |source| ReadError::Io { path: path.to_owned(), source };
+        let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(failed)?;
+        if read == 0 {
+            break;
+        }
+        let damaged = |what: String| DamagedLine { path: path.to_owned(), line: number, what };
+        let whole = line.ends_with(b"\n");
+        if !whole && read as u64 == LONGEST_LINE {
+            records.damaged.push(damaged(format!("it is longer than {LONGEST_LINE} bytes")));
+            reader.skip_until(b'\n').map_err(failed)?;
+            continue;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match parse(&line, path, number - 1) {
+            Ok(trial) => records.trials.push(trial),
+            // Records are written whole with their newline and synced.
+            Err(ReadError::Malformed { .. }) if !whole => {
+                records.damaged.push(damaged("it was cut short, as by a crash, or is being written".to_owned()));
+            }
+            Err(ReadError::Malformed { what, .. }) => records.damaged.push(damaged(what)),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The part of every document that is read first: a newer one may not parse as today's type.
+#[derive(Deserialize)]
+struct Versioned {
+    schema: u32,
+}
+
+/// Parses one document that begins `lines_before` lines into its file.
+///
+/// # Errors
+/// [`ReadError::Malformed`] and [`ReadError::NewerSchema`].
+pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8], path: &Path, lines_before: usize) -> Result<T, ReadError> {
+    let malformed = |error: serde_json::Error| ReadError::Malformed {
+        path: path.to_owned(),
+        line: lines_before + error.line().max(1),
+        column: error.column(),
+        what: error.to_string(),
+        expected: format!("a record of schema {SCHEMA} as tare writes it"),
+    };
+    let versioned: Versioned = serde_json::from_slice(bytes).map_err(malformed)?;
+    if versioned.schema > SCHEMA {
+        return Err(ReadError::NewerSchema { path: path.to_owned(), found: versioned.schema, known: SCHEMA });
+    }
+    serde_json::from_slice(bytes).map_err(malformed)
+}
+
+/// Takes out what must not be counted: a second record of the same attempt, a second good record of a trial, and trials
+/// that the plan does not have. One sentence for each kind.
+pub(super) fn without_strangers(trials: Vec<TrialRecord>, plan: Option<&Plan>) -> (Vec<TrialRecord>, Vec<String>) {
+    let planned: Option<BTreeMap<usize, &str>> =
+        plan.map(|plan| plan.trials.iter().map(|trial| (trial.trial, trial.condition.as_str())).collect());
+    let (mut seen, mut good) = (BTreeSet::new(), BTreeSet::new());
+    let (mut twice, mut unplanned) = (Vec::new(), Vec::new());
+    let mut kept = Vec::new();
+    for trial in trials {
+        let known = planned.as_ref().is_none_or(|all| all.get(&trial.trial) == Some(&trial.condition.as_str()));
+        if !known {
+            unplanned.push(trial.trial);
+        } else if !seen.insert((trial.trial, trial.attempt))
+            || (trial.outcome == Outcome::Ok && !good.insert(trial.trial))
+        {
+            twice.push(trial.trial);
+        } else {
+            kept.push(trial);
+        }
+    }
+    let told = |numbers: &[usize], what: &str| {
+        (!numbers.is_empty()).then(|| format!("{} not analysed: {what} (trial {})", count(numbers), list(numbers)))
+    };
+    let sentences = [
+        told(&twice, "the trial is recorded already"),
+        told(&unplanned, "the plan has no such trial of that condition"),
+    ];
+    (kept, sentences.into_iter().flatten().collect())
+}
+
+fn count(numbers: &[usize]) -> String {
+    if numbers.len() == 1 { "1 record is".to_owned() } else { format!("{} records are", numbers.len()) }
+}
+
+/// The first few, in words.
+fn list(numbers: &[usize]) -> String {
+    const LISTED: usize = 5;
+    let first: Vec<String> = numbers.iter().take(LISTED).map(usize::to_string).collect();
+    let more = if numbers.len() > LISTED { ", ..." } else { "" };
+    first.join(", ") + more
+}
