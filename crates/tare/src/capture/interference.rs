@@ -16,7 +16,7 @@ pub struct Interference {
     cpus: CpuSet,
 }
 
-/// What it saw.
+/// What others did during one sample.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Seen {
     /// Name -> value, to be stored beside the metrics: those of [`Snapshot::since`], `foreign_cpu_s`,
@@ -34,7 +34,7 @@ impl Interference {
         Self { snapshot, cpu_use: CpuUse::take(), asleep_s: asleep_s(), server, cpus }
     }
 
-    /// Ends it.
+    /// Stops watching and says what was seen.
     pub fn finish(self) -> Seen {
         let now = CpuUse::take();
         let mut covariates = Snapshot::take().since(&self.snapshot);

@@ -22,11 +22,11 @@ pub struct Captured {
 /// Where the captures of one trial go, and what it knows of itself.
 #[derive(Debug, Clone)]
 pub struct Place {
-    /// The results directory.
+    /// The results directory that its files go to.
     pub results: PathBuf,
     /// The trial's directory inside it: `captures/trial-00003-1`.
     pub directory: String,
-    /// Connections that work.
+    /// Connections that work during the sample.
     pub threads: usize,
     /// Length of a sample, seconds.
     pub sample_s: f64,

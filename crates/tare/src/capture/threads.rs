@@ -19,7 +19,7 @@ pub struct Watched {
     pub role: Role,
     /// Connection it belongs to.
     pub pair: Option<usize>,
-    /// The thread itself.
+    /// The thread, by process and id.
     pub id: ThreadRef,
     /// Where it was told to be; none when it was left to the OS.
     pub asked: Option<CpuSet>,
@@ -44,7 +44,7 @@ struct Sightings {
 }
 
 impl ThreadWatch {
-    /// Starts watching.
+    /// Reads what the threads have used so far, and watches from there.
     pub fn start(threads: Vec<Watched>) -> Self {
         let seen = Arc::new(Mutex::new(vec![Sightings::default(); threads.len()]));
         let stop = Arc::new(AtomicBool::new(false));

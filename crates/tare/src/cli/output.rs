@@ -4,7 +4,7 @@ use super::{Exit, Problem};
 use serde::Serialize;
 use std::io::{self, ErrorKind, Write};
 
-/// Prints text.
+/// Prints text on standard output. A closed pipe is no problem.
 pub fn text(text: &str) -> Result<(), Problem> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {

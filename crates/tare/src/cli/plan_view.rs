@@ -14,7 +14,7 @@ struct DryRun<'a> {
     notes: &'a [String],
 }
 
-/// Prints the plan.
+/// Prints what would be done, for people or as JSON.
 pub fn print(plan: &Plan, json: bool) -> Result<(), Problem> {
     if json {
         return super::output::json(&DryRun {

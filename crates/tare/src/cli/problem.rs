@@ -14,7 +14,7 @@ pub struct Problem {
     pub expected: Option<String>,
     /// What to do now: a command or an edit.
     pub advice: Option<String>,
-    /// Exit code.
+    /// The exit code that it ends the program with.
     pub exit: Exit,
 }
 

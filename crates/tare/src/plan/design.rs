@@ -9,7 +9,7 @@ use tare_results::schema::Levels;
 pub struct Condition {
     /// `factor=level` words in the order of the study.
     pub name: String,
-    /// Factor -> level.
+    /// The level of each factor.
     pub levels: Levels,
     /// Everything a trial needs.
     pub settings: Settings,

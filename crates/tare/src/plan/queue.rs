@@ -6,7 +6,7 @@ use tare_results::schema::{Outcome, PlannedTrial, TrialRecord};
 /// A trial to run, and which of its attempts this is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Next {
-    /// The plan's entry.
+    /// The plan's entry that is measured next.
     pub trial: PlannedTrial,
     /// The first one is 1.
     pub attempt: u32,

@@ -61,7 +61,7 @@ pub trait Listener {
 
 /// A run about to start.
 pub struct Run<'a> {
-    /// The study.
+    /// The study, adapted to machine and engine.
     pub study: &'a Study,
     /// Its plan on this machine.
     pub plan: &'a Plan,

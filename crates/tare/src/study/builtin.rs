@@ -1,11 +1,11 @@
 //! The built-in studies: files of `studies/`, compiled in.
 
-/// A built-in study.
+/// A study that comes with the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Builtin {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Its TOML text.
+    /// Its TOML text, as `tare studies NAME` prints it.
     pub text: &'static str,
 }
 

@@ -15,9 +15,9 @@ pub struct StudyError {
     pub line: usize,
     /// From 1, in characters; 0 where there is no line.
     pub column: usize,
-    /// What is wrong.
+    /// What is wrong, with the word in question.
     pub what: String,
-    /// What was expected.
+    /// What was expected in its place.
     pub expected: String,
     /// The nearest right name.
     pub nearest: Option<String>,
@@ -28,7 +28,7 @@ pub struct StudyError {
 pub struct Source<'a> {
     /// File name, built-in study name or the option it came from.
     pub origin: &'a str,
-    /// The whole text.
+    /// The whole text, for lines and columns.
     pub text: &'a str,
 }
 

@@ -7,7 +7,7 @@ use super::settings::{Kind, Settings};
 pub struct Field {
     /// Table it stands in.
     pub section: &'static str,
-    /// Its name.
+    /// Its name in a study file.
     pub key: &'static str,
     /// The workload it belongs to; none: all.
     pub only: Option<Kind>,

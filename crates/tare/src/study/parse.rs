@@ -18,7 +18,7 @@ use toml::de::{DeTable, DeValue};
 pub struct Overrides {
     /// `--quick`: the study's own `[quick]` tables.
     pub quick: bool,
-    /// `--engine`.
+    /// The engine named by `--engine`.
     pub engine: Option<String>,
     /// `--set path.to.key=value`, in order.
     pub sets: Vec<String>,

@@ -5,7 +5,7 @@ use super::value::{positive, seconds, whole};
 
 /// One key of `[sampling]`.
 pub struct SamplingField {
-    /// Its name.
+    /// Its name below `[sampling]`.
     pub key: &'static str,
     /// What it means, for the reference.
     pub help: &'static str,
@@ -15,7 +15,7 @@ pub struct SamplingField {
     pub set: fn(&mut Sampling, &str) -> Result<(), String>,
 }
 
-/// All of them.
+/// The keys of `[sampling]`, in the order in which they are explained.
 pub const SAMPLING_FIELDS: &[SamplingField] = &[
     SamplingField {
         key: "trials",

@@ -44,16 +44,16 @@ impl Settings {
     }
 }
 
-/// `[engine]`.
+/// `[engine]`: which database, and how it is started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EngineSettings {
-    /// `sqlite` or `mariadb`.
+    /// A name that the registry of engines knows.
     pub name: String,
     /// Path of the server binary; none: found on the usual paths.
     pub binary: Option<PathBuf>,
     /// A stopped server's data directory to start every trial on a copy of; none: made by tare and cached.
     pub data: Option<PathBuf>,
-    /// How clients connect.
+    /// How clients reach the server.
     pub transport: Transport,
     /// Seconds the server may take to become ready.
     pub start_timeout_s: f64,
@@ -86,7 +86,7 @@ pub enum Kind {
     Counters,
 }
 
-/// `[workload]`.
+/// `[workload]`: what the client threads do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSettings {
     /// Which of the three below counts.
@@ -114,9 +114,9 @@ pub struct CountersSettings {
     pub data_work: bool,
     /// Rounds a thread and sample.
     pub rounds: u64,
-    /// Blocks of counters.
+    /// Blocks of counters that there are.
     pub counter_blocks: usize,
-    /// Counters a block.
+    /// Counters that a block holds.
     pub counters_per_block: usize,
     /// Data blocks of 16 KiB.
     pub data_blocks: usize,
@@ -199,11 +199,11 @@ pub enum CallGraph {
 pub struct Sampling {
     /// Trials (server lifetimes) a condition.
     pub trials: usize,
-    /// Samples a trial.
+    /// Measured samples of each trial.
     pub samples: usize,
     /// Seconds of load before the first sample.
     pub warmup_s: f64,
-    /// Seconds a sample.
+    /// Length of a sample, seconds.
     pub sample_s: f64,
     /// Seed of the order of trials and of the load.
     pub seed: u64,

@@ -30,7 +30,7 @@ pub struct Study {
     pub sampling: Sampling,
 }
 
-/// `[design]`.
+/// `[design]`: how conditions are made of factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Design {
     /// How levels are combined.
@@ -54,7 +54,7 @@ pub enum DesignKind {
 pub struct Factor {
     /// `placement`, a key of the study, a machine setting or `option.NAME`.
     pub name: String,
-    /// Values it takes.
+    /// The values that it takes, as written.
     pub levels: Vec<String>,
 }
 

@@ -20,7 +20,7 @@ const FOLDERS: [&str; 8] = [
 /// What the file names of preloaded allocators begin with.
 const KNOWN: [&str; 4] = ["libjemalloc", "libtcmalloc", "libmimalloc", "libhoard"];
 
-/// An allocator.
+/// The memory allocator that the server is linked or preloaded with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allocator {
     /// The one that the server is linked with.

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use tare_results::schema::SampleRecord;
 use tare_topology::{ThreadRef, bind};
 
-/// Runs the samples.
+/// Runs the samples in this process, without a server.
 pub fn measure(trial: &Trial<'_>) -> Result<Vec<SampleRecord>, TrialError> {
     (0..trial.study.sampling.samples).map(|sample| one(trial, sample)).collect()
 }

@@ -10,7 +10,7 @@ use tare_results::schema::{self, AppliedSetting, SampleRecord, TrialRecord};
 /// What a load gives.
 #[derive(Default)]
 pub struct Loaded {
-    /// The measured samples.
+    /// The measured samples, in their order.
     pub samples: Vec<SampleRecord>,
     /// What was preloaded and checked, and the proof.
     pub applied: Vec<AppliedSetting>,

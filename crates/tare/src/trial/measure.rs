@@ -63,15 +63,15 @@ pub enum TrialError {
 
 /// What a trial works on.
 pub struct Trial<'a> {
-    /// Results directory.
+    /// The results directory that the record goes to.
     pub directory: &'a Path,
-    /// The study.
+    /// The study, adapted to machine and engine.
     pub study: &'a Study,
-    /// The plan's entry.
+    /// The plan's entry that is measured.
     pub planned: PlannedTrial,
-    /// From 1.
+    /// Which attempt this is; the first one is 1.
     pub attempt: u32,
-    /// Its condition.
+    /// The condition, with the levels set.
     pub condition: Condition,
     /// Its placement on this machine.
     pub placement: ResolvedPlacement,

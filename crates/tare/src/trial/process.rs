@@ -14,7 +14,7 @@ const PADDING_OVERHEAD: usize = PADDING.len() + 2;
 /// The longest single string that exec takes: MAX_ARG_STRLEN, 32 pages of 4 KiB (execve(2)).
 const LONGEST: usize = 131_072;
 
-/// `[process]`.
+/// `[process]`: properties of the server's process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProcessSettings {
     /// Address space of the server; none: as found.

@@ -113,7 +113,7 @@ struct Open {
 }
 
 impl<'a> SessionThreads<'a> {
-    /// None yet.
+    /// Of a trial whose threads are not known yet.
     pub fn new(trial: &'a Trial<'a>, server: &'a dyn Server) -> Self {
         // Nothing where the kernel does not tell.
         let layout = Positions::of(server.pid()).map_or(Vec::new(), |positions| positions.covariates().to_vec());

@@ -26,7 +26,7 @@ pub fn of_condition<'a>(trials: &'a [Value], condition: &str) -> Vec<&'a Value> 
     found
 }
 
-/// "0-3,8".
+/// A set of CPUs written as "0-3,8".
 pub fn cpus(list: &str) -> Cpus {
     let number = |text: &str| text.parse::<u64>().unwrap_or_else(|e| panic!("{list:?}: {e}"));
     let parts = list.split(',').filter(|part| !part.is_empty());

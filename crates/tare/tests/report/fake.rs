@@ -7,7 +7,7 @@ use tare_results::schema::*;
 
 /// One condition to make up.
 pub struct Fake {
-    /// `factor=level` words.
+    /// The condition, as `factor=level` words.
     pub name: &'static str,
     /// Centres of tps that trials take in turn: two make it bimodal.
     pub tps: Vec<f64>,
@@ -17,7 +17,7 @@ pub struct Fake {
     pub cpus: Vec<[usize; 4]>,
 }
 
-/// What to write.
+/// The made-up study that is written.
 pub struct Study {
     pub name: &'static str,
     pub conditions: Vec<Fake>,

@@ -5,7 +5,7 @@ use super::super::field::Field;
 use super::super::settings::CallGraph;
 use super::super::value::{on_off, one_of, switch};
 
-/// Its rows.
+/// The keys of `[capture]`.
 pub const FIELDS: &[Field] = &[
     Field {
         section: CAPTURE,

@@ -4,7 +4,7 @@ use super::super::field::Field;
 use super::super::settings::Kind;
 use super::super::value::{one_of, parsed, seconds, whole};
 
-/// Its rows.
+/// The keys of the workload `dbt3`.
 pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",

@@ -4,7 +4,7 @@ use super::super::field::Field;
 use super::super::value::{one_of, seconds};
 use tare_engine::{ENGINE_NAMES, Transport};
 
-/// Its rows.
+/// The keys of `[engine]`.
 pub const FIELDS: &[Field] = &[
     Field {
         section: "engine",

@@ -11,7 +11,7 @@ mod workload;
 
 use super::field::Field;
 
-/// All of them.
+/// The keys of every table, in the order in which they are explained.
 pub const ALL: &[&[Field]] = &[
     engine::FIELDS,
     workload::FIELDS,

@@ -4,7 +4,7 @@ use super::super::field::Field;
 use super::super::settings::Kind;
 use super::super::value::{parsed, positive, whole};
 
-/// Its rows.
+/// The keys of the OLTP workloads.
 pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",

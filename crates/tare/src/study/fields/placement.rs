@@ -3,7 +3,7 @@
 use super::super::field::Field;
 use super::super::value::{parsed, whole};
 
-/// Its rows.
+/// The keys of `[placement]`.
 pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",

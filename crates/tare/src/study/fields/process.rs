@@ -3,7 +3,7 @@
 use super::super::field::Field;
 use super::super::settings::AS_FOUND;
 
-/// Its rows.
+/// The keys of `[process]`.
 pub const FIELDS: &[Field] = &[
     Field {
         section: "process",

@@ -10,7 +10,7 @@ const COUNTERS: &str = "counters";
 /// The workload of 22 queries.
 const DBT3: &str = "dbt3";
 
-/// Its rows.
+/// The keys that all workloads share.
 pub const FIELDS: &[Field] = &[
     Field {
         section: "workload",

@@ -17,7 +17,7 @@ const ROWS_PER_INSERT: usize = 200;
 pub struct Fill<'a> {
     /// How large they are.
     pub scale: Scale,
-    /// The engine's SQL.
+    /// How the engine's SQL differs.
     pub dialect: Dialect,
     /// Sessions that fill tables at the same time, each a table of its own, and threads that make rows. SQLite has one
     /// writer and uses one session.

@@ -10,7 +10,7 @@ use tare_engine::Session;
 pub struct Preloaded {
     /// Tables and indexes read from end to end.
     pub indexes: usize,
-    /// Entries in them.
+    /// Index entries that were read.
     pub entries: u64,
 }
 

@@ -9,9 +9,9 @@ const TEXTS: &str = include_str!("queries.sql");
 /// One query of one scale in one dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// 1 to 22.
+    /// Its number in TPC-H, 1 to 22.
     pub number: u8,
-    /// What is sent.
+    /// The text that is sent.
     pub sql: String,
     /// Columns, from 0, by which its rows are ordered; rows that are equal in these may change places.
     pub order: Vec<usize>,

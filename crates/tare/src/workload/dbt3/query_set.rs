@@ -16,10 +16,10 @@ pub struct QuerySet(u32);
 pub struct QuerySetError;
 
 impl QuerySet {
-    /// All 22.
+    /// All of the 22 queries.
     pub const ALL: Self = Self(((1 << QUERIES) - 1) << 1);
 
-    /// Their numbers, ascending.
+    /// The numbers of its queries, ascending.
     pub fn iter(self) -> impl Iterator<Item = u8> {
         (1..=QUERIES).filter(move |query| self.0 & 1 << query != 0)
     }

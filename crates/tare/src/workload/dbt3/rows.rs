@@ -14,9 +14,9 @@ const PIECE_BYTES: f64 = 4e6;
 /// Some consecutive rows: columns separated by `|`, each row ended by a line break.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
-    /// The text.
+    /// Rows as the bulk load wants them.
     pub text: String,
-    /// How many rows.
+    /// How many rows the text holds.
     pub rows: u64,
 }
 

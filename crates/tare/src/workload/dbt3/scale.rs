@@ -41,7 +41,7 @@ impl Scale {
         Ok(Self(scale))
     }
 
-    /// The number.
+    /// The scale factor; 1 is about 1 GB of rows.
     pub fn factor(self) -> f64 {
         self.0
     }

@@ -7,7 +7,7 @@ use super::{QuerySet, Scale};
 pub struct Dbt3Settings {
     /// How large the tables are.
     pub scale: Scale,
-    /// Which queries.
+    /// Which of the 22 queries are measured.
     pub queries: QuerySet,
     /// Executions of each query before its measured ones.
     pub warmup_runs: usize,

@@ -2,10 +2,10 @@
 
 use crate::workload::Dialect;
 
-/// One table.
+/// One of the eight tables of TPC-H.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Table {
-    /// Its name.
+    /// Its name in SQL.
     pub name: &'static str,
     /// Column definitions (TPC-H specification 1.4.1). Nothing is NULL.
     columns: &'static str,
@@ -14,7 +14,7 @@ pub struct Table {
     pub indexes: &'static [&'static str],
     /// A column that stands in no index: whoever reads it reads the table itself.
     pub unindexed: &'static str,
-    /// Number of columns.
+    /// How many columns a row has.
     pub width: usize,
 }
 

@@ -17,7 +17,7 @@ const INSERTS_PER_TRANSACTION: u64 = 50;
 /// What the tables are to hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fill {
-    /// The tables.
+    /// The tables that are filled.
     pub tables: Tables,
     /// How `k` is drawn. sysbench uses the distribution of the run; the default, special, clusters it.
     pub distribution: Distribution,
@@ -25,7 +25,7 @@ pub struct Fill {
     pub seed: u64,
     /// Sessions that fill tables at the same time, each a table of its own; SQLite uses one.
     pub sessions: usize,
-    /// The engine's SQL.
+    /// How the engine's SQL differs.
     pub dialect: Dialect,
 }
 

@@ -31,11 +31,11 @@ pub struct UnknownWorkload {
 }
 
 impl Workload {
-    /// All of them.
+    /// All workloads, in the order in which help lists them.
     pub const ALL: [Self; 6] =
         [Self::PointSelect, Self::ReadOnly, Self::ReadWrite, Self::WriteOnly, Self::UpdateIndex, Self::UpdateNonIndex];
 
-    /// Its name.
+    /// Its name in studies and for `tare load`.
     pub fn name(self) -> &'static str {
         match self {
             Self::PointSelect => "point_select",
@@ -112,9 +112,9 @@ pub struct Counts {
     pub order_ranges: u32,
     /// `SELECT DISTINCT c` of a range, sorted.
     pub distinct_ranges: u32,
-    /// `UPDATE` of k.
+    /// `UPDATE` statements that change the indexed column k.
     pub index_updates: u32,
-    /// `UPDATE` of c.
+    /// `UPDATE` statements that change the column c, which no index has.
     pub non_index_updates: u32,
     /// `DELETE` and `INSERT` of one row.
     pub delete_inserts: u32,
@@ -141,9 +141,9 @@ impl Default for Counts {
 /// A workload and all it depends on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OltpSettings {
-    /// Which.
+    /// Which of the workloads is run.
     pub workload: Workload,
-    /// On which tables.
+    /// The tables that it works on.
     pub tables: Tables,
     /// How ids (and k, where one is inserted) are drawn.
     pub distribution: Distribution,
