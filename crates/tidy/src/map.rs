@@ -61,7 +61,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "plan",
         rooms: &["study", "workload"],
-        crates: &["engine", "results", "stats", "topology"],
+        crates: &["text", "files", "engine", "results", "stats", "topology"],
         until_mended: &["analysis", "trial"],
     },
     Room {
@@ -77,7 +77,12 @@ pub const ROOMS: &[Room] = &[
         until_mended: &[],
     },
     Room { name: "analysis", rooms: &[], crates: &["results", "stats", "topology"], until_mended: &[] },
-    Room { name: "report", rooms: &["analysis"], crates: &["results", "stats", "topology"], until_mended: &[] },
+    Room {
+        name: "report",
+        rooms: &["analysis"],
+        crates: &["files", "results", "stats", "topology"],
+        until_mended: &[],
+    },
     Room {
         name: "cli",
         rooms: &["capture", "workload", "study", "plan", "trial", "run", "analysis", "report"],
