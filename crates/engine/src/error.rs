@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error as ThisError;
 
-use super::SqlError;
+use super::{SqlError, SqlErrorKind};
 
 /// Why an engine could not do what it was asked.
 #[derive(Debug, ThisError)]
@@ -159,14 +159,26 @@ impl EngineError {
     /// Wraps what a caller's filling of `data` failed with; a server that ran out of space is
     /// [`EngineError::DiskFull`].
     pub(super) fn fill(data: &Path, error: Box<dyn Error + Send + Sync>) -> Self {
-        // SQLITE_FULL, ER_DISK_FULL and ER_RECORD_FILE_FULL, which is what InnoDB makes of a full disk.
-        match error.downcast_ref::<SqlError>() {
-            Some(sql) if [13, 1021, 1114].contains(&sql.code) => {
-                Self::DiskFull { place: data.to_owned(), detail: sql.to_string() }
+        // A filling has errors of its own around what the server said.
+        let mut cause: Option<&(dyn Error + 'static)> = Some(error.as_ref());
+        while let Some(this) = cause {
+            if let Some(Self::DiskFull { place, detail }) = this.downcast_ref() {
+                return Self::DiskFull { place: place.clone(), detail: detail.clone() };
             }
-            _ => Self::Fill(error),
+            if is_full(this) {
+                return Self::DiskFull { place: data.to_owned(), detail: this.to_string() };
+            }
+            cause = this.source();
         }
+        Self::Fill(error)
     }
+}
+
+/// Whether the server, or the file system, says that there is no space left.
+fn is_full(cause: &(dyn Error + 'static)) -> bool {
+    let says = |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    cause.downcast_ref::<SqlError>().is_some_and(|sql| sql.kind == SqlErrorKind::DiskFull)
+        || cause.downcast_ref::<io::Error>().is_some_and(says)
 }
 
 fn list(paths: &[PathBuf]) -> String {
@@ -176,15 +188,20 @@ fn list(paths: &[PathBuf]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SqlErrorKind;
 
     #[test]
     fn a_full_disk_is_named_as_such_wherever_it_shows() {
         let data = Path::new("/data");
         let full = EngineError::io("write", data, io::Error::from_raw_os_error(libc::ENOSPC));
         assert!(matches!(full, EngineError::DiskFull { .. }), "{full}");
-        let sql = |code| Box::new(SqlError { kind: SqlErrorKind::Other, code, message: "no".to_owned() });
-        assert!(matches!(EngineError::fill(data, sql(13)), EngineError::DiskFull { .. }));
-        assert!(matches!(EngineError::fill(data, sql(1062)), EngineError::Fill(_)));
+        let sql = |kind| SqlError { kind, code: 9, message: "no".to_owned() };
+        let wrapped = |kind| Box::new(EngineError::Sql { statement: "INSERT".to_owned(), source: sql(kind) });
+        for full in [
+            EngineError::fill(data, Box::new(sql(SqlErrorKind::DiskFull))),
+            EngineError::fill(data, wrapped(SqlErrorKind::DiskFull)),
+        ] {
+            assert!(matches!(&full, EngineError::DiskFull { place, .. } if place == data), "{full}");
+        }
+        assert!(matches!(EngineError::fill(data, wrapped(SqlErrorKind::Other)), EngineError::Fill(_)));
     }
 }

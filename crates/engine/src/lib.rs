@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `diagnostics` | what a running server says of itself: lock waits, counters |
 //! | `session` | one connection as a workload sees it |
+//! | `dialect` | the SQL that a database speaks |
 //! | `server` | the traits [`Engine`] and [`Server`] and what they are asked with |
 //! | `registry` | the engine of a name |
 //! | `mariadb/`, `sqlite/` | the engines; `wire/` is MariaDB's protocol |
@@ -19,8 +20,11 @@ mod address_space;
 mod buffer;
 mod cache;
 mod diagnostics;
+mod dialect;
 mod directories;
 mod error;
+#[cfg(test)]
+mod fake;
 mod instance;
 mod leftovers;
 mod log;
@@ -38,15 +42,17 @@ mod wire;
 
 pub use address_space::{Aslr, Positions};
 pub use diagnostics::{Diagnostics, LockWait, Unavailable};
+pub use dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};
 pub use error::EngineError;
 pub use leftovers::{Reaped, reap_leftovers};
 pub use mariadb::Mariadb;
 pub use process::dies_with_parent;
-pub use registry::{ENGINE_NAMES, UnknownEngine, engine_by_name};
+pub use registry::{UnknownEngine, engine_by_name, engine_names};
 pub use server::{
-    Address, Binary, ConnectTarget, DEFAULT_DATABASE, DataDirectory, Engine, PrepareRequest, Server, StartRequest,
-    StopOutcome, Transport,
+    Address, Binary, ConnectTarget, DEFAULT_DATABASE, DataDirectory, Engine, Fill, PrepareRequest, Server,
+    StartRequest, StopOutcome, Transport,
 };
 pub use session::{Param, Session, SqlError, SqlErrorKind, StatementId};
 pub use sqlite::Sqlite;
+pub use tare_topology::ThreadRef;
 pub use threads::find_serving_thread;

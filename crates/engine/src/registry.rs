@@ -3,12 +3,17 @@
 use super::{Engine, Mariadb, Sqlite};
 use tare_text::nearest;
 
-/// Every engine that can be named in a study.
-pub const ENGINE_NAMES: [&str; 2] = ["mariadb", "sqlite"];
+/// Every engine that can be named in a study, one line each.
+static ENGINES: &[&dyn Engine] = &[
+    &Mariadb,
+    &Sqlite,
+    #[cfg(test)]
+    &super::fake::Fake,
+];
 
 /// A name that no engine has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown engine \"{name}\"{}; engines: {}", .nearest.map(|n| format!(", did you mean \"{n}\"?")).unwrap_or_default(), ENGINE_NAMES.join(", "))]
+#[error("unknown engine \"{name}\"{}; engines: {}", .nearest.map(|n| format!(", did you mean \"{n}\"?")).unwrap_or_default(), engine_names().join(", "))]
 pub struct UnknownEngine {
     /// The name.
     pub name: String,
@@ -16,16 +21,18 @@ pub struct UnknownEngine {
     pub nearest: Option<&'static str>,
 }
 
+/// Names of all engines, in the order of their registration.
+pub fn engine_names() -> Vec<&'static str> {
+    ENGINES.iter().map(|engine| engine.name()).collect()
+}
+
 /// The engine called `name`.
 ///
 /// # Errors
 /// [`UnknownEngine`] with the nearest right name.
-pub fn engine_by_name(name: &str) -> Result<Box<dyn Engine>, UnknownEngine> {
-    match name {
-        "mariadb" => Ok(Box::new(Mariadb)),
-        "sqlite" => Ok(Box::new(Sqlite)),
-        _ => Err(UnknownEngine { name: name.to_owned(), nearest: nearest(name, ENGINE_NAMES) }),
-    }
+pub fn engine_by_name(name: &str) -> Result<&'static dyn Engine, UnknownEngine> {
+    let found = ENGINES.iter().copied().find(|engine| engine.name() == name);
+    found.ok_or_else(|| UnknownEngine { name: name.to_owned(), nearest: nearest(name, engine_names()) })
 }
 
 #[cfg(test)]
@@ -33,10 +40,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_listed_name_is_an_engine() {
-        for name in ENGINE_NAMES {
-            assert_eq!(engine_by_name(name).unwrap().name(), name);
-        }
+    fn an_engine_is_added_with_a_folder_and_one_line() {
+        // `fake` lives in the tests and is registered as any other.
+        let engine = engine_by_name("fake").unwrap();
+        assert!(engine_names().contains(&"fake"));
+        assert_eq!(engine.dialect().placeholder(2), ":p2");
+        let mut server = engine.start(&super::super::fake::request()).unwrap();
+        assert_eq!(server.connect().unwrap().run("anything"), Ok(0));
+        assert_eq!(server.processes(), [std::process::id().cast_signed()]);
+        assert!(server.lock_wait_setting().is_none());
+        server.stop(std::time::Duration::ZERO).unwrap();
+    }
+
+    #[test]
+    fn no_two_engines_have_one_name() {
+        let mut names = engine_names();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ENGINES.len());
     }
 
     #[test]

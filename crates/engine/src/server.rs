@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::diagnostics::{Diagnostics, Silent};
-use super::{Aslr, EngineError, Session};
+use super::{Aslr, Dialect, EngineError, Session};
 
 /// The database that prepared data directories contain and that sessions start in: sysbench's default name.
 pub const DEFAULT_DATABASE: &str = "sbtest";
@@ -179,6 +179,15 @@ pub type Fill<'a> = dyn FnMut(&dyn Server) -> Result<(), Box<dyn Error + Send + 
 pub trait Engine: Send + Sync {
     /// Its name in a study.
     fn name(&self) -> &'static str;
+    /// The SQL that it speaks.
+    fn dialect(&self) -> &'static dyn Dialect;
+    /// What starting and stopping it takes on an ordinary machine, seconds: a guess, until trials have been timed.
+    fn start_cost_s(&self) -> f64;
+    /// Whether this server program can open a data directory, as far as can be told without starting it.
+    ///
+    /// # Errors
+    /// [`EngineError::OtherVersion`], or that this is no data directory.
+    fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError>;
     /// Finds the server program: `explicit`, else the usual names and places.
     ///
     /// # Errors
@@ -208,8 +217,20 @@ pub trait Engine: Send + Sync {
 
 /// A running server. Dropping it kills it.
 pub trait Server: Send + Sync {
-    /// Process id.
+    /// Process id; with a process a connection that of the one that started all others.
     fn pid(&self) -> u32;
+    /// All processes of it that run now, the one of [`Server::pid`] first.
+    fn processes(&self) -> Vec<i32> {
+        vec![self.pid().cast_signed()]
+    }
+    /// The SQL that it speaks.
+    fn dialect(&self) -> &'static dyn Dialect;
+    /// The data directory that it runs on.
+    fn data(&self) -> &Path;
+    /// The setting that [`StartRequest::lock_waits`] turns on, where there is one to read back.
+    fn lock_wait_setting(&self) -> Option<&'static str> {
+        None
+    }
     /// Where it listens.
     fn address(&self) -> &Address;
     /// How to connect to it, password included.

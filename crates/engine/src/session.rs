@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use tare_topology::ThreadRef;
+
 /// A server-side prepared statement of one session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatementId(pub usize);
@@ -22,6 +24,8 @@ pub enum SqlErrorKind {
     Retry,
     /// The statement cannot be prepared on this server (MariaDB 1295): send it as text.
     NotPreparable,
+    /// No space left where the server keeps its files.
+    DiskFull,
     /// The connection is gone.
     Lost,
     /// Anything else: the statement or the data is wrong.
@@ -49,7 +53,7 @@ impl std::error::Error for SqlError {}
 
 /// One connection.
 pub trait Session: Send {
-    /// Prepares `sql` on the server; `?` marks parameters.
+    /// Prepares `sql` on the server; parameters are written as its [`super::Dialect`] says.
     fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError>;
     /// Executes and discards the rows: the number of rows returned, or changed where none are returned.
     fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError>;
@@ -57,6 +61,6 @@ pub trait Session: Send {
     fn run(&mut self, sql: &str) -> Result<u64, SqlError>;
     /// Runs text and returns the rows as text, NULL as None.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError>;
-    /// Kernel id of the server thread that serves this session, where the engine can say it.
-    fn server_thread(&mut self) -> Result<Option<u32>, SqlError>;
+    /// The server thread that serves this session, where the engine can say it and it is on this machine.
+    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError>;
 }

@@ -42,6 +42,19 @@ impl Stream {
         }
     }
 
+    /// Whether the other end is a process of this machine.
+    pub(super) fn is_local(&self) -> bool {
+        match self {
+            Self::Unix(_) => true,
+            // The kernel takes the address of the interface that the route leaves by: the same on both ends only when
+            // there is no way to go.
+            Self::Tcp(stream) => match (stream.local_addr(), stream.peer_addr()) {
+                (Ok(own), Ok(other)) => own.ip() == other.ip(),
+                _ => false,
+            },
+        }
+    }
+
     pub(super) fn shutdown(&self) {
         let _ = match self {
             Self::Unix(stream) => stream.shutdown(Shutdown::Both),

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use procfs::process::Process;
 
+use tare_topology::ThreadRef;
+
 use super::{SqlError, SqlErrorKind};
 
 /// Rounds of driving until the answer must be clear.
@@ -18,13 +20,16 @@ const DOMINANCE: u64 = 4;
 ///
 /// # Errors
 /// What `drive` returned, or that the process cannot be looked at.
-pub fn find_serving_thread(pid: u32, mut drive: impl FnMut() -> Result<(), SqlError>) -> Result<Option<u32>, SqlError> {
+pub fn find_serving_thread(
+    pid: u32,
+    mut drive: impl FnMut() -> Result<(), SqlError>,
+) -> Result<Option<ThreadRef>, SqlError> {
     let before = run_times(pid)?;
     for _ in 0..ROUNDS {
         drive()?;
         let after = run_times(pid)?;
         if let Some(tid) = outstanding(&before, &after) {
-            return Ok(Some(tid));
+            return Ok(Some(ThreadRef { pid: pid.cast_signed(), tid: tid.cast_signed() }));
         }
     }
     Ok(None)

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use tare::workload::Dialect;
 use tare::workload::dbt3::{Fill, Scale, TABLES, generate, prepare};
 use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Mariadb};
 
@@ -27,13 +26,13 @@ fn files(scale: Scale, directory: &Path) -> Result<(), Box<dyn Error>> {
         let path = directory.join(format!("{}.tbl", table.name));
         let mut file = File::create(&path)?;
         generate(table, scale, 2, |piece| file.write_all(piece.text.as_bytes()))?;
-        writeln!(sql, "{};", table.create(Dialect::MySql))?;
+        writeln!(sql, "{};", table.create(Mariadb.dialect()))?;
         let (path, name) = (path.display(), table.name);
         writeln!(sql, "LOAD DATA LOCAL INFILE '{path}' INTO TABLE {name} FIELDS TERMINATED BY '|';")?;
-        for statement in table.create_indexes(Dialect::MySql) {
+        for statement in table.create_indexes(Mariadb.dialect()) {
             writeln!(sql, "{statement};")?;
         }
-        writeln!(sql, "{};", table.analyze(Dialect::MySql))?;
+        writeln!(sql, "{};", Mariadb.dialect().analyze(table.name))?;
     }
     Ok(())
 }
@@ -46,6 +45,6 @@ fn load(scale: Scale, socket: PathBuf, directory: &Path) -> Result<(), Box<dyn E
         database: Some(DEFAULT_DATABASE.into()),
     };
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-    let fill = Fill { scale, dialect: Dialect::MySql, parallel, directory };
+    let fill = Fill { scale, dialect: Mariadb.dialect(), parallel, directory };
     Ok(prepare(&fill, &|| Mariadb.connect(&target), &|_| ControlFlow::Continue(()))?)
 }

@@ -5,12 +5,15 @@
 mod engine_support;
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use engine_support::{PATIENCE, Place, fill, one, prepared, runs, script, wait_until_gone};
+use tare::workload::dbt3;
+use tare::workload::oltp::{self, Tables};
 use tare_engine::{
-    Address, Aslr, ConnectTarget, DataDirectory, Engine, EngineError, Param, Positions, SqlErrorKind, Sqlite,
-    StartRequest, StatementId, StopOutcome, Transport, find_serving_thread,
+    Address, Aslr, ConnectTarget, DataDirectory, Engine, EngineError, Param, Positions, PrepareRequest, Server,
+    Session, SqlErrorKind, Sqlite, StartRequest, StatementId, StopOutcome, Transport, find_serving_thread,
 };
 
 fn tare() -> Option<&'static Path> {
@@ -102,7 +105,7 @@ fn each_connection_has_a_named_thread_that_says_its_id() {
     let mut busy = server.connect().unwrap();
     let (idle_tid, busy_tid) = (idle.server_thread().unwrap().unwrap(), busy.server_thread().unwrap().unwrap());
     assert_ne!(idle_tid, busy_tid);
-    assert!(comm(server.pid(), busy_tid).starts_with("tare-conn-"));
+    assert!(comm(server.pid(), busy_tid.tid.cast_unsigned()).starts_with("tare-conn-"));
     let drive = || (0..300).try_for_each(|_| busy.run("SELECT sum(k) FROM t").map(drop));
     assert_eq!(find_serving_thread(server.pid(), drive).unwrap(), Some(busy_tid));
 }
@@ -165,13 +168,52 @@ fn a_client_that_speaks_nonsense_is_cut_off_and_harms_nobody() {
     assert_eq!(server.connect().unwrap().run("SELECT 1"), Ok(1));
 }
 
+/// A session in whose database there is no room for more than so many pages: SQLite says that the disk is full.
+fn crammed(server: &dyn Server) -> Result<Box<dyn Session>, Box<dyn std::error::Error + Send + Sync>> {
+    let mut session = server.connect()?;
+    session.run("PRAGMA max_page_count = 100")?;
+    Ok(session)
+}
+
+#[test]
+fn a_disk_that_fills_up_under_a_workloads_own_filling_is_named_as_such() {
+    let place = Place::new();
+    let everything = |_| ControlFlow::Continue(());
+    let mut oltp = |server: &dyn Server| {
+        let fill = oltp::Fill {
+            tables: Tables { tables: 1, rows: 5000 },
+            distribution: Default::default(),
+            seed: 1,
+            sessions: 1,
+            dialect: server.dialect(),
+        };
+        Ok(oltp::prepare(&fill, &|| crammed(server), &everything)?)
+    };
+    let mut dbt3 = |server: &dyn Server| {
+        let scale = "0.0079".parse()?;
+        let fill = dbt3::Fill { scale, dialect: server.dialect(), parallel: 1, directory: Path::new("") };
+        Ok(dbt3::prepare(&fill, &|| crammed(server), &everything)?)
+    };
+    let fills: [(&str, &mut tare_engine::Fill<'_>); 2] = [("oltp", &mut oltp), ("dbt3", &mut dbt3)];
+    for (dataset, fill) in fills {
+        let request = PrepareRequest { dataset: dataset.to_owned(), ..place.prepare_request(tare()) };
+        let error = Sqlite.prepare_data(&request, fill).unwrap_err();
+        assert!(
+            matches!(&error, EngineError::DiskFull { place, .. } if place.starts_with(&request.cache_directory)),
+            "{dataset}: {error:?}"
+        );
+        let text = error.to_string();
+        assert!(text.contains("no space left") && text.contains("is full"), "{text}");
+    }
+}
+
 #[test]
 fn stopping_ends_a_statement_that_runs_for_ever() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let mut server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
     let mut session = server.connect().unwrap();
-    let tid = session.server_thread().unwrap().unwrap();
+    let tid = session.server_thread().unwrap().unwrap().tid;
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT count(*) FROM n";
     let client = std::thread::spawn(move || session.run(endless).unwrap_err());
     while !std::fs::read_to_string(format!("/proc/{}/task/{tid}/stat", server.pid())).unwrap().contains(") R ") {

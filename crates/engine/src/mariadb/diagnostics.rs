@@ -121,6 +121,7 @@ pub(super) fn of(session: Result<Box<dyn Session>, EngineError>) -> Result<Box<d
 mod tests {
     use super::super::super::{Param, SqlError, StatementId};
     use super::*;
+    use tare_topology::ThreadRef;
 
     fn row(values: &[&str]) -> Vec<Option<String>> {
         values.iter().map(|value| Some((*value).to_owned())).collect()
@@ -153,7 +154,7 @@ mod tests {
             let found = self.0.iter().find(|(word, _)| sql.contains(word));
             Ok(found.map(|(_, rows)| rows.iter().map(|values| row(values)).collect()).unwrap_or_default())
         }
-        fn server_thread(&mut self) -> Result<Option<u32>, SqlError> {
+        fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
             Ok(None)
         }
     }

@@ -3,6 +3,7 @@
 mod arguments;
 mod binary;
 mod diagnostics;
+mod dialect;
 mod explain;
 mod install;
 mod options;
@@ -12,7 +13,7 @@ mod session;
 use std::path::{Path, PathBuf};
 
 use super::server::Fill;
-use super::{Binary, ConnectTarget, Engine, EngineError, PrepareRequest, Server, Session, StartRequest};
+use super::{Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest};
 
 const NAME: &str = "mariadb";
 
@@ -23,6 +24,18 @@ pub struct Mariadb;
 impl Engine for Mariadb {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &dialect::MARIADB
+    }
+
+    fn start_cost_s(&self) -> f64 {
+        3.0
+    }
+
+    fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError> {
+        server::check_version(data, binary)
     }
 
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {

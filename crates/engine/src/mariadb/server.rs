@@ -3,7 +3,7 @@
 use std::fs::{self, DirBuilder};
 use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::super::diagnostics::Diagnostics;
@@ -13,9 +13,10 @@ use super::super::options::same_value;
 use super::super::process::Launch;
 use super::super::secret::random_password;
 use super::super::{
-    Address, Binary, ConnectTarget, EngineError, Server, Session, StartRequest, StopOutcome, Transport,
+    Address, Binary, ConnectTarget, Dialect, EngineError, Server, Session, StartRequest, StopOutcome, Transport,
 };
 use super::arguments::{self, Places, variable_name};
+use super::dialect::MARIADB;
 use super::explain::{explain, refused_option};
 use super::install::statement;
 use super::session::MariadbSession;
@@ -31,6 +32,7 @@ pub(super) struct MariadbServer {
     /// As root over the socket, without a database: for the engine's own questions.
     administration: ConnectTarget,
     version: String,
+    data: PathBuf,
 }
 
 /// Starts it and reads everything back that was asked for.
@@ -78,7 +80,7 @@ pub(super) fn start(request: &StartRequest) -> Result<MariadbServer, EngineError
     if request.transport == Transport::Tcp {
         target = tcp_target(&mut *session, port, target)?;
     }
-    let server = MariadbServer { instance, target, administration, version };
+    let server = MariadbServer { instance, target, administration, version, data };
     server.verify(request, &mut *session)?;
     Ok(server)
 }
@@ -111,6 +113,18 @@ impl MariadbServer {
 impl Server for MariadbServer {
     fn pid(&self) -> u32 {
         self.instance.process.pid()
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &MARIADB
+    }
+
+    fn data(&self) -> &Path {
+        &self.data
+    }
+
+    fn lock_wait_setting(&self) -> Option<&'static str> {
+        Some("performance_schema")
     }
 
     fn address(&self) -> &Address {
@@ -161,7 +175,7 @@ fn variable(session: &mut dyn Session, name: &str) -> Result<Option<String>, Eng
 }
 
 /// The directory says which version made it; another series is refused before the server can change anything.
-fn check_version(data: &Path, binary: &Binary) -> Result<(), EngineError> {
+pub(super) fn check_version(data: &Path, binary: &Binary) -> Result<(), EngineError> {
     let made_by =
         ["mariadb_upgrade_info", "mysql_upgrade_info"].iter().find_map(|name| fs::read_to_string(data.join(name)).ok());
     let Some(found) = made_by else { return Ok(()) };

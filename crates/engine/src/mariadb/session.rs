@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tare_topology::ThreadRef;
+
 use super::super::stream::Stream;
 use super::super::wire::Connection;
 use super::super::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
@@ -50,12 +52,17 @@ impl Session for MariadbSession {
     }
 
     /// With `thread_handling=pool-of-threads` a connection has no thread of its own between statements: None.
-    fn server_thread(&mut self) -> Result<Option<u32>, SqlError> {
+    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
+        if !self.0.stream().is_local() {
+            return Ok(None);
+        }
         let rows = self
             .0
             .query("SELECT TID, @@thread_handling FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()")?;
         match rows.first().map(Vec::as_slice) {
-            Some([Some(tid), Some(handling)]) if handling == "one-thread-per-connection" => Ok(tid.parse().ok()),
+            Some([Some(tid), Some(handling)]) if handling == "one-thread-per-connection" => {
+                Ok(tid.parse().ok().and_then(|tid| ThreadRef::of_tid(tid).ok()))
+            }
             _ => Ok(None),
         }
     }

@@ -9,8 +9,9 @@ use rusqlite::{Connection, ErrorCode, Statement};
 use super::super::buffer::ReadBuffer;
 use super::super::stream::Stream;
 use super::super::{Param, SqlError, SqlErrorKind};
-use super::planted::{PLANTED_REQUEST, Session, WAITS_REQUEST, Waits};
+use super::planted::Session;
 use super::protocol::{self, BLOB, END, HEADER, INTEGER, NULL, Params, READY, REAL, ROW, Request, STRING, frame};
+use super::waits::{WAITS_REQUEST, Waits};
 
 /// Rows are sent when so many bytes of them have gathered.
 const FLUSH_BYTES: usize = 64 * 1024;
@@ -120,7 +121,7 @@ impl<'w> Answer<'w> {
                 let Some(statement) = statements.prepared.get_mut(statement as usize) else {
                     return Err(Failure::Sql(other("a statement of another session")));
                 };
-                self.waits.statement();
+                self.waits.planted.statement();
                 bind(statement, params)?;
                 self.step(statement, database)
             }
@@ -128,14 +129,16 @@ impl<'w> Answer<'w> {
                 Err(Failure::Sql(other("too many prepared statements in one session")))
             }
             Request::Prepare { sql } => {
-                statements.session.get_or_insert_with(|| self.waits.session());
+                statements.session.get_or_insert_with(|| self.waits.planted.session());
                 statements.prepared.push(database.prepare(sql)?);
                 Ok(statements.prepared.len() as u64 - 1)
             }
             Request::Text { sql } if database.is_autocommit() && sql.trim().eq_ignore_ascii_case("rollback") => Ok(0),
-            Request::Text { sql: WAITS_REQUEST } => Ok(self.wait_table()),
-            Request::Text { sql: PLANTED_REQUEST } => Ok(self.planted()),
-            Request::Text { sql } => self.step(&mut database.prepare(sql)?, database),
+            Request::Text { sql } if sql == WAITS_REQUEST => Ok(self.wait_table()),
+            Request::Text { sql } => match self.waits.planted.asked(sql) {
+                Some(us) => Ok(self.one_number(us)),
+                None => self.step(&mut database.prepare(sql)?, database),
+            },
             Request::Thread => Ok(rustix::thread::gettid().as_raw_nonzero().get() as u64),
             Request::Hello { .. } => Ok(0),
         }
@@ -180,10 +183,9 @@ impl<'w> Answer<'w> {
         table.len() as u64
     }
 
-    /// The planted lock's option reads back as a PRAGMA does; no row where none is planted.
-    fn planted(&mut self) -> u64 {
-        let Some(us) = self.waits.planted_us() else { return 0 };
-        frame(&mut self.out, ROW, |out| put_value(out, ValueRef::Integer(us.cast_signed())));
+    /// A row of one number, as a PRAGMA answers.
+    fn one_number(&mut self, number: u64) -> u64 {
+        frame(&mut self.out, ROW, |out| put_value(out, ValueRef::Integer(number.cast_signed())));
         1
     }
 
@@ -239,6 +241,7 @@ fn other(message: &str) -> SqlError {
 fn sql_error(error: &rusqlite::Error) -> SqlError {
     let kind = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => SqlErrorKind::Retry,
+        Some(ErrorCode::DiskFull) => SqlErrorKind::DiskFull,
         _ => SqlErrorKind::Other,
     };
     let code = error.sqlite_error().map_or(0, |inner| inner.extended_code as u32);

@@ -15,10 +15,11 @@ use super::super::process::Launch;
 use super::super::secret::random_password;
 use super::super::server::Fill;
 use super::super::{
-    Address, Binary, ConnectTarget, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest,
+    Address, Binary, ConnectTarget, DataDirectory, Dialect, EngineError, PrepareRequest, Server, Session, StartRequest,
     StopOutcome, Transport,
 };
 use super::diagnostics::SqliteDiagnostics;
+use super::dialect::SqliteDialect;
 use super::serve::{PASSWORD, PORT, REFUSED, SOCKET};
 use super::session::SqliteSession;
 use super::{DATABASE_FILE, NAME, SUBCOMMAND, pragmas};
@@ -76,18 +77,23 @@ pub(super) struct SqliteServer {
     instance: Instance,
     target: ConnectTarget,
     version: String,
+    data: PathBuf,
 }
 
 pub(super) fn start(request: &StartRequest) -> Result<SqliteServer, EngineError> {
-    let existing = match &request.data {
-        DataDirectory::InPlace(path) | DataDirectory::CopyOf { prepared: path, .. } => path.join(DATABASE_FILE),
-    };
-    if !existing.is_file() {
-        let reason = format!("is no data directory of this engine: expected a file {DATABASE_FILE} in it");
-        let path = existing.parent().unwrap_or(Path::new("/")).to_owned();
-        return Err(EngineError::Directory { path, reason });
+    match &request.data {
+        DataDirectory::InPlace(path) | DataDirectory::CopyOf { prepared: path, .. } => check_data(path)?,
     }
     start_server(request)
+}
+
+/// SQLite reads the files of all its versions: only whether there is one can be said.
+pub(super) fn check_data(data: &Path) -> Result<(), EngineError> {
+    if data.join(DATABASE_FILE).is_file() {
+        return Ok(());
+    }
+    let reason = format!("is no data directory of this engine: expected a file {DATABASE_FILE} in it");
+    Err(EngineError::Directory { path: data.to_owned(), reason })
 }
 
 fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
@@ -128,12 +134,20 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
     };
     let mut session = instance.wait_ready(NAME, request, listens_at, connect, |log| explain(log, &data))?;
     let version = single(&mut *session, "SELECT sqlite_version()")?.unwrap_or_default();
-    Ok(SqliteServer { instance, target, version })
+    Ok(SqliteServer { instance, target, version, data })
 }
 
 impl Server for SqliteServer {
     fn pid(&self) -> u32 {
         self.instance.process.pid()
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &SqliteDialect
+    }
+
+    fn data(&self) -> &Path {
+        &self.data
     }
 
     fn address(&self) -> &Address {

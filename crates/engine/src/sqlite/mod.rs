@@ -8,18 +8,21 @@
 
 mod connection;
 mod diagnostics;
+mod dialect;
 mod engine;
 mod memory;
+#[cfg_attr(not(any(test, feature = "planted-lock")), path = "unplanted.rs")]
 mod planted;
 mod pragmas;
 mod protocol;
 mod serve;
 mod session;
+mod waits;
 
 use std::path::{Path, PathBuf};
 
 use super::server::Fill;
-use super::{Binary, ConnectTarget, Engine, EngineError, PrepareRequest, Server, Session, StartRequest};
+use super::{Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest};
 
 pub use serve::{ServeArgs, serve};
 
@@ -36,6 +39,18 @@ pub struct Sqlite;
 impl Engine for Sqlite {
     fn name(&self) -> &'static str {
         NAME
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &dialect::SqliteDialect
+    }
+
+    fn start_cost_s(&self) -> f64 {
+        0.3
+    }
+
+    fn check_data(&self, data: &Path, _binary: &Binary) -> Result<(), EngineError> {
+        engine::check_data(data)
     }
 
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {

@@ -208,6 +208,7 @@ pub(super) fn put_error(out: &mut Vec<u8>, error: &SqlError) {
         SqlErrorKind::NotPreparable => 1,
         SqlErrorKind::Lost => 2,
         SqlErrorKind::Other => 3,
+        SqlErrorKind::DiskFull => 4,
     };
     frame(out, ERROR, |out| {
         out.push(kind);
@@ -225,6 +226,7 @@ pub(super) fn error(bytes: &[u8]) -> SqlError {
         0 => SqlErrorKind::Retry,
         1 => SqlErrorKind::NotPreparable,
         2 => SqlErrorKind::Lost,
+        4 => SqlErrorKind::DiskFull,
         _ => SqlErrorKind::Other,
     };
     SqlError { kind, code: u32::from_le_bytes(*code), message: String::from_utf8_lossy(message).into_owned() }
@@ -271,7 +273,8 @@ mod tests {
                 request.put(&mut out);
                 prop_assert_eq!(Request::parse(body(&out)), Some(request));
             }
-            for kind in [SqlErrorKind::Retry, SqlErrorKind::NotPreparable, SqlErrorKind::Lost, SqlErrorKind::Other] {
+            use SqlErrorKind::{DiskFull, Lost, NotPreparable, Other, Retry};
+            for kind in [Retry, NotPreparable, Lost, Other, DiskFull] {
                 let sent = SqlError { kind, code, message: message.clone() };
                 let mut out = Vec::new();
                 put_error(&mut out, &sent);

@@ -18,7 +18,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::super::stream::Stream;
-use super::planted::Waits;
+use super::waits::Waits;
 use super::{DATABASE_FILE, connection, memory, pragmas};
 
 /// Name of the Unix socket in the run directory.

@@ -4,6 +4,8 @@ use std::io::{self, Read, Write};
 use std::mem::take;
 use std::time::Duration;
 
+use tare_topology::ThreadRef;
+
 use super::super::buffer::ReadBuffer;
 use super::super::stream::Stream;
 use super::super::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
@@ -118,9 +120,9 @@ impl<S: Read + Write + Send> Session for SqliteSession<S> {
         }
     }
 
-    fn server_thread(&mut self) -> Result<Option<u32>, SqlError> {
+    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         self.send(Request::Thread)?;
-        self.finish().map(|number| u32::try_from(number).ok())
+        Ok(i32::try_from(self.finish()?).ok().and_then(|tid| ThreadRef::of_tid(tid).ok()))
     }
 }
 

@@ -105,7 +105,9 @@ pub(super) fn error(payload: &[u8]) -> SqlError {
         bytes.take(6);
     }
     let message = String::from_utf8_lossy(bytes.0).into_owned();
-    SqlError { kind: kind(code), code: u32::from(code), message }
+    // ER_GET_ERRNO, ER_ERROR_ON_WRITE and more have the operating system's number in their text only.
+    let kind = if message.contains("No space left on device") { SqlErrorKind::DiskFull } else { kind(code) };
+    SqlError { kind, code: u32::from(code), message }
 }
 
 /// What an error code means for the caller. Retry and NotPreparable are sysbench's lists.
@@ -115,6 +117,8 @@ fn kind(code: u16) -> SqlErrorKind {
         1020 | 1205 | 1213 => SqlErrorKind::Retry,
         // ER_UNSUPPORTED_PS
         1295 => SqlErrorKind::NotPreparable,
+        // ER_DISK_FULL, and ER_RECORD_FILE_FULL, which is what InnoDB makes of a full disk
+        1021 | 1114 => SqlErrorKind::DiskFull,
         // ER_SERVER_SHUTDOWN, aborted and broken connections, ER_CONNECTION_KILLED
         1053 | 1080 | 1152 | 1158..=1161 | 1184 | 1927 => SqlErrorKind::Lost,
         _ => SqlErrorKind::Other,
@@ -146,6 +150,9 @@ mod tests {
         assert_eq!(kind_of(1213), SqlError { kind: SqlErrorKind::Retry, code: 1213, message: "woe".into() });
         assert_eq!(kind_of(1295).kind, SqlErrorKind::NotPreparable);
         assert_eq!(kind_of(1927).kind, SqlErrorKind::Lost);
+        assert_eq!(kind_of(1114).kind, SqlErrorKind::DiskFull);
+        let on_write = b"\xff\x02\x04#HY000Error writing file './t' (errno: 28 \"No space left on device\")";
+        assert_eq!((error(on_write).kind, error(on_write).code), (SqlErrorKind::DiskFull, 1026));
         assert_eq!(kind_of(1064).kind, SqlErrorKind::Other);
         assert_eq!(error(&[0xff, 0x10, 0x04, b'n', b'o']).message, "no");
     }

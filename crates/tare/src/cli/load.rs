@@ -1,14 +1,13 @@
 //! `tare load`: the load generator alone, against any running server.
 
 use super::{Exit, Problem, interrupt, output};
-use crate::workload::Dialect;
 use crate::workload::oltp::{self, Fill, OltpClient, OltpSettings, Tables, Workload};
 use clap::Args;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Session, engine_by_name};
+use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Dialect, Engine, Session, engine_by_name};
 use tare_load::{Arrivals, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Reading, Stage};
 use tare_topology::{Bind, CpuSet, Machine, Pairing, Placement, ResolvedPlacement, Side, ThreadRef, bind};
 
@@ -115,7 +114,7 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     tables.check().map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
     let failed = |e: oltp::OltpError| Problem::new(Exit::TrialFailed, e.to_string());
     if args.prepare {
-        return prepare(args, engine.as_ref(), &target, tables).map_err(failed);
+        return prepare(args, engine, &target, tables).map_err(failed);
     }
     let mut session = engine.connect(&target)?;
     if args.cleanup {
@@ -126,7 +125,7 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
         Problem::new(Exit::Usage, e.to_string()).advice("make the tables with the same options and --prepare")
     })?;
     drop(session);
-    let sample = measure(args, engine.as_ref(), &target, tables)?;
+    let sample = measure(args, engine, &target, tables)?;
     if args.json {
         output::json(&super::load_view::Document::of(&sample))?
     } else {
@@ -160,7 +159,7 @@ fn prepare(
         distribution: args.distribution.unwrap_or_default(),
         seed: args.seed,
         sessions: std::thread::available_parallelism().map_or(1, usize::from),
-        dialect: Dialect::of(&args.engine),
+        dialect: engine.dialect(),
     };
     let progress = |_| match interrupted.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),
@@ -204,7 +203,7 @@ fn measure(
         engine,
         target,
         oltp,
-        dialect: Dialect::of(&args.engine),
+        dialect: engine.dialect(),
         placement: &placement,
         server_threads: Mutex::new(vec![None; args.threads]),
     };
@@ -222,9 +221,9 @@ struct Connector<'a> {
     engine: &'a dyn Engine,
     target: &'a ConnectTarget,
     oltp: OltpSettings,
-    dialect: Dialect,
+    dialect: &'static dyn Dialect,
     placement: &'a ResolvedPlacement,
-    server_threads: Mutex<Vec<Option<u32>>>,
+    server_threads: Mutex<Vec<Option<ThreadRef>>>,
 }
 
 impl Connector<'_> {
@@ -280,16 +279,14 @@ impl Observer for Binder<'_> {
 
     fn connected(&mut self, threads: &[ClientThread]) -> Result<(), Problem> {
         let serving = self.connector.server_threads.lock().unwrap_or_else(|p| p.into_inner()).clone();
-        for (thread, tid) in threads.iter().zip(serving) {
+        for (thread, serving) in threads.iter().zip(serving) {
             let Some(cpus) = self.connector.placement.server_cpus(thread.index) else { continue };
-            let tid = tid.ok_or_else(|| {
+            let serving = serving.ok_or_else(|| {
                 Problem::new(
                     Exit::Machine,
                     format!("the server does not say which thread serves connection {}", thread.index),
                 )
             })?;
-            let serving = ThreadRef::of_tid(tid.cast_signed())
-                .map_err(|e| Problem::new(Exit::Machine, format!("connection {}: {e}", thread.index)))?;
             bind_thread(serving, cpus)?;
         }
         Ok(())

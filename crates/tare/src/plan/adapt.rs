@@ -27,7 +27,7 @@ pub fn adapt(study: &mut Study, on: &Machine) -> Result<Vec<String>, String> {
 pub fn knows_options(settings: &Settings) -> Result<(), String> {
     let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
     for option in settings.engine.options.keys() {
-        if !knows(engine.as_ref(), option, settings.engine.binary.as_ref())? {
+        if !knows(engine, option, settings.engine.binary.as_ref())? {
             return Err(format!("engine option {option} is unknown to {}", engine.name()));
         }
     }
@@ -71,7 +71,7 @@ fn leave_out_options(study: &mut Study, from: &str) -> Result<Vec<String>, Strin
     let binary = base.binary.clone();
     let mut notes = Vec::new();
     let mut unknown = |option: &str, what: &str| -> Result<bool, String> {
-        let known = knows(engine.as_ref(), option, binary.as_ref())?;
+        let known = knows(engine, option, binary.as_ref())?;
         if !known {
             notes
                 .push(format!("{what} {option} left out: this {from} study runs on {}, which has none", engine.name()));

@@ -10,6 +10,7 @@ use crate::trial::machine;
 use crate::trial::process;
 use crate::workload::counters;
 use crate::workload::dbt3::Dbt3Settings;
+use tare_engine::engine_by_name;
 use tare_results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use tare_topology::{CpuSet, Machine, MemoryPolicy, ResolvedPlacement};
 
@@ -60,7 +61,7 @@ pub fn trial_s(study: &Study) -> f64 {
     if study.base.workload.kind == Kind::Dbt3 {
         return dbt3_s(&study.base.workload.dbt3, study.sampling.samples);
     }
-    let around_s = if study.base.engine.name == "sqlite" { 0.3 } else { 3.0 };
+    let around_s = engine_by_name(&study.base.engine.name).map_or(0.0, |engine| engine.start_cost_s());
     // A profile is made readable after the server has stopped, in about as long as it took to record.
     let capture = study.base.capture;
     let samples = study.sampling.samples + usize::from(capture.need_a_sample()) + usize::from(capture.profile);

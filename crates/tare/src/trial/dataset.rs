@@ -3,11 +3,11 @@
 use crate::run::state;
 use crate::study::settings::{Kind, Settings};
 use crate::trial::measure::{Trial, TrialError};
-use crate::workload::{Dialect, dbt3, oltp};
+use crate::workload::{dbt3, oltp};
 use std::error::Error;
 use std::ops::ControlFlow;
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tare_engine::{PrepareRequest, Server, engine_by_name};
@@ -36,17 +36,17 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
 fn fill(trial: &Trial<'_>, server: &dyn Server) -> Result<(), Box<dyn Error + Send + Sync>> {
     let settings = &trial.condition.settings;
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-    let dialect = Dialect::of(&settings.engine.name);
+    let dialect = server.dialect();
     let connect = || server.connect();
     let go_on = |_| match trial.interrupted.load(Ordering::Relaxed) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     };
     if settings.workload.kind == Kind::Dbt3 {
-        let directory = scratch(server, dialect)?;
+        let directory = scratch(server)?;
         let fill = dbt3::Fill { scale: settings.workload.dbt3.scale, dialect, parallel, directory: &directory };
         dbt3::prepare(&fill, &connect, &go_on)?;
-        if dialect == Dialect::MySql {
+        if dialect.needs_scratch() {
             std::fs::remove_dir_all(&directory)?;
         }
         return Ok(());
@@ -75,13 +75,12 @@ pub fn available(settings: &Settings) -> Result<(), String> {
 }
 
 /// A directory beside the data being made, on the same file system. Of a filling that fails or is killed it goes with
-/// the data. SQLite needs none.
-fn scratch(server: &dyn Server, dialect: Dialect) -> Result<PathBuf, Box<dyn Error + Send + Sync>> {
-    if dialect == Dialect::Sqlite {
+/// the data. Not made where the engine needs none.
+fn scratch(server: &dyn Server) -> Result<PathBuf, Box<dyn Error + Send + Sync>> {
+    if !server.dialect().needs_scratch() {
         return Ok(PathBuf::new());
     }
-    let data = server.setting("datadir")?.ok_or("the server does not say where its data are")?;
-    let directory = Path::new(&data).parent().ok_or("the server's data have no directory around them")?.join("scratch");
+    let directory = server.data().parent().ok_or("the server's data have no directory around them")?.join("scratch");
     std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
     Ok(directory)
 }

@@ -7,13 +7,12 @@ use crate::trial::loaded::Loaded;
 use crate::trial::measure::Trial;
 use crate::trial::session_load::LoadError;
 use crate::trial::session_threads::{Connected, SessionThreads, Surroundings, bind_client};
-use crate::workload::Dialect;
 use crate::workload::dbt3::{self, Dbt3Error, Dbt3Settings, Preloaded, Query, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use tare_engine::Server;
+use tare_engine::{Dialect, Server};
 use tare_results::schema::{AppliedSetting, SampleRecord};
 use tare_topology::ThreadRef;
 
@@ -57,7 +56,7 @@ enum Done {
 
 /// The client thread: bound before it connects, so that its memory is its own.
 fn client(trial: &Trial<'_>, server: &dyn Server, tasks: &Receiver<Task>, replies: &Sender<Result<Done, LoadError>>) {
-    let dialect = Dialect::of(&trial.condition.settings.engine.name);
+    let dialect = server.dialect();
     let connect = || {
         let thread = ThreadRef::of_this_thread();
         bind_client(trial, 0, thread)?;
@@ -94,12 +93,9 @@ fn client(trial: &Trial<'_>, server: &dyn Server, tasks: &Receiver<Task>, replie
     }
 }
 
-fn preload(session: &mut dyn tare_engine::Session, dialect: Dialect, read: bool) -> Result<Done, LoadError> {
+fn preload(session: &mut dyn tare_engine::Session, dialect: &dyn Dialect, read: bool) -> Result<Done, LoadError> {
     let done = if read { dbt3::preload(session, dialect)? } else { Preloaded::default() };
-    let pages = match dialect {
-        Dialect::MySql => Some(dbt3::buffer_pool_pages(session)?),
-        Dialect::Sqlite => None,
-    };
+    let pages = dialect.pages_in_memory(session)?;
     Ok(Done::Preloaded(done, pages))
 }
 
@@ -117,8 +113,7 @@ impl Runner<'_> {
         if let Done::Connected(connected) = self.reply(None)? {
             self.threads.connected(&[connected])?;
         }
-        let engine = &self.trial.condition.settings.engine.name;
-        let dialect = Dialect::of(engine);
+        let dialect = self.server.dialect();
         let mut applied = vec![self.preload()?];
         let mut samples = vec![SampleBuilder::default(); self.trial.study.sampling.samples];
         let mut against: BTreeSet<String> = BTreeSet::new();

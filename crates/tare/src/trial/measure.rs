@@ -215,11 +215,12 @@ impl<'a> Trial<'a> {
             });
         }
         if settings.capture.locks
-            && let Some(value) = server.setting("performance_schema")?
+            && let Some(setting) = server.lock_wait_setting()
+            && let Some(value) = server.setting(setting)?
         {
             applied.push(AppliedSetting {
                 factor: "capture.locks".into(),
-                level: "performance_schema=ON".into(),
+                level: format!("{setting}=ON"),
                 found: None,
                 verified: format!("the server says {value}"),
             });

@@ -6,7 +6,6 @@ use crate::run::progress::Progress;
 use crate::trial::loaded::{Loaded, begin_captures, capture_cost};
 use crate::trial::measure::Trial;
 use crate::trial::session_threads::{Connected, SessionThreads, Surroundings, bind_client};
-use crate::workload::Dialect;
 use crate::workload::dbt3::Dbt3Error;
 use crate::workload::oltp::{OltpClient, OltpError};
 use std::collections::BTreeMap;
@@ -15,6 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use tare_engine::{EngineError, Server, SqlError};
 use tare_load::{Arrivals, ClientThread, Connect, LoadSettings, Observer, Pace, Reading, RunError, Sample, Stage};
 use tare_results::schema::SampleRecord;
+use tare_topology::ThreadRef;
 use tare_topology::bind::BindError;
 use tare_topology::observe::ObserveError;
 use thiserror::Error;
@@ -92,7 +92,7 @@ pub fn load(trial: &Trial<'_>, server: &dyn Server) -> Result<Loaded, LoadError>
 struct Connector<'a> {
     trial: &'a Trial<'a>,
     server: &'a dyn Server,
-    server_threads: Mutex<Vec<Option<u32>>>,
+    server_threads: Mutex<Vec<Option<ThreadRef>>>,
 }
 
 impl Connect for Connector<'_> {
@@ -108,7 +108,7 @@ impl Connect for Connector<'_> {
         let serving = session.server_thread()?;
         self.server_threads.lock().unwrap_or_else(PoisonError::into_inner)[thread.index] = serving;
         let settings = &self.trial.condition.settings;
-        Ok(WorkloadClient(OltpClient::new(session, &settings.workload.oltp, Dialect::of(&settings.engine.name))?))
+        Ok(WorkloadClient(OltpClient::new(session, &settings.workload.oltp, self.server.dialect())?))
     }
 }
 

@@ -27,8 +27,8 @@ pub fn bind_client(trial: &Trial<'_>, index: usize, thread: ThreadRef) -> Result
 pub struct Connected {
     /// The client's thread, in this process.
     pub client: ThreadRef,
-    /// Kernel id of the server thread behind its connection, where the server says it.
-    pub serving: Option<u32>,
+    /// The server thread behind its connection, where the server says it.
+    pub serving: Option<ThreadRef>,
 }
 
 /// What belongs to a measurement beside the figures of its load.
@@ -130,13 +130,12 @@ impl<'a> SessionThreads<'a> {
                 id: thread.client,
                 asked: self.trial.placement.client_cpus(index).cloned(),
             });
-            let Some(tid) = thread.serving.map(u32::cast_signed) else {
+            let Some(serving) = thread.serving else {
                 if cpus.is_some() {
                     return Err(LoadError::NoServerThread(index));
                 }
                 continue;
             };
-            let serving = ThreadRef { pid: self.server.pid().cast_signed(), tid };
             if let Some(cpus) = &cpus {
                 bind::bind_thread(serving, cpus)?;
             }

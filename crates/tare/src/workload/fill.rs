@@ -1,8 +1,18 @@
-//! Several sessions that fill tables at the same time, each a table of its own.
+//! What all fillings share: several sessions at the same time, each with a table of its own, and INSERTs of many rows.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use tare_engine::Dialect;
+
+/// `(?, ?), (?, ?)` for two rows of width 2, in the words of the dialect.
+pub fn rows_of_placeholders(dialect: &dyn Dialect, width: usize, rows: usize) -> String {
+    let row = |row: usize| {
+        let values: Vec<String> = (1..=width).map(|column| dialect.placeholder(row * width + column)).collect();
+        format!("({})", values.join(", "))
+    };
+    (0..rows).map(row).collect::<Vec<_>>().join(", ")
+}
 
 /// What the sessions share: the tables that nobody has taken yet, and whether one of them has failed.
 pub struct Shared<'a, E> {

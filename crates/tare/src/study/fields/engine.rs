@@ -2,7 +2,7 @@
 
 use super::super::field::Field;
 use super::super::value::{one_of, seconds};
-use tare_engine::{ENGINE_NAMES, Transport};
+use tare_engine::{Transport, engine_names};
 
 /// The keys of `[engine]`.
 pub const FIELDS: &[Field] = &[
@@ -12,7 +12,7 @@ pub const FIELDS: &[Field] = &[
         only: None,
         help: "the database: sqlite (embedded, as a server process of its own) or mariadb",
         get: |s| Some(s.engine.name.clone()),
-        set: |s, v| one_of(v, &ENGINE_NAMES).map(|v| s.engine.name = v),
+        set: |s, v| one_of(v, &engine_names()).map(|v| s.engine.name = v),
     },
     Field {
         section: "engine",

@@ -143,14 +143,14 @@ fn store(directory: &Path, path: &Path, text: &str) -> Result<(), Dbt3Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Dialect;
+    use tare_engine::{Engine, Sqlite};
 
     fn rows(texts: &[&str]) -> Vec<Row> {
         texts.iter().map(|row| parse_row(row)).collect()
     }
 
     fn query(number: u8, scale: Scale) -> Query {
-        Query::new(number, scale, Dialect::Sqlite)
+        Query::new(number, scale, Sqlite.dialect())
     }
 
     #[test]

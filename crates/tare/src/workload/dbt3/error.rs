@@ -9,7 +9,7 @@ use tare_engine::SqlError;
 pub enum Dbt3Error {
     /// A session for filling tables could not be opened.
     #[error("cannot connect: {0}")]
-    Connect(Box<dyn std::error::Error + Send + Sync>),
+    Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A statement failed.
     #[error("{what}: {source}")]
     Statement {

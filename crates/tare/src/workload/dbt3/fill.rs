@@ -2,12 +2,11 @@
 
 use super::rows::Piece;
 use super::{Dbt3Error, Scale, TABLES, Table, pipe, rows};
-use crate::workload::Dialect;
-use crate::workload::fill::in_parallel;
+use crate::workload::fill::{in_parallel, rows_of_placeholders};
 use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::Path;
-use tare_engine::{Param, Session, StatementId};
+use tare_engine::{BulkLoad, Dialect, Param, Session, StatementId};
 
 /// Rows of one INSERT where rows come that way; SQLite takes 32,766 parameters in one statement.
 const ROWS_PER_INSERT: usize = 200;
@@ -18,13 +17,13 @@ pub struct Fill<'a> {
     /// How large they are.
     pub scale: Scale,
     /// How the engine's SQL differs.
-    pub dialect: Dialect,
-    /// Sessions that fill tables at the same time, each a table of its own, and threads that make rows. SQLite has one
-    /// writer and uses one session.
+    pub dialect: &'static dyn Dialect,
+    /// Sessions that fill tables at the same time, each a table of its own, and threads that make rows. A database with
+    /// one writer uses one session.
     pub parallel: usize,
     /// A directory with room for the sorting of indexes, in which the server, which must run as this user on this
     /// machine, can open a named pipe and make temporary files. It must not lie in the server's data directory, and is
-    /// not used with SQLite.
+    /// used only where [`Dialect::needs_scratch`].
     pub directory: &'a Path,
 }
 
@@ -38,7 +37,7 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
     connect: &(dyn Fn() -> Result<Box<dyn Session>, E> + Sync),
     progress: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
 ) -> Result<(), Dbt3Error> {
-    let sessions = if fill.dialect == Dialect::Sqlite { 1 } else { fill.parallel.clamp(1, TABLES.len()) };
+    let sessions = if fill.dialect.fills_in_parallel() { fill.parallel.clamp(1, TABLES.len()) } else { 1 };
     in_parallel(
         sessions,
         TABLES.len(),
@@ -46,8 +45,8 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
         || Dbt3Error::Interrupted,
         |shared| {
             let mut session = connect().map_err(|error| Dbt3Error::Connect(error.into()))?;
-            if fill.dialect == Dialect::MySql {
-                run(session.as_mut(), &pipe::set_up(fill.directory))?;
+            for sql in fill.dialect.load_session(fill.directory) {
+                run(session.as_mut(), &sql)?;
             }
             while let Some(table) = shared.take() {
                 make_table(session.as_mut(), fill, &TABLES[table], &|rows| shared.added(rows))?;
@@ -66,15 +65,15 @@ fn make_table(
     progress: Progress<'_>,
 ) -> Result<(), Dbt3Error> {
     run(session, &table.create(fill.dialect))?;
-    match fill.dialect {
-        Dialect::MySql => pipe::load(session, fill, table, progress)?,
-        Dialect::Sqlite => insert(session, fill, table, progress)?,
+    match fill.dialect.bulk_load() {
+        BulkLoad::Pipe => pipe::load(session, fill, table, progress)?,
+        BulkLoad::Inserts | BulkLoad::Stream => insert(session, fill, table, progress)?,
     }
     // Sorted and written in one pass once the rows are there, in place of one search tree insertion a row.
     for sql in table.create_indexes(fill.dialect) {
         run(session, &sql)?;
     }
-    run(session, &table.analyze(fill.dialect)).map(drop)
+    run(session, &fill.dialect.analyze(table.name)).map(drop)
 }
 
 /// All rows in one transaction, as INSERTs.
@@ -84,14 +83,14 @@ fn insert(
     table: &'static Table,
     progress: Progress<'_>,
 ) -> Result<(), Dbt3Error> {
-    run(session, "BEGIN IMMEDIATE")?;
+    run(session, fill.dialect.begin(true))?;
     let mut full = None;
     rows::generate(table, fill.scale, fill.parallel, |piece: Piece| {
         let lines: Vec<&str> = piece.text.lines().collect();
         for lines in lines.chunks(ROWS_PER_INSERT) {
             let statement = match full {
                 Some(statement) if lines.len() == ROWS_PER_INSERT => statement,
-                _ => prepare_insert(session, table, lines.len())?,
+                _ => prepare_insert(session, fill.dialect, table, lines.len())?,
             };
             if lines.len() == ROWS_PER_INSERT {
                 full = Some(statement);
@@ -109,9 +108,13 @@ fn insert(
     run(session, "COMMIT").map(drop)
 }
 
-fn prepare_insert(session: &mut dyn Session, table: &Table, rows: usize) -> Result<StatementId, Dbt3Error> {
-    let row = format!("({})", vec!["?"; table.width].join(", "));
-    let sql = format!("INSERT INTO {} VALUES {}", table.name, vec![row; rows].join(", "));
+fn prepare_insert(
+    session: &mut dyn Session,
+    dialect: &dyn Dialect,
+    table: &Table,
+    rows: usize,
+) -> Result<StatementId, Dbt3Error> {
+    let sql = format!("INSERT INTO {} VALUES {}", table.name, rows_of_placeholders(dialect, table.width, rows));
     session.prepare(&sql).map_err(|source| Dbt3Error::statement(&sql, source))
 }
 

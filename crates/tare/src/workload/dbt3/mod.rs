@@ -26,7 +26,7 @@ pub use answers::{Answer, RECIPE, check, known, write_section};
 pub use compare::{Difference, Row, SIX_DECIMALS, compare, show};
 pub use error::Dbt3Error;
 pub use fill::{Fill, prepare};
-pub use preload::{Preloaded, buffer_pool_pages, preload, scans, set_up};
+pub use preload::{Preloaded, preload, set_up};
 pub use queries::{Query, numbers};
 pub use query_set::{QUERIES, QuerySet, QuerySetError};
 pub use rows::{Piece, generate};

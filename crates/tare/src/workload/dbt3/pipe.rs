@@ -1,4 +1,4 @@
-//! Rows into MariaDB: LOAD DATA from a named pipe, so that no row is written twice, nor sent through a client protocol.
+//! Rows into a server that reads a named pipe, so that no row is written twice, nor sent through a client protocol.
 
 use super::fill::{Fill, Progress, run};
 use super::{Dbt3Error, Table, rows};
@@ -14,17 +14,6 @@ use tare_engine::Session;
 /// Time between two looks whether the server has opened the pipe.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Settings of a loading session. A value that does not fit is an error. What is sorted is sorted beside the data: the
-/// server's own directory for that may be small and in memory. Not here: `unique_checks = 0`, for which InnoDB sorts
-/// the rows of an empty table; they come sorted, and it took 1.6 times the server's CPU (MariaDB 10.11, scale 0.1).
-pub(super) fn set_up(directory: &Path) -> String {
-    format!("SET SESSION sql_mode = 'STRICT_ALL_TABLES', innodb_tmpdir = {}", quoted(directory))
-}
-
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.to_string_lossy().replace('\\', "\\\\").replace('\'', "\\'"))
-}
-
 /// Loads all rows of an empty table in one statement.
 pub(super) fn load(
     session: &mut dyn Session,
@@ -33,11 +22,7 @@ pub(super) fn load(
     progress: Progress<'_>,
 ) -> Result<(), Dbt3Error> {
     let pipe = Pipe::make(fill.directory.join(format!("{}.pipe", table.name)))?;
-    let path = quoted(&pipe.0);
-    let sql = format!(
-        "LOAD DATA INFILE {path} INTO TABLE {} CHARACTER SET latin1 FIELDS TERMINATED BY '|' ESCAPED BY ''",
-        table.name
-    );
+    let sql = fill.dialect.load_from(table.name, &pipe.0);
     let ended = AtomicBool::new(false);
     let (found, made) = std::thread::scope(|scope| {
         let feeder = scope.spawn(|| feed(&pipe.0, fill, table, &ended, progress));

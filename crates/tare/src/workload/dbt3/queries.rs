@@ -1,7 +1,7 @@
 //! The texts of the 22 queries.
 
 use super::{QUERIES, Scale};
-use crate::workload::Dialect;
+use tare_engine::Dialect;
 
 /// All of them, in one file that can be read and compared with the specification.
 const TEXTS: &str = include_str!("queries.sql");
@@ -19,7 +19,7 @@ pub struct Query {
 
 impl Query {
     /// Query `number` (1 to 22) with validation parameters.
-    pub fn new(number: u8, scale: Scale, dialect: Dialect) -> Self {
+    pub fn new(number: u8, scale: Scale, dialect: &dyn Dialect) -> Self {
         let heading = format!("-- Q{number} order");
         // Present for 1 to 22, which a test proves; QuerySet holds no other numbers.
         let after = TEXTS.split_once(&heading).map_or("", |(_, after)| after);
@@ -35,16 +35,11 @@ impl Query {
     }
 }
 
-fn in_dialect(text: &str, scale: Scale, dialect: Dialect) -> String {
-    let (year, year_end, materialized) = match dialect {
-        Dialect::MySql => ("YEAR(", ")", ""),
-        // Otherwise the two uses of the view may sum in different orders, and a sum of reals differ from itself.
-        Dialect::Sqlite => ("CAST(STRFTIME('%Y', ", ") AS INTEGER)", "MATERIALIZED "),
-    };
-    let mut sql = text.replace("{materialized}", materialized).replace("{fraction}", &fraction(scale));
+fn in_dialect(text: &str, scale: Scale, dialect: &dyn Dialect) -> String {
+    let mut sql = text.replace("{materialized}", dialect.materialized()).replace("{fraction}", &fraction(scale));
     while let Some((before, rest)) = sql.split_once("{year:") {
         let (column, after) = rest.split_once('}').unwrap_or((rest, ""));
-        sql = format!("{before}{year}{column}{year_end}{after}");
+        sql = format!("{before}{}{after}", dialect.year(column));
     }
     sql
 }
@@ -63,10 +58,11 @@ pub fn numbers() -> impl Iterator<Item = u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_engine::{Engine, Mariadb, Sqlite};
 
     #[test]
     fn every_query_has_a_text_in_every_dialect_without_a_placeholder_left() {
-        for dialect in [Dialect::MySql, Dialect::Sqlite] {
+        for dialect in [Mariadb.dialect(), Sqlite.dialect()] {
             for number in numbers() {
                 let query = Query::new(number, Scale::default(), dialect);
                 assert!(query.sql.starts_with("SELECT") || query.sql.starts_with("WITH"), "Q{number}: {}", query.sql);
@@ -79,12 +75,12 @@ mod tests {
     #[test]
     fn what_differs_is_filled_in() {
         let sql = |number, scale, dialect| Query::new(number, Scale::new(scale).unwrap(), dialect).sql;
-        assert!(sql(7, 1.0, Dialect::MySql).contains("YEAR(l_shipdate) AS l_year"));
-        assert!(sql(9, 1.0, Dialect::Sqlite).contains("CAST(STRFTIME('%Y', o_orderdate) AS INTEGER) AS o_year"));
-        assert!(sql(11, 1.0, Dialect::MySql).contains("* 0.0001\n"));
-        assert!(sql(11, 0.01, Dialect::MySql).contains("* 0.01\n"));
-        assert!(sql(11, 30.0, Dialect::MySql).contains("* 0.000003333333\n"));
-        assert!(sql(15, 1.0, Dialect::Sqlite).contains("AS MATERIALIZED ("));
-        assert_eq!(Query::new(2, Scale::default(), Dialect::MySql).order, [0, 2, 1, 3]);
+        assert!(sql(7, 1.0, Mariadb.dialect()).contains("YEAR(l_shipdate) AS l_year"));
+        assert!(sql(9, 1.0, Sqlite.dialect()).contains("CAST(STRFTIME('%Y', o_orderdate) AS INTEGER) AS o_year"));
+        assert!(sql(11, 1.0, Mariadb.dialect()).contains("* 0.0001\n"));
+        assert!(sql(11, 0.01, Mariadb.dialect()).contains("* 0.01\n"));
+        assert!(sql(11, 30.0, Mariadb.dialect()).contains("* 0.000003333333\n"));
+        assert!(sql(15, 1.0, Sqlite.dialect()).contains("AS MATERIALIZED ("));
+        assert_eq!(Query::new(2, Scale::default(), Mariadb.dialect()).order, [0, 2, 1, 3]);
     }
 }

@@ -1,6 +1,6 @@
 //! The eight tables: columns, primary keys, and an index for every foreign key that no other index begins with.
 
-use crate::workload::Dialect;
+use tare_engine::{Collation, Dialect, Index, Scan};
 
 /// One of the eight tables of TPC-H.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,15 +103,11 @@ pub const TABLES: [Table; 8] = [
 
 impl Table {
     /// Creates it with its primary key. Types and names are the same everywhere; how text compares is not: by bytes, as
-    /// TPC-H wants it and SQLite does.
-    pub fn create(&self, dialect: Dialect) -> String {
-        let options = match dialect {
-            Dialect::MySql => " ENGINE = InnoDB DEFAULT CHARACTER SET latin1 COLLATE latin1_bin",
-            // The rows lie in their primary key, as in InnoDB. A single INTEGER key does that by itself.
-            Dialect::Sqlite if self.primary_key.contains(',') => " WITHOUT ROWID",
-            Dialect::Sqlite => "",
-        };
-        format!("CREATE TABLE {} ({}, PRIMARY KEY ({})){options}", self.name, self.columns, self.primary_key)
+    /// TPC-H wants it.
+    pub fn create(&self, dialect: &dyn Dialect) -> String {
+        let key = self.primary_key;
+        let suffix = dialect.table_suffix(Collation::Bytes, key.split(',').count());
+        format!("CREATE TABLE {} ({}, PRIMARY KEY ({key})){suffix}", self.name, self.columns)
     }
 
     /// Name of the index on `columns`.
@@ -119,28 +115,20 @@ impl Table {
         format!("i_{}", columns.replace(", ", "_"))
     }
 
-    /// Creates all indexes but the primary key, none or one statement where the dialect can do it in one pass.
-    pub fn create_indexes(&self, dialect: Dialect) -> Vec<String> {
-        let name = self.name;
-        match dialect {
-            Dialect::MySql if self.indexes.is_empty() => Vec::new(),
-            Dialect::MySql => {
-                let add = |columns: &&str| format!("ADD INDEX {} ({columns})", Self::index_name(columns));
-                let all: Vec<String> = self.indexes.iter().map(add).collect();
-                vec![format!("ALTER TABLE {name} {}", all.join(", "))]
-            }
-            Dialect::Sqlite => {
-                let create = |c: &&str| format!("CREATE INDEX {} ON {name} ({c})", Self::index_name(c));
-                self.indexes.iter().map(create).collect()
-            }
-        }
+    /// Creates all indexes but the primary key.
+    pub fn create_indexes(&self, dialect: &dyn Dialect) -> Vec<String> {
+        self.with_indexes(|indexes| dialect.create_indexes(self.name, indexes))
     }
 
-    /// Has the optimiser's statistics made anew.
-    pub fn analyze(&self, dialect: Dialect) -> String {
-        match dialect {
-            Dialect::MySql => format!("ANALYZE TABLE {}", self.name),
-            Dialect::Sqlite => format!("ANALYZE {}", self.name),
-        }
+    /// Reads the table and then each index but the primary key from end to end.
+    pub fn scans(&self, dialect: &dyn Dialect) -> Vec<Scan> {
+        self.with_indexes(|indexes| dialect.scans(self.name, self.unindexed, indexes))
+    }
+
+    fn with_indexes<T>(&self, use_them: impl FnOnce(&[Index<'_>]) -> T) -> T {
+        let names: Vec<String> = self.indexes.iter().map(|columns| Self::index_name(columns)).collect();
+        let indexes: Vec<Index<'_>> =
+            names.iter().zip(self.indexes).map(|(name, columns)| Index { name, columns }).collect();
+        use_them(&indexes)
     }
 }

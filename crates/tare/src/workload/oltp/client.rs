@@ -1,13 +1,14 @@
 //! One connection that runs the transactions of a workload.
 
 use super::statements::{Group, Statement, groups};
-use super::{Dialect, OltpError, OltpSettings};
-use tare_engine::{Param, Session, SqlError, SqlErrorKind, StatementId};
+use super::{OltpError, OltpSettings};
+use tare_engine::{Dialect, Param, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
 use tare_load::{Attempt, C_GROUPS, Client, Distribution, Draw, PAD_GROUPS, Queries, Random, push_groups};
 
 /// One connection with its prepared statements.
 pub struct OltpClient {
     session: Box<dyn Session>,
+    dialect: &'static dyn Dialect,
     /// BEGIN and COMMIT, for workloads that have them.
     border: Option<(Border, Border)>,
     groups: Vec<PreparedGroup>,
@@ -46,7 +47,11 @@ impl OltpClient {
     ///
     /// # Errors
     /// A setting out of range, or a statement that the server refuses to prepare.
-    pub fn new(mut session: Box<dyn Session>, settings: &OltpSettings, dialect: Dialect) -> Result<Self, OltpError> {
+    pub fn new(
+        mut session: Box<dyn Session>,
+        settings: &OltpSettings,
+        dialect: &'static dyn Dialect,
+    ) -> Result<Self, OltpError> {
         settings.tables.check()?;
         let workload = settings.workload;
         let border = if workload.is_transactional() {
@@ -57,10 +62,11 @@ impl OltpClient {
         };
         let groups = groups(workload, &settings.counts)
             .into_iter()
-            .map(|group| prepare_group(session.as_mut(), group, settings.tables.tables))
+            .map(|group| prepare_group(session.as_mut(), group, settings.tables.tables, dialect))
             .collect::<Result<_, _>>()?;
         Ok(Self {
             session,
+            dialect,
             border,
             groups,
             // Always uniform, whatever the distribution of ids.
@@ -73,11 +79,11 @@ impl OltpClient {
         })
     }
 
-    /// Kernel id of the server thread that serves this connection, where the engine can say it.
+    /// The server thread that serves this connection, where the engine can say it.
     ///
     /// # Errors
     /// The server's refusal.
-    pub fn server_thread(&mut self) -> Result<Option<u32>, SqlError> {
+    pub fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         self.session.server_thread()
     }
 
@@ -168,7 +174,7 @@ impl Client for OltpClient {
             }
             Err(Failed::Border(sql, source)) => Err(OltpError::statement(sql, source)),
             Err(Failed::Statement(statement, table, source)) => {
-                Err(OltpError::statement(&statement.sql(table), source))
+                Err(OltpError::statement(&statement.sql(table, self.dialect), source))
             }
         }
     }
@@ -187,9 +193,14 @@ fn prepare_border(session: &mut dyn Session, sql: &'static str) -> Result<Border
     }
 }
 
-fn prepare_group(session: &mut dyn Session, group: Group, tables: usize) -> Result<PreparedGroup, OltpError> {
+fn prepare_group(
+    session: &mut dyn Session,
+    group: Group,
+    tables: usize,
+    dialect: &dyn Dialect,
+) -> Result<PreparedGroup, OltpError> {
     let mut prepare = |statement: &Statement, table| {
-        let sql = statement.sql(table);
+        let sql = statement.sql(table, dialect);
         session.prepare(&sql).map_err(|source| OltpError::statement(&sql, source))
     };
     let prepared = (1..=tables)

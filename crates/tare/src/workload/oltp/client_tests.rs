@@ -3,6 +3,7 @@
 use super::super::fake::{Fake, Sent, Value};
 use super::super::{Counts, Tables, Workload};
 use super::*;
+use tare_engine::{Engine, Mariadb, Sqlite};
 use tare_load::Purpose;
 
 fn settings(workload: Workload, tables: usize) -> OltpSettings {
@@ -10,7 +11,7 @@ fn settings(workload: Workload, tables: usize) -> OltpSettings {
 }
 
 fn client(fake: &Fake, settings: &OltpSettings) -> OltpClient {
-    OltpClient::new(fake.session(), settings, Dialect::MySql).unwrap()
+    OltpClient::new(fake.session(), settings, Mariadb.dialect()).unwrap()
 }
 
 fn random(seed: u64) -> Random {
@@ -243,9 +244,9 @@ fn errors_name_the_statement() {
     assert_eq!(message, format!("{}: refused (code 7)", RANGES[3]));
     drop(fake);
     let fake = Fake::default().failing("sbtest2", SqlErrorKind::Other);
-    let error = OltpClient::new(fake.session(), &settings(Workload::PointSelect, 3), Dialect::MySql).err().unwrap();
+    let error = OltpClient::new(fake.session(), &settings(Workload::PointSelect, 3), Mariadb.dialect()).err().unwrap();
     assert_eq!(error.to_string(), "SELECT c FROM sbtest2 WHERE id=?: refused (code 7)");
-    let error = OltpClient::new(fake.session(), &settings(Workload::PointSelect, 0), Dialect::MySql).err().unwrap();
+    let error = OltpClient::new(fake.session(), &settings(Workload::PointSelect, 0), Mariadb.dialect()).err().unwrap();
     assert_eq!(error.to_string(), "tables is 0: expected at least 1");
 }
 
@@ -253,7 +254,7 @@ fn errors_name_the_statement() {
 fn sqlite_says_at_once_that_a_transaction_will_write() {
     for (workload, begin) in [(Workload::ReadOnly, "BEGIN"), (Workload::ReadWrite, "BEGIN IMMEDIATE")] {
         let fake = Fake::default();
-        OltpClient::new(fake.session(), &settings(workload, 1), Dialect::Sqlite).unwrap();
+        OltpClient::new(fake.session(), &settings(workload, 1), Sqlite.dialect()).unwrap();
         assert_eq!(fake.sent()[0], Sent::Prepare(begin.into()));
     }
 }

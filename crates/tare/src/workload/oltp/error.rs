@@ -17,7 +17,7 @@ pub enum OltpError {
     },
     /// A session for filling tables could not be opened.
     #[error("cannot connect: {0}")]
-    Connect(Box<dyn std::error::Error + Send + Sync>),
+    Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A statement failed.
     #[error("{sql}: {source}")]
     Statement {

@@ -1,7 +1,7 @@
 //! A session that remembers what it was sent, and fails where a test says so.
 
 use std::sync::{Arc, Mutex, MutexGuard};
-use tare_engine::{Param, Session, SqlError, SqlErrorKind, StatementId};
+use tare_engine::{Param, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
 
 /// One call of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -117,7 +117,7 @@ impl Session for FakeSession {
         Ok(vec![self.fake.state().answer.clone()])
     }
 
-    fn server_thread(&mut self) -> Result<Option<u32>, SqlError> {
+    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         Ok(None)
     }
 }

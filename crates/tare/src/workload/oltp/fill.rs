@@ -1,11 +1,11 @@
 //! Making the tables.
 
 use super::tables::drop_table;
-use super::{Dialect, OltpError, Tables};
-use crate::workload::fill::in_parallel;
+use super::{OltpError, Tables};
+use crate::workload::fill::{in_parallel, rows_of_placeholders};
 use std::error::Error;
 use std::ops::ControlFlow;
-use tare_engine::{Param, Session, StatementId};
+use tare_engine::{Collation, Dialect, Param, Session, StatementId};
 use tare_load::{C_GROUPS, Distribution, PAD_GROUPS, Purpose, Random, push_groups};
 
 /// Rows of one INSERT. It is prepared: in text, MariaDB spends as long on parsing a row as on storing it. Measured with
@@ -15,7 +15,7 @@ const ROWS_PER_INSERT: u64 = 100;
 const INSERTS_PER_TRANSACTION: u64 = 50;
 
 /// What the tables are to hold.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Fill {
     /// The tables that are filled.
     pub tables: Tables,
@@ -26,7 +26,7 @@ pub struct Fill {
     /// Sessions that fill tables at the same time, each a table of its own; SQLite uses one.
     pub sessions: usize,
     /// How the engine's SQL differs.
-    pub dialect: Dialect,
+    pub dialect: &'static dyn Dialect,
 }
 
 /// Creates and fills all tables and then builds their indexes on `k`. `connect` is called once in every thread that
@@ -65,7 +65,7 @@ fn make_table(session: &mut dyn Session, fill: &Fill, table: usize, progress: Pr
     if one_transaction {
         run(session, fill.dialect.begin(true))?;
     }
-    let created = run(session, &fill.dialect.create_table(table));
+    let created = run(session, &create_table(fill.dialect, table));
     let is_new = created.is_ok();
     let made = created
         .and_then(|()| insert_rows(session, fill, table, progress))
@@ -82,11 +82,23 @@ fn make_table(session: &mut dyn Session, fill: &Fill, table: usize, progress: Pr
     made
 }
 
+/// Table number `table` as sysbench makes it, or the nearest there is.
+fn create_table(dialect: &dyn Dialect, table: usize) -> String {
+    let id = dialect.identity();
+    let key = if id.is_key { "" } else { ", PRIMARY KEY (id)" };
+    format!(
+        "CREATE TABLE sbtest{table} (id {}, k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
+         pad CHAR(60) DEFAULT '' NOT NULL{key}){}",
+        id.definition,
+        dialect.table_suffix(Collation::Default, 1)
+    )
+}
+
 fn insert_rows(session: &mut dyn Session, fill: &Fill, table: usize, progress: Progress<'_>) -> Result<(), OltpError> {
     let own_transactions = !fill.dialect.makes_table_in_one_transaction();
     let mut random = Random::new(fill.seed, Purpose::Rows, table);
     let total = fill.tables.rows;
-    let mut insert = Insert::prepare(session, table, total.min(ROWS_PER_INSERT))?;
+    let mut insert = Insert::prepare(session, fill.dialect, table, total.min(ROWS_PER_INSERT))?;
     let mut done = 0;
     while done < total {
         if own_transactions {
@@ -95,7 +107,7 @@ fn insert_rows(session: &mut dyn Session, fill: &Fill, table: usize, progress: P
         let until = if own_transactions { total.min(done + INSERTS_PER_TRANSACTION * ROWS_PER_INSERT) } else { total };
         while done < until {
             if total - done < insert.rows.len() as u64 {
-                insert = Insert::prepare(session, table, total - done)?;
+                insert = Insert::prepare(session, fill.dialect, table, total - done)?;
             }
             insert.draw(done + 1, fill, &mut random);
             insert.execute(session)?;
@@ -125,8 +137,8 @@ struct Row {
 }
 
 impl Insert {
-    fn prepare(session: &mut dyn Session, table: usize, rows: u64) -> Result<Self, OltpError> {
-        let values = vec!["(?, ?, ?, ?)"; rows as usize].join(", ");
+    fn prepare(session: &mut dyn Session, dialect: &dyn Dialect, table: usize, rows: u64) -> Result<Self, OltpError> {
+        let values = rows_of_placeholders(dialect, 4, rows as usize);
         let sql = format!("INSERT INTO sbtest{table} (id, k, c, pad) VALUES {values}");
         let statement = session.prepare(&sql).map_err(|source| OltpError::statement(&sql, source))?;
         Ok(Self { sql, statement, rows: vec![Row::default(); rows as usize] })

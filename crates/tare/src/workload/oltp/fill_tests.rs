@@ -3,9 +3,9 @@
 use super::super::fake::{Fake, Sent, Value};
 use super::*;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tare_engine::{SqlError, SqlErrorKind};
+use tare_engine::{Engine, Mariadb, SqlError, SqlErrorKind, Sqlite};
 
-fn fill(tables: usize, rows: u64, dialect: Dialect) -> Fill {
+fn fill(tables: usize, rows: u64, dialect: &'static dyn Dialect) -> Fill {
     Fill { tables: Tables { tables, rows }, distribution: Distribution::default(), seed: 3, sessions: 4, dialect }
 }
 
@@ -53,7 +53,7 @@ fn all_rows(sent: &[Sent], table: usize) -> Vec<(i64, i64, String, String)> {
 #[test]
 fn a_table_is_created_filled_and_indexed_in_this_order() {
     let fake = Fake::default();
-    run_fill(&fake, &fill(3, 6000, Dialect::MySql)).unwrap();
+    run_fill(&fake, &fill(3, 6000, Mariadb.dialect())).unwrap();
     assert_eq!(fake.sessions(), 3, "no more sessions than tables");
     let sent = fake.sent();
     for table in 1..=3 {
@@ -85,17 +85,17 @@ fn rows_depend_on_the_seed_and_the_table_alone() {
         let sent = fake.sent();
         (1..=3).map(|table| all_rows(&sent, table)).collect::<Vec<_>>()
     };
-    let four_sessions = filled(&fill(3, 500, Dialect::MySql));
-    assert_eq!(four_sessions, filled(&Fill { sessions: 1, ..fill(3, 500, Dialect::MySql) }));
-    assert_eq!(four_sessions, filled(&fill(3, 500, Dialect::Sqlite)));
+    let four_sessions = filled(&fill(3, 500, Mariadb.dialect()));
+    assert_eq!(four_sessions, filled(&Fill { sessions: 1, ..fill(3, 500, Mariadb.dialect()) }));
+    assert_eq!(four_sessions, filled(&fill(3, 500, Sqlite.dialect())));
     assert_ne!(four_sessions[0], four_sessions[1]);
-    assert_ne!(four_sessions, filled(&Fill { seed: 4, ..fill(3, 500, Dialect::MySql) }));
+    assert_ne!(four_sessions, filled(&Fill { seed: 4, ..fill(3, 500, Mariadb.dialect()) }));
 }
 
 #[test]
 fn transactions_and_inserts_have_their_sizes_and_the_last_ones_the_rest() {
     let fake = Fake::default();
-    run_fill(&fake, &fill(1, 10_250, Dialect::MySql)).unwrap();
+    run_fill(&fake, &fill(1, 10_250, Mariadb.dialect())).unwrap();
     let sent = fake.sent();
     let mut transactions = Vec::new();
     for sent in &sent {
@@ -113,7 +113,7 @@ fn transactions_and_inserts_have_their_sizes_and_the_last_ones_the_rest() {
 #[test]
 fn sqlite_makes_a_table_in_one_transaction_and_with_one_session() {
     let fake = Fake::default();
-    run_fill(&fake, &fill(2, 10, Dialect::Sqlite)).unwrap();
+    run_fill(&fake, &fill(2, 10, Sqlite.dialect())).unwrap();
     assert_eq!(fake.sessions(), 1);
     let sent = fake.sent();
     let start_of = |sent: &Sent| match sent {
@@ -131,25 +131,25 @@ fn sqlite_makes_a_table_in_one_transaction_and_with_one_session() {
 #[test]
 fn a_table_that_could_not_be_completed_is_dropped_and_one_that_existed_is_not() {
     let fake = Fake::default().failing("CREATE INDEX k_2", SqlErrorKind::Other);
-    let error = run_fill(&fake, &Fill { sessions: 1, ..fill(3, 10, Dialect::MySql) }).unwrap_err();
+    let error = run_fill(&fake, &Fill { sessions: 1, ..fill(3, 10, Mariadb.dialect()) }).unwrap_err();
     assert_eq!(error.to_string(), "CREATE INDEX k_2 ON sbtest2(k): refused (code 7)");
     let sent = fake.sent();
     assert_eq!(sent.last(), Some(&Sent::Run("DROP TABLE IF EXISTS sbtest2".into())));
     assert!(texts(&sent, 3).is_empty(), "the first error ends it");
 
     let fake = Fake::default().failing("CREATE TABLE sbtest1", SqlErrorKind::Other);
-    assert!(run_fill(&fake, &fill(1, 10, Dialect::MySql)).is_err());
+    assert!(run_fill(&fake, &fill(1, 10, Mariadb.dialect())).is_err());
     assert!(matches!(fake.sent().last(), Some(Sent::Run(sql)) if sql.starts_with("CREATE TABLE")));
 
     let fake = Fake::default().failing("INSERT", SqlErrorKind::Other);
-    assert!(run_fill(&fake, &fill(1, 10, Dialect::Sqlite)).is_err());
+    assert!(run_fill(&fake, &fill(1, 10, Sqlite.dialect())).is_err());
     assert_eq!(fake.sent().last(), Some(&Sent::Run("ROLLBACK".into())));
 }
 
 #[test]
 fn the_error_that_is_shown_is_the_one_that_stopped_the_others() {
     let fake = Fake::default().failing("INSERT INTO sbtest2", SqlErrorKind::Lost);
-    let error = run_fill(&fake, &fill(4, 2000, Dialect::MySql)).unwrap_err().to_string();
+    let error = run_fill(&fake, &fill(4, 2000, Mariadb.dialect())).unwrap_err().to_string();
     assert!(error.starts_with("INSERT INTO sbtest2"), "{error}");
     assert!(error.len() < 200, "a hundred rows of question marks are not an error message");
 }
@@ -163,9 +163,9 @@ fn progress_counts_rows_and_can_stop_the_work() {
         added.fetch_add(rows, Ordering::SeqCst);
         ControlFlow::Continue(())
     };
-    prepare(&fill(3, 100, Dialect::MySql), &connect, &count).unwrap();
+    prepare(&fill(3, 100, Mariadb.dialect()), &connect, &count).unwrap();
     assert_eq!(added.load(Ordering::SeqCst), 300);
-    let error = prepare(&fill(3, 100, Dialect::MySql), &connect, &|_| ControlFlow::Break(())).unwrap_err();
+    let error = prepare(&fill(3, 100, Mariadb.dialect()), &connect, &|_| ControlFlow::Break(())).unwrap_err();
     assert!(matches!(error, OltpError::Interrupted));
     let sent = fake.sent();
     let drops = sent.iter().filter(|sent| matches!(sent, Sent::Run(sql) if sql.starts_with("DROP"))).count();
@@ -176,6 +176,6 @@ fn progress_counts_rows_and_can_stop_the_work() {
 #[test]
 fn a_failing_connection_is_said_to_be_one() {
     let connect = || Err::<Box<dyn Session>, _>("no such socket");
-    let error = prepare(&fill(1, 1, Dialect::MySql), &connect, &|_| ControlFlow::Continue(())).unwrap_err();
+    let error = prepare(&fill(1, 1, Mariadb.dialect()), &connect, &|_| ControlFlow::Continue(())).unwrap_err();
     assert_eq!(error.to_string(), "cannot connect: no such socket");
 }

@@ -6,7 +6,6 @@
 //! | `settings` | which workload, on how many tables of how many rows, how keys are drawn |
 //! | `statements` | the texts, and which of them make up a transaction |
 //! | `client` | one connection that runs transactions |
-//! | `dialect` | where databases differ |
 //! | `fill`, `tables` | making, checking and dropping the tables |
 //!
 //! Two differences from sysbench are deliberate. After a deadlock, lock timeout or busy, a transaction is rolled back
@@ -14,7 +13,6 @@
 //! can lose rows. And on SQLite, which sysbench does not know, transactions that write begin with `BEGIN IMMEDIATE`.
 
 mod client;
-mod dialect;
 mod error;
 mod fill;
 mod settings;
@@ -23,8 +21,6 @@ mod tables;
 
 #[cfg(test)]
 mod fake;
-
-use super::Dialect;
 
 pub use client::OltpClient;
 pub use error::OltpError;

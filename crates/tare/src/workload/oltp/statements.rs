@@ -1,6 +1,7 @@
 //! The statements and how they make up transactions.
 
 use super::settings::{Counts, Workload};
+use tare_engine::Dialect;
 
 /// One statement on one table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,17 +19,20 @@ pub(super) enum Statement {
 
 impl Statement {
     /// Its text for table number `table`, from 1.
-    pub(super) fn sql(self, table: usize) -> String {
+    pub(super) fn sql(self, table: usize, dialect: &dyn Dialect) -> String {
+        let [a, b, c, d] = [1, 2, 3, 4].map(|number| dialect.placeholder(number));
         match self {
-            Self::PointSelect => format!("SELECT c FROM sbtest{table} WHERE id=?"),
-            Self::SimpleRange => format!("SELECT c FROM sbtest{table} WHERE id BETWEEN ? AND ?"),
-            Self::SumRange => format!("SELECT SUM(k) FROM sbtest{table} WHERE id BETWEEN ? AND ?"),
-            Self::OrderRange => format!("SELECT c FROM sbtest{table} WHERE id BETWEEN ? AND ? ORDER BY c"),
-            Self::DistinctRange => format!("SELECT DISTINCT c FROM sbtest{table} WHERE id BETWEEN ? AND ? ORDER BY c"),
-            Self::IndexUpdate => format!("UPDATE sbtest{table} SET k=k+1 WHERE id=?"),
-            Self::NonIndexUpdate => format!("UPDATE sbtest{table} SET c=? WHERE id=?"),
-            Self::Delete => format!("DELETE FROM sbtest{table} WHERE id=?"),
-            Self::Insert => format!("INSERT INTO sbtest{table} (id, k, c, pad) VALUES (?, ?, ?, ?)"),
+            Self::PointSelect => format!("SELECT c FROM sbtest{table} WHERE id={a}"),
+            Self::SimpleRange => format!("SELECT c FROM sbtest{table} WHERE id BETWEEN {a} AND {b}"),
+            Self::SumRange => format!("SELECT SUM(k) FROM sbtest{table} WHERE id BETWEEN {a} AND {b}"),
+            Self::OrderRange => format!("SELECT c FROM sbtest{table} WHERE id BETWEEN {a} AND {b} ORDER BY c"),
+            Self::DistinctRange => {
+                format!("SELECT DISTINCT c FROM sbtest{table} WHERE id BETWEEN {a} AND {b} ORDER BY c")
+            }
+            Self::IndexUpdate => format!("UPDATE sbtest{table} SET k=k+1 WHERE id={a}"),
+            Self::NonIndexUpdate => format!("UPDATE sbtest{table} SET c={a} WHERE id={b}"),
+            Self::Delete => format!("DELETE FROM sbtest{table} WHERE id={a}"),
+            Self::Insert => format!("INSERT INTO sbtest{table} (id, k, c, pad) VALUES ({a}, {b}, {c}, {d})"),
         }
     }
 

@@ -1,0 +1,158 @@
+//! An engine without a database, for tests: shows what an engine has to bring, and that it is added with one line.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tare_topology::ThreadRef;
+
+use super::dialect::{Collation, Dialect, Identity, Index, Scan};
+use super::server::Fill;
+use super::{
+    Address, Binary, ConnectTarget, DataDirectory, Engine, EngineError, Param, PrepareRequest, Server, Session,
+    SqlError, StartRequest, StatementId, StopOutcome,
+};
+
+/// The engine `fake`.
+pub(super) struct Fake;
+
+/// A request that needs nothing.
+pub(super) fn request() -> StartRequest {
+    StartRequest::new(DataDirectory::InPlace(PathBuf::new()), PathBuf::new(), PathBuf::new())
+}
+
+#[derive(Debug)]
+struct FakeDialect;
+
+impl Dialect for FakeDialect {
+    fn placeholder(&self, number: usize) -> String {
+        format!(":p{number}")
+    }
+
+    fn identity(&self) -> Identity {
+        Identity { definition: "COUNTER", is_key: true }
+    }
+
+    fn table_suffix(&self, _: Collation, _: usize) -> &'static str {
+        ""
+    }
+
+    fn year(&self, column: &str) -> String {
+        format!("YEAR OF {column}")
+    }
+
+    fn scans(&self, _: &str, _: &str, _: &[Index<'_>]) -> Vec<Scan> {
+        Vec::new()
+    }
+}
+
+impl Engine for Fake {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &FakeDialect
+    }
+
+    fn start_cost_s(&self) -> f64 {
+        0.0
+    }
+
+    fn check_data(&self, _: &Path, _: &Binary) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn binary(&self, _: Option<&Path>) -> Result<Binary, EngineError> {
+        Ok(Binary { path: PathBuf::new(), version: "1".to_owned(), identity: "1".to_owned() })
+    }
+
+    fn knows_option(&self, _: &str, _: Option<&Path>) -> Result<bool, EngineError> {
+        Ok(false)
+    }
+
+    fn prepare_data(&self, _: &PrepareRequest, _: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+        Ok(PathBuf::new())
+    }
+
+    fn start(&self, _: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
+        let address = Address::Socket(PathBuf::new());
+        let (user, password, database) = Default::default();
+        Ok(Box::new(FakeServer(ConnectTarget { address, user, password, database })))
+    }
+
+    fn connect(&self, _: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(FakeSession))
+    }
+}
+
+struct FakeServer(ConnectTarget);
+
+impl Server for FakeServer {
+    fn pid(&self) -> u32 {
+        std::process::id()
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &FakeDialect
+    }
+
+    fn data(&self) -> &Path {
+        Path::new("")
+    }
+
+    fn address(&self) -> &Address {
+        &self.0.address
+    }
+
+    fn target(&self) -> &ConnectTarget {
+        &self.0
+    }
+
+    fn version(&self) -> &str {
+        "1"
+    }
+
+    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
+        Fake.connect(&self.0)
+    }
+
+    fn setting(&self, _: &str) -> Result<Option<String>, EngineError> {
+        Ok(None)
+    }
+
+    fn stop(&mut self, _: Duration) -> Result<StopOutcome, EngineError> {
+        Ok(StopOutcome::AlreadyGone)
+    }
+
+    fn is_alive(&mut self) -> bool {
+        true
+    }
+
+    fn log_tail(&self, _: usize) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+struct FakeSession;
+
+impl Session for FakeSession {
+    fn prepare(&mut self, _: &str) -> Result<StatementId, SqlError> {
+        Ok(StatementId(0))
+    }
+
+    fn execute(&mut self, _: StatementId, _: &[Param<'_>]) -> Result<u64, SqlError> {
+        Ok(0)
+    }
+
+    fn run(&mut self, _: &str) -> Result<u64, SqlError> {
+        Ok(0)
+    }
+
+    fn query(&mut self, _: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        Ok(Vec::new())
+    }
+
+    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,60 @@
+//! The SQL of SQLite.
+
+use super::super::dialect::{Collation, Counted, Dialect, Identity, Index, Scan};
+
+/// SQLite's own.
+#[derive(Debug)]
+pub(super) struct SqliteDialect;
+
+impl Dialect for SqliteDialect {
+    /// A transaction that reads first cannot write after another one has committed, so one that is going to write says
+    /// so at once.
+    fn begin(&self, writes: bool) -> &'static str {
+        if writes { "BEGIN IMMEDIATE" } else { "BEGIN" }
+    }
+
+    /// There is one writer.
+    fn fills_in_parallel(&self) -> bool {
+        false
+    }
+
+    fn makes_table_in_one_transaction(&self) -> bool {
+        true
+    }
+
+    /// Only these words make it the row's own number, which is what a clustered primary key is elsewhere.
+    fn identity(&self) -> Identity {
+        Identity { definition: "INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL", is_key: true }
+    }
+
+    /// The rows lie in their primary key, as in InnoDB. A single INTEGER key does that by itself. Text compares by
+    /// bytes unless it is told otherwise.
+    fn table_suffix(&self, _collation: Collation, key_columns: usize) -> &'static str {
+        if key_columns > 1 { " WITHOUT ROWID" } else { "" }
+    }
+
+    fn year(&self, column: &str) -> String {
+        format!("CAST(STRFTIME('%Y', {column}) AS INTEGER)")
+    }
+
+    /// Otherwise two uses of a view may sum in different orders, and a sum of reals differ from itself.
+    fn materialized(&self) -> &'static str {
+        "MATERIALIZED "
+    }
+
+    /// A count of a column is a count of its rows, for none is NULL, but COUNT(*) is taken from the smallest index.
+    fn scans(&self, table: &str, unindexed: &str, indexes: &[Index<'_>]) -> Vec<Scan> {
+        let rows = |sql| Scan { sql, counts: Counted::Rows };
+        let mut scans = vec![rows(format!("SELECT COUNT({unindexed}) FROM {table} NOT INDEXED"))];
+        scans.extend(indexes.iter().map(|Index { name, columns }| {
+            let first = columns.split(',').next().unwrap_or(columns);
+            rows(format!("SELECT COUNT({first}) FROM {table} INDEXED BY {name}"))
+        }));
+        scans
+    }
+
+    /// LIKE ignores case unless it is told not to.
+    fn query_session(&self) -> &'static [&'static str] {
+        &["PRAGMA case_sensitive_like = ON"]
+    }
+}

@@ -1,0 +1,33 @@
+//! In place of the planted lock, in every program that is not built for tests: nothing.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+/// No lock.
+#[derive(Debug, Default)]
+pub(super) struct Planted;
+
+impl Planted {
+    pub(super) fn take(_: &mut BTreeMap<String, String>) -> Result<Self, String> {
+        Ok(Self)
+    }
+
+    #[inline]
+    pub(super) fn statement(&self) {}
+
+    pub(super) fn session(&self) -> Session<'_> {
+        Session(PhantomData)
+    }
+
+    pub(super) fn asked(&self, _: &str) -> Option<u64> {
+        None
+    }
+
+    pub(super) fn waits(&self) -> Option<(&'static str, u64, u64)> {
+        None
+    }
+}
+
+/// Nothing that a connection would have to give back.
+#[derive(Debug)]
+pub(super) struct Session<'w>(PhantomData<&'w Planted>);
