@@ -124,7 +124,7 @@ impl Counter {
         self.0.add(n);
     }
 
-    /// Adds 1.
+    /// Adds 1, as [`Self::add`] would.
     #[inline]
     pub fn increment(&self) {
         self.0.increment();
@@ -198,13 +198,13 @@ impl UpDownCounter {
         self.0.add(n.cast_unsigned());
     }
 
-    /// Adds 1.
+    /// Adds 1, as [`Self::add`] would.
     #[inline]
     pub fn increment(&self) {
         self.0.increment();
     }
 
-    /// Subtracts 1.
+    /// Takes 1 away, as adding -1 would.
     #[inline]
     pub fn decrement(&self) {
         self.add(-1);

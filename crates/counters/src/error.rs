@@ -12,19 +12,19 @@ use crate::Backend;
 pub enum Error {
     /// A backend's name, given by the program or in the environment, is not one of [`Backend::ALL`].
     UnknownBackend {
-        /// The name as given.
+        /// The name that was given.
         given: String,
     },
     /// The backend asked for cannot work in this process.
     Unavailable {
-        /// The backend asked for.
+        /// The backend that was asked for.
         backend: Backend,
-        /// What is missing.
+        /// What this process lacks for it.
         reason: String,
     },
     /// The rows do not fit: more counters than addresses, or the kernel refused the mapping.
     Memory {
-        /// Counters asked for.
+        /// How many counters were asked for.
         counters: usize,
         /// Rows: possible CPUs and one more.
         rows: usize,
@@ -33,9 +33,9 @@ pub enum Error {
     },
     /// A snapshot of another set (another number of counters) was given.
     OtherSet {
-        /// Counters in this set.
+        /// How many counters this set has.
         expected: usize,
-        /// Counters in the snapshot.
+        /// How many counters the snapshot has.
         found: usize,
     },
 }

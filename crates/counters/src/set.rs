@@ -68,7 +68,7 @@ impl CounterSet {
         Ok(Self { rows, counters, cpus, backend, rseq, area, placement })
     }
 
-    /// Number of counters.
+    /// How many counters the set has.
     pub fn len(&self) -> usize {
         self.counters
     }

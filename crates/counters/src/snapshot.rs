@@ -43,7 +43,7 @@ impl<T> PerCpu<T> {
 }
 
 impl PerCpu<u64> {
-    /// Folds by node.
+    /// Sums the rows of each node's CPUs.
     pub(crate) fn by_node(&self, node_of: &[Option<u32>]) -> PerNode<u64> {
         let mut known: Vec<u32> = node_of.iter().flatten().copied().collect();
         known.sort_unstable();

@@ -19,7 +19,7 @@ fn outcome(config: &Config<'_>) -> Outcome {
 
 #[test]
 fn every_exact_strategy_counts_every_increment_in_both_modes() {
-    for strategy in Strategy::ALL.into_iter().filter(|strategy| strategy.exact()) {
+    for strategy in Strategy::ALL.iter().copied().filter(|strategy| strategy.exact()) {
         for mode in [Mode::Faithful, Mode::Corrected] {
             let found = outcome(&Config { mode, ..small(strategy) });
             assert_eq!(found.expected, 4 * 40 * 160);
@@ -114,7 +114,7 @@ fn zeros_are_refused_by_name() {
 #[test]
 fn more_memory_than_there_is_is_refused_at_once_with_the_memory_needed() {
     let begin = Instant::now();
-    for strategy in Strategy::ALL {
+    for strategy in Strategy::ALL.iter().copied() {
         let config = Config { data_blocks: 1 << 40, ..small(strategy) };
         let Err(Error::Memory { needed_bytes, available_bytes, .. }) = run(&config) else {
             panic!("{strategy} was not refused for its memory")
@@ -146,7 +146,7 @@ fn memory_of_the_articles_run_is_that_of_its_blocks() {
 
 #[test]
 fn names_parse_back_and_unknown_ones_are_told_the_known() {
-    for strategy in Strategy::ALL {
+    for strategy in Strategy::ALL.iter().copied() {
         assert_eq!(strategy.name().parse::<Strategy>().unwrap(), strategy);
     }
     let message = "shard-magic".parse::<Strategy>().unwrap_err().to_string();
@@ -157,7 +157,7 @@ fn names_parse_back_and_unknown_ones_are_told_the_known() {
 
 #[test]
 fn a_strategy_that_cannot_work_here_says_what_is_missing() {
-    for strategy in Strategy::ALL {
+    for strategy in Strategy::ALL.iter().copied() {
         match strategy.available() {
             Ok(()) => {}
             Err(Error::Unavailable { strategy: name, reason }) => {

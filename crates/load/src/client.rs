@@ -6,9 +6,9 @@ use tare_topology::ThreadRef;
 /// Queries sent, sorted as sysbench sorts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Queries {
-    /// Queries that return rows.
+    /// Queries that gave back rows.
     pub read: u64,
-    /// Queries that changed rows.
+    /// Queries that changed at least a row.
     pub write: u64,
     /// Everything else: BEGIN, COMMIT, changes that met no row.
     pub other: u64,
@@ -41,7 +41,7 @@ pub trait Client: Send {
     fn transaction(&mut self, random: &mut Random) -> Result<Attempt, Self::Error>;
 }
 
-/// One client thread.
+/// Which client thread: its number here, and the kernel's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientThread {
     /// Number in the run, from 0.
@@ -64,7 +64,7 @@ pub trait Connect: Sync {
         Ok(())
     }
 
-    /// Connects.
+    /// Opens the connection of a thread that is bound.
     fn connect(&self, thread: ClientThread) -> Result<Self::Client, Self::Error>;
 }
 

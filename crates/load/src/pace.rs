@@ -2,7 +2,7 @@
 
 use crate::random::{Purpose, Random};
 
-/// Closed or open loop.
+/// When the next transaction begins: a closed or an open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Pace {
     /// Every thread sends its next transaction as soon as the last one has ended.

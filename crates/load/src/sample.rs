@@ -5,30 +5,30 @@ use serde::Serialize;
 /// Latency of a transaction, milliseconds: min, mean and max exact, percentiles within 0.1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LatencyMs {
-    /// Shortest.
+    /// The shortest of all transactions.
     pub min: f64,
-    /// Arithmetic mean.
+    /// The arithmetic mean of all transactions.
     pub mean: f64,
-    /// Median.
+    /// Half of them took no longer.
     pub p50: f64,
-    /// 90th percentile.
+    /// 90 % of them took no longer.
     pub p90: f64,
-    /// 95th percentile.
+    /// 95 % of them took no longer.
     pub p95: f64,
-    /// 99th percentile.
+    /// 99 % of them took no longer.
     pub p99: f64,
-    /// 99.9th percentile.
+    /// 99.9 % of them took no longer.
     pub p99_9: f64,
-    /// Longest.
+    /// The longest of all transactions.
     pub max: f64,
 }
 
 /// CPU time that the client threads themselves used for one transaction, microseconds, mean over the sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CpuPerTransaction {
-    /// In user mode.
+    /// Seconds spent in user mode.
     pub user: f64,
-    /// In the kernel.
+    /// Seconds spent in the kernel.
     pub system: f64,
 }
 
@@ -37,9 +37,9 @@ pub struct CpuPerTransaction {
 pub struct ThreadSample {
     /// Number of the thread, from 0.
     pub index: usize,
-    /// Kernel thread id.
+    /// The kernel's number of the thread.
     pub tid: u32,
-    /// Transactions completed.
+    /// Transactions that this thread completed.
     pub transactions: u64,
     /// CPU time in user mode, seconds.
     pub user_s: f64,
@@ -60,7 +60,7 @@ pub struct Sample {
     pub others: u64,
     /// Attempts that the database asked to run again (sysbench: ignored errors).
     pub restarts: u64,
-    /// Length, seconds.
+    /// How long the sample took, seconds.
     pub elapsed_s: f64,
     /// Latency, restarts included; in open loop from the time a transaction was due. None without transactions.
     pub latency_ms: Option<LatencyMs>,
@@ -76,7 +76,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Transactions a second.
+    /// Completed transactions a second, of all threads.
     pub fn tps(&self) -> f64 {
         self.transactions as f64 / self.elapsed_s
     }

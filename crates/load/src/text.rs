@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 
-/// Digits in a group.
+/// How many digits a group has.
 pub const GROUP_DIGITS: usize = 11;
 /// Groups in column `c`: 119 characters.
 pub const C_GROUPS: usize = 10;

@@ -1,5 +1,7 @@
 //! Words that people write and read.
 
 mod nearest;
+mod unknown_word;
 
 pub use nearest::nearest;
+pub use unknown_word::{UnknownWord, did_you_mean};

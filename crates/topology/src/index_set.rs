@@ -28,7 +28,7 @@ pub struct IndexSetError {
 }
 
 impl IndexSet {
-    /// The empty set.
+    /// A set without any number.
     pub const fn new() -> Self {
         Self(BTreeSet::new())
     }
@@ -53,17 +53,17 @@ impl IndexSet {
         self.0.is_empty()
     }
 
-    /// The lowest number.
+    /// The lowest number; none of the empty set.
     pub fn first(&self) -> Option<u32> {
         self.0.first().copied()
     }
 
-    /// The highest number.
+    /// The highest number; none of the empty set.
     pub fn last(&self) -> Option<u32> {
         self.0.last().copied()
     }
 
-    /// Adds a number.
+    /// Adds a number, if it is new.
     pub fn insert(&mut self, index: u32) {
         self.0.insert(index);
     }

@@ -27,4 +27,4 @@ pub use placement::{
     Bind, MemoryPolicy, Nodes, Pairing, PairingChoice, Placement, PolicyError, ResolvedPlacement, Side,
 };
 pub use reason::NotRealizable;
-pub use text::UnknownWord;
+pub use tare_text::UnknownWord;

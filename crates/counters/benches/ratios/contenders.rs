@@ -17,7 +17,7 @@ const SHARDS: usize = 24;
 /// Which counter the next add goes to.
 #[derive(Clone, Copy)]
 pub enum Walk {
-    /// Always the first.
+    /// The first counter every time.
     Same,
     /// One after the other, wrapping at this mask.
     Rotate(usize),
@@ -47,7 +47,7 @@ impl Rotate {
     pub const MASK: usize = 1023;
 }
 
-/// Something with counters.
+/// Something that has counters to add to.
 pub trait Contender: Sync {
     /// `adds` adds along the walk, by the calling thread.
     fn run(&self, walk: Walk, amount: Amount, adds: u64, seed: u64);

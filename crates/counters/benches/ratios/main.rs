@@ -113,7 +113,7 @@ fn reads(rseq: &Rseq, shards: &Sharded) {
     );
 }
 
-/// The median; sorts.
+/// The median of the values, which are sorted by it.
 fn median(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     values[values.len() / 2]

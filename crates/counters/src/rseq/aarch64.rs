@@ -15,7 +15,7 @@ pub(crate) struct Add {
     pub(crate) stride: usize,
 }
 
-/// The thread pointer.
+/// The thread pointer, from its system register.
 pub(crate) fn thread_pointer() -> usize {
     let pointer: usize;
     // SAFETY: reads a register that user space may read.

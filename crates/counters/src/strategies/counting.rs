@@ -7,7 +7,7 @@ use crate::workload::Error;
 pub struct Plan {
     /// Counters there will be, numbered from 0.
     pub counters: usize,
-    /// Threads that will count.
+    /// How many threads will count.
     pub threads: usize,
     /// Seed of whatever is drawn at random.
     pub seed: u64,
@@ -35,13 +35,13 @@ pub trait Counting: Sync + Sized {
     /// The strategy cannot work here.
     fn new(plan: &Plan) -> Result<Self, Error>;
 
-    /// A counter at 0.
+    /// Makes a counter that stands at 0.
     fn cell(&self) -> Self::Cell;
 
     /// A thread, by its number from 0, begins to count.
     fn enter(&self, thread: usize) -> Self::Local;
 
-    /// Adds 1.
+    /// Adds 1 in the strategy's own way.
     fn increment(&self, local: &mut Self::Local, cell: &Self::Cell, counter: usize);
 
     /// A thread has counted its last.

@@ -1,20 +1,21 @@
 //! The strategies by name.
 
-use std::fmt;
-use std::str::FromStr;
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
+use tare_text::UnknownWord;
 
 use super::fuzzy;
 use super::numa::Libnuma;
 use crate::workload::Error;
 
 /// A strategy of the study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown)]
 pub enum Strategy {
     /// A pthread mutex and a value.
     PthreadMutex,
     /// A `std::sync::Mutex` (a futex; the article's is C++'s `std::mutex`, a pthread mutex by another name).
     StdMutex,
-    /// One relaxed atomic.
+    /// One atomic, added to without ordering.
     Atomic,
     /// Slots a cache line apart, chosen by the time-stamp counter, added to without any protection. Not exact.
     Fuzzy,
@@ -34,7 +35,7 @@ pub enum Strategy {
     /// A value on each node in a page of its own, as `numa_alloc_onnode` would give it. The article gave this one up
     /// for its memory.
     NodeAlloc,
-    /// This crate's [`CounterSet`](crate::CounterSet).
+    /// This crate's own [`CounterSet`](crate::CounterSet).
     CounterSet,
     /// A row a thread, folded into the totals when the thread ends.
     ThreadRow,
@@ -44,41 +45,11 @@ pub enum Strategy {
 
 impl Strategy {
     /// All of them, the article's first, in its order.
-    pub const ALL: [Self; 14] = [
-        Self::PthreadMutex,
-        Self::StdMutex,
-        Self::Atomic,
-        Self::Fuzzy,
-        Self::ShardIndex,
-        Self::ShardRandom,
-        Self::ShardThread,
-        Self::ShardCpu,
-        Self::ShardNodeLibnuma,
-        Self::ShardNodeCached,
-        Self::NodeAlloc,
-        Self::CounterSet,
-        Self::ThreadRow,
-        Self::Adaptive,
-    ];
+    pub const ALL: &'static [Self] = <Self as VariantArray>::VARIANTS;
 
     /// The name in studies and results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::PthreadMutex => "pthread-mutex",
-            Self::StdMutex => "std-mutex",
-            Self::Atomic => "atomic",
-            Self::Fuzzy => "fuzzy",
-            Self::ShardIndex => "shard-index",
-            Self::ShardRandom => "shard-random",
-            Self::ShardThread => "shard-thread",
-            Self::ShardCpu => "shard-cpu",
-            Self::ShardNodeLibnuma => "shard-node-libnuma",
-            Self::ShardNodeCached => "shard-node-cached",
-            Self::NodeAlloc => "node-alloc",
-            Self::CounterSet => "counter-set",
-            Self::ThreadRow => "thread-row",
-            Self::Adaptive => "adaptive",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Whether it counts every increment.
@@ -100,19 +71,6 @@ impl Strategy {
     }
 }
 
-impl fmt::Display for Strategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Strategy {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        Self::ALL.into_iter().find(|strategy| strategy.name() == text).ok_or_else(|| Error::UnknownStrategy {
-            given: text.to_owned(),
-            known: Self::ALL.map(Self::name).join(", "),
-        })
-    }
+fn unknown(found: &str) -> Error {
+    Error::UnknownStrategy(UnknownWord::among(found, <Strategy as VariantNames>::VARIANTS))
 }

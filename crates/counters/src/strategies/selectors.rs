@@ -9,7 +9,7 @@ use super::sharded::Selector;
 use crate::cpus;
 use crate::workload::Error;
 
-/// The counter's own number.
+/// Selects by the counter's own number.
 pub(crate) struct ByIndex;
 
 impl Selector for ByIndex {
@@ -50,7 +50,7 @@ impl Selector for Random {
     }
 }
 
-/// The thread's number.
+/// Selects by the thread's number.
 pub(crate) struct ByThread;
 
 impl Selector for ByThread {

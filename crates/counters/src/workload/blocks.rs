@@ -8,7 +8,7 @@ use super::crc::crc32;
 use super::generator::Generator;
 use crate::strategies::Counting;
 
-/// Data of a block.
+/// Bytes of data in a block.
 pub(super) const DATA_BYTES: usize = 16 * 1024;
 /// Increments of blocks' own counters a data step.
 pub(super) const LOCAL_INCREMENTS: u64 = 6;

@@ -1,13 +1,14 @@
 //! What is set before a run.
 
-use std::fmt;
-use std::str::FromStr;
+use strum::{Display, EnumString, IntoStaticStr, VariantNames};
+use tare_text::UnknownWord;
 
 use super::error::Error;
 use crate::strategies::Strategy;
 
 /// Where random numbers come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown)]
 pub enum Mode {
     /// libc's `rand()`, as the article: in glibc one lock for the whole process, taken 448 times a round. (musl's takes
     /// none.) Shards are as many as the article's: 24, and 2 for nodes.
@@ -18,29 +19,13 @@ pub enum Mode {
 
 impl Mode {
     /// The name in studies and results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Faithful => "faithful",
-            Self::Corrected => "corrected",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }
 
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for Mode {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self, Error> {
-        [Self::Faithful, Self::Corrected]
-            .into_iter()
-            .find(|mode| mode.name() == text)
-            .ok_or_else(|| Error::UnknownMode { given: text.to_owned() })
-    }
+fn unknown(found: &str) -> Error {
+    Error::UnknownMode(UnknownWord::among(found, <Mode as VariantNames>::VARIANTS))
 }
 
 /// A run. One strategy; give each run a process of its own, as counters and heap stay as the run before left them.
@@ -48,13 +33,13 @@ impl FromStr for Mode {
 pub struct Config<'a> {
     /// How counters are kept.
     pub strategy: Strategy,
-    /// Threads that count.
+    /// How many threads count at once.
     pub threads: usize,
-    /// Rounds each thread does.
+    /// How many rounds each thread does.
     pub rounds: u64,
-    /// Blocks of global counters.
+    /// Into how many blocks global counters are divided.
     pub counter_blocks: usize,
-    /// Global counters a block.
+    /// How many global counters a block has.
     pub counters_per_block: usize,
     /// Blocks of 16 KiB of data, each with a counter of its own. May be 0 when `data_work` is off.
     pub data_blocks: usize,
@@ -104,7 +89,7 @@ impl Config<'_> {
         Ok(())
     }
 
-    /// Global counters.
+    /// Global counters of all blocks; none when the number overflows.
     pub(super) fn global_counters(&self) -> Option<usize> {
         self.counter_blocks.checked_mul(self.counters_per_block)
     }

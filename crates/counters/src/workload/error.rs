@@ -2,28 +2,22 @@
 
 use std::io;
 
+use tare_text::UnknownWord;
+
 /// Why a run did not begin, or did not end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Not a strategy's name.
-    #[error("no counter strategy is called {given:?}; expected one of {known}")]
-    UnknownStrategy {
-        /// The name as given.
-        given: String,
-        /// The names there are.
-        known: String,
-    },
-    /// Not a mode's name.
-    #[error("no mode is called {given:?}; expected faithful or corrected")]
-    UnknownMode {
-        /// The name as given.
-        given: String,
-    },
+    /// A name that no strategy has.
+    #[error("no counter strategy is called so: {0}")]
+    UnknownStrategy(UnknownWord),
+    /// A name that no mode has.
+    #[error("no mode is called so: {0}")]
+    UnknownMode(UnknownWord),
     /// A number that must be at least 1 is 0.
     #[error("{what} is 0; expected at least 1")]
     Zero {
-        /// Which one.
+        /// The name of that number.
         what: &'static str,
     },
     /// The blocks and counters do not fit this machine's memory.
@@ -37,19 +31,19 @@ pub enum Error {
         needed_bytes: u64,
         /// Bytes this machine, or the control group of this process, still has.
         available_bytes: u64,
-        /// Data blocks asked for.
+        /// How many data blocks were asked for.
         data_blocks: usize,
         /// Counters, global and of data blocks.
         counters: u64,
-        /// Bytes one counter takes.
+        /// Bytes that one counter takes.
         bytes_per_counter: u64,
     },
     /// The strategy cannot work on this machine.
     #[error("counter strategy {strategy} cannot work here: {reason}")]
     Unavailable {
-        /// The strategy's name.
+        /// The name of the strategy.
         strategy: &'static str,
-        /// What is missing.
+        /// What this machine lacks for it.
         reason: String,
     },
     /// This crate's own counters could not be made.

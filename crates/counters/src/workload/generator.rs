@@ -27,7 +27,7 @@ pub(super) trait Generator {
 /// One in this many calls is timed: the clock costs about as much as an uncontended call.
 const TIMED_ONE_IN: u32 = 64;
 
-/// libc's `rand()`.
+/// The generator of libc, `rand()`, under its lock.
 pub(super) struct Locked {
     calls: u32,
     timed_ns: f64,

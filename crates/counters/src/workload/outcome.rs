@@ -1,6 +1,6 @@
 //! What a run found.
 
-/// What a run found.
+/// Counts and times of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// From the first thread's start of its first round to the last thread's end of its last, s.
@@ -18,7 +18,7 @@ pub struct Outcome {
     pub counted: u64,
     /// Increments of data blocks' counters made: threads x rounds x 96, or 0 without data work.
     pub local_expected: u64,
-    /// Their sum.
+    /// The sum of what threads counted by themselves.
     pub local_counted: u64,
     /// Bytes a global counter takes, on average, at the end. Without the allocator's own.
     pub bytes_per_counter: f64,

@@ -17,14 +17,14 @@ const GLOBAL_INCREMENTS: u64 = 160;
 /// A thread of the workload needs little; hundreds of them should not ask for 8 MiB each.
 const STACK_BYTES: usize = 512 * 1024;
 
-/// What one thread found.
+/// Counts and times of one thread.
 struct Shift {
     start: Instant,
     end: Instant,
     generator_ns: Option<f64>,
 }
 
-/// Allocates, counts, reads.
+/// One whole run: allocates, lets all threads count, reads the counters.
 pub(super) fn run<S: Counting, G: Generator>(config: &Config<'_>, plan: &Plan) -> Result<Outcome, Error> {
     let strategy = S::new(plan)?;
     let (payload, not_interleaved) = allocate(config, &strategy)?;

@@ -19,7 +19,7 @@ pub const COUNTERS: usize = ROTATING + 1;
 /// As the issue asks: 8 threads.
 const THREADS: u64 = 8;
 
-/// What one run found.
+/// Sums that one run found.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tally {
     pub expected: u64,

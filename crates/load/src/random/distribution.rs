@@ -4,6 +4,7 @@ use super::stream::Random;
 use super::zipfian::Zipfian;
 use std::fmt;
 use std::str::FromStr;
+use tare_text::{did_you_mean, nearest};
 
 /// Uniform numbers summed for one gaussian number (sysbench's `rand-spec-iter`).
 const GAUSSIAN_TERMS: u32 = 12;
@@ -13,13 +14,13 @@ const SPECIAL_HOT_PART: f64 = 0.01;
 const SPECIAL_COLD_DRAWS: f64 = 0.25;
 /// `rand-pareto-h`: the first h of the range gets 1 - h of the draws.
 const PARETO_H: f64 = 0.2;
-/// `rand-zipfian-exp`.
+/// The exponent unless told, sysbench's `rand-zipfian-exp`.
 const ZIPFIAN_EXPONENT: f64 = 0.8;
 
 /// How keys are drawn from a range. The defaults of every shape are those of sysbench.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Distribution {
-    /// Every key alike.
+    /// Every key is drawn alike.
     Uniform,
     /// P(k) proportional to k^-exponent, not scrambled: the first key is the hottest and hot keys are neighbours.
     Zipfian {
@@ -38,11 +39,14 @@ pub enum Distribution {
 /// A name that is no distribution.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown distribution {given:?}: expected uniform, zipfian, zipfian:EXPONENT (at least 0), special, pareto or gaussian"
+    "unknown distribution {given:?}: expected uniform, zipfian, zipfian:EXPONENT (at least 0), special, pareto or \
+     gaussian{}", did_you_mean(*nearest)
 )]
 pub struct UnknownDistribution {
-    /// The name as given.
+    /// The name that was given.
     pub given: String,
+    /// The likeliest intended name, when one is near enough.
+    pub nearest: Option<&'static str>,
 }
 
 impl FromStr for Distribution {
@@ -60,7 +64,7 @@ impl FromStr for Distribution {
                 .and_then(|exponent| exponent.parse::<f64>().ok())
                 .filter(|exponent| exponent.is_finite() && *exponent >= 0.0)
                 .map(|exponent| Self::Zipfian { exponent })
-                .ok_or_else(|| UnknownDistribution { given: text.to_owned() }),
+                .ok_or_else(|| UnknownDistribution { given: text.to_owned(), nearest: nearest(text, Self::NAMES) }),
         }
     }
 }
@@ -107,7 +111,7 @@ impl Distribution {
 pub struct Draw {
     a: u64,
     b: u64,
-    /// Numbers in the range.
+    /// How many numbers are in the range.
     n: f64,
     shape: Shape,
 }

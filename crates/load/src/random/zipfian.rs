@@ -46,7 +46,7 @@ impl Zipfian {
 /// Below this distance from 1 the exponent counts as 1, where the integral is the logarithm.
 const NEARLY_ONE: f64 = 1e-9;
 
-/// x^-q.
+/// The unscaled density of x, x^-q.
 fn density(x: f64, q: f64) -> f64 {
     x.powf(-q)
 }

@@ -8,39 +8,39 @@ pub enum RunError<C, O> {
     Setting {
         /// Name of the setting.
         name: &'static str,
-        /// What it may be.
+        /// What it may be, for people.
         expected: &'static str,
-        /// What it was.
+        /// The value that was given.
         given: String,
     },
     /// The OS gave no more threads.
     #[error("client thread {thread} could not be started: {source}")]
     Spawn {
-        /// Number of the thread.
+        /// Number of the thread, from 0.
         thread: usize,
-        /// The OS error.
+        /// The operating system's error.
         source: std::io::Error,
     },
     /// A thread could not be bound or connected.
     #[error("client thread {thread} could not connect: {source}")]
     Connect {
-        /// Number of the thread.
+        /// Number of the thread, from 0.
         thread: usize,
-        /// Why.
+        /// What the caller's function returned.
         source: C,
     },
     /// A transaction failed for good.
     #[error("client thread {thread}: {source}")]
     Transaction {
-        /// Number of the thread.
+        /// Number of the thread, from 0.
         thread: usize,
-        /// Why.
+        /// What the caller's function returned.
         source: C,
     },
     /// A client panicked: a bug in the client.
     #[error("client thread {thread} panicked")]
     Panicked {
-        /// Number of the thread.
+        /// Number of the thread, from 0.
         thread: usize,
     },
     /// The observer ended the run.

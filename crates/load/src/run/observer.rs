@@ -15,7 +15,7 @@ pub enum Stage {
 /// The throughput of the last second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
-    /// Where the run is.
+    /// Whether this belongs to a sample.
     pub stage: Stage,
     /// Whole seconds since the stage began: 1 for the first reading.
     pub second: u64,
@@ -59,7 +59,7 @@ pub trait Observer {
     }
 }
 
-/// Nobody listens.
+/// For runs to which nobody listens.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unobserved;
 

@@ -13,7 +13,7 @@ pub(super) enum Phase {
     Measure(u64),
     /// Sending, unrecorded, after sample n.
     Pause(u64),
-    /// To end now.
+    /// Threads end after the transaction they are in.
     Stop,
 }
 

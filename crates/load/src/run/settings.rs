@@ -10,7 +10,7 @@ pub struct LoadSettings {
     pub threads: usize,
     /// Seed of everything the threads draw.
     pub seed: u64,
-    /// Closed or open loop.
+    /// When a thread begins its next transaction.
     pub pace: Pace,
     /// Load before the first sample that is left out of every figure, seconds.
     pub warmup_s: f64,

@@ -16,9 +16,9 @@ pub enum BindError {
     /// The binding uses the kernel's fixed-size CPU mask.
     #[error("cannot bind to CPU {cpu}: numbers up to {max} are supported")]
     CpuTooHigh {
-        /// The CPU's OS number.
+        /// The OS number of the CPU.
         cpu: u32,
-        /// The highest supported.
+        /// The highest number that is supported.
         max: u32,
     },
     /// There is no such thread, or its number is none.
@@ -27,14 +27,14 @@ pub enum BindError {
         /// Which thread was meant.
         thread: ThreadRef,
     },
-    /// The kernel refused.
+    /// The kernel refused to bind it.
     #[error("binding {thread} to CPUs {cpus} failed: {source}")]
     Bind {
         /// Which thread was meant.
         thread: ThreadRef,
-        /// What was asked.
+        /// What was asked for.
         cpus: CpuSet,
-        /// Why.
+        /// What the kernel or hwloc said.
         source: io::Error,
     },
     /// The kernel did not tell.
@@ -42,7 +42,7 @@ pub enum BindError {
     ReadAffinity {
         /// Which thread was meant.
         thread: ThreadRef,
-        /// Why.
+        /// What the kernel or hwloc said.
         source: io::Error,
     },
     /// The kernel bound the thread elsewhere, as when the cgroup's cpuset withholds some of the CPUs.
@@ -50,7 +50,7 @@ pub enum BindError {
     AffinityDiffers {
         /// Which thread was meant.
         thread: ThreadRef,
-        /// What was asked.
+        /// What was asked for.
         requested: CpuSet,
         /// What was read back.
         found: CpuSet,
@@ -58,31 +58,31 @@ pub enum BindError {
     /// hwloc or the kernel refused.
     #[error("setting memory policy {policy} failed: {reason}")]
     SetPolicy {
-        /// What was asked.
+        /// What was asked for.
         policy: MemoryPolicy,
-        /// Why.
+        /// What the kernel or hwloc said.
         reason: String,
     },
     /// The policy could not be read back.
     #[error("reading the memory policy from {path} failed: {source}")]
     ReadPolicy {
-        /// The file.
+        /// The file of the process under /proc.
         path: String,
-        /// Why.
+        /// What the kernel or hwloc said.
         source: io::Error,
     },
     /// A policy that [`MemoryPolicy`] has no word for.
     #[error("{path} shows a memory policy that is not supported: {found:?}")]
     UnknownPolicy {
-        /// The file.
+        /// The file of the process under /proc.
         path: String,
-        /// The kernel's text.
+        /// The policy as the kernel words it.
         found: String,
     },
     /// The kernel took another policy than asked.
     #[error("the memory policy was to be {requested}, but the kernel shows {found}")]
     PolicyDiffers {
-        /// What was asked.
+        /// What was asked for.
         requested: MemoryPolicy,
         /// What was read back.
         found: MemoryPolicy,

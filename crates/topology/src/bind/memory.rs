@@ -1,3 +1,5 @@
+//! Memory policies of threads: set, and read back from what the kernel shows.
+
 use std::fs;
 use std::io;
 
@@ -7,6 +9,7 @@ use hwlocality::memory::binding::{MemoryBindingFlags as Flags, MemoryBindingPoli
 use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
 
 use super::error::BindError;
+use crate::observe::numa_maps::mappings;
 use crate::{MemoryPolicy, NodeSet, Nodes};
 
 /// Sets the memory policy of the calling thread, which threads and processes started from it inherit, and makes sure
@@ -65,17 +68,22 @@ pub fn read_memory_policy(pid: i32) -> Result<MemoryPolicy, BindError> {
 /// get_membind is no help: it does not tell preferred from bind, nor local from default.
 fn read(path: &str) -> Result<MemoryPolicy, BindError> {
     let failed = |source| BindError::ReadPolicy { path: path.to_owned(), source };
-    let maps = match fs::read(path) {
-        Ok(maps) => String::from_utf8_lossy(&maps).into_owned(),
+    let maps = match mappings(path) {
+        Ok(maps) => maps,
         // A kernel without NUMA has no such file, and no other policy either.
         Err(e) if e.kind() == io::ErrorKind::NotFound && fs::exists("/proc/self/maps").unwrap_or(false) => {
             return no_numa(path, e);
         }
         Err(e) => return Err(failed(e)),
     };
-    let is_stack = |line: &&str| line.split(' ').any(|field| field == "stack");
-    let line = maps.lines().find(is_stack).ok_or_else(|| failed(io::Error::other("it lists no stack")))?;
-    policy(line).ok_or_else(|| BindError::UnknownPolicy { path: path.to_owned(), found: line.to_owned() })
+    for mapping in maps {
+        let mapping = mapping.map_err(failed)?;
+        if mapping.stack {
+            let unknown = || BindError::UnknownPolicy { path: path.to_owned(), found: mapping.policy.clone() };
+            return policy(&mapping.policy).ok_or_else(unknown);
+        }
+    }
+    Err(failed(io::Error::other("it lists no stack")))
 }
 
 fn no_numa(path: &str, error: io::Error) -> Result<MemoryPolicy, BindError> {
@@ -85,17 +93,14 @@ fn no_numa(path: &str, error: io::Error) -> Result<MemoryPolicy, BindError> {
     Ok(MemoryPolicy::Default)
 }
 
-/// The second field of a line: `bind:0-1`, `interleave:0,2`, `prefer:1`, `prefer (many):1`, `local`, `default`.
-fn policy(line: &str) -> Option<MemoryPolicy> {
-    let (_, rest) = line.split_once(' ')?;
-    let rest = rest.replacen("prefer (many)", "prefer", 1);
-    let word = rest.split(' ').next()?;
-    match word.split_once(':') {
-        None if word == "default" => Some(MemoryPolicy::Default),
-        None if word == "local" => Some(MemoryPolicy::Local),
+/// As the kernel words it: `bind:0-1`, `interleave:0,2`, `prefer:1`, `prefer (many):1`, `local`, `default`.
+fn policy(shown: &str) -> Option<MemoryPolicy> {
+    match shown.split_once(':') {
+        None if shown == "default" => Some(MemoryPolicy::Default),
+        None if shown == "local" => Some(MemoryPolicy::Local),
         Some(("bind", nodes)) => Some(MemoryPolicy::Bind(Nodes::These(nodes.parse().ok()?))),
         Some(("interleave", nodes)) => Some(MemoryPolicy::Interleave(Nodes::These(nodes.parse().ok()?))),
-        Some(("prefer", node)) => Some(MemoryPolicy::Preferred(node.parse().ok()?)),
+        Some(("prefer" | "prefer (many)", node)) => Some(MemoryPolicy::Preferred(node.parse().ok()?)),
         _ => None,
     }
 }
@@ -117,8 +122,7 @@ mod tests {
             ("bind=static:0", None),
             ("weighted interleave:0", None),
         ] {
-            let line = format!("7ffe0000 {shown} stack anon=3 dirty=3 N0=3 kernelpagesize_kB=4");
-            assert_eq!(policy(&line).map(|p| p.to_string()).as_deref(), expected, "{shown}");
+            assert_eq!(policy(shown).map(|p| p.to_string()).as_deref(), expected, "{shown}");
         }
     }
 }

@@ -1,3 +1,5 @@
+//! The calling thread bound for a while, so that what it spawns inherits CPUs and memory policy.
+
 use std::marker::PhantomData;
 
 use super::affinity::{affinity_of, bind_thread};

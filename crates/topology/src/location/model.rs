@@ -1,4 +1,8 @@
+//! Locations as data, and as the text that hwloc-calc would take.
+
 use std::fmt;
+
+use strum::{Display, EnumString, VariantArray, VariantNames};
 
 use crate::CpuSet;
 
@@ -13,7 +17,7 @@ pub struct Location {
 }
 
 impl Location {
-    /// Every usable CPU.
+    /// Every CPU that this process may use.
     pub fn all() -> Self {
         Self { terms: vec![Term::All] }
     }
@@ -37,7 +41,7 @@ impl Location {
 /// A part of a location.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Term {
-    /// Every usable CPU.
+    /// Every CPU that this process may use.
     All,
     /// OS numbers. Never empty.
     Cpus(CpuSet),
@@ -48,23 +52,40 @@ pub enum Term {
 /// Objects of one kind within those of the step before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Step {
-    /// Which kind.
+    /// The kind of these objects.
     pub kind: ObjectKind,
-    /// Which of these.
+    /// Which of them, by logical index.
     pub index: Index,
 }
 
-/// A kind of object that holds CPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// A kind of object that holds CPUs. Read in small or capital letters and with hwloc's longer names, written with the
+/// first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, EnumString, VariantArray, VariantNames)]
+#[strum(serialize_all = "lowercase", ascii_case_insensitive)]
 pub enum ObjectKind {
     /// A socket (`package`, `socket`).
+    #[strum(to_string = "package", serialize = "socket")]
     Package,
     /// A NUMA node (`node`, `numa`, `numanode`).
+    #[strum(to_string = "node", serialize = "numa", serialize = "numanode")]
     Node,
-    /// A die (`die`).
+    /// A die of a package that has several (`die`).
     Die,
-    /// A data or unified cache of a level from 1 to 5 (`l3`, `l3cache`).
-    Cache(u8),
+    /// A cache of level 5 (`l5`, `l5cache`).
+    #[strum(to_string = "l5", serialize = "l5cache")]
+    L5,
+    /// A cache of level 4 (`l4`, `l4cache`).
+    #[strum(to_string = "l4", serialize = "l4cache")]
+    L4,
+    /// A cache of level 3 (`l3`, `l3cache`): on many processors of today there are several in a node.
+    #[strum(to_string = "l3", serialize = "l3cache")]
+    L3,
+    /// A cache of level 2 (`l2`, `l2cache`).
+    #[strum(to_string = "l2", serialize = "l2cache")]
+    L2,
+    /// A data cache of level 1 (`l1`, `l1cache`, `l1d`, `l1dcache`).
+    #[strum(to_string = "l1", serialize = "l1cache", serialize = "l1d", serialize = "l1dcache")]
+    L1,
     /// A physical core (`core`).
     Core,
     /// A hardware thread (`pu`).
@@ -78,34 +99,13 @@ pub enum Index {
     Range(u32, u32),
     /// From a logical index on.
     From(u32),
-    /// All.
+    /// Every object of the kind.
     All,
     /// Those with an odd logical index.
     Odd,
     /// Those with an even logical index.
     Even,
 }
-
-/// Names by kind; a kind's first name is the one that Display writes.
-pub(super) const KINDS: [(&str, ObjectKind); 17] = [
-    ("package", ObjectKind::Package),
-    ("socket", ObjectKind::Package),
-    ("node", ObjectKind::Node),
-    ("numa", ObjectKind::Node),
-    ("numanode", ObjectKind::Node),
-    ("die", ObjectKind::Die),
-    ("l5", ObjectKind::Cache(5)),
-    ("l5cache", ObjectKind::Cache(5)),
-    ("l4", ObjectKind::Cache(4)),
-    ("l4cache", ObjectKind::Cache(4)),
-    ("l3", ObjectKind::Cache(3)),
-    ("l3cache", ObjectKind::Cache(3)),
-    ("l2", ObjectKind::Cache(2)),
-    ("l2cache", ObjectKind::Cache(2)),
-    ("l1", ObjectKind::Cache(1)),
-    ("core", ObjectKind::Core),
-    ("pu", ObjectKind::Pu),
-];
 
 impl ObjectKind {
     /// For people: one, and many.
@@ -115,16 +115,13 @@ impl ObjectKind {
             Self::Package => plain("package", "packages"),
             Self::Node => plain("NUMA node", "NUMA nodes"),
             Self::Die => plain("die", "dies"),
-            Self::Cache(level) => (format!("L{level} cache"), format!("L{level} caches")),
+            Self::L5 | Self::L4 | Self::L3 | Self::L2 | Self::L1 => {
+                let level = self.to_string().to_uppercase();
+                (format!("{level} cache"), format!("{level} caches"))
+            }
             Self::Core => plain("core", "cores"),
             Self::Pu => plain("PU", "PUs"),
         }
-    }
-}
-
-impl fmt::Display for ObjectKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(crate::text::word_of(self, &KINDS))
     }
 }
 

@@ -1,22 +1,26 @@
+//! From text to a location, with the place of every mistake.
+
 use std::str::FromStr;
 
-use super::model::{Index, KINDS, Location, ObjectKind, Step, Term};
+use strum::VariantNames;
+use tare_text::{did_you_mean, nearest};
+
+use super::model::{Index, Location, ObjectKind, Step, Term};
 use crate::index_set::number;
-use crate::text::{hint, nearest};
 use crate::{CpuSet, IndexSetError};
 
 /// A text that is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("at byte {offset}: expected {expected}, found {found:?}{}", hint(nearest.as_deref()))]
+#[error("at byte {offset}: expected {expected}, found {found:?}{}", did_you_mean(*nearest))]
 pub struct LocationError {
     /// Where, in bytes from the start of the text.
     pub offset: usize,
     /// What was expected there, for people.
     pub expected: String,
-    /// What stands there.
+    /// What was found in its place.
     pub found: String,
     /// The likeliest intended word, when one is near enough.
-    pub nearest: Option<String>,
+    pub nearest: Option<&'static str>,
 }
 
 /// A piece of the text and where it starts.
@@ -102,13 +106,9 @@ fn step(piece: Piece<'_>) -> Result<Step, LocationError> {
 }
 
 fn kind(word: Piece<'_>) -> Result<ObjectKind, LocationError> {
-    let lower = word.text.to_ascii_lowercase();
-    if let Some((_, kind)) = KINDS.iter().find(|(name, _)| *name == lower) {
-        return Ok(*kind);
-    }
-    let words: Vec<&str> = KINDS.iter().map(|(name, _)| *name).chain(["cpus", "all", "float"]).collect();
-    Err(LocationError {
-        nearest: nearest(word.text, &words),
+    let others = ["socket", "numa", "cpus", "all", "float"];
+    word.text.parse().map_err(|_| LocationError {
+        nearest: nearest(word.text, ObjectKind::VARIANTS.iter().copied().chain(others)),
         ..word.error("package, node, die, l1 to l5, core or pu, \"cpus:\" with OS numbers, or \"all\"")
     })
 }
@@ -122,7 +122,7 @@ fn index(which: Piece<'_>) -> Result<Index, LocationError> {
     }
     let logical = |piece: Piece<'_>| {
         number(piece.text, piece.offset).map_err(|_| LocationError {
-            nearest: nearest(piece.text, &["all", "odd", "even"]),
+            nearest: nearest(piece.text, ["all", "odd", "even"]),
             ..piece.error("a logical index up to 65535, a range such as 0-1 or 2-, \"all\", \"odd\" or \"even\"")
         })
     };
@@ -143,9 +143,10 @@ fn index(which: Piece<'_>) -> Result<Index, LocationError> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use strum::VariantArray;
 
     fn any_location() -> impl Strategy<Value = Location> {
-        let kinds: Vec<ObjectKind> = KINDS.iter().map(|(_, kind)| *kind).collect();
+        let kinds = <ObjectKind as VariantArray>::VARIANTS;
         let number = 0..=crate::MAX_INDEX;
         let index = prop_oneof![
             (number.clone(), number.clone()).prop_map(|(a, b)| Index::Range(a.min(b), a.max(b))),
@@ -211,12 +212,12 @@ mod tests {
             ("node:0-x", 7, None),
             ("cpus:", 5, None),
             ("cpus:4-11,x", 10, None),
-            ("cpu:4", 0, Some("pu")),
+            ("cpu:4", 0, Some("cpus")),
             ("node:0.all", 7, Some("all")),
             ("node:0..pu:0", 7, None),
         ] {
             let e = text.parse::<Location>().unwrap_err();
-            assert_eq!((e.offset, e.nearest.as_deref()), (offset, nearest), "{text:?}: {e}");
+            assert_eq!((e.offset, e.nearest), (offset, nearest), "{text:?}: {e}");
         }
     }
 }

@@ -1,6 +1,8 @@
+//! From a location to CPUs of one machine, or why it has none such.
+
 use super::model::{Index, Location, ObjectKind, Step, Term, chain};
 use crate::text::count;
-use crate::{CpuSet, Machine, NotRealizable};
+use crate::{Cache, CpuSet, Machine, NotRealizable};
 
 impl Location {
     /// The CPUs on this machine. An object or CPU that is named and does not exist, or has no usable CPU, makes the
@@ -95,14 +97,17 @@ fn select(
 
 /// CPUs of every object of a kind, in logical order.
 fn of_kind(machine: &Machine, kind: ObjectKind) -> Vec<CpuSet> {
+    let caches = |level| machine.caches.iter().filter(|o: &&Cache| o.level == level).map(|o| o.cpus.clone()).collect();
     match kind {
         ObjectKind::Package => machine.packages.iter().map(|o| o.cpus.clone()).collect(),
         ObjectKind::Node => machine.nodes.iter().map(|o| o.cpus.clone()).collect(),
         ObjectKind::Die => machine.dies.iter().map(|o| o.cpus.clone()).collect(),
         ObjectKind::Core => machine.cores.iter().map(|o| o.cpus.clone()).collect(),
         ObjectKind::Pu => machine.pus.iter().map(|o| CpuSet::from(o.os_index)).collect(),
-        ObjectKind::Cache(level) => {
-            machine.caches.iter().filter(|o| o.level == level).map(|o| o.cpus.clone()).collect()
-        }
+        ObjectKind::L5 => caches(5),
+        ObjectKind::L4 => caches(4),
+        ObjectKind::L3 => caches(3),
+        ObjectKind::L2 => caches(2),
+        ObjectKind::L1 => caches(1),
     }
 }

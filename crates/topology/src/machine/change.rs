@@ -8,18 +8,18 @@ use crate::{CpuSet, NodeSet};
 /// 0-1 and are 0".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// Another kernel runs.
+    /// Another kernel release is running.
     Kernel {
         /// Its release when the fingerprint was taken.
         was: String,
-        /// Its release now.
+        /// The release that runs now.
         is: String,
     },
     /// The processors have other names, so this is other hardware.
     Processor {
         /// Names when the fingerprint was taken.
         was: String,
-        /// Names now.
+        /// Names that were found now.
         is: String,
     },
     /// Hardware threads were turned on or off.
@@ -38,23 +38,23 @@ pub enum Change {
     },
     /// A NUMA node no longer exists, or gives neither CPUs nor memory any more.
     NodeGone {
-        /// Its OS number.
+        /// The node's OS number.
         node: u32,
-        /// CPUs it had.
+        /// CPUs that it had then.
         cpus: CpuSet,
     },
     /// A NUMA node that was not there before.
     NodeNew {
-        /// Its OS number.
+        /// The node's OS number.
         node: u32,
-        /// CPUs it has.
+        /// CPUs that it brings.
         cpus: CpuSet,
     },
     /// CPUs that are still allowed belong to another NUMA node.
     NodeCpus {
-        /// Its OS number.
+        /// The node's OS number.
         node: u32,
-        /// CPUs it had.
+        /// CPUs that it had then.
         was: CpuSet,
         /// CPUs it has now.
         is: CpuSet,
@@ -68,7 +68,7 @@ pub enum Change {
     },
     /// A CPU shares a package, core or cache with other CPUs.
     Sharing {
-        /// What is shared.
+        /// What it is that they share.
         shared: Shared,
         /// The first CPU of which this is true.
         cpu: u32,
@@ -82,11 +82,11 @@ pub enum Change {
 /// What CPUs may have in common, beside a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shared {
-    /// One socket.
+    /// They sit in one socket.
     Package,
-    /// One physical core.
+    /// They are threads of one physical core.
     Core,
-    /// The outermost cache.
+    /// They have the same outermost cache.
     LastLevelCache,
 }
 

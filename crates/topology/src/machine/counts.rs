@@ -1,3 +1,5 @@
+//! What is asked of a machine most: how many of each, which CPUs, how near two of them are.
+
 use super::model::Machine;
 use crate::{CpuSet, NodeSet, Pairing};
 
@@ -12,7 +14,7 @@ impl Machine {
         self.cores.len()
     }
 
-    /// Hardware threads.
+    /// Hardware threads that this process may use.
     pub fn pu_count(&self) -> usize {
         self.pus.len()
     }

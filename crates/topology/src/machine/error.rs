@@ -1,3 +1,5 @@
+//! What can go wrong when a machine is described.
+
 use std::path::PathBuf;
 
 /// Why a machine could not be described.
@@ -26,21 +28,21 @@ pub enum MachineError {
         "{description:?} is neither an existing file nor an hwloc synthetic description, such as \"node:4 core:32 pu:1\""
     )]
     Synthetic {
-        /// What was given.
+        /// The text that was given.
         description: String,
     },
     /// An XML file that could not be read.
     #[error("could not read the hwloc XML file {}: {source}", path.display())]
     XmlUnreadable {
-        /// The file.
+        /// The file that was named.
         path: PathBuf,
-        /// Why.
+        /// What the operating system said.
         source: std::io::Error,
     },
     /// A file that hwloc does not take as XML.
     #[error("{} is not an hwloc XML file (as written by `lstopo machine.xml`)", path.display())]
     XmlInvalid {
-        /// The file.
+        /// The file that was named.
         path: PathBuf,
     },
 }

@@ -1,3 +1,5 @@
+//! The three ways to a machine: this one, a synthetic description, an XML file.
+
 use std::path::Path;
 
 use hwlocality::Topology;

@@ -1,3 +1,5 @@
+//! The machine as plain data: packages, caches, cores, PUs and nodes.
+
 use serde::{Deserialize, Serialize};
 
 use crate::{CpuSet, NodeSet};
@@ -21,7 +23,7 @@ pub struct Machine {
     pub cores: Vec<Core>,
     /// Hardware threads. Never empty.
     pub pus: Vec<Pu>,
-    /// NUMA nodes.
+    /// NUMA nodes, with and without CPUs or memory.
     pub nodes: Vec<Node>,
     /// Kinds of cores from most frugal to fastest, on hybrid machines. Empty otherwise.
     pub cpu_kinds: Vec<CpuKind>,
@@ -44,21 +46,21 @@ pub enum Origin {
     Xml(String),
 }
 
-/// A socket.
+/// A socket, and what sits in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Package {
     /// The OS's number, where it has one.
     pub os_index: Option<u32>,
-    /// Its usable CPUs.
+    /// CPUs of it that may be used.
     pub cpus: CpuSet,
     /// The processor's name, such as "AMD EPYC 7742".
     pub model: Option<String>,
 }
 
-/// A die.
+/// A die of a package that has several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Die {
-    /// Its usable CPUs.
+    /// CPUs of it that may be used.
     pub cpus: CpuSet,
 }
 
@@ -73,12 +75,12 @@ pub struct Cache {
     pub cpus: CpuSet,
 }
 
-/// A physical core.
+/// A physical core, of one or more hardware threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Core {
     /// The OS's number, unique only within a package on many machines.
     pub os_index: Option<u32>,
-    /// Its usable CPUs.
+    /// CPUs of it that may be used.
     pub cpus: CpuSet,
     /// On hybrid machines, the index of its kind in [`Machine::cpu_kinds`].
     pub kind: Option<usize>,
@@ -87,19 +89,19 @@ pub struct Core {
 /// A hardware thread. All indexes but `os_index` are positions in the machine's lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pu {
-    /// The OS's CPU number.
+    /// The number that the OS gives this CPU.
     pub os_index: u32,
-    /// Its core.
+    /// Its core; none where cores are not known.
     pub core: Option<usize>,
-    /// Its package.
+    /// Its package; none where packages are not known.
     pub package: Option<usize>,
-    /// Its NUMA node.
+    /// Its NUMA node; none where the OS gives it none.
     pub node: Option<usize>,
     /// The outermost cache that serves it.
     pub last_level_cache: Option<usize>,
 }
 
-/// A NUMA node.
+/// A NUMA node: CPUs, memory, or both.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     /// The OS's node number, as memory policies use it.

@@ -1,3 +1,5 @@
+//! What distances cost, from what was measured: medians, near against far, and the same in sentences.
+
 use serde::{Deserialize, Serialize};
 
 use super::run::Measured;
@@ -21,7 +23,7 @@ pub struct Costs {
 /// The cost of one kind of nearness.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
-    /// How near.
+    /// How near the two PUs are.
     pub pairing: Pairing,
     /// Median, nanoseconds there and back.
     pub median_ns: f64,

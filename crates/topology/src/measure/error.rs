@@ -1,3 +1,5 @@
+//! What can go wrong while distances are measured.
+
 use crate::bind::BindError;
 
 /// Why a measurement could not be made.

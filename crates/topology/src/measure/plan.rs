@@ -1,3 +1,5 @@
+//! Which pairs of PUs and nodes are measured: all of a small machine, a sample of a large one.
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -35,10 +37,10 @@ pub struct MeasurePlan {
     pub limit: Duration,
 }
 
-/// A node that reads.
+/// A node whose CPUs read, and which of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reader {
-    /// OS number.
+    /// The OS number of the node.
     pub node: u32,
     /// Its CPUs that read, one a core; the first measures the latency.
     pub cpus: Vec<u32>,

@@ -1,3 +1,5 @@
+//! Measuring what a plan names, within its limits of time.
+
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@ use crate::bind::{BindError, Placed};
 /// Words of 8 bytes in a cache line of 64.
 const WORDS: usize = 8;
 
-/// A cache line.
+/// As many words as a cache line holds.
 pub(super) type Line = [u64; WORDS];
 
 /// Memory whose every line holds, in its first word, the number of the next line.

@@ -1,3 +1,5 @@
+//! What can go wrong when a process or thread is looked at.
+
 /// Why a process or thread could not be observed.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
@@ -10,9 +12,9 @@ pub enum ObserveError {
     /// It exists and cannot be read, or not understood.
     #[error("reading {path} failed: {reason}")]
     Unreadable {
-        /// The file.
+        /// The file under /proc.
         path: String,
-        /// Why.
+        /// What was wrong with it.
         reason: String,
     },
 }

@@ -1,6 +1,7 @@
 //! Where the threads and pages of a process really are, from /proc. Works on any process of the same user.
 
 mod error;
+pub(crate) mod numa_maps;
 mod numastat;
 mod pages;
 mod proc_file;

@@ -1,3 +1,5 @@
+//! How the page allocator served each node of the whole machine.
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

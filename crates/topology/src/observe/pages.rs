@@ -1,10 +1,12 @@
+//! Pages of a process by node, and which of them its own memory policy placed.
+
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io;
 
 use serde::{Deserialize, Serialize};
 
 use super::error::ObserveError;
+use super::numa_maps::{Mapping, mappings};
 
 /// Pages of a process on one node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,32 +37,22 @@ const NO_REAL_FILE: [&str; 5] = ["/dev/zero", "/SYSV", "/memfd:", "/anon_hugepag
 /// gigabyte. Call it outside a measurement.
 pub fn pages_by_node(pid: i32) -> Result<BTreeMap<u32, NodePages>, ObserveError> {
     let path = format!("/proc/{pid}/numa_maps");
-    let file = File::open(&path).map_err(|e| ObserveError::io(&path, &e))?;
+    let failed = |e: io::Error| ObserveError::io(&path, &e);
     let mut nodes = BTreeMap::new();
-    for line in BufReader::new(file).split(b'\n') {
-        // File names may be any bytes; the fields that count are ASCII.
-        let line = line.map_err(|e| ObserveError::io(&path, &e))?;
-        add(&mut nodes, &String::from_utf8_lossy(&line));
+    for mapping in mappings(&path).map_err(failed)? {
+        add(&mut nodes, &mapping.map_err(failed)?);
     }
     Ok(nodes)
 }
 
-/// A line is an address, a policy and `key=value` fields: `N0=5` counts pages of `kernelpagesize_kB`. Blanks in file
-/// names are escaped by the kernel, so splitting at blanks is safe.
-fn add(nodes: &mut BTreeMap<u32, NodePages>, line: &str) {
-    let fields = || line.split(' ').filter_map(|field| field.split_once('='));
-    let page_kib = fields().find(|(key, _)| *key == "kernelpagesize_kB").and_then(|(_, v)| v.parse().ok());
-    let of_file =
-        fields().any(|(key, path)| key == "file" && !NO_REAL_FILE.iter().any(|start| path.starts_with(start)));
-    for (key, value) in fields() {
-        let node = key.strip_prefix('N').and_then(|node| node.parse::<u32>().ok());
-        if let (Some(node), Ok(pages)) = (node, value.parse::<u64>()) {
-            let sum = nodes.entry(node).or_default();
-            sum.pages += pages;
-            let bytes = pages * page_kib.unwrap_or(4) * 1024;
-            sum.bytes += bytes;
-            sum.file_bytes += if of_file { bytes } else { 0 };
-        }
+fn add(nodes: &mut BTreeMap<u32, NodePages>, mapping: &Mapping) {
+    let of_file = mapping.file.as_ref().is_some_and(|path| !NO_REAL_FILE.iter().any(|start| path.starts_with(start)));
+    for (node, pages) in &mapping.pages {
+        let sum = nodes.entry(*node).or_default();
+        let bytes = pages * mapping.page_bytes;
+        sum.pages += pages;
+        sum.bytes += bytes;
+        sum.file_bytes += if of_file { bytes } else { 0 };
     }
 }
 
@@ -70,11 +62,18 @@ mod tests {
 
     #[test]
     fn pages_are_summed_in_their_own_size() {
+        let mapping = |file: Option<&str>, page_bytes, pages: &[(u32, u64)]| Mapping {
+            policy: "default".to_owned(),
+            file: file.map(str::to_owned),
+            stack: false,
+            page_bytes,
+            pages: pages.to_vec(),
+        };
         let mut nodes = BTreeMap::new();
-        add(&mut nodes, "55d0 default file=/a/N0=7 mapped=5 N0=2 N1=3 kernelpagesize_kB=4");
-        add(&mut nodes, "7f00 interleave:0-1 anon=2 huge N0=1 N1=1 kernelpagesize_kB=2048");
-        add(&mut nodes, "7f80 default file=/dev/zero\\040(deleted) dirty=1 N1=1 kernelpagesize_kB=4");
-        add(&mut nodes, "7fff default");
+        add(&mut nodes, &mapping(Some("/a/b"), 4096, &[(0, 2), (1, 3)]));
+        add(&mut nodes, &mapping(None, 2 << 20, &[(0, 1), (1, 1)]));
+        add(&mut nodes, &mapping(Some("/dev/zero\\040(deleted)"), 4096, &[(1, 1)]));
+        add(&mut nodes, &mapping(None, 4096, &[]));
         assert_eq!(nodes[&0], NodePages { pages: 3, bytes: 2 * 4096 + (2 << 20), file_bytes: 2 * 4096 });
         assert_eq!(nodes[&1], NodePages { pages: 5, bytes: 4 * 4096 + (2 << 20), file_bytes: 3 * 4096 });
         assert_eq!(nodes[&1].own_bytes(), 4096 + (2 << 20));

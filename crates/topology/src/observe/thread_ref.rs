@@ -41,7 +41,7 @@ impl ThreadRef {
         Ok(Self { pid: status.tgid, tid })
     }
 
-    /// Its folder under /proc.
+    /// The folder of its files under /proc.
     pub(super) fn folder(self) -> String {
         format!("/proc/{}/task/{}", self.pid, self.tid)
     }

@@ -1,7 +1,11 @@
+//! Memory policies: which nodes new pages come from.
+
 use std::fmt;
 use std::str::FromStr;
 
-use crate::text::{hint, nearest, serde_as_string};
+use tare_text::{did_you_mean, nearest};
+
+use crate::text::serde_as_string;
 use crate::{Machine, NodeSet, NotRealizable};
 
 /// Which nodes new pages come from. Nodes are **OS node numbers**, as in numactl and /sys/devices/system/node, unlike
@@ -33,17 +37,17 @@ pub enum Nodes {
 /// A text that is not a memory policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "at byte {offset}: expected {expected}, found {found:?}{}", hint(nearest.as_deref())
+    "at byte {offset}: expected {expected}, found {found:?}{}", did_you_mean(*nearest)
 )]
 pub struct PolicyError {
     /// Where, in bytes from the start of the text.
     pub offset: usize,
     /// What was expected there, for people.
     pub expected: &'static str,
-    /// What stands there.
+    /// What was found in its place.
     pub found: String,
     /// The likeliest intended word, when one is near enough.
-    pub nearest: Option<String>,
+    pub nearest: Option<&'static str>,
 }
 
 impl MemoryPolicy {
@@ -120,7 +124,7 @@ impl FromStr for MemoryPolicy {
             Some(nodes) => nodes
                 .parse()
                 .map(Nodes::These)
-                .map_err(|e: crate::IndexSetError| error(place + e.offset, e.expected, nearest(nodes, &["all"]))),
+                .map_err(|e: crate::IndexSetError| error(place + e.offset, e.expected, nearest(nodes, ["all"]))),
         };
         match (word, nodes) {
             ("default", None) => Ok(Self::Default),
@@ -134,7 +138,7 @@ impl FromStr for MemoryPolicy {
             _ => Err(error(
                 0,
                 "default, bind:<nodes>, interleave:<nodes>, preferred:<node> or local",
-                nearest(word, &["default", "bind", "interleave", "preferred", "local"]),
+                nearest(word, ["default", "bind", "interleave", "preferred", "local"]),
             )),
         }
     }
@@ -167,7 +171,7 @@ mod tests {
             ("local:0", 5, None),
         ] {
             let e = text.parse::<MemoryPolicy>().unwrap_err();
-            assert_eq!((e.offset, e.nearest.as_deref()), (offset, nearest), "{text:?}: {e}");
+            assert_eq!((e.offset, e.nearest), (offset, nearest), "{text:?}: {e}");
         }
     }
 

@@ -1,3 +1,5 @@
+//! Pairings: which of them a machine has, and whether two PUs satisfy one.
+
 use serde::{Deserialize, Serialize};
 
 use super::words::Pairing;
@@ -6,7 +8,7 @@ use crate::{Machine, NotRealizable, Pu};
 /// Whether a pairing exists on a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PairingChoice {
-    /// Which pairing.
+    /// The pairing this is about.
     pub pairing: Pairing,
     /// Why no two threads can be placed so. None when they can.
     pub missing: Option<NotRealizable>,

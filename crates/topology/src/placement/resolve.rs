@@ -1,3 +1,5 @@
+//! From a placement to the CPUs of every thread on one machine.
+
 use serde::{Deserialize, Serialize};
 
 use super::assign::assign;

@@ -1,11 +1,16 @@
+//! The words of a placement: how threads share a location, where a server thread sits, where a side runs.
+
 use std::fmt;
 use std::str::FromStr;
 
-use crate::text::{lookup, serde_as_string, word_of};
+use strum::{Display, EnumString, VariantArray, VariantNames};
+
+use crate::text::serde_as_string;
 use crate::{Location, LocationError, UnknownWord};
 
 /// How the threads of a side share its location.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = unknown_bind)]
 pub enum Bind {
     /// Every thread may run on the whole location, as under `numactl --physcpubind` (`set`).
     #[default]
@@ -15,7 +20,8 @@ pub enum Bind {
 }
 
 /// Where a server thread sits relative to the client thread it serves.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Display, EnumString, VariantArray, VariantNames)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = unknown_pairing)]
 pub enum Pairing {
     /// Client and server threads are placed apart from each other (`none`).
     #[default]
@@ -40,48 +46,16 @@ pub enum Side {
     /// Wherever the OS puts it (`float`).
     #[default]
     Float,
-    /// In a location.
+    /// Only on the CPUs of a location.
     At(Location),
 }
 
-const BINDS: [(&str, Bind); 2] = [("set", Bind::Set), ("thread", Bind::Thread)];
-
-const PAIRINGS: [(&str, Pairing); 7] = [
-    ("none", Pairing::None),
-    ("same-pu", Pairing::SamePu),
-    ("smt-sibling", Pairing::SmtSibling),
-    ("same-core", Pairing::SameCore),
-    ("same-cache", Pairing::SameCache),
-    ("same-node", Pairing::SameNode),
-    ("other-node", Pairing::OtherNode),
-];
-
-impl fmt::Display for Bind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(word_of(self, &BINDS))
-    }
+fn unknown_bind(found: &str) -> UnknownWord {
+    UnknownWord::among(found, <Bind as VariantNames>::VARIANTS)
 }
 
-impl FromStr for Bind {
-    type Err = UnknownWord;
-
-    fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        lookup(text, &BINDS)
-    }
-}
-
-impl fmt::Display for Pairing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(word_of(self, &PAIRINGS))
-    }
-}
-
-impl FromStr for Pairing {
-    type Err = UnknownWord;
-
-    fn from_str(text: &str) -> Result<Self, UnknownWord> {
-        lookup(text, &PAIRINGS)
-    }
+fn unknown_pairing(found: &str) -> UnknownWord {
+    UnknownWord::among(found, <Pairing as VariantNames>::VARIANTS)
 }
 
 impl Pairing {
@@ -117,11 +91,12 @@ mod tests {
 
     #[test]
     fn words_read_back() {
-        for (word, bind) in BINDS {
+        for (word, bind) in [("set", Bind::Set), ("thread", Bind::Thread)] {
             assert_eq!((word.parse(), bind.to_string().as_str()), (Ok(bind), word));
         }
-        for (word, pairing) in PAIRINGS {
-            assert_eq!((word.parse(), pairing.to_string().as_str()), (Ok(pairing), word));
+        let words = ["none", "same-pu", "smt-sibling", "same-core", "same-cache", "same-node", "other-node"];
+        for (word, pairing) in words.into_iter().zip(<Pairing as VariantArray>::VARIANTS) {
+            assert_eq!((word.parse(), pairing.to_string().as_str()), (Ok(*pairing), word));
             assert_eq!(serde_json::to_string(&pairing).unwrap(), format!("{word:?}"));
         }
         for text in ["float", "node:0.core:1"] {
@@ -132,8 +107,8 @@ mod tests {
     #[test]
     fn a_misspelt_word_names_the_nearest() {
         let e = "same-cpu".parse::<Pairing>().unwrap_err();
-        assert_eq!(e.nearest.as_deref(), Some("same-pu"));
+        assert_eq!(e.nearest, Some("same-pu"));
         assert!(e.to_string().contains("smt-sibling"), "{e}");
-        assert_eq!("flaot".parse::<Side>().unwrap_err().nearest.as_deref(), Some("float"));
+        assert_eq!("flaot".parse::<Side>().unwrap_err().nearest, Some("float"));
     }
 }

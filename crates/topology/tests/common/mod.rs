@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tare_topology::{CpuSet, Machine};
 
-/// Article A's machine.
+/// The machine of article A: 24 PUs.
 pub const ARTICLE_A: &str = "package:2 node:1 core:6 pu:2";
 
 pub fn synthetic(description: &str) -> Machine {

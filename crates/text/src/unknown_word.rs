@@ -1,0 +1,52 @@
+//! The one error of all words that stand for something: what was found, what may stand there, what was likely meant.
+
+use std::fmt;
+
+use crate::nearest;
+
+/// A word that is none of those expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownWord {
+    /// What was written.
+    pub found: String,
+    /// What may be written, in the order in which it is told.
+    pub known: &'static [&'static str],
+    /// The likeliest intended word, when one is near enough.
+    pub nearest: Option<&'static str>,
+}
+
+impl UnknownWord {
+    /// Looks for the word that was meant among all that may stand there. With strum: `parse_err_fn` of an enum gives
+    /// its `VARIANTS` here.
+    pub fn among(found: &str, known: &'static [&'static str]) -> Self {
+        Self { found: found.to_owned(), known, nearest: nearest(found, known.iter().copied()) }
+    }
+}
+
+impl fmt::Display for UnknownWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected one of {}, found {:?}{}", self.known.join(", "), self.found, did_you_mean(self.nearest))
+    }
+}
+
+impl std::error::Error for UnknownWord {}
+
+/// The end of a message: `; did you mean "node"?`, or nothing.
+pub fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map_or_else(String::new, |word| format!("; did you mean {word:?}?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_message_names_all_and_the_nearest() {
+        let known = &["set", "thread"];
+        assert_eq!(
+            UnknownWord::among("threads", known).to_string(),
+            "expected one of set, thread, found \"threads\"; did you mean \"thread\"?"
+        );
+        assert_eq!(UnknownWord::among("7", known).to_string(), "expected one of set, thread, found \"7\"");
+    }
+}

@@ -1,0 +1,91 @@
+//! The one parser of `/proc/<pid>/numa_maps`: a line a mapping, with its policy, what it maps and where its pages are.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+
+/// A mapping of a process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    /// The policy of its pages as the kernel words it, such as `interleave:0-1` or `weighted interleave:0-1`.
+    pub policy: String,
+    /// The file it maps, with blanks escaped; none for memory without a file.
+    pub file: Option<String>,
+    /// Whether it is the stack of the process's first thread.
+    pub stack: bool,
+    /// The size of its pages.
+    pub page_bytes: u64,
+    /// How many pages lie on each node, by OS node number.
+    pub pages: Vec<(u32, u64)>,
+}
+
+/// Every mapping in turn. Lines that are none are left out: kernels differ, and more may come.
+///
+/// The kernel walks every page table for this, holding the process's memory map for reading: milliseconds for each
+/// gigabyte.
+pub(crate) fn mappings(path: &str) -> io::Result<impl Iterator<Item = io::Result<Mapping>>> {
+    let lines = BufReader::new(File::open(path)?).split(b'\n');
+    // File names may be any bytes; the fields that count are ASCII.
+    Ok(lines.filter_map(|line| line.map(|line| mapping(&String::from_utf8_lossy(&line))).transpose()))
+}
+
+/// An address, a policy (whose name may hold a blank) and fields such as `N0=5`, which counts pages of
+/// `kernelpagesize_kB`. Blanks in file names are escaped by the kernel, so splitting at blanks is safe.
+fn mapping(line: &str) -> Option<Mapping> {
+    let (address, rest) = line.split_once(' ')?;
+    u64::from_str_radix(address, 16).ok()?;
+    let two_words = ["prefer (many)", "weighted interleave"];
+    let start = two_words.iter().find(|words| rest.starts_with(**words)).map_or(0, |words| words.len());
+    let end = rest[start..].find(' ').map_or(rest.len(), |end| start + end);
+    let (policy, fields) = rest.split_at(end);
+    let mut found =
+        Mapping { policy: policy.to_owned(), file: None, stack: false, page_bytes: 4096, pages: Vec::new() };
+    for field in fields.split(' ') {
+        match field.split_once('=') {
+            None => found.stack |= field == "stack",
+            Some(("file", path)) => found.file = Some(path.to_owned()),
+            Some(("kernelpagesize_kB", kib)) => found.page_bytes = kib.parse::<u64>().ok()?.checked_mul(1024)?,
+            Some((key, value)) => {
+                let node = key.strip_prefix('N').and_then(|node| node.parse().ok());
+                found.pages.extend(node.zip(value.parse().ok()));
+            }
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_gives_its_policy_file_and_pages() {
+        let line = "55d0 default file=/a/N0=7 mapped=5 N0=2 N11=3 kernelpagesize_kB=4";
+        let file = Some("/a/N0=7".to_owned());
+        let expected = Mapping {
+            policy: "default".to_owned(),
+            file,
+            stack: false,
+            page_bytes: 4096,
+            pages: vec![(0, 2), (11, 3)],
+        };
+        assert_eq!(mapping(line), Some(expected));
+        let huge = mapping("7f00 interleave:0-1 anon=2 huge N0=1 N1=1 kernelpagesize_kB=2048").unwrap();
+        assert_eq!((huge.policy.as_str(), huge.page_bytes, huge.pages.len()), ("interleave:0-1", 2 << 20, 2));
+    }
+
+    #[test]
+    fn policies_of_two_words_stay_whole() {
+        for policy in ["prefer (many):0-1", "weighted interleave:0,2", "bind=static:0", "local", "default"] {
+            let stack = mapping(&format!("7ffe0000 {policy} stack anon=3 N0=3 kernelpagesize_kB=4")).unwrap();
+            assert_eq!((stack.policy.as_str(), stack.stack), (policy, true));
+            assert_eq!(mapping(&format!("7ffe0000 {policy}")).unwrap().policy, policy);
+        }
+    }
+
+    #[test]
+    fn what_is_no_mapping_is_left_out() {
+        for line in ["", "default", "nonsense here", "7f00 default kernelpagesize_kB=99999999999999999999"] {
+            assert_eq!(mapping(line), None, "{line:?}");
+        }
+    }
+}
