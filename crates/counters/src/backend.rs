@@ -3,8 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Error;
-
 /// Environment variable that names the backend to use in place of the probed one.
 pub const BACKEND_VARIABLE: &str = "TARE_COUNTERS_BACKEND";
 
@@ -42,6 +40,23 @@ impl Backend {
     }
 }
 
+/// A name that no backend has. Written by hand, like [`Backend`]'s own names: the crate promises no dependency beyond
+/// libc.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownBackend {
+    /// The name that was given.
+    pub given: String,
+}
+
+impl fmt::Display for UnknownBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = Backend::ALL.map(Backend::name).join(", ");
+        write!(f, "no counter backend is called {:?}; expected one of {known}", self.given)
+    }
+}
+
+impl std::error::Error for UnknownBackend {}
+
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -49,13 +64,13 @@ impl fmt::Display for Backend {
 }
 
 impl FromStr for Backend {
-    type Err = Error;
+    type Err = UnknownBackend;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, UnknownBackend> {
         Self::ALL
             .into_iter()
             .find(|backend| backend.name() == text)
-            .ok_or_else(|| Error::UnknownBackend { given: text.to_owned() })
+            .ok_or_else(|| UnknownBackend { given: text.to_owned() })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use crate::Backend;
+use crate::backend::{Backend, UnknownBackend};
 
 /// Why a [`CounterSet`](crate::CounterSet) could not be made, or two snapshots not be compared. Written by hand: the
 /// crate promises no dependency beyond libc.
@@ -11,10 +11,7 @@ use crate::Backend;
 #[non_exhaustive]
 pub enum Error {
     /// A backend's name, given by the program or in the environment, is not one of [`Backend::ALL`].
-    UnknownBackend {
-        /// The name that was given.
-        given: String,
-    },
+    UnknownBackend(UnknownBackend),
     /// The backend asked for cannot work in this process.
     Unavailable {
         /// The backend that was asked for.
@@ -43,10 +40,7 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownBackend { given } => {
-                let known = Backend::ALL.map(Backend::name).join(", ");
-                write!(f, "no counter backend is called {given:?}; expected one of {known}")
-            }
+            Self::UnknownBackend(unknown) => unknown.fmt(f),
             Self::Unavailable { backend, reason } => write!(f, "counter backend {backend} cannot work here: {reason}"),
             Self::Memory { counters, rows, .. } => {
                 write!(f, "no memory for {rows} rows of {counters} counters of 8 bytes")
@@ -55,6 +49,12 @@ impl fmt::Display for Error {
                 write!(f, "the snapshot has {found} counters, this set has {expected}: it was taken from another set")
             }
         }
+    }
+}
+
+impl From<UnknownBackend> for Error {
+    fn from(unknown: UnknownBackend) -> Self {
+        Self::UnknownBackend(unknown)
     }
 }
 

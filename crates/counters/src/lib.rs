@@ -95,7 +95,7 @@ mod stripe;
 #[cfg(all(feature = "study", target_os = "linux", not(any(miri, loom))))]
 pub mod workload;
 
-pub use backend::{BACKEND_VARIABLE, Backend};
+pub use backend::{BACKEND_VARIABLE, Backend, UnknownBackend};
 pub use counter::{Counter, UpDownCounter};
 pub use error::Error;
 pub use placement::Placement;

@@ -56,7 +56,10 @@ impl Backend {
         let chosen = CHOSEN.get_or_init(|| env::var(BACKEND_VARIABLE).map_or_else(|_| Ok(Self::fastest()), Err));
         match chosen {
             Ok(backend) => Ok(*backend),
-            Err(name) => name.parse().and_then(|backend| require(backend).map(|_| backend)),
+            Err(name) => {
+                let backend: Backend = name.parse()?;
+                require(backend).map(|_| backend)
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use crate::nearest;
 /// A word that is none of those expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownWord {
-    /// What was written.
+    /// The word that was written.
     pub found: String,
     /// What may be written, in the order in which it is told.
     pub known: &'static [&'static str],

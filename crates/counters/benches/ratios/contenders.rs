@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use tare_counters::{Backend, CounterSet};
 
-/// "Among 100,000 counters".
+/// How many counters "among 100,000 counters" are.
 pub const MANY: usize = 100_000;
 /// Shards of the sharded contender, as the article's.
 const SHARDS: usize = 24;

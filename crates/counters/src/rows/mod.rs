@@ -15,7 +15,3 @@ pub(crate) use mapped::Rows;
 pub(crate) use loom::sync::atomic::AtomicU64;
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::AtomicU64;
-
-/// What a node's allocation of 8 bytes takes: the smallest page of every system this runs on.
-#[cfg(all(feature = "study", target_os = "linux", not(any(miri, loom))))]
-pub(crate) const PAGE_BYTES: usize = 4096;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use super::counting::{Counting, Plan};
 use super::numa::node_count;
 use super::selectors::ByCachedNode;
-use crate::rows::{PAGE_BYTES, Rows};
+use crate::rows::Rows;
 use crate::workload::Error;
 
 pub(crate) struct NodeAlloc {
@@ -13,6 +13,9 @@ pub(crate) struct NodeAlloc {
     nodes: usize,
     node: ByCachedNode,
 }
+
+/// What a node's allocation of 8 bytes takes: the smallest page of every system this runs on.
+const PAGE_BYTES: usize = 4096;
 
 /// Counters of 8 bytes from one page to the next.
 const APART: usize = PAGE_BYTES / size_of::<u64>();

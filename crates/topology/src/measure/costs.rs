@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn medians() {
+    fn a_cost_is_the_median_of_its_pairs() {
         assert_eq!((median(vec![]), median(vec![3.0, 1.0]), median(vec![5.0, 1.0, 2.0])), (None, Some(2.0), Some(2.0)));
     }
 }
