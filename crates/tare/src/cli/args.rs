@@ -1,7 +1,7 @@
 //! The argument table: every command, with the help a user reads.
 
 use super::Problem;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// NUMA-aware, noise-controlled benchmarking of databases. Zero the scale before you weigh.
@@ -44,12 +44,29 @@ enum Command {
     Doctor(super::doctor::DoctorArgs),
     /// Put machine settings back after a run that was killed
     Restore(super::restore::RestoreArgs),
+    /// Print completions for a shell, to be put where that shell looks for them
+    Completions(super::completions::CompletionsArgs),
+    /// Write the manual pages into a directory (for packages)
+    #[command(hide = true)]
+    Man(super::man::ManArgs),
     /// One trial of a run (internal)
     #[command(hide = true)]
     Trial(super::trial::TrialArgs),
     /// The embedded engine as a server (internal)
     #[command(hide = true)]
     SqliteServer(tare_engine::sqlite::ServeArgs),
+}
+
+/// The table without the commands that the program calls itself by: what completions and manual pages are made of.
+pub(super) fn shown() -> clap::Command {
+    let all = Args::command();
+    let commands: Vec<_> = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
+    clap::Command::new("tare")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about(all.get_about().cloned().unwrap_or_default())
+        .long_about(all.get_long_about().cloned().unwrap_or_default())
+        .after_help(AFTER_HELP)
+        .subcommands(commands)
 }
 
 /// Parses the command line, runs the command, renders its error.
@@ -64,6 +81,8 @@ pub fn main() -> ExitCode {
         Command::Load(args) => super::load::run(&args),
         Command::Doctor(args) => super::doctor::run(&args),
         Command::Restore(args) => super::restore::run(&args),
+        Command::Completions(args) => super::completions::run(&args),
+        Command::Man(args) => super::man::run(&args),
         Command::Trial(args) => super::trial::run(&args),
         Command::SqliteServer(args) => super::sqlite_server::run(&args),
     };

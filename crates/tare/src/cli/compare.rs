@@ -28,7 +28,7 @@ pub struct Compare {
     json: bool,
 }
 
-/// Runs the command.
+/// Compares the sides and prints ratios, intervals and verdicts; as a gate it chooses the exit code.
 ///
 /// # Errors
 /// [`Problem`] when the results cannot be read or do not match.

@@ -17,7 +17,7 @@ pub struct DoctorArgs {
     json: bool,
 }
 
-/// Runs it.
+/// Measures the noise of this machine and prints what to do about it.
 ///
 /// # Errors
 /// Wrong usage, or standard output that cannot be written.

@@ -103,7 +103,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Runs it.
+/// Drives the load, or makes or drops its tables, and prints what came of it.
 ///
 /// # Errors
 /// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good).

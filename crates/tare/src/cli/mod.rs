@@ -2,12 +2,14 @@
 
 mod args;
 mod compare;
+mod completions;
 mod convert;
 mod doctor;
 mod exit;
 mod interrupt;
 mod load;
 mod load_view;
+mod man;
 mod output;
 mod plan_view;
 mod problem;

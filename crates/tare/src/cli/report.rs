@@ -3,6 +3,7 @@
 use super::{Exit, Problem};
 use crate::report::write_report_to;
 use clap::Args;
+use serde::Serialize;
 use std::path::PathBuf;
 use tare_results::Source;
 
@@ -14,9 +15,17 @@ pub struct Report {
     /// Where to write; by default report.html in the directory, or beside the CSV file with its name
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Print one JSON document: the path of the file that was written
+    #[arg(long)]
+    json: bool,
 }
 
-/// Runs the command and prints the path of the file.
+#[derive(Serialize)]
+struct Written {
+    report: PathBuf,
+}
+
+/// Writes the page and prints where it lies.
 ///
 /// # Errors
 /// [`Problem`] when the results cannot be read or the file not written.
@@ -27,6 +36,10 @@ pub fn run(args: Report) -> Result<Exit, Problem> {
         Source::Csv => args.results.with_extension("html"),
     });
     write_report_to(&results, &output)?;
-    super::output::text(&format!("{}\n", output.display()))?;
+    if args.json {
+        super::output::json(&Written { report: output })?;
+    } else {
+        super::output::text(&format!("{}\n", output.display()))?;
+    }
     Ok(Exit::Done)
 }

@@ -13,7 +13,7 @@ pub struct RestoreArgs {
     json: bool,
 }
 
-/// Runs it.
+/// Puts back what the journal holds and prints what was done.
 ///
 /// # Errors
 /// When another run works on this machine, or something could not be put back.

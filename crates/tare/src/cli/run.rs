@@ -52,7 +52,7 @@ pub struct RunArgs {
     json: bool,
 }
 
-/// Runs it.
+/// Runs a study, or says with `--dry-run` what it would do.
 ///
 /// # Errors
 /// With exit codes 2 (study), 3 (machine), 4 (trials).

@@ -17,7 +17,7 @@ pub struct Show {
     json: bool,
 }
 
-/// Runs the command.
+/// Prints the tables of results again.
 ///
 /// # Errors
 /// [`Problem`] when the results cannot be read or the output not written.

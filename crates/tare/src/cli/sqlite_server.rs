@@ -3,7 +3,7 @@
 use super::{Exit, Problem};
 use tare_engine::sqlite::{ServeArgs, serve};
 
-/// Serves until SIGTERM.
+/// Serves the embedded engine until SIGTERM.
 ///
 /// # Errors
 /// What kept it from starting.

@@ -30,7 +30,7 @@ struct Listed {
     title: String,
 }
 
-/// Runs it.
+/// Lists the built-in studies, prints one, or explains the keys.
 ///
 /// # Errors
 /// When there is no study of this name.

@@ -56,7 +56,7 @@ struct TopoNode {
     memory_bytes: u64,
 }
 
-/// Runs it.
+/// Prints the machine, and with `--measure` what its distances cost.
 ///
 /// # Errors
 /// When the machine cannot be read or the description is wrong.

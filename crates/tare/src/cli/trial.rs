@@ -28,7 +28,7 @@ pub struct TrialArgs {
     parent: i32,
 }
 
-/// Runs it.
+/// Measures one trial of a plan and appends its record.
 ///
 /// # Errors
 /// Only when there can be no record; a failed measurement is one.

@@ -38,7 +38,7 @@ impl ProcessSettings {
         Ok(())
     }
 
-    /// Sets the allocator.
+    /// Sets the allocator by its name or by the path of its library.
     ///
     /// # Errors
     /// What was expected.
@@ -50,7 +50,7 @@ impl ProcessSettings {
         Ok(())
     }
 
-    /// Sets the padding.
+    /// Sets the bytes that the environment is padded to.
     ///
     /// # Errors
     /// What was expected.

@@ -1,0 +1,24 @@
+//! `tare completions`: what a shell needs to complete commands and options.
+
+use super::{Exit, Problem, args, output};
+use clap::Args;
+use clap_complete::Shell;
+
+/// Options of `tare completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "For bash: tare completions bash > ~/.local/share/bash-completion/completions/tare")]
+pub struct CompletionsArgs {
+    /// The shell to print them for
+    shell: Shell,
+}
+
+/// Prints the completions of every command that help shows.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn run(args: &CompletionsArgs) -> Result<Exit, Problem> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut args::shown(), "tare", &mut script);
+    output::text(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}
