@@ -27,7 +27,7 @@ pub(crate) fn guess_cpu(_: isize) -> u32 {
     0
 }
 
-/// Never adds.
+/// Never adds: there is no sequence to add by.
 ///
 /// # Safety
 /// None needed; the signature is that of the real one.
