@@ -58,7 +58,7 @@ enum Command {
 }
 
 /// The table without the commands that the program calls itself by: what completions and manual pages are made of.
-pub(super) fn shown() -> clap::Command {
+fn shown() -> clap::Command {
     let all = Args::command();
     let commands: Vec<_> = all.get_subcommands().filter(|command| !command.is_hide_set()).cloned().collect();
     clap::Command::new("tare")
@@ -81,8 +81,8 @@ pub fn main() -> ExitCode {
         Command::Load(args) => super::load::run(&args),
         Command::Doctor(args) => super::doctor::run(&args),
         Command::Restore(args) => super::restore::run(&args),
-        Command::Completions(args) => super::completions::run(&args),
-        Command::Man(args) => super::man::run(&args),
+        Command::Completions(args) => super::completions::run(&args, shown()),
+        Command::Man(args) => super::man::run(&args, shown()),
         Command::Trial(args) => super::trial::run(&args),
         Command::SqliteServer(args) => super::sqlite_server::run(&args),
     };

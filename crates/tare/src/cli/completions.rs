@@ -1,7 +1,7 @@
 //! `tare completions`: what a shell needs to complete commands and options.
 
-use super::{Exit, Problem, args, output};
-use clap::Args;
+use super::{Exit, Problem, output};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
 /// Options of `tare completions`.
@@ -12,13 +12,13 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Prints the completions of every command that help shows.
+/// Prints the completions of the program that `table` describes.
 ///
 /// # Errors
 /// When standard output cannot be written.
-pub fn run(args: &CompletionsArgs) -> Result<Exit, Problem> {
+pub fn run(args: &CompletionsArgs, mut table: Command) -> Result<Exit, Problem> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut args::shown(), "tare", &mut script);
+    clap_complete::generate(args.shell, &mut table, "tare", &mut script);
     output::text(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

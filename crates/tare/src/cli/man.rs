@@ -1,7 +1,7 @@
 //! `tare man`: the manual pages, made of the same table as `--help`.
 
-use super::{Exit, Problem, args};
-use clap::Args;
+use super::{Exit, Problem};
+use clap::{Args, Command};
 use std::path::PathBuf;
 
 /// Options of `tare man`.
@@ -12,12 +12,12 @@ pub struct ManArgs {
     directory: PathBuf,
 }
 
-/// Writes one page for the program and one for each command that help shows.
+/// Writes one page for the program that `table` describes and one for each of its commands.
 ///
 /// # Errors
 /// When the directory cannot be written.
-pub fn run(args: &ManArgs) -> Result<Exit, Problem> {
-    clap_mangen::generate_to(args::shown(), &args.directory).map_err(|error| {
+pub fn run(args: &ManArgs, table: Command) -> Result<Exit, Problem> {
+    clap_mangen::generate_to(table, &args.directory).map_err(|error| {
         Problem::new(Exit::Machine, format!("cannot write manual pages into {}: {error}", args.directory.display()))
             .expected("a directory that exists and can be written")
     })?;
