@@ -89,6 +89,14 @@ pub enum NoiseError {
         /// The value found.
         found: String,
     },
+    /// A setting of an earlier trial is still on the machine, so nothing may be measured.
+    #[error(
+        "this machine is not as it was found: {left}; put it back with `tare restore`, as who ran it, and run again"
+    )]
+    NotAsFound {
+        /// Each setting: its file, what it is and what it was.
+        left: String,
+    },
     /// Another run of this tool has the machine.
     #[error("this machine is in use by another run: {holder} holds {path}; wait for it, or stop it")]
     Locked {
@@ -115,7 +123,10 @@ pub enum NoiseError {
         /// What it is.
         what: &'static str,
     },
-    /// The journal does not belong to this user, or others may write it, or it is of a newer version.
+    /// A file or folder that would be believed belongs to somebody else, is open to others, or is a link.
+    #[error(transparent)]
+    Files(#[from] tare_files::FilesError),
+    /// The journal is of a newer version.
     #[error("the journal {path} is not usable: {why}")]
     BadJournal {
         /// The file.

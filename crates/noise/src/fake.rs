@@ -8,6 +8,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use crate::system::Kernel;
+
 /// Files of a small server with everything this crate knows: two packages of two cores, cpufreq, SMT, cgroup v2.
 pub const FILES: &[(&str, &str)] = &[
     ("/proc/sys/kernel/numa_balancing", "1\n"),
@@ -62,29 +64,42 @@ pub fn create(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes a value as the kernel would take it, atomically: a process killed at any moment leaves the old value or
-/// the new one.
-pub(crate) fn write(path: &Path, text: &str) -> io::Result<()> {
-    let old = fs::read_to_string(path)?;
-    let word = text.trim();
-    let new = if path.ends_with("cgroup.subtree_control") {
-        controllers(&old, word)
-    } else if old.contains('[') {
-        choose(&old, word).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?
-    } else {
-        format!("{word}\n")
-    };
-    let next = path.with_extension("next");
-    fs::write(&next, new)?;
-    fs::rename(&next, path)
-}
+/// Plays the kernel of the folder.
+#[derive(Debug)]
+pub(crate) struct FakeKernel;
 
-/// The files of a new control group.
-pub(crate) fn populate_group(folder: &Path) -> io::Result<()> {
-    for (name, text) in [("cgroup.procs", ""), ("cpuset.cpus", "\n"), ("cpuset.cpus.partition", "member\n")] {
-        fs::write(folder.join(name), text)?;
+impl Kernel for FakeKernel {
+    /// As the kernel would take it, atomically: a process killed at any moment leaves the old value or the new one.
+    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        let old = fs::read_to_string(path)?;
+        let word = text.trim();
+        let new = if path.ends_with("cgroup.subtree_control") {
+            controllers(&old, word)
+        } else if old.contains('[') {
+            choose(&old, word).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?
+        } else {
+            format!("{word}\n")
+        };
+        let next = path.with_extension("next");
+        fs::write(&next, new)?;
+        fs::rename(&next, path)
     }
-    Ok(())
+
+    fn make_group(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir(folder)?;
+        for (name, text) in [("cgroup.procs", ""), ("cpuset.cpus", "\n"), ("cpuset.cpus.partition", "member\n")] {
+            fs::write(folder.join(name), text)?;
+        }
+        Ok(())
+    }
+
+    fn remove_group(&self, folder: &Path) -> io::Result<()> {
+        fs::remove_dir_all(folder)
+    }
+
+    fn is_real(&self) -> bool {
+        false
+    }
 }
 
 fn controllers(old: &str, change: &str) -> String {

@@ -3,7 +3,8 @@
 //! The only place that writes under /proc/sys, /proc/irq and /sys. No printing: everything is data.
 //!
 //! Take the [`HostLock`], begin a [`Session`] (which first puts back what a killed run left), apply levels of
-//! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`.
+//! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`, [`recover_trial`] for whoever ends a trial
+//! that could not; [`verify_as_found`] is what a trial asks before it begins.
 //! [`Snapshot`]s before and after a sample say what else the machine did.
 
 pub mod doctor;
@@ -19,7 +20,7 @@ mod system;
 
 pub use error::{NoiseError, Result};
 pub use interference::{CpuUse, Foreign, Snapshot};
-pub use journal::{Journal, Outcome, RestoreReport, Restored, recover};
+pub use journal::{Journal, Outcome, RestoreReport, Restored, recover, recover_trial, verify_as_found};
 pub use lock::{HostLock, TrialLock};
 pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};

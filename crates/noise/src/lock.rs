@@ -103,21 +103,7 @@ impl HostLock {
     /// # Errors
     /// [`NoiseError::Locked`] with the trial when it is still there after `patience`.
     pub fn wait_for_trials(&self, patience: Duration) -> Result<()> {
-        let path = self.path.with_file_name(TRIALS);
-        let file = open(&path)?;
-        let deadline = Instant::now() + patience;
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(()),
-                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                Err(rustix::io::Errno::WOULDBLOCK) => {
-                    return Err(NoiseError::Locked { holder: describe(holder(&path)), path });
-                }
-                Err(e) => return Err(write_error("lock", &path, e.into())),
-            }
-        }
+        NoTrial::wait(self.path.parent().unwrap_or(Path::new("/")), patience).map(drop)
     }
 
     /// The lock file.
@@ -144,6 +130,33 @@ impl TrialLock {
         // The next run has it for an instant only.
         flock(&file, FlockOperation::LockShared).map_err(|e| write_error("lock", &path, e.into()))?;
         Ok(Self { _file: file })
+    }
+}
+
+/// The proof that no trial lives: their lock, had alone. None can begin while it is held.
+#[derive(Debug)]
+pub(crate) struct NoTrial {
+    _file: OwnedFd,
+}
+
+impl NoTrial {
+    /// Waits for it.
+    pub(crate) fn wait(dir: &Path, patience: Duration) -> Result<Self> {
+        let path = dir.join(TRIALS);
+        let file = open(&path)?;
+        let deadline = Instant::now() + patience;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Self { _file: file }),
+                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Err(rustix::io::Errno::WOULDBLOCK) => {
+                    return Err(NoiseError::Locked { holder: describe(holder(&path)), path });
+                }
+                Err(e) => return Err(write_error("lock", &path, e.into())),
+            }
+        }
     }
 }
 

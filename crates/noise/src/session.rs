@@ -1,7 +1,7 @@
 //! A session: settings applied through the journal, and put back at its end.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
 
@@ -237,15 +237,7 @@ impl Session {
                 })
             }
             Step::Controller { path, name } => system.write(path, &format!("+{name}")),
-            Step::MakeGroup { path } => {
-                let folder = system.path(path);
-                fs::create_dir(&folder).map_err(|source| NoiseError::Write {
-                    action: "create",
-                    path: folder,
-                    source,
-                })?;
-                if system.is_fake() { system.populate_group(path) } else { Ok(()) }
-            }
+            Step::MakeGroup { path } => system.make_group(path),
             Step::InGroup { path, value } => system.write(path, value),
             Step::Follow { .. } => Ok(()),
         }

@@ -13,21 +13,57 @@ use crate::fake;
 ///
 /// Every path this crate reads or writes under /proc, /sys and /dev goes through here. Paths are given as absolute
 /// ones of the real machine and get the root put before them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct System {
     root: PathBuf,
-    fake: bool,
+    kernel: &'static dyn Kernel,
+}
+
+/// What a kernel does when its files are written to: this machine's own, or [`crate::fake`]'s for a folder that plays one.
+pub(crate) trait Kernel: std::fmt::Debug + Sync {
+    /// Takes a setting as a whole, or refuses it.
+    fn write(&self, path: &Path, text: &str) -> io::Result<()>;
+    /// Makes a control group, with its own files in it.
+    fn make_group(&self, folder: &Path) -> io::Result<()>;
+    /// Removes a control group, with its own files in it.
+    fn remove_group(&self, folder: &Path) -> io::Result<()>;
+    /// Whether what it takes is in force.
+    fn is_real(&self) -> bool;
+}
+
+/// The kernel that this process runs on.
+#[derive(Debug)]
+struct ThisKernel;
+
+impl Kernel for ThisKernel {
+    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
+        // One write(2): the kernel sees it whole.
+        let written = OpenOptions::new().write(true).open(path)?.write(text.as_bytes())?;
+        if written == text.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    }
+
+    fn make_group(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir(folder)
+    }
+
+    fn remove_group(&self, folder: &Path) -> io::Result<()> {
+        fs::remove_dir(folder)
+    }
+
+    fn is_real(&self) -> bool {
+        true
+    }
 }
 
 impl System {
     /// This machine.
     pub fn real() -> Self {
-        Self { root: PathBuf::from("/"), fake: false }
+        Self { root: PathBuf::from("/"), kernel: &ThisKernel }
     }
 
     /// A folder of plain files that plays a machine (see [`crate::fake`]).
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), fake: true }
+        Self { root: root.into(), kernel: &fake::FakeKernel }
     }
 
     /// This machine, or the folder that `TARE_SYSTEM_ROOT` says plays it: for tests of whole programs, which may not
@@ -39,9 +75,9 @@ impl System {
         }
     }
 
-    /// Whether a folder plays the machine.
+    /// Whether a folder plays the machine: a record must say that its settings were in force there alone.
     pub fn is_fake(&self) -> bool {
-        self.fake
+        !self.kernel.is_real()
     }
 
     /// `path` (absolute, as on the real machine) below this system's root.
@@ -95,19 +131,23 @@ impl System {
     /// [`NoiseError::Write`] when the file is missing or refuses the value.
     pub(crate) fn write(&self, path: &str, text: &str) -> Result<()> {
         let path = self.path(path);
-        let done = if self.fake { fake::write(&path, text) } else { write_setting(&path, text) };
-        done.map_err(|source| NoiseError::Write { action: "write", path, source })
+        self.kernel.write(&path, text).map_err(|source| NoiseError::Write { action: "write", path, source })
     }
 
-    /// A control group's own files, which a kernel makes with the group, in a folder that plays a machine.
-    pub(crate) fn populate_group(&self, path: &str) -> Result<()> {
+    /// Makes the control group `path`.
+    ///
+    /// # Errors
+    /// [`NoiseError::Write`] when the kernel refuses.
+    pub(crate) fn make_group(&self, path: &str) -> Result<()> {
         let path = self.path(path);
-        fake::populate_group(&path).map_err(|source| NoiseError::Write { action: "create", path, source })
+        self.kernel.make_group(&path).map_err(|source| NoiseError::Write { action: "create", path, source })
     }
-}
 
-/// One write(2): a setting is taken or refused as a whole.
-fn write_setting(path: &Path, text: &str) -> io::Result<()> {
-    let written = OpenOptions::new().write(true).open(path)?.write(text.as_bytes())?;
-    if written == text.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
+    /// Removes the control group `path`.
+    ///
+    /// # Errors
+    /// The kernel's reason, while something still runs in it.
+    pub(crate) fn remove_group(&self, path: &str) -> io::Result<()> {
+        self.kernel.remove_group(&self.path(path))
+    }
 }

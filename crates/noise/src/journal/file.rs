@@ -1,15 +1,19 @@
 //! The journal's file: appended and synced before each change, rewritten whole after a restore.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use tare_files::{Access, PrivateFolder};
 
 use super::entry::{Entry, VERSION};
 use crate::error::{NoiseError, Result};
+use crate::state_dir::ROOT_STATE_DIR;
 
 /// Name of the journal in the state directory.
 const FILE: &str = "journal.jsonl";
+/// The most that is read, bytes: some thousand times what all settings of a large machine take.
+const LARGEST: u64 = 64 << 20;
 
 /// The journal of a state directory: one JSON line for each file about to be changed, with the text it held.
 ///
@@ -18,18 +22,18 @@ const FILE: &str = "journal.jsonl";
 /// is gone when nothing is left to restore.
 #[derive(Debug, Clone)]
 pub struct Journal {
-    path: PathBuf,
+    folder: PathBuf,
 }
 
 impl Journal {
     /// The journal in `state_dir`, which need not exist yet.
     pub fn new(state_dir: &Path) -> Self {
-        Self { path: state_dir.join(FILE) }
+        Self { folder: state_dir.to_owned() }
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
+    /// The state directory.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Whether `state_dir` holds a journal with something in it; asks no right but to look into the folder. An
@@ -41,19 +45,12 @@ impl Journal {
     /// Entries in the order of writing, and the number of lines that could not be read.
     ///
     /// # Errors
-    /// [`NoiseError::BadJournal`] when it belongs to somebody else, others may write to it, or a line is of a newer
-    /// version: then nothing may be concluded from it.
+    /// [`NoiseError::Files`] when it or its folder belongs to somebody else or others may write to it,
+    /// [`NoiseError::BadJournal`] when a line is of a newer version: then nothing may be concluded from it.
     pub(crate) fn load(&self) -> Result<(Vec<Entry>, usize)> {
-        let mut bytes = Vec::new();
-        match self.open(OpenOptions::new().read(true)) {
-            Ok(mut file) => {
-                self.check_owner(&file)?;
-                file.read_to_end(&mut bytes).map_err(|source| NoiseError::Read { path: self.path.clone(), source })?;
-            }
-            Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
-            Err(source) => return Err(NoiseError::Read { path: self.path.clone(), source }),
-        }
-        self.parse(&bytes)
+        let folder = PrivateFolder::open(&self.folder, self.access())?;
+        let bytes = folder.map(|folder| folder.read(FILE, LARGEST)).transpose()?.flatten();
+        self.parse(&bytes.unwrap_or_default())
     }
 
     fn parse(&self, bytes: &[u8]) -> Result<(Vec<Entry>, usize)> {
@@ -80,18 +77,15 @@ impl Journal {
         if entries.is_empty() {
             return Ok(());
         }
-        self.create_folder()?;
-        let is_new = !self.path.exists();
-        let mut file = self
-            .open(OpenOptions::new().append(true).create(true).mode(0o600))
-            .map_err(|source| self.failed("open", source))?;
-        self.check_owner(&file)?;
+        let folder = PrivateFolder::open_or_create(&self.folder, self.access())?;
+        let mut file = folder.append(FILE)?;
+        let is_new = file.metadata().map_or(true, |meta| meta.len() == 0);
         // A line torn by an earlier failed write must not swallow ours.
         let mut text = b"\n".to_vec();
         text.extend(self.lines(entries)?);
         file.write_all(&text).map_err(|source| self.failed("write", source))?;
         file.sync_all().map_err(|source| self.failed("sync", source))?;
-        if is_new { self.sync_folder() } else { Ok(()) }
+        if is_new { Ok(folder.sync()?) } else { Ok(()) }
     }
 
     /// Replaces all entries, as one step; removes the file when there are none.
@@ -99,20 +93,12 @@ impl Journal {
     /// # Errors
     /// Those of writing, syncing and renaming; the old entries are kept then.
     pub(crate) fn replace(&self, entries: &[Entry]) -> Result<()> {
+        let Some(folder) = PrivateFolder::open(&self.folder, self.access())? else { return Ok(()) };
         if entries.is_empty() {
-            return match fs::remove_file(&self.path) {
-                Ok(()) => self.sync_folder(),
-                Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(()),
-                Err(source) => Err(self.failed("remove", source)),
-            };
+            folder.remove(FILE)?;
+            return Ok(folder.sync()?);
         }
-        let next = Self { path: self.path.with_extension("jsonl.next") };
-        match fs::remove_file(&next.path) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(next.failed("remove", e)),
-            _ => next.append(entries)?,
-        }
-        fs::rename(&next.path, &self.path).map_err(|source| self.failed("rename", source))?;
-        self.sync_folder()
+        Ok(folder.write(FILE, &self.lines(entries)?)?)
     }
 
     fn lines(&self, entries: &[Entry]) -> Result<Vec<u8>> {
@@ -124,55 +110,20 @@ impl Journal {
         Ok(text)
     }
 
-    fn open(&self, options: &mut OpenOptions) -> io::Result<File> {
-        // A link in place of the journal would make root write, or believe, somebody else's file.
-        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed()).open(&self.path)
+    /// Root's is open for asking whether there is a journal.
+    fn access(&self) -> Access {
+        if self.folder == Path::new(ROOT_STATE_DIR) { Access::Searchable } else { Access::Closed }
     }
 
-    /// Whoever can write the journal decides what the next restore writes.
-    fn check_owner(&self, file: &File) -> Result<()> {
-        let meta = file.metadata().map_err(|source| self.failed("examine", source))?;
-        let me = rustix::process::geteuid().as_raw();
-        if !meta.is_file() || meta.uid() != me {
-            return Err(self.bad(&format!("it belongs to user {}, and this process runs as user {me}", meta.uid())));
-        }
-        if meta.mode() & 0o022 != 0 {
-            return Err(self.bad("others may write to it"));
-        }
-        Ok(())
-    }
-
-    fn folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new("/"))
-    }
-
-    fn create_folder(&self) -> Result<()> {
-        let folder = self.folder();
-        if folder.is_dir() {
-            return Ok(());
-        }
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o755)
-            .create(folder)
-            .and_then(|()| folder.parent().map_or(Ok(()), |parent| File::open(parent)?.sync_all()))
-            .map_err(|source| NoiseError::Write { action: "create", path: folder.to_owned(), source })
-    }
-
-    fn sync_folder(&self) -> Result<()> {
-        let folder = self.folder();
-        File::open(folder).and_then(|f| f.sync_all()).map_err(|source| NoiseError::Write {
-            action: "sync",
-            path: folder.to_owned(),
-            source,
-        })
+    fn path(&self) -> PathBuf {
+        self.folder.join(FILE)
     }
 
     fn failed(&self, action: &'static str, source: io::Error) -> NoiseError {
-        NoiseError::Write { action, path: self.path.clone(), source }
+        NoiseError::Write { action, path: self.path(), source }
     }
 
     fn bad(&self, why: &str) -> NoiseError {
-        NoiseError::BadJournal { path: self.path.clone(), why: why.to_owned() }
+        NoiseError::BadJournal { path: self.path(), why: why.to_owned() }
     }
 }

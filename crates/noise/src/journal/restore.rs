@@ -1,7 +1,6 @@
 //! Putting back what the journal holds.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -71,6 +70,22 @@ impl RestoreReport {
         self.files.iter().filter(|f| matches!(f.outcome, Outcome::Failed { .. }))
     }
 
+    /// That everything is as it was found.
+    ///
+    /// # Errors
+    /// [`NoiseError::NotAsFound`] with what could not be put back, or what somebody else has changed.
+    pub fn check(&self) -> Result<()> {
+        let failed = self.failed().map(|f| format!("{} ({}): {:?}", f.setting, f.path, f.outcome));
+        let changed = self.changed_by_other().map(|f| match &f.outcome {
+            Outcome::ChangedByOther { found, original } => {
+                format!("{} ({}) was set to {found} by somebody else, and was {original}", f.setting, f.path)
+            }
+            other => format!("{} ({}): {other:?}", f.setting, f.path),
+        });
+        let left: Vec<String> = failed.chain(changed).collect();
+        if left.is_empty() { Ok(()) } else { Err(NoiseError::NotAsFound { left: left.join("; ") }) }
+    }
+
     /// Files left alone because somebody else changed them meanwhile.
     pub fn changed_by_other(&self) -> impl Iterator<Item = &Restored> {
         self.files.iter().filter(|f| matches!(f.outcome, Outcome::ChangedByOther { .. }))
@@ -86,6 +101,11 @@ impl RestoreReport {
 /// When the journal cannot be read or rewritten. A file that cannot be put back is no error: see
 /// [`RestoreReport::failed`].
 pub fn recover(system: &System, state_dir: &Path, _lock: &HostLock) -> Result<RestoreReport> {
+    put_back(system, state_dir)
+}
+
+/// The same for callers that have proved otherwise that nothing living is undone.
+pub(crate) fn put_back(system: &System, state_dir: &Path) -> Result<RestoreReport> {
     let journal = Journal::new(state_dir);
     let (entries, torn_lines) = journal.load()?;
     let (mut report, _) = undo_all(system, &journal, &entries, |_| true)?;
@@ -114,7 +134,7 @@ pub(crate) fn undo_all(
         }
         report.files.push(Restored { setting: path.0.to_owned(), path: path.1.to_owned(), outcome });
     }
-    if !entries.is_empty() || Journal::pending(journal.path().parent().unwrap_or(Path::new("/"))) {
+    if !entries.is_empty() || Journal::pending(journal.folder()) {
         journal.replace(&left)?;
     }
     Ok((report, left))
@@ -216,9 +236,7 @@ fn remove_cgroup(system: &System, path: &str) -> Result<Outcome> {
             // A process that ended meanwhile needs no move.
             let _ = system.write(&format!("{parent}/cgroup.procs"), pid);
         }
-        let folder = system.path(path);
-        let removed = if system.is_fake() { fs::remove_dir_all(folder) } else { fs::remove_dir(folder) };
-        match removed {
+        match system.remove_group(path) {
             Ok(()) => return Ok(Outcome::Restored),
             Err(e) => last = e,
         }

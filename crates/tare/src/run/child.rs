@@ -1,6 +1,7 @@
 //! One trial as a child process: started, listened to, stopped in time, and never outliving the run.
 
 use crate::run::progress::Progress;
+use crate::run::state;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -97,5 +98,7 @@ fn stop(child: &mut Child) -> io::Result<()> {
         std::thread::sleep(Duration::from_millis(20));
     }
     child.kill()?;
-    child.wait().map(drop)
+    child.wait()?;
+    // It could put nothing back and stop no server: that falls to whoever ended it, before anything else is measured.
+    state::reap().map(drop).map_err(io::Error::other)
 }

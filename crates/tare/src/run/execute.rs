@@ -21,8 +21,8 @@ pub enum RunError {
     /// The results directory.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// A trial's process could not be started.
-    #[error("cannot start a trial: {0}")]
+    /// A trial's process could not be started, or what it left could not be put back.
+    #[error("cannot run a trial: {0}")]
     Spawn(io::Error),
     /// The data could not be prepared.
     #[error("cannot prepare the data: {said}")]
@@ -156,10 +156,10 @@ impl Run<'_> {
                 format!("its process ended with {status}: {}", log_tail(path, next.trial.trial, next.attempt))
             }
         };
-        // The next trial must not meet a server of this one.
+        // The next trial must meet neither a server of this one nor its settings.
         let reason = match state::reap() {
             Ok(_) => reason,
-            Err(e) => format!("{reason}; its server may still run: {e}"),
+            Err(e) => format!("{reason}; what it left may still be there: {e}"),
         };
         let levels = self.condition(&next.trial.condition).map(|c| c.levels.clone()).unwrap_or_default();
         let record = TrialRecord {

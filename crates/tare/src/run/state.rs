@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 use tare_engine::{EngineError, Reaped, reap_leftovers};
-use tare_noise::{HostLock, NoiseError, System};
+use tare_noise::{HostLock, Journal, NoiseError, System};
 use thiserror::Error;
 
 /// How long the last trial of a killed run may take to stop its server and to put things back.
@@ -60,12 +60,29 @@ pub fn take_host() -> Result<Host, StateError> {
     Ok(Host { _lock: lock, reaped, restored })
 }
 
-/// Ends the server of a trial whose process died, and removes its directories.
+/// For whoever ended a trial that could not end itself: ends its server, removes its directories, puts its settings back
+/// and proves it.
 ///
 /// # Errors
-/// When there is no place where servers are listed, or it cannot be read.
+/// When there is no place where servers and settings are listed, it cannot be read, or something cannot be put back.
 pub fn reap() -> Result<Vec<Reaped>, StateError> {
-    Ok(reap_leftovers(&directory()?)?)
+    let state = directory()?;
+    let reaped = reap_leftovers(&state)?;
+    tare_noise::recover_trial(&System::of_environment(), &state, &HostLock::default_dir(), TRIAL_PATIENCE)?;
+    Ok(reaped)
+}
+
+/// What a trial does before it begins: no setting of an earlier one may be left, of this user's or of root's.
+///
+/// # Errors
+/// With each setting that is, and cannot be put back.
+pub fn as_found() -> Result<(), StateError> {
+    let (system, state) = (System::of_environment(), directory()?);
+    if Journal::pending(&state) {
+        let lock = HostLock::of_parent(&HostLock::default_dir())?;
+        tare_noise::recover(&system, &state, &lock)?.check()?;
+    }
+    Ok(tare_noise::verify_as_found(&system, &state)?)
 }
 
 /// A fresh name for a private data directory, beside the cache so that copies can share blocks.

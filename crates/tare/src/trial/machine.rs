@@ -2,7 +2,7 @@
 
 use crate::run::state::{self, StateError};
 use crate::study::settings::{AS_FOUND, Settings};
-use tare_noise::{Availability, HostLock, NoiseError, RestoreReport, Session, Setting, System};
+use tare_noise::{Availability, HostLock, NoiseError, Session, Setting, System};
 use tare_results::schema::AppliedSetting;
 
 /// Names of all settings.
@@ -53,14 +53,14 @@ pub struct Held {
 }
 
 impl Held {
-    /// Puts everything back now, and says what could not be.
+    /// Puts everything back now.
     ///
     /// # Errors
-    /// When the journal cannot be read or written.
-    pub fn restore(mut self) -> Result<RestoreReport, NoiseError> {
+    /// With what could not be, or what somebody else had changed meanwhile: then the trial ran under another's setting.
+    pub fn restore(mut self) -> Result<(), NoiseError> {
         match &mut self.session {
-            Some(session) => session.close(),
-            None => Ok(RestoreReport::default()),
+            Some(session) => session.close()?.check(),
+            None => Ok(()),
         }
     }
 }
@@ -68,8 +68,9 @@ impl Held {
 /// Applies every machine setting of a condition.
 ///
 /// # Errors
-/// When one could not be set and verified; what was set until then is put back.
+/// When a setting of an earlier trial is left, or one could not be set and verified; what was set until then is put back.
 pub fn apply(settings: &Settings) -> Result<Held, StateError> {
+    state::as_found()?;
     if settings.machine.is_empty() {
         return Ok(Held { session: None, applied: Vec::new() });
     }

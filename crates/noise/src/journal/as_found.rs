@@ -1,0 +1,67 @@
+//! What a trial may rely on: no setting that an earlier trial made is left on the machine.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Duration;
+
+use super::entry::{Entry, Undo};
+use super::file::Journal;
+use super::restore::{RestoreReport, boot_id, put_back};
+use crate::error::{NoiseError, Result};
+use crate::lock::NoTrial;
+use crate::state_dir::ROOT_STATE_DIR;
+use crate::system::System;
+
+/// Puts back what a trial left that could not do so itself: killed, or stopped for too long. For whoever ends a trial,
+/// before anything else is measured. That no trial lives is proved by their common lock in `lock_dir`.
+///
+/// # Errors
+/// [`NoiseError::Locked`] when a trial still lives after `patience`; [`NoiseError::NotAsFound`] when a setting could not
+/// be put back, or somebody else has changed it meanwhile; those of reading and writing the journal.
+pub fn recover_trial(system: &System, state_dir: &Path, lock_dir: &Path, patience: Duration) -> Result<RestoreReport> {
+    if !Journal::pending(state_dir) {
+        return Ok(RestoreReport::default());
+    }
+    let _no_trial = NoTrial::wait(lock_dir, patience)?;
+    let report = put_back(system, state_dir)?;
+    report.check()?;
+    verify_as_found(system, state_dir)?;
+    Ok(report)
+}
+
+/// Makes sure that every journalled setting reads as it was found before the first write of it, and that root's journal
+/// holds none that are still to be put back.
+///
+/// # Errors
+/// [`NoiseError::NotAsFound`] with each that does not; those of reading the journal.
+pub fn verify_as_found(system: &System, state_dir: &Path) -> Result<()> {
+    let (entries, _) = Journal::new(state_dir).load()?;
+    let boot = boot_id(system);
+    let mut seen = BTreeSet::new();
+    let first = entries.iter().filter(|entry| entry.boot == boot && seen.insert(entry.undo.path()));
+    let mut left: Vec<String> = first.filter_map(|entry| difference(system, entry)).collect();
+    let of_root = system.path(ROOT_STATE_DIR);
+    if of_root != state_dir && Journal::pending(&of_root) {
+        left.push(format!("a run of root's that was killed left settings: {} tells which", of_root.display()));
+    }
+    if left.is_empty() { Ok(()) } else { Err(NoiseError::NotAsFound { left: left.join("; ") }) }
+}
+
+/// How the machine differs from what this entry found.
+fn difference(system: &System, entry: &Entry) -> Option<String> {
+    let path = entry.undo.path();
+    let told = |what: String| Some(format!("{} ({path}) {what}", entry.setting));
+    match &entry.undo {
+        // What went away with a device cannot differ.
+        _ if !system.exists(path) => None,
+        Undo::File { format, original, .. } => {
+            let (found, wanted) = (format.value(&system.read_optional(path)?), format.value(original));
+            if found == wanted { None } else { told(format!("is {found} and was {wanted}")) }
+        }
+        Undo::Cgroup { .. } => told("is still there".to_owned()),
+        Undo::Controller { name, .. } => {
+            let on = system.read_optional(path)?.split_whitespace().any(|word| word == name);
+            if on { told(format!("still has {name}")) } else { None }
+        }
+    }
+}
