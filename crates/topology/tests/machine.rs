@@ -5,7 +5,8 @@
 mod common;
 
 use common::{ARTICLE_A, from_xml, hybrid, lopsided, set, synthetic};
-use tare_topology::{Machine, MachineError, Origin, ThreadRef, bind};
+use std::time::{Duration, Instant};
+use tare_topology::{Machine, MachineError, Origin, ThreadRef, TopologyReader, bind};
 
 #[test]
 fn article_a_has_its_vcpu_numbers() {
@@ -111,24 +112,68 @@ fn a_machine_survives_storage() {
 }
 
 #[test]
-fn a_spec_is_a_file_or_a_description() {
+fn what_is_no_machine_is_refused_as_what_it_is() {
     let folder = tempfile::tempdir().unwrap();
-    let missing = folder.path().join("none.xml");
-    assert!(matches!(Machine::describe(missing.to_str().unwrap()), Err(MachineError::XmlUnreadable { .. })));
-    let odd_name = folder.path().join("machine");
+    let file = folder.path().join("machine");
+    assert!(matches!(Machine::from_xml(&file), Err(MachineError::XmlUnreadable { .. })));
     for bad in ["", "not XML", "<topology", "<a/>", "<topology version=\"2.0\"></topology>", "\0"] {
-        std::fs::write(&odd_name, bad).unwrap();
-        assert!(
-            matches!(Machine::describe(odd_name.to_str().unwrap()), Err(MachineError::XmlInvalid { .. })),
-            "{bad:?}"
-        );
+        std::fs::write(&file, bad).unwrap();
+        assert!(matches!(Machine::from_xml(&file), Err(MachineError::XmlInvalid { .. })), "{bad:?}");
     }
-    std::fs::write(&odd_name, common::xml(&[], &[], 0, "")).unwrap();
-    assert!(Machine::describe(odd_name.to_str().unwrap()).is_err());
-    assert_eq!(Machine::describe("package:1 core:2 pu:1").unwrap().pu_count(), 2);
+    std::fs::write(&file, common::xml(&[], &[], 0, "")).unwrap();
+    assert!(Machine::from_xml(&file).is_err());
     for bad in ["", "node:4 core:", "cores:4", "node:-1", "pu:0", "node:4\0", "folder/none"] {
-        let e = Machine::describe(bad).unwrap_err();
+        let e = Machine::synthetic(bad).unwrap_err();
         assert!(matches!(e, MachineError::Synthetic { .. }), "{bad:?}: {e}");
     }
     let _ = from_xml(&common::xml(&[common::TestPackage { memory_bytes: 0, cores: vec![vec![0]] }], &[], 0, ""));
+}
+
+#[test]
+fn a_file_of_hwloc_3_is_refused_with_the_command_that_writes_version_2() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("machine.xml");
+    let version_2 = common::xml(&[common::TestPackage { memory_bytes: 1, cores: vec![vec![0]] }], &[], 0, "");
+    std::fs::write(&file, version_2.replace("<topology version=\"2.0\">", "<topology version=\"3.0\">")).unwrap();
+    let e = Machine::from_xml(&file).unwrap_err();
+    assert!(matches!(e, MachineError::XmlTooNew { .. }), "{e}");
+    assert!(e.to_string().contains("lstopo --export-xml-flags V2"), "{e}");
+}
+
+/// A reader that is no reader: a shell with one command.
+fn shell(command: &str) -> TopologyReader {
+    TopologyReader::new("sh", ["-c", command]).within(Duration::from_millis(300))
+}
+
+#[test]
+fn a_reader_that_hangs_or_crashes_or_babbles_is_told_and_ended() {
+    let began = Instant::now();
+    for (command, told) in [
+        ("exec sleep 60", "longer than 300ms"),
+        ("while :; do :; done", "longer than 300ms"),
+        ("kill -SEGV $$", "signal 11"),
+        ("exit 7", "ended with 7"),
+        ("echo hello", "gave no machine"),
+        ("exit 0", "gave no machine"),
+    ] {
+        let e = shell(command).synthetic("pu:1").unwrap_err();
+        assert!(matches!(e, MachineError::Reader { .. }) && e.to_string().contains(told), "{command}: {e}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let e = TopologyReader::new("/no/such/program", [""; 0]).synthetic("pu:1").unwrap_err();
+    assert!(e.to_string().contains("cannot start /no/such/program"), "{e}");
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.xml");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe.as_path(), folder.path(), std::path::Path::new("/dev/zero")] {
+        let e = shell("exit 0").xml(path).unwrap_err();
+        assert!(e.to_string().contains("not a regular file"), "{e}");
+    }
+    let large = folder.path().join("large.xml");
+    std::fs::File::create(&large).unwrap().set_len(65 << 20).unwrap();
+    assert!(shell("exit 0").xml(&large).unwrap_err().to_string().contains("65 MB"));
 }

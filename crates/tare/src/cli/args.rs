@@ -55,6 +55,9 @@ enum Command {
     /// The embedded engine as a server (internal)
     #[command(hide = true)]
     SqliteServer(tare_engine::sqlite::ServeArgs),
+    /// A described machine as JSON (internal)
+    #[command(hide = true)]
+    ReadTopology(super::read_topology::ReadTopologyArgs),
 }
 
 /// The table without the commands that the program calls itself by: what completions and manual pages are made of.
@@ -85,6 +88,7 @@ pub fn main() -> ExitCode {
         Command::Man(args) => super::man::run(&args, shown()),
         Command::Trial(args) => super::trial::run(&args),
         Command::SqliteServer(args) => super::sqlite_server::run(&args),
+        Command::ReadTopology(args) => super::read_topology::run(&args),
     };
     let exit = exit.unwrap_or_else(|problem: Problem| {
         super::output::note(&problem.to_string());

@@ -26,9 +26,11 @@ impl From<StudyError> for Problem {
 impl From<MachineError> for Problem {
     fn from(e: MachineError) -> Self {
         let exit = match e {
-            MachineError::Synthetic { .. } | MachineError::XmlUnreadable { .. } | MachineError::XmlInvalid { .. } => {
-                Exit::Usage
-            }
+            MachineError::Synthetic { .. }
+            | MachineError::XmlUnreadable { .. }
+            | MachineError::XmlInvalid { .. }
+            | MachineError::XmlTooNew { .. }
+            | MachineError::Reader { .. } => Exit::Usage,
             _ => Exit::Machine,
         };
         Self::new(exit, e.to_string())

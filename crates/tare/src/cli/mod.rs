@@ -13,6 +13,7 @@ mod man;
 mod output;
 mod plan_view;
 mod problem;
+mod read_topology;
 mod report;
 mod restore;
 mod results_problem;

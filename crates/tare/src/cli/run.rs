@@ -2,7 +2,7 @@
 
 use super::output::note;
 use super::run_listener::TerminalListener;
-use super::{Exit, Problem, interrupt, plan_view};
+use super::{Exit, Problem, interrupt, plan_view, read_topology};
 use crate::capture::environment::environment;
 use crate::plan::adapt::adapt;
 use crate::plan::resolve::{Where, resolve};
@@ -63,7 +63,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     let overrides = Overrides { quick: args.quick, engine: args.engine.clone(), sets: args.set.clone() };
     let mut study = load(&args.study, &overrides)?;
     let (machine, place) = match &args.topology {
-        Some(spec) => (Machine::describe(spec)?, Where::Described),
+        Some(spec) => (read_topology::describe(spec)?, Where::Described),
         None => (Machine::this()?, Where::Here),
     };
     let notes = adapt(&mut study, &machine).map_err(|e| Problem::new(Exit::Usage, e))?;

@@ -1,6 +1,6 @@
 //! `tare topo`: the machine as placements see it.
 
-use super::{Exit, Problem, output};
+use super::{Exit, Problem, output, read_topology};
 use crate::report::{html, terminal};
 use clap::Args;
 use serde::Serialize;
@@ -62,7 +62,7 @@ struct TopoNode {
 /// When the machine cannot be read or the description is wrong.
 pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
     let machine = match &args.topology {
-        Some(spec) => Machine::describe(spec)?,
+        Some(spec) => read_topology::describe(spec)?,
         None => Machine::this()?,
     };
     let measured = if args.measure { Some(measure(&machine, args.limit_s)?) } else { None };

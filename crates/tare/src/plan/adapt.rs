@@ -116,7 +116,7 @@ mod tests {
     fn adapted(engine: Option<&str>, machine: &str) -> (Study, Vec<String>) {
         let overrides = Overrides { engine: engine.map(str::to_owned), ..Overrides::default() };
         let mut study = parse(Source { origin: "test", text: STUDY }, &overrides).unwrap();
-        let notes = adapt(&mut study, &Machine::describe(machine).unwrap()).unwrap();
+        let notes = adapt(&mut study, &Machine::synthetic(machine).unwrap()).unwrap();
         (study, notes)
     }
 

@@ -39,6 +39,26 @@ pub enum MachineError {
         /// What the operating system said.
         source: std::io::Error,
     },
+    /// A file of a format that hwloc 2 does not know.
+    #[error(
+        "{} was written by hwloc {version} or later, and only files of version 2 can be read; on that machine write it \
+         with: lstopo --export-xml-flags V2 machine.xml",
+        path.display()
+    )]
+    XmlTooNew {
+        /// The file that was named.
+        path: PathBuf,
+        /// The version that it says it has.
+        version: String,
+    },
+    /// The process that reads descriptions gave no answer.
+    #[error("cannot read the machine {what}: {reason}")]
+    Reader {
+        /// The file or the description.
+        what: String,
+        /// What became of the process.
+        reason: String,
+    },
     /// A file that hwloc does not take as XML.
     #[error("{} is not an hwloc XML file (as written by `lstopo machine.xml`)", path.display())]
     XmlInvalid {

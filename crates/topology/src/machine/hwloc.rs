@@ -138,3 +138,8 @@ fn distances(topology: &Topology, nodes: &[Node]) -> Option<Vec<Vec<u64>>> {
         places.iter().map(row).collect::<Option<Vec<Vec<u64>>>>()
     })
 }
+
+/// hwlocality panics where hwloc sets an errno it did not foresee; a bad file must be an error all the same.
+pub(super) fn guarded<T>(load: impl FnOnce() -> Option<T>) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)).ok().flatten()
+}

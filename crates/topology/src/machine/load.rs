@@ -1,6 +1,4 @@
-//! The three ways to a machine: this one, a synthetic description, an XML file.
-
-use std::path::Path;
+//! This machine, limited to what this process may use, and machines from synthetic descriptions.
 
 use hwlocality::Topology;
 use hwlocality::bitmap::Bitmap;
@@ -10,7 +8,7 @@ use hwlocality::topology::builder::{BuildFlags, TopologyBuilder};
 use hwlocality::topology::editor::RestrictFlags;
 
 use super::error::MachineError;
-use super::hwloc::{indexes, nodes, snapshot};
+use super::hwloc::{guarded, indexes, nodes, snapshot};
 use super::model::{Excluded, Machine, Node, Origin};
 use crate::{NodeSet, ThreadRef, bind};
 
@@ -67,33 +65,13 @@ impl Machine {
         Ok(machine)
     }
 
-    /// A machine from an hwloc synthetic description, such as `package:2 node:1 core:6 pu:2`.
+    /// A machine from an hwloc synthetic description, such as `package:2 node:1 core:6 pu:2`. A large enough one takes
+    /// all memory: [`Machine::describe`] reads those of others.
     pub fn synthetic(description: &str) -> Result<Self, MachineError> {
         let invalid = || MachineError::Synthetic { description: description.to_owned() };
         let topology = guarded(|| TopologyBuilder::new().from_synthetic(description).ok()?.build().ok());
         let topology = topology.ok_or_else(invalid)?;
         Ok(snapshot(&topology, Origin::Synthetic(description.to_owned()), Excluded::default()))
-    }
-
-    /// A machine from an XML file, as written by `lstopo machine.xml` there.
-    pub fn from_xml(path: impl AsRef<Path>) -> Result<Self, MachineError> {
-        let path = path.as_ref();
-        let xml = std::fs::read_to_string(path)
-            .map_err(|source| MachineError::XmlUnreadable { path: path.to_owned(), source })?;
-        let topology = guarded(|| TopologyBuilder::new().from_xml(&xml).ok()?.build().ok())
-            .ok_or_else(|| MachineError::XmlInvalid { path: path.to_owned() })?;
-        let excluded = Excluded {
-            offline: indexes(topology.complete_cpuset().iter_set()).difference(&indexes(topology.cpuset().iter_set())),
-            ..Excluded::default()
-        };
-        Ok(snapshot(&topology, Origin::Xml(path.display().to_string()), excluded))
-    }
-
-    /// What `--topology` takes: an existing file, or any name that ends in `.xml`, is XML; all else is synthetic.
-    pub fn describe(spec: &str) -> Result<Self, MachineError> {
-        let path = Path::new(spec);
-        let named_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
-        if named_xml || path.is_file() { Self::from_xml(path) } else { Self::synthetic(spec) }
     }
 }
 
@@ -105,9 +83,4 @@ fn bitmap(set: &crate::CpuSet) -> Bitmap {
         }
     }
     bitmap
-}
-
-/// hwlocality panics where hwloc sets an errno it did not foresee; a bad file must be an error all the same.
-fn guarded<T>(load: impl FnOnce() -> Option<T>) -> Option<T> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(load)).ok().flatten()
 }

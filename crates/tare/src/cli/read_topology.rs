@@ -1,0 +1,32 @@
+//! `tare read-topology` (hidden): reads a described machine for another process of this program, which it cannot crash.
+
+use super::{Exit, Problem};
+use clap::Args;
+use tare_topology::{Machine, TopologyReader};
+
+/// Options of `tare read-topology`.
+#[derive(Debug, Args)]
+pub struct ReadTopologyArgs {
+    /// A synthetic description; without it XML is read from standard input
+    description: Option<String>,
+}
+
+/// Answers and ends.
+///
+/// # Errors
+/// What kept it from answering; that a description is wrong is an answer.
+pub fn run(args: &ReadTopologyArgs) -> Result<Exit, Problem> {
+    tare_topology::answer(args.description.as_deref())
+        .map(|()| Exit::Done)
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot read the description: {e}")))
+}
+
+/// What `--topology` names, read by this program in a process of its own.
+///
+/// # Errors
+/// When it describes no machine.
+pub fn describe(spec: &str) -> Result<Machine, Problem> {
+    let program = std::env::current_exe()
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot find this program's own file: {e}")))?;
+    Ok(Machine::describe(spec, &TopologyReader::new(program, ["read-topology"]))?)
+}

@@ -1,0 +1,144 @@
+//! Descriptions of machines that others wrote are read in a child process, which may crash, hang or eat memory.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{MemfdFlags, OFlags, memfd_create};
+use rustix::process::Signal;
+
+use super::error::MachineError;
+use super::model::{Machine, Origin};
+use super::reader_child::{ANSWER_BYTES, Answer, MEMORY_BYTES};
+use super::xml::Refused;
+
+/// Longest that a description may take. A machine of 2,000 CPUs takes a tenth of a second.
+const TIME_LIMIT: Duration = Duration::from_secs(10);
+
+/// Largest file that is looked at. A machine of 2,000 CPUs takes 2 MB.
+const FILE_BYTES: u64 = 64 << 20;
+
+/// The signal of a process that gives up by itself.
+const SIGABRT: i32 = Signal::ABORT.as_raw();
+
+/// How often the child is asked whether it has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
+
+/// The program that reads descriptions for this one: it calls [`answer`](super::answer) and ends.
+#[derive(Debug, Clone)]
+pub struct TopologyReader {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+    time_limit: Duration,
+}
+
+impl TopologyReader {
+    /// A program with the arguments that make it call [`answer`](super::answer). What is to be read follows them.
+    pub fn new(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        Self { program: program.into(), arguments, time_limit: TIME_LIMIT }
+    }
+
+    /// With another time limit than 10 s.
+    #[must_use]
+    pub fn within(self, time_limit: Duration) -> Self {
+        Self { time_limit, ..self }
+    }
+
+    /// A machine from an hwloc XML file. The file is opened here, once, so that neither a pipe nor a device can be
+    /// waited for.
+    pub fn xml(&self, path: &Path) -> Result<Machine, MachineError> {
+        let unreadable = |source| MachineError::XmlUnreadable { path: path.to_owned(), source };
+        let nonblock = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or(0);
+        let file = OpenOptions::new().read(true).custom_flags(nonblock).open(path).map_err(unreadable)?;
+        let metadata = file.metadata().map_err(unreadable)?;
+        if !metadata.is_file() {
+            return Err(unreadable(io::Error::other("it is not a regular file")));
+        }
+        if metadata.len() > FILE_BYTES {
+            let reason = format!("it has {} MB, expected at most {}", metadata.len() >> 20, FILE_BYTES >> 20);
+            return Err(unreadable(io::Error::other(reason)));
+        }
+        let failed = |reason| MachineError::Reader { what: path.display().to_string(), reason };
+        let machine = self.ask(file.into(), None).map_err(failed)?.map_err(|refused| refused.of_file(path))?;
+        Ok(Machine { origin: Origin::Xml(path.display().to_string()), ..machine })
+    }
+
+    /// A machine from an hwloc synthetic description.
+    pub fn synthetic(&self, description: &str) -> Result<Machine, MachineError> {
+        // What no argument of a program can hold is no description either.
+        if description.contains('\0') {
+            return Err(MachineError::Synthetic { description: description.to_owned() });
+        }
+        let failed = |reason| MachineError::Reader { what: format!("{description:?}"), reason };
+        let refused = |_: Refused| MachineError::Synthetic { description: description.to_owned() };
+        self.ask(Stdio::null(), Some(description)).map_err(failed)?.map_err(refused)
+    }
+
+    /// What the child answers, or why there is no answer.
+    fn ask(&self, input: Stdio, description: Option<&str>) -> Result<Answer, String> {
+        let told = |e: io::Error| format!("cannot start {}: {e}", self.program.display());
+        let mut answer = File::from(memfd_create("machine", MemfdFlags::CLOEXEC).map_err(|e| told(e.into()))?);
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments);
+        // After "--" a description cannot be taken for an option.
+        command.args(description.map(|text| ["--", text]).into_iter().flatten());
+        command.stdin(input).stdout(answer.try_clone().map_err(told)?).stderr(Stdio::null());
+        let status = self.ended(command.spawn().map_err(told)?)?;
+        if !status.success() {
+            return Err(ending(status));
+        }
+        let mut text = String::new();
+        answer.rewind().map_err(told)?;
+        answer.take(ANSWER_BYTES).read_to_string(&mut text).map_err(told)?;
+        serde_json::from_str(&text).map_err(|e| format!("the process that reads it gave no machine: {e}"))
+    }
+
+    fn ended(&self, mut child: Child) -> Result<ExitStatus, String> {
+        let began = Instant::now();
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) if began.elapsed() < self.time_limit => thread::sleep(LOOK_EVERY),
+                outcome => {
+                    // It is gone by itself when this fails.
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    return Err(match outcome {
+                        Err(e) => format!("waiting for the process that reads it failed: {e}"),
+                        Ok(_) => format!("reading it took longer than {:?}", self.time_limit),
+                    });
+                }
+            }
+        }
+    }
+}
+
+fn ending(status: ExitStatus) -> String {
+    let how = match status.signal() {
+        // hwloc checks itself by assertions, which only damaged or made-up objects break.
+        Some(SIGABRT) => return "it is damaged: its objects do not fit together".to_owned(),
+        Some(signal) => format!("was ended by signal {signal}"),
+        None => format!("ended with {}", status.code().unwrap_or(-1)),
+    };
+    format!(
+        "the process that reads it {how}: it is damaged, or needs more than {} GiB of memory or 10 s of CPU time",
+        MEMORY_BYTES >> 30
+    )
+}
+
+impl Machine {
+    /// What `--topology` takes: an existing file, or any name that ends in `.xml`, is XML; all else is a synthetic
+    /// description. Either is read by the reader's process, never by this one.
+    pub fn describe(spec: &str, reader: &TopologyReader) -> Result<Self, MachineError> {
+        let path = Path::new(spec);
+        let named_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
+        if named_xml || path.exists() { reader.xml(path) } else { reader.synthetic(spec) }
+    }
+}
