@@ -11,12 +11,16 @@
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
 //! | `address_space` | randomisation and fixed layouts of a server process |
 //! | `cache`, `directories` | prepared data directories, private copies, run directories |
+//! | `stream`, `answer`, `ask` | limits: how long servers and programs may take, how much they may say |
+//! | `log`, `log_watch` | a server's log, and its end when it fills the disk |
 //! | `threads` | the server thread behind a connection, for engines that cannot say it |
 //!
 //! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
 //! (`PR_SET_PDEATHSIG`), so start servers from a thread that lives as long as they should.
 
 mod address_space;
+mod answer;
+mod ask;
 mod buffer;
 mod cache;
 mod diagnostics;
@@ -28,6 +32,7 @@ mod fake;
 mod instance;
 mod leftovers;
 mod log;
+mod log_watch;
 mod mariadb;
 mod options;
 mod process;
@@ -52,7 +57,8 @@ pub use server::{
     Address, Binary, ConnectTarget, DEFAULT_DATABASE, DataDirectory, Engine, Fill, PrepareRequest, Server,
     StartRequest, StopOutcome, Transport,
 };
-pub use session::{Param, Session, SqlError, SqlErrorKind, StatementId};
+pub use session::{Param, SILENCE, Session, SqlError, SqlErrorKind, StatementId};
 pub use sqlite::Sqlite;
+pub use stream::Interrupter;
 pub use tare_topology::ThreadRef;
 pub use threads::find_serving_thread;

@@ -17,6 +17,7 @@ use rustix::process::{
     pidfd_send_signal, set_parent_process_death_signal, waitid,
 };
 
+use super::log_watch::LogWatch;
 use super::{Aslr, EngineError, StopOutcome, log};
 
 /// How often a process is looked at while something is waited for.
@@ -45,6 +46,8 @@ pub(super) struct ServerProcess {
     behind: Option<Behind>,
     log: PathBuf,
     log_start: u64,
+    /// Ends the server when its log grows without bounds; stops watching when dropped.
+    log_watch: LogWatch,
 }
 
 /// A process that is not our child: its descriptor never means another one.
@@ -73,6 +76,7 @@ impl ServerProcess {
         let output = OpenOptions::new().create(true).append(true).open(launch.log).map_err(log_error)?;
         let log_start = output.metadata().map_err(log_error)?.len();
         let mut command = Command::new(launch.program);
+        clean_environment(&mut command);
         command
             .args(&launch.arguments)
             .envs(launch.environment)
@@ -86,7 +90,8 @@ impl ServerProcess {
         }
         before_exec(&mut command, launch.aslr);
         let child = command.spawn().map_err(|source| EngineError::io("run", launch.program, source))?;
-        Ok(Self { child, status: None, behind: None, log: launch.log.to_owned(), log_start })
+        let log_watch = LogWatch::start(launch.log, log_start, &child);
+        Ok(Self { child, status: None, behind: None, log: launch.log.to_owned(), log_start, log_watch })
     }
 
     /// The server: what was spawned, or what answers behind it.
@@ -102,6 +107,7 @@ impl ServerProcess {
         let gone = |source| EngineError::io("watch the server", Path::new(&format!("/proc/{answering}")), source);
         let pid = Pid::from_raw(answering.cast_signed()).ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;
         let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(|e| gone(e.into()))?;
+        self.log_watch.also(&handle);
         self.behind = Some(Behind { pid: answering, handle });
         Ok(())
     }
@@ -157,10 +163,12 @@ impl ServerProcess {
     }
 
     pub(super) fn log_text(&self) -> String {
+        self.log_watch.settle();
         log::text_since(&self.log, self.log_start)
     }
 
     pub(super) fn log_tail(&self, lines: usize) -> Vec<String> {
+        self.log_watch.settle();
         log::tail(&self.log, self.log_start, lines)
     }
 
@@ -205,6 +213,32 @@ impl Drop for ServerProcess {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Variables that a server may inherit. Everything else is a secret, somebody else's (LD_PRELOAD) or changes the size
+/// of its stack from one shell to the next.
+const INHERITED: [&str; 12] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "TZ",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "XDG_RUNTIME_DIR",
+    "ASAN_OPTIONS",
+    "RUST_BACKTRACE",
+];
+
+/// Lets the command's process inherit only what servers need. Call it before any variable is added.
+pub(super) fn clean_environment(command: &mut Command) {
+    command.env_clear();
+    command
+        .envs(std::env::vars_os().filter(|(name, _)| {
+            name.to_str().is_some_and(|name| INHERITED.contains(&name) || name.starts_with("LC_"))
+        }));
 }
 
 /// Makes the kernel kill the command's process when the thread that starts it ends, however it ends.
@@ -299,6 +333,30 @@ mod tests {
         });
         let stat = || procfs::process::Process::new(pid as i32).and_then(|process| process.stat());
         until(|| stat().map_or(true, |stat| stat.state == 'Z'));
+    }
+
+    #[test]
+    fn a_server_inherits_what_it_needs_and_no_secret() {
+        let (_folder, log, _) = scratch();
+        let asked = BTreeMap::from([("ASKED".to_owned(), "for".to_owned())]);
+        // Cargo gives every test CARGO_MANIFEST_DIR; it stands for all that is not listed.
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+        let mut process = ServerProcess::spawn(&launch("/usr/bin/env", "", &log, &asked)).unwrap();
+        assert!(process.wait(Duration::from_secs(30)).unwrap());
+        let text = process.log_text();
+        let has = |name: &str| text.lines().any(|line| line.starts_with(&format!("{name}=")));
+        assert!(has("PATH") && has("ASKED"), "{text}");
+        assert!(!has("CARGO_MANIFEST_DIR") && !INHERITED.contains(&"TARE_PASSWORD"), "{text}");
+    }
+
+    #[test]
+    fn a_log_that_grows_without_bounds_ends_the_server() {
+        let (_folder, log, none) = scratch();
+        let mut process = ServerProcess::spawn(&launch("/bin/sh", "exec yes", &log, &none)).unwrap();
+        assert!(process.wait(Duration::from_secs(60)).unwrap());
+        let last = process.log_tail(1).remove(0);
+        assert!(last.contains("more than") && last.contains(&*log.to_string_lossy()), "{last}");
+        assert!(fs::metadata(&log).unwrap().len() < 65 << 20);
     }
 
     #[test]

@@ -1,8 +1,22 @@
 //! One connection to a database, as a workload sees it.
 
 use std::fmt;
+use std::io::{self, Write};
+use std::time::Duration;
 
 use tare_topology::ThreadRef;
+
+use super::stream::Interrupter;
+
+/// How long a server may be silent while it owes an answer, unless a session is told otherwise: longer than any
+/// statement of a measurement, and not for ever.
+pub const SILENCE: Duration = Duration::from_secs(600);
+/// How long connecting and logging in may take together.
+pub(super) const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Bytes that a result kept in memory may have; a server that sends more is out of its mind or not the one meant.
+pub(super) const RESULT_LIMIT: usize = 256 << 20;
+/// What a value costs in memory beside its bytes.
+pub(super) const VALUE_BYTES: usize = 32;
 
 /// A server-side prepared statement of one session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,4 +77,27 @@ pub trait Session: Send {
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError>;
     /// The server thread that serves this session, where the engine can say it and it is on this machine.
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError>;
+    /// How long the server may say nothing while it owes an answer, and how long an answer may go on; none: for ever.
+    /// A session that this has ended is lost. New sessions have [`SILENCE`].
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
+        let _ = limit;
+        Ok(())
+    }
+    /// A handle with which another thread ends the session, also while it waits; none where that is not possible.
+    fn interrupter(&self) -> Option<Interrupter> {
+        None
+    }
+    /// Runs a statement whose rows follow over the connection, as [`super::BulkLoad::Stream`] says; `feed` writes
+    /// them. The number of rows that were taken.
+    ///
+    /// # Errors
+    /// The server's refusal, what `feed` failed with, or that this database takes no rows that way.
+    fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
+        let _ = (sql, feed);
+        let message = "rows cannot be sent behind a statement to this database".to_owned();
+        Err(SqlError { kind: SqlErrorKind::Other, code: 0, message })
+    }
 }

@@ -1,54 +1,92 @@
-//! A connection's byte stream: one Unix or TCP socket behind one type.
+//! A connection's byte stream: one Unix or TCP socket behind one type, with deadlines, and a handle that ends it from
+//! another thread.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::Address;
 
+/// What a protocol needs from the stream below it.
+pub(super) trait Channel: Read + Write + Send {
+    /// How long the other side may say nothing in the middle of an exchange; none: for ever.
+    fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()>;
+    /// When everything that is read must have come, however much keeps coming; none: never.
+    fn set_deadline(&mut self, deadline: Option<Instant>);
+    /// A handle that ends it.
+    fn interrupter(&self) -> Option<Interrupter>;
+}
+
+/// Ends a session from another thread: whoever waits on it gets an error at once, and it cannot be used any more.
+#[derive(Clone)]
+pub struct Interrupter(Arc<Socket>);
+
+impl Interrupter {
+    /// Ends the session; that it has ended already is no error.
+    pub fn interrupt(&self) {
+        self.0.shutdown();
+    }
+}
+
+impl fmt::Debug for Interrupter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interrupter")
+    }
+}
+
 /// A connected socket. An enum and not a trait object, so that a query pays a branch and no indirect call.
 #[derive(Debug)]
-pub(super) enum Stream {
+enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
 
+/// A socket with what limits waiting on it.
+#[derive(Debug)]
+pub(super) struct Stream {
+    socket: Socket,
+    deadline: Option<Instant>,
+    silence: Option<Duration>,
+}
+
 impl Stream {
-    pub(super) fn connect(address: &Address) -> io::Result<Self> {
-        match address {
-            Address::Socket(path) => Ok(Self::Unix(UnixStream::connect(path)?)),
-            Address::Tcp(host, port) => Self::tcp(TcpStream::connect((host.as_str(), *port))?),
-        }
+    /// Connects before `deadline`, by which everything that is read must have come too, until it is set anew.
+    pub(super) fn connect(address: &Address, deadline: Instant) -> io::Result<Self> {
+        let mut stream = match address {
+            Address::Socket(path) => Self::unix(connect_unix(path, deadline)?),
+            Address::Tcp(host, port) => Self::tcp(connect_tcp(host, *port, deadline)?)?,
+        };
+        stream.deadline = Some(deadline);
+        Ok(stream)
+    }
+
+    pub(super) fn unix(stream: UnixStream) -> Self {
+        Self { socket: Socket::Unix(stream), deadline: None, silence: None }
     }
 
     /// Every request is one small write that must leave at once.
     pub(super) fn tcp(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        Ok(Self::Tcp(stream))
-    }
-
-    pub(super) fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.set_read_timeout(timeout),
-            Self::Tcp(stream) => stream.set_read_timeout(timeout),
-        }
+        Ok(Self { socket: Socket::Tcp(stream), deadline: None, silence: None })
     }
 
     pub(super) fn try_clone(&self) -> io::Result<Self> {
-        match self {
-            Self::Unix(stream) => stream.try_clone().map(Self::Unix),
-            Self::Tcp(stream) => stream.try_clone().map(Self::Tcp),
-        }
+        Ok(Self { socket: self.socket.try_clone()?, deadline: None, silence: None })
     }
 
     /// Whether the other end is a process of this machine.
     pub(super) fn is_local(&self) -> bool {
-        match self {
-            Self::Unix(_) => true,
+        match &self.socket {
+            Socket::Unix(_) => true,
             // The kernel takes the address of the interface that the route leaves by: the same on both ends only when
             // there is no way to go.
-            Self::Tcp(stream) => match (stream.local_addr(), stream.peer_addr()) {
+            Socket::Tcp(stream) => match (stream.local_addr(), stream.peer_addr()) {
                 (Ok(own), Ok(other)) => own.ip() == other.ip(),
                 _ => false,
             },
@@ -56,6 +94,51 @@ impl Stream {
     }
 
     pub(super) fn shutdown(&self) {
+        self.socket.shutdown();
+    }
+
+    /// Lets the next read or write wait no longer than the deadline allows.
+    #[cold]
+    fn limit(&self, deadline: Instant) -> io::Result<()> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        self.socket.set_timeout(Some(self.silence.map_or(left, |silence| silence.min(left))))
+    }
+}
+
+impl Channel for Stream {
+    fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()> {
+        self.silence = limit;
+        self.socket.set_timeout(limit)
+    }
+
+    fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
+    }
+
+    fn interrupter(&self) -> Option<Interrupter> {
+        Some(Interrupter(Arc::new(self.socket.try_clone().ok()?)))
+    }
+}
+
+impl Socket {
+    fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),
+            Self::Tcp(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),
+        }
+    }
+
+    fn try_clone(&self) -> io::Result<Self> {
+        match self {
+            Self::Unix(stream) => stream.try_clone().map(Self::Unix),
+            Self::Tcp(stream) => stream.try_clone().map(Self::Tcp),
+        }
+    }
+
+    fn shutdown(&self) {
         let _ = match self {
             Self::Unix(stream) => stream.shutdown(Shutdown::Both),
             Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
@@ -63,12 +146,53 @@ impl Stream {
     }
 }
 
+/// The standard library's connect waits for ever for a server whose queue is full, as a stopped one's is.
+fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
+    let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(left(deadline)?))?;
+    net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, None)?;
+    Ok(UnixStream::from(socket))
+}
+
+fn connect_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(ErrorKind::NotFound, "the name of the host has no address");
+    for address in (host, port).to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, left(deadline)?) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+/// What went wrong on a stream, in words.
+#[cold]
+pub(super) fn lost_words(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
+            "the server closed the connection".to_owned()
+        }
+        // What a socket's own time-out looks like, and ours.
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => "the server did not answer in time".to_owned(),
+        _ => format!("connection lost: {error}"),
+    }
+}
+
 impl Read for Stream {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.read(buffer),
-            Self::Tcp(stream) => stream.read(buffer),
+        if let Some(deadline) = self.deadline {
+            self.limit(deadline)?;
+        }
+        match &mut self.socket {
+            Socket::Unix(stream) => stream.read(buffer),
+            Socket::Tcp(stream) => stream.read(buffer),
         }
     }
 }
@@ -76,9 +200,12 @@ impl Read for Stream {
 impl Write for Stream {
     #[inline]
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.write(buffer),
-            Self::Tcp(stream) => stream.write(buffer),
+        if let Some(deadline) = self.deadline {
+            self.limit(deadline)?;
+        }
+        match &mut self.socket {
+            Socket::Unix(stream) => stream.write(buffer),
+            Socket::Tcp(stream) => stream.write(buffer),
         }
     }
 

@@ -7,6 +7,8 @@ mod engine_support;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use engine_support::{PATIENCE, Place, fill, one, prepared, runs, script, wait_until_gone};
 use tare::workload::dbt3;
@@ -207,6 +209,71 @@ fn a_disk_that_fills_up_under_a_workloads_own_filling_is_named_as_such() {
     }
 }
 
+/// A server that is stopped until this is dropped, as a debugger or an unlucky user stops it.
+struct Frozen(rustix::process::Pid);
+
+impl Frozen {
+    fn new(server: &dyn Server) -> Self {
+        let pid = rustix::process::Pid::from_raw(server.pid().cast_signed()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+        Self(pid)
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        let _ = rustix::process::kill_process(self.0, rustix::process::Signal::CONT);
+    }
+}
+
+#[test]
+fn a_server_that_is_stopped_holds_up_nobody_for_ever() {
+    let place = Place::new();
+    let data = prepared(&Sqlite, &place, tare());
+    let server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
+    let mut session = server.connect().unwrap();
+    session.set_timeout(Some(Duration::from_millis(300))).unwrap();
+    let frozen = Frozen::new(server.as_ref());
+    let began = Instant::now();
+    let error = session.run("SELECT 1").unwrap_err();
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("did not answer in time"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(5));
+    // The kernel accepts connections on its behalf; it never answers.
+    let error = server.connect().err().unwrap().to_string();
+    assert!(error.contains("did not answer in time") && began.elapsed() < Duration::from_secs(30), "{error}");
+    drop(frozen);
+    assert_eq!(server.connect().unwrap().run("SELECT 1"), Ok(1));
+}
+
+#[test]
+fn filling_ends_when_it_is_interrupted_while_the_server_is_stopped() {
+    let place = Place::new();
+    let data = prepared(&Sqlite, &place, tare());
+    let server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
+    let (server, interrupted) = (server.as_ref(), AtomicBool::new(false));
+    let fill = oltp::Fill {
+        tables: Tables { tables: 1, rows: 10_000_000 },
+        distribution: Default::default(),
+        seed: 1,
+        sessions: 1,
+        dialect: server.dialect(),
+    };
+    let go_on = |_| match interrupted.load(Ordering::Relaxed) {
+        true => ControlFlow::Break(()),
+        false => ControlFlow::Continue(()),
+    };
+    let (result, took) = std::thread::scope(|scope| {
+        let filling = scope.spawn(|| oltp::prepare(&fill, &|| server.connect(), &go_on));
+        std::thread::sleep(Duration::from_millis(300));
+        let _frozen = Frozen::new(server);
+        let began = Instant::now();
+        interrupted.store(true, Ordering::Relaxed);
+        (filling.join().unwrap(), began.elapsed())
+    });
+    assert!(matches!(result, Err(oltp::OltpError::Interrupted)), "{result:?}");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
 #[test]
 fn stopping_ends_a_statement_that_runs_for_ever() {
     let place = Place::new();
@@ -350,10 +417,10 @@ fn a_wrapper_script_that_stays_has_its_server_verified_and_both_end_together() {
                     let server_pid = rustix::process::Pid::from_raw(pid as i32).unwrap();
                     rustix::process::kill_process(server_pid, rustix::process::Signal::KILL).unwrap();
                     // Whether the script has started another one by then or not: it is not the one that was verified.
-                    let deadline = std::time::Instant::now() + PATIENCE;
+                    let deadline = Instant::now() + PATIENCE;
                     while server.is_alive() {
-                        assert!(std::time::Instant::now() < deadline, "its end was not noticed");
-                        std::thread::sleep(std::time::Duration::from_millis(1));
+                        assert!(Instant::now() < deadline, "its end was not noticed");
+                        std::thread::sleep(Duration::from_millis(1));
                     }
                     drop(server);
                 }

@@ -3,8 +3,8 @@
 use std::env;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use super::super::ask::ask;
 use super::super::{Binary, EngineError};
 use super::NAME;
 
@@ -74,14 +74,17 @@ fn is_program(path: &Path) -> bool {
 /// The word after "Ver" in what `--version` prints.
 fn version_of(path: &Path) -> Result<String, EngineError> {
     let unusable = |reason: String| EngineError::BinaryUnusable { path: path.to_owned(), reason };
-    let output =
-        Command::new(path).args(["--no-defaults", "--version"]).output().map_err(|e| unusable(e.to_string()))?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = ask(path, &["--no-defaults", "--version"])?;
     let version = text.split_once("Ver ").and_then(|(_, rest)| rest.split_whitespace().next());
     match version {
         Some(version) if text.contains("MariaDB") => Ok(version.to_owned()),
-        _ => Err(unusable(format!("is not a MariaDB server: --version prints {:?}", text.trim()))),
+        _ => Err(unusable(format!("is not a MariaDB server: --version prints {:?}", start(&text)))),
     }
+}
+
+/// As much of an answer as an error shows.
+fn start(text: &str) -> String {
+    text.trim().chars().take(200).collect()
 }
 
 /// Major and minor number of a version: data directories are compatible inside one such series.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 use super::super::EngineError;
+use super::super::ask::ask;
 use super::arguments::variable_name;
 use super::binary;
 
@@ -15,11 +15,7 @@ pub(super) fn knows(option: &str, explicit: Option<&Path>) -> Result<bool, Engin
         return Ok(true);
     }
     let binary = binary::find(explicit)?;
-    let output = Command::new(&binary.path)
-        .args(["--no-defaults", "--verbose", "--help"])
-        .output()
-        .map_err(|source| EngineError::io("run", &binary.path, source))?;
-    let known = names(&String::from_utf8_lossy(&output.stdout));
+    let known = names(&ask(&binary.path, &["--no-defaults", "--verbose", "--help"])?);
     let name = variable_name(bare);
     // Every switch can be given as --skip-NAME.
     Ok(known.contains(&name) || name.strip_prefix("skip_").is_some_and(|switch| known.contains(switch)))

@@ -1,15 +1,13 @@
 //! A session on a MariaDB server.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tare_topology::ThreadRef;
 
-use super::super::stream::Stream;
+use super::super::session::{HANDSHAKE, SILENCE};
+use super::super::stream::{Channel, Interrupter, Stream, lost_words};
 use super::super::wire::Connection;
 use super::super::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
-
-/// A server that accepts and then says nothing is given up after so long.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection; see [`super::super::wire`] for what a statement costs.
 pub(super) struct MariadbSession(Connection<Stream>);
@@ -18,13 +16,13 @@ impl MariadbSession {
     pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
         let io =
-            |error: std::io::Error| failed(SqlError { kind: SqlErrorKind::Lost, code: 0, message: error.to_string() });
-        let stream = Stream::connect(&target.address).map_err(io)?;
-        stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT)).map_err(io)?;
+            |error: std::io::Error| failed(SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) });
+        let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(io)?;
         let connection = Connection::open(stream, &target.user, &target.password, target.database.as_deref());
-        let connection = connection.map_err(failed)?;
-        connection.stream().set_read_timeout(None).map_err(io)?;
-        Ok(Self(connection))
+        let mut session = Self(connection.map_err(failed)?);
+        session.0.stream_mut().set_deadline(None);
+        session.set_timeout(Some(SILENCE)).map_err(failed)?;
+        Ok(session)
     }
 
     /// Version as the server writes it, without the prefix that old replicas needed.
@@ -49,6 +47,14 @@ impl Session for MariadbSession {
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         self.0.query(sql)
+    }
+
+    fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
+        self.0.set_timeout(limit)
+    }
+
+    fn interrupter(&self) -> Option<Interrupter> {
+        self.0.stream().interrupter()
     }
 
     /// With `thread_handling=pool-of-threads` a connection has no thread of its own between statements: None.

@@ -169,7 +169,7 @@ impl Listener {
 
     fn accept(&self) -> io::Result<Stream> {
         match self {
-            Self::Unix(listener) => Ok(Stream::Unix(listener.accept()?.0)),
+            Self::Unix(listener) => Ok(Stream::unix(listener.accept()?.0)),
             Self::Tcp(listener) => Stream::tcp(listener.accept()?.0),
         }
     }

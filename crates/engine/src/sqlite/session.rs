@@ -1,18 +1,17 @@
 //! The client's side of a connection to the embedded engine.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::mem::take;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tare_topology::ThreadRef;
 
+use super::super::answer::AnswerLimits;
 use super::super::buffer::ReadBuffer;
-use super::super::stream::Stream;
+use super::super::session::{HANDSHAKE, SILENCE};
+use super::super::stream::{Channel, Interrupter, Stream, lost_words};
 use super::super::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 use super::protocol::{self, END, ERROR, HEADER, LIMIT, READY, ROW, Request, malformed};
-
-/// A server that accepts and then says nothing is given up after so long.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One connection over any stream.
 #[derive(Debug)]
@@ -22,14 +21,15 @@ pub(super) struct SqliteSession<S = Stream> {
     /// The frame that was handed out last, to be dropped before the next.
     held: usize,
     out: Vec<u8>,
+    /// How long an answer may go on.
+    limit: Option<Duration>,
 }
 
 impl SqliteSession {
     pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
         let io = |error: io::Error| failed(lost(error));
-        let stream = Stream::connect(&target.address).map_err(io)?;
-        stream.set_read_timeout(Some(HANDSHAKE_TIMEOUT)).map_err(io)?;
+        let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(io)?;
         let mut session = Self::over(stream);
         session.send(Request::Hello { password: target.password.as_bytes() }).map_err(failed)?;
         match session.receive().map_err(failed)? {
@@ -37,14 +37,15 @@ impl SqliteSession {
             (ERROR, body) => return Err(failed(protocol::error(body))),
             _ => return Err(failed(malformed("no greeting"))),
         }
-        session.stream.set_read_timeout(None).map_err(io)?;
+        session.stream.set_deadline(None);
+        session.set_timeout(Some(SILENCE)).map_err(failed)?;
         Ok(session)
     }
 }
 
-impl<S: Read + Write> SqliteSession<S> {
+impl<S: Channel> SqliteSession<S> {
     fn over(stream: S) -> Self {
-        Self { stream, input: ReadBuffer::new(), held: 0, out: Vec::new() }
+        Self { stream, input: ReadBuffer::new(), held: 0, out: Vec::new(), limit: None }
     }
 
     fn send(&mut self, request: Request<'_>) -> Result<(), SqlError> {
@@ -77,9 +78,10 @@ impl<S: Read + Write> SqliteSession<S> {
     /// Reads an answer to its end and drops the rows.
     #[inline]
     fn finish(&mut self) -> Result<u64, SqlError> {
+        let mut limits = AnswerLimits::of(self.limit);
         loop {
             match self.receive()? {
-                (ROW, _) => {}
+                (ROW, _) => limits.part()?,
                 (END, body) => return protocol::end(body),
                 (ERROR, body) => return Err(protocol::error(body)),
                 _ => return Err(malformed("a frame of an unknown kind")),
@@ -88,7 +90,7 @@ impl<S: Read + Write> SqliteSession<S> {
     }
 }
 
-impl<S: Read + Write + Send> Session for SqliteSession<S> {
+impl<S: Channel> Session for SqliteSession<S> {
     fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
         self.send(Request::Prepare { sql })?;
         self.finish().map(|number| StatementId(number as usize))
@@ -109,15 +111,29 @@ impl<S: Read + Write + Send> Session for SqliteSession<S> {
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         self.send(Request::Text { sql })?;
-        let mut rows = Vec::new();
+        let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
         loop {
             match self.receive()? {
-                (ROW, body) => rows.push(protocol::row(body)?),
+                (ROW, body) => {
+                    let bytes = body.len();
+                    let row = protocol::row(body)?;
+                    limits.kept(bytes, row.len())?;
+                    rows.push(row);
+                }
                 (END, _) => return Ok(rows),
                 (ERROR, body) => return Err(protocol::error(body)),
                 _ => return Err(malformed("a frame of an unknown kind")),
             }
         }
+    }
+
+    fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
+        self.limit = limit;
+        self.stream.set_silence(limit).map_err(lost)
+    }
+
+    fn interrupter(&self) -> Option<Interrupter> {
+        self.stream.interrupter()
     }
 
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
@@ -128,11 +144,7 @@ impl<S: Read + Write + Send> Session for SqliteSession<S> {
 
 #[cold]
 fn lost(error: io::Error) -> SqlError {
-    let message = match error.kind() {
-        io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
-        _ => format!("connection lost: {error}"),
-    };
-    SqlError { kind: SqlErrorKind::Lost, code: 0, message }
+    SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) }
 }
 
 #[cfg(test)]
@@ -140,7 +152,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    use std::io::{Read, Write};
+
     struct Script(io::Cursor<Vec<u8>>);
+
+    impl Channel for Script {
+        fn set_silence(&mut self, _: Option<Duration>) -> io::Result<()> {
+            Ok(())
+        }
+        fn set_deadline(&mut self, _: Option<Instant>) {}
+        fn interrupter(&self) -> Option<Interrupter> {
+            None
+        }
+    }
 
     impl Read for Script {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

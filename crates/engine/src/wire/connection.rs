@@ -1,7 +1,10 @@
 //! One connection: handshake, prepare, execute, text.
 
-use std::io::{self, Read, Write};
+use std::io;
+use std::time::Duration;
 
+use super::super::answer::AnswerLimits;
+use super::super::stream::{Channel, lost_words};
 use super::super::{Param, SqlError, SqlErrorKind, StatementId};
 use super::bytes::Bytes;
 use super::execute::Statement;
@@ -11,6 +14,8 @@ use super::response::{self, First, malformed};
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
+/// Packets that an authentication can take: a switch, a key, a hint, an end.
+const AUTHENTICATION_STEPS: usize = 8;
 
 /// A logged-in connection over any stream.
 #[derive(Debug)]
@@ -21,9 +26,11 @@ pub(in super::super) struct Connection<S> {
     statements: Vec<Statement>,
     /// The command being sent, reused.
     out: Vec<u8>,
+    /// How long an answer may go on.
+    limit: Option<Duration>,
 }
 
-impl<S: Read + Write> Connection<S> {
+impl<S: Channel> Connection<S> {
     /// Logs in.
     pub(in super::super) fn open(
         stream: S,
@@ -41,7 +48,9 @@ impl<S: Read + Write> Connection<S> {
         packets.send_reply(&mut greeting.answer(user, password, database)).map_err(lost)?;
         authenticate(&mut packets, password)?;
         let caches_metadata = greeting.caches_metadata();
-        Ok(Self { packets, version: greeting.version, caches_metadata, statements: Vec::new(), out: Vec::new() })
+        packets.logged_in();
+        let (version, statements, out) = (greeting.version, Vec::new(), Vec::new());
+        Ok(Self { packets, version, caches_metadata, statements, out, limit: None })
     }
 
     /// Version as the server writes it in its greeting.
@@ -51,6 +60,16 @@ impl<S: Read + Write> Connection<S> {
 
     pub(in super::super) fn stream(&self) -> &S {
         self.packets.stream()
+    }
+
+    pub(in super::super) fn stream_mut(&mut self) -> &mut S {
+        self.packets.stream_mut()
+    }
+
+    /// How long the server may be silent, and an answer go on.
+    pub(in super::super) fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
+        self.limit = limit;
+        self.packets.stream_mut().set_silence(limit).map_err(lost)
     }
 
     pub(in super::super) fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
@@ -78,8 +97,9 @@ impl<S: Read + Write> Connection<S> {
 
     pub(in super::super) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         self.send_text(COM_QUERY, sql)?;
-        let mut rows = Vec::new();
+        let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
         loop {
+            limits.result()?;
             let done = match self.first()? {
                 First::Done(done) => done,
                 First::Rows { columns, .. } => loop {
@@ -87,7 +107,10 @@ impl<S: Read + Write> Connection<S> {
                     match payload.first() {
                         Some(0xff) => return Err(response::error(payload)),
                         _ if response::ends_rows(payload) => break response::done(payload)?,
-                        _ => rows.push(response::text_row(payload, columns)?),
+                        _ => {
+                            limits.kept(payload.len(), columns as usize)?;
+                            rows.push(response::text_row(payload, columns)?);
+                        }
                     }
                 },
             };
@@ -120,8 +143,9 @@ impl<S: Read + Write> Connection<S> {
     /// Reads an answer to its end: rows are counted, not looked into.
     #[inline]
     fn discard(&mut self) -> Result<u64, SqlError> {
-        let mut total = 0;
+        let (mut total, mut limits) = (0, AnswerLimits::of(self.limit));
         loop {
+            limits.result()?;
             let done = match self.first()? {
                 First::Done(done) => {
                     total += done.changed;
@@ -132,7 +156,10 @@ impl<S: Read + Write> Connection<S> {
                     match payload.first() {
                         Some(0xff) => return Err(response::error(payload)),
                         Some(0xfe) if response::ends_rows(payload) => break response::done(payload)?,
-                        _ => total += 1,
+                        _ => {
+                            total += 1;
+                            limits.part()?;
+                        }
                     }
                 },
             };
@@ -144,8 +171,8 @@ impl<S: Read + Write> Connection<S> {
 }
 
 /// Everything between the client's answer and the server's OK.
-fn authenticate<S: Read + Write>(packets: &mut Packets<S>, password: &str) -> Result<(), SqlError> {
-    loop {
+fn authenticate<S: Channel>(packets: &mut Packets<S>, password: &str) -> Result<(), SqlError> {
+    for _ in 0..AUTHENTICATION_STEPS {
         let payload = packets.receive().map_err(lost)?;
         match payload.first() {
             Some(0x00) => return Ok(()),
@@ -165,15 +192,12 @@ fn authenticate<S: Read + Write>(packets: &mut Packets<S>, password: &str) -> Re
             _ => return Err(malformed("an authentication step that is not known")),
         }
     }
+    Err(malformed("authentication steps without end"))
 }
 
 #[cold]
 fn lost(error: io::Error) -> SqlError {
-    let message = match error.kind() {
-        io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
-        _ => format!("connection lost: {error}"),
-    };
-    SqlError { kind: SqlErrorKind::Lost, code: 0, message }
+    SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) }
 }
 
 #[cold]
@@ -183,26 +207,59 @@ fn unknown_statement() -> SqlError {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::stream::Interrupter;
     use super::*;
     use proptest::prelude::*;
+    use std::io::{Read, Write};
+    use std::time::Instant;
 
-    /// A server that says what it is told to, whatever it is asked.
+    /// A server that says what it is told to, whatever it is asked; its packets are numbered as they must be.
     struct Script {
-        bytes: Vec<u8>,
-        at: usize,
+        packets: std::vec::IntoIter<Vec<u8>>,
+        current: Vec<u8>,
+        number: u8,
+        numbers: bool,
+    }
+
+    impl Script {
+        fn new(packets: Vec<Vec<u8>>) -> Self {
+            Self { packets: packets.into_iter(), current: Vec::new(), number: 0, numbers: true }
+        }
+
+        fn noise(bytes: Vec<u8>) -> Self {
+            Self { numbers: false, ..Self::new(vec![bytes]) }
+        }
+    }
+
+    impl Channel for Script {
+        fn set_silence(&mut self, _: Option<Duration>) -> io::Result<()> {
+            Ok(())
+        }
+        fn set_deadline(&mut self, _: Option<Instant>) {}
+        fn interrupter(&self) -> Option<Interrupter> {
+            None
+        }
     }
 
     impl Read for Script {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            let count = buffer.len().min(self.bytes.len() - self.at);
-            buffer[..count].copy_from_slice(&self.bytes[self.at..self.at + count]);
-            self.at += count;
+            if self.current.is_empty() {
+                self.current = self.packets.next().unwrap_or_default();
+                if self.numbers && !self.current.is_empty() {
+                    self.current[3] = self.number;
+                    self.number = self.number.wrapping_add(1);
+                }
+            }
+            let count = buffer.len().min(self.current.len());
+            buffer[..count].copy_from_slice(&self.current[..count]);
+            self.current.drain(..count);
             Ok(count)
         }
     }
 
     impl Write for Script {
         fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            self.number = buffer[3].wrapping_add(1);
             Ok(buffer.len())
         }
         fn flush(&mut self) -> io::Result<()> {
@@ -210,9 +267,8 @@ mod tests {
         }
     }
 
-    fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
+    fn packet(payload: &[u8]) -> Vec<u8> {
         let mut out = (payload.len() as u32).to_le_bytes().to_vec();
-        out[3] = sequence;
         out.extend_from_slice(payload);
         out
     }
@@ -227,12 +283,9 @@ mod tests {
     }
 
     fn scripted(answers: &[&[u8]]) -> Connection<Script> {
-        let mut bytes = packet(0, &greeting());
-        bytes.extend(packet(2, &[0, 0, 0, 2, 0, 0, 0]));
-        for answer in answers {
-            bytes.extend(packet(1, answer));
-        }
-        Connection::open(Script { bytes, at: 0 }, "root", "", Some("db")).unwrap()
+        let mut packets = vec![packet(&greeting()), packet(&[0, 0, 0, 2, 0, 0, 0])];
+        packets.extend(answers.iter().map(|answer| packet(answer)));
+        Connection::open(Script::new(packets), "root", "", Some("db")).unwrap()
     }
 
     const END: [u8; 7] = [0xfe, 0, 0, 2, 0, 0, 0];
@@ -295,7 +348,7 @@ mod tests {
             let _ = server.prepare("SELECT ?");
             let _ = server.execute(StatementId(0), &[Param::Text("x")]);
             let _ = server.run("SELECT 1");
-            let _ = Connection::open(Script { bytes: noise, at: 0 }, "root", "x", None);
+            let _ = Connection::open(Script::noise(noise), "root", "x", None);
         }
     }
 }

@@ -10,7 +10,9 @@ pub(super) const HEADER: usize = 4;
 /// A payload of this length is continued in the next packet.
 const FULL: usize = 0xff_ffff;
 /// No response of a benchmark is larger; a length above it means that the stream is out of step.
-const LIMIT: usize = 256 << 20;
+const LIMIT: usize = 64 << 20;
+/// Before the login is done nothing is larger than this.
+const HANDSHAKE_LIMIT: usize = 64 << 10;
 
 /// A stream of packets.
 #[derive(Debug)]
@@ -21,16 +23,28 @@ pub(super) struct Packets<S> {
     held: usize,
     /// Payload of a packet that came in several pieces.
     joined: Vec<u8>,
+    /// Number of the next packet, of either side.
     sequence: u8,
+    /// Largest payload that is accepted.
+    limit: usize,
 }
 
 impl<S: Read + Write> Packets<S> {
     pub(super) fn new(stream: S) -> Self {
-        Self { stream, input: ReadBuffer::new(), held: 0, joined: Vec::new(), sequence: 0 }
+        Self { stream, input: ReadBuffer::new(), held: 0, joined: Vec::new(), sequence: 0, limit: HANDSHAKE_LIMIT }
     }
 
     pub(super) fn stream(&self) -> &S {
         &self.stream
+    }
+
+    pub(super) fn stream_mut(&mut self) -> &mut S {
+        &mut self.stream
+    }
+
+    /// The login is done: results may be large.
+    pub(super) fn logged_in(&mut self) {
+        self.limit = LIMIT;
     }
 
     /// The next payload. It stays valid until the next call.
@@ -39,12 +53,18 @@ impl<S: Read + Write> Packets<S> {
         self.input.consume(take(&mut self.held));
         let header = self.input.peek(&mut self.stream, HEADER)?;
         let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
-        self.sequence = header[3].wrapping_add(1);
-        if length == FULL {
-            return self.receive_long();
+        let number = header[3];
+        if length >= self.limit.min(FULL) {
+            return if length > self.limit { Err(too_large(self.limit)) } else { self.receive_long() };
         }
         self.held = HEADER + length;
-        Ok(&self.input.peek(&mut self.stream, HEADER + length)?[HEADER..])
+        let payload = &self.input.peek(&mut self.stream, HEADER + length)?[HEADER..];
+        // A server that ends a connection says so at any time, with a number of its own.
+        if number != self.sequence && payload.first() != Some(&0xff) {
+            return Err(out_of_order(self.sequence, number));
+        }
+        self.sequence = number.wrapping_add(1);
+        Ok(payload)
     }
 
     #[cold]
@@ -53,9 +73,12 @@ impl<S: Read + Write> Packets<S> {
         loop {
             let header = self.input.peek(&mut self.stream, HEADER)?;
             let length = usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
-            self.sequence = header[3].wrapping_add(1);
-            if self.joined.len() + length > LIMIT {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "a response of more than 256 MiB"));
+            if header[3] != self.sequence {
+                return Err(out_of_order(self.sequence, header[3]));
+            }
+            self.sequence = self.sequence.wrapping_add(1);
+            if self.joined.len() + length > self.limit {
+                return Err(too_large(self.limit));
             }
             let packet = self.input.peek(&mut self.stream, HEADER + length)?;
             self.joined.extend_from_slice(&packet[HEADER..]);
@@ -83,6 +106,7 @@ impl<S: Read + Write> Packets<S> {
         }
         packet[..3].copy_from_slice(&(length as u32).to_le_bytes()[..3]);
         packet[3] = self.sequence;
+        self.sequence = self.sequence.wrapping_add(1);
         self.stream.write_all(packet)
     }
 
@@ -98,4 +122,20 @@ impl<S: Read + Write> Packets<S> {
         }
         Ok(())
     }
+}
+
+#[cold]
+fn too_large(limit: usize) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("a packet of more than {} KiB, at most that is expected here", limit >> 10),
+    )
+}
+
+#[cold]
+fn out_of_order(expected: u8, found: u8) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("packets out of order: number {found} came, expected {expected}"),
+    )
 }

@@ -3,6 +3,10 @@
 use super::super::{SqlError, SqlErrorKind};
 use super::bytes::Bytes;
 
+/// Columns that a result can have (MAX_FIELDS of both servers).
+const COLUMNS: u64 = 4096;
+/// Bytes of an error's text that are kept; servers say less.
+const TEXT: usize = 4096;
 /// Set in the last packet of a result when another result follows (stored procedures).
 const MORE_RESULTS: u16 = 8;
 
@@ -34,6 +38,9 @@ pub(super) fn first(payload: &[u8], caches_metadata: bool) -> Result<First, SqlE
         _ => {
             let mut bytes = Bytes(payload);
             let columns = bytes.length_encoded().filter(|columns| *columns > 0).ok_or_else(cut_short)?;
+            if columns > COLUMNS {
+                return Err(malformed("a result of more columns than any has"));
+            }
             let metadata = !caches_metadata || bytes.u8().ok_or_else(cut_short)? != 0;
             Ok(First::Rows { columns, metadata })
         }
@@ -104,7 +111,7 @@ pub(super) fn error(payload: &[u8]) -> SqlError {
     if bytes.0.first() == Some(&b'#') {
         bytes.take(6);
     }
-    let message = String::from_utf8_lossy(bytes.0).into_owned();
+    let message = String::from_utf8_lossy(&bytes.0[..bytes.0.len().min(TEXT)]).into_owned();
     // ER_GET_ERRNO, ER_ERROR_ON_WRITE and more have the operating system's number in their text only.
     let kind = if message.contains("No space left on device") { SqlErrorKind::DiskFull } else { kind(code) };
     SqlError { kind, code: u32::from(code), message }

@@ -2,8 +2,15 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
-use tare_engine::Dialect;
+use std::time::Duration;
+use tare_engine::{Dialect, Interrupter, Session, SqlError};
+
+/// Time between two looks whether the caller wants the work to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long a session may take to hear of it by itself before it is ended.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// `(?, ?), (?, ?)` for two rows of width 2, in the words of the dialect.
 pub fn rows_of_placeholders(dialect: &dyn Dialect, width: usize, rows: usize) -> String {
@@ -21,12 +28,38 @@ pub struct Shared<'a, E> {
     stop: AtomicBool,
     progress: &'a (dyn Fn(u64) -> ControlFlow<()> + Sync),
     interrupted: fn() -> E,
+    /// Ends of the sessions that fill.
+    sessions: Mutex<Vec<Interrupter>>,
 }
 
 impl<E> Shared<'_, E> {
     /// The next table to fill, from 0; none when all are taken.
     pub fn take(&self) -> Option<usize> {
         Some(self.next.fetch_add(1, Ordering::AcqRel)).filter(|table| *table < self.tables)
+    }
+
+    /// A session that fills from now on: it may be silent for as long as building an index takes, and is ended when the
+    /// caller wants the work to end.
+    pub fn fills(&self, session: &mut dyn Session) -> Result<(), SqlError> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).extend(session.interrupter());
+        session.set_timeout(None)
+    }
+
+    /// Ends all sessions once the caller wants the work to end: one that waits for its server hears nothing else.
+    fn watch(&self, done: &Receiver<()>) {
+        while let Err(RecvTimeoutError::Timeout) = done.recv_timeout(LOOK_EVERY) {
+            if (self.progress)(0).is_break() {
+                // Sessions that can still hear of it leave in good order.
+                if done.recv_timeout(GRACE) == Err(RecvTimeoutError::Timeout) {
+                    self.sessions
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .iter()
+                        .for_each(Interrupter::interrupt);
+                }
+                return;
+            }
+        }
     }
 
     /// Says that so many rows were added.
@@ -52,21 +85,28 @@ pub fn in_parallel<E: Send>(
     interrupted: fn() -> E,
     work: impl Fn(&Shared<'_, E>) -> Result<(), E> + Sync,
 ) -> Result<(), E> {
-    let shared = Shared { next: AtomicUsize::new(0), tables, stop: AtomicBool::new(false), progress, interrupted };
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let shared = Shared { next, tables, stop, progress, interrupted, sessions: Mutex::default() };
     let first_error = Mutex::new(None);
     let one = || {
         if let Err(error) = work(&shared) {
             // Kept before the others are told to stop: that they were stopped is not the error to show.
+            // A session that was ended by the watch knows no better than that it is lost.
+            let error = if progress(0).is_break() { interrupted() } else { error };
             first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             shared.next.store(tables, Ordering::Release);
             shared.stop.store(true, Ordering::Release);
         }
     };
     std::thread::scope(|scope| {
-        for _ in 1..sessions {
-            scope.spawn(one);
-        }
+        let (finished, done) = channel();
+        let shared = &shared;
+        scope.spawn(move || shared.watch(&done));
+        let others: Vec<_> = (1..sessions).map(|_| scope.spawn(one)).collect();
         one();
+        // A thread that panicked passes that on when the scope ends.
+        others.into_iter().for_each(|other| drop(other.join()));
+        drop(finished);
     });
     first_error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }

@@ -49,6 +49,7 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
         || OltpError::Interrupted,
         |shared| {
             let mut session = connect().map_err(|error| OltpError::Connect(error.into()))?;
+            shared.fills(session.as_mut()).map_err(|source| OltpError::statement("time-out", source))?;
             while let Some(table) = shared.take() {
                 // Tables are numbered from 1.
                 make_table(session.as_mut(), fill, table + 1, &|rows| shared.added(rows))?;

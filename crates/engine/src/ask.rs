@@ -1,0 +1,78 @@
+//! Asking a program something (`--version`, `--help`): it may be any program, so time and output are limited.
+
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use super::EngineError;
+use super::process::{clean_environment, dies_with_parent};
+
+/// How long an answer may take; of a server on a cold disk a second, as a rule.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// Bytes of an answer; the longest known, `mysqld --verbose --help`, has 160 KiB.
+const LIMIT: usize = 4 << 20;
+
+/// What `program` prints when it is called with these arguments.
+///
+/// # Errors
+/// [`EngineError::BinaryUnusable`] when it cannot be run, takes too long or says too much.
+pub(super) fn ask(program: &Path, arguments: &[&str]) -> Result<String, EngineError> {
+    let asked = arguments.join(" ");
+    let unusable = |reason: String| EngineError::BinaryUnusable { path: program.to_owned(), reason };
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+    clean_environment(&mut command);
+    dies_with_parent(&mut command);
+    let mut child = command.spawn().map_err(|error| unusable(format!("cannot be run: {error}")))?;
+    let group = Pid::from_child(&child);
+    let stdout = child.stdout.take();
+    let (answer, answered) = channel();
+    let reader = std::thread::spawn(move || drop(answer.send(read(stdout))));
+    let told = answered.recv_timeout(DEADLINE);
+    // What it started goes with it: a program behind a script would keep the pipe open.
+    let _ = kill_process_group(group, Signal::KILL);
+    let _ = child.wait();
+    match told {
+        Ok(Ok(bytes)) if bytes.len() > LIMIT => {
+            Err(unusable(format!("prints more than {} MiB when asked for {asked}: is it a server?", LIMIT >> 20)))
+        }
+        Ok(Ok(bytes)) => {
+            let _ = reader.join();
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        }
+        Ok(Err(error)) => Err(unusable(format!("its answer to {asked} cannot be read: {error}"))),
+        Err(_) => Err(unusable(format!("does not answer to {asked} within {} s: is it a server?", DEADLINE.as_secs()))),
+    }
+}
+
+fn read(stdout: Option<impl Read>) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(stdout) = stdout {
+        stdout.take(LIMIT as u64 + 1).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn an_answer_comes_and_a_program_that_does_not_answer_or_says_too_much_is_named() {
+        let shell = |script: &str| ask(Path::new("/bin/sh"), &["-c", script]);
+        assert_eq!(shell("echo 1.2").unwrap(), "1.2\n");
+        let began = Instant::now();
+        let endless = shell("yes").unwrap_err().to_string();
+        assert!(endless.contains("more than 4 MiB") && began.elapsed() < DEADLINE, "{endless}");
+        let hangs = shell("sleep 600 & wait").unwrap_err().to_string();
+        assert!(hangs.contains("within 10 s"), "{hangs}");
+        assert!(began.elapsed() < 3 * DEADLINE);
+        assert!(ask(Path::new("/nonexistent"), &[]).unwrap_err().to_string().contains("cannot be run"));
+    }
+}
