@@ -3,7 +3,10 @@ CARGO ?= cargo
 # A toolchain that rustup has just put there is not on the PATH of the shell that called make.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-.PHONY: demo build tidy test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
+# From the leaves up; the program and tidy belong to the tree.
+LIBRARIES := text files counters stats load topology noise engine results
+
+.PHONY: demo build tidy deb package test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
 
 ## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
 demo: build
@@ -33,6 +36,14 @@ test-dbt3-large:
 ## tidy: what the compiler does not guard: directions, circles, docs, links, leftovers (crates/tidy)
 tidy:
 	$(CARGO) test --locked -p tare-tidy
+
+## deb: a Debian package with manual pages and shell completions, in target/deb
+deb: build
+	scripts/deb target/release/tare target/deb
+
+## package: every library as a crate of its own, from what is committed
+package:
+	$(CARGO) package --locked --no-verify $(foreach crate,$(LIBRARIES),-p tare-$(crate))
 
 ## check: formatting, clippy with warnings as errors, documentation
 check:
