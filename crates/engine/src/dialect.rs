@@ -46,7 +46,7 @@ pub struct Index<'a> {
 /// A statement that reads a table or an index from end to end and answers with one number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scan {
-    /// The statement.
+    /// The statement that reads it.
     pub sql: String,
     /// What its number counts.
     pub counts: Counted,

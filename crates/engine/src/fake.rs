@@ -12,7 +12,7 @@ use super::{
     SqlError, StartRequest, StatementId, StopOutcome,
 };
 
-/// The engine `fake`.
+/// The engine `fake`: no server, no data, and answers at once.
 pub(super) struct Fake;
 
 /// A request that needs nothing.

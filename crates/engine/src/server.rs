@@ -43,7 +43,7 @@ impl fmt::Display for Address {
 /// A running server that this program did not start, or one that it did.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectTarget {
-    /// Where it listens.
+    /// Where the server listens for connections.
     pub address: Address,
     /// Account; the embedded engine ignores it.
     pub user: String,
@@ -144,7 +144,7 @@ pub struct PrepareRequest {
     pub run_directory: PathBuf,
     /// Log of making and filling it.
     pub log: PathBuf,
-    /// As in [`StartRequest::state_directory`].
+    /// Where the servers of this state directory are registered, as in [`StartRequest::state_directory`].
     pub state_directory: Option<PathBuf>,
     /// How long starting, and afterwards stopping, may take.
     pub timeout: Duration,
@@ -153,7 +153,7 @@ pub struct PrepareRequest {
 /// A server program that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binary {
-    /// Where.
+    /// The executable file, as it was found.
     pub path: PathBuf,
     /// What it says of itself.
     pub version: String,
@@ -231,7 +231,7 @@ pub trait Server: Send + Sync {
     fn lock_wait_setting(&self) -> Option<&'static str> {
         None
     }
-    /// Where it listens.
+    /// Where this server listens for connections.
     fn address(&self) -> &Address;
     /// How to connect to it, password included.
     fn target(&self) -> &ConnectTarget;

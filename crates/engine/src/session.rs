@@ -22,7 +22,7 @@ pub(super) const VALUE_BYTES: usize = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatementId(pub usize);
 
-/// A bound parameter.
+/// A value bound to a placeholder of a prepared statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Param<'a> {
     /// A signed integer.
@@ -46,10 +46,10 @@ pub enum SqlErrorKind {
     Other,
 }
 
-/// A failed statement.
+/// What a statement failed with, as the server said it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlError {
-    /// What it means.
+    /// What a workload may do about it.
     pub kind: SqlErrorKind,
     /// The engine's own code, 0 where it has none.
     pub code: u32,
@@ -65,7 +65,7 @@ impl fmt::Display for SqlError {
 
 impl std::error::Error for SqlError {}
 
-/// One connection.
+/// One connection to a server, as a workload uses it.
 pub trait Session: Send {
     /// Prepares `sql` on the server; parameters are written as its [`super::Dialect`] says.
     fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError>;

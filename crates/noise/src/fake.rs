@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use crate::system::Kernel;
+use crate::kernel::Kernel;
 
 /// Files of a small server with everything this crate knows: two packages of two cores, cpufreq, SMT, cgroup v2.
 pub const FILES: &[(&str, &str)] = &[

@@ -3,15 +3,16 @@
 //! The only place that writes under /proc/sys, /proc/irq and /sys. No printing: everything is data.
 //!
 //! Take the [`HostLock`], begin a [`Session`] (which first puts back what a killed run left), apply levels of
-//! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`, [`recover_trial`] for whoever ends a trial
-//! that could not; [`verify_as_found`] is what a trial asks before it begins.
-//! [`Snapshot`]s before and after a sample say what else the machine did.
+//! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`,
+//! [`recover_trial`] for whoever ends a trial that could not; [`verify_as_found`] is what a trial asks before it
+//! begins. [`Snapshot`]s before and after a sample say what else the machine did.
 
 pub mod doctor;
 mod error;
 pub mod fake;
 pub mod interference;
 mod journal;
+mod kernel;
 mod lock;
 mod session;
 mod setting;

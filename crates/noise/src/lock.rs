@@ -106,7 +106,7 @@ impl HostLock {
         NoTrial::wait(self.path.parent().unwrap_or(Path::new("/")), patience).map(drop)
     }
 
-    /// The lock file.
+    /// Where the lock file lies, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -140,7 +140,7 @@ pub(crate) struct NoTrial {
 }
 
 impl NoTrial {
-    /// Waits for it.
+    /// Waits until no trial lives, for as long as `patience`.
     pub(crate) fn wait(dir: &Path, patience: Duration) -> Result<Self> {
         let path = dir.join(TRIALS);
         let file = open(&path)?;

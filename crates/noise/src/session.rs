@@ -13,7 +13,7 @@ use crate::lock::HostLock;
 use crate::setting::{Availability, DMA_LATENCY, Level, SHIELD, Setting, Step, steps};
 use crate::system::System;
 
-/// What [`Session::apply`] did.
+/// What [`Session::apply`] found, and what it made of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Applied {
     /// Files written, in order; empty when the machine had the level already.

@@ -1,13 +1,14 @@
 //! Where the kernel's files are: under `/`, or under a folder that plays a machine in tests.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::io::{self, Read};
+use std::path::PathBuf;
 
 use rustix::fs::{Access, AtFlags, CWD};
 
 use crate::error::{NoiseError, Result};
 use crate::fake;
+use crate::kernel::{Kernel, ThisKernel};
 
 /// A machine as this crate sees it: the files under one root.
 ///
@@ -19,44 +20,8 @@ pub struct System {
     kernel: &'static dyn Kernel,
 }
 
-/// What a kernel does when its files are written to: this machine's own, or [`crate::fake`]'s for a folder that plays one.
-pub(crate) trait Kernel: std::fmt::Debug + Sync {
-    /// Takes a setting as a whole, or refuses it.
-    fn write(&self, path: &Path, text: &str) -> io::Result<()>;
-    /// Makes a control group, with its own files in it.
-    fn make_group(&self, folder: &Path) -> io::Result<()>;
-    /// Removes a control group, with its own files in it.
-    fn remove_group(&self, folder: &Path) -> io::Result<()>;
-    /// Whether what it takes is in force.
-    fn is_real(&self) -> bool;
-}
-
-/// The kernel that this process runs on.
-#[derive(Debug)]
-struct ThisKernel;
-
-impl Kernel for ThisKernel {
-    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
-        // One write(2): the kernel sees it whole.
-        let written = OpenOptions::new().write(true).open(path)?.write(text.as_bytes())?;
-        if written == text.len() { Ok(()) } else { Err(io::ErrorKind::WriteZero.into()) }
-    }
-
-    fn make_group(&self, folder: &Path) -> io::Result<()> {
-        fs::create_dir(folder)
-    }
-
-    fn remove_group(&self, folder: &Path) -> io::Result<()> {
-        fs::remove_dir(folder)
-    }
-
-    fn is_real(&self) -> bool {
-        true
-    }
-}
-
 impl System {
-    /// This machine.
+    /// The machine that this program runs on.
     pub fn real() -> Self {
         Self { root: PathBuf::from("/"), kernel: &ThisKernel }
     }

@@ -42,7 +42,7 @@ pub struct ProfileFile {
     pub frequency_hz: u64,
     /// `pus`: taken on all PUs, the server's picked out; `threads`: taken in the server's threads alone.
     pub scope: String,
-    /// `dwarf` or `fp`.
+    /// How call chains were unwound: `dwarf` or `fp`.
     pub call_graph: String,
     /// Whether time inside the kernel is in it.
     pub kernel: bool,
@@ -52,7 +52,7 @@ pub struct ProfileFile {
     pub symbols: Vec<SymbolShare>,
 }
 
-/// One function.
+/// One function's share of a profile.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SymbolShare {
     /// Its demangled name; `_[k]` at the end says that it is the kernel's.
@@ -70,9 +70,9 @@ pub struct LocksFile {
     pub schema: u32,
     /// Where the figures come from, and what was switched on for them.
     pub source: String,
-    /// Length, seconds.
+    /// Length of the sample, seconds.
     pub elapsed_s: f64,
-    /// Connections that worked.
+    /// Connections that worked while it was taken.
     pub threads: usize,
     /// The longest waits first.
     pub waits: Vec<LockShare>,
@@ -91,12 +91,12 @@ pub struct LockShare {
     pub wait_fraction: f64,
 }
 
-/// The server's counters.
+/// The server's own counters, before and after the sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatusFile {
     /// Version of this format.
     pub schema: u32,
-    /// Length, seconds.
+    /// Length of the sample, seconds.
     pub elapsed_s: f64,
     /// Counter -> value at the end less value at the start, where they differ.
     pub differences: BTreeMap<String, f64>,

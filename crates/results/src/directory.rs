@@ -49,7 +49,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
     })
 }
 
-/// `plan.json` alone.
+/// Reads `plan.json`, without the records.
 pub(super) fn read_plan(directory: &Path) -> Result<Plan, ReadError> {
     let path = directory.join("plan.json");
     match read_bytes(&path)? {

@@ -16,9 +16,9 @@ pub const LONGEST_LINE: u64 = 64 << 20;
 /// A line of a file of records that is no record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedLine {
-    /// The file.
+    /// The file that it is in.
     pub path: PathBuf,
-    /// Line, from 1.
+    /// Its number; the first is 1.
     pub line: usize,
     /// What is wrong with it.
     pub what: String,

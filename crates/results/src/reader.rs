@@ -22,7 +22,7 @@ pub enum Source {
 pub struct Results {
     /// The directory or file they came from, as the caller named it.
     pub path: PathBuf,
-    /// Directory or CSV.
+    /// Whether a run's directory or a CSV file was read.
     pub source: Source,
     /// Name of the study; of the file, for a CSV.
     pub study: String,

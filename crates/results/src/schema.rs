@@ -23,7 +23,7 @@ pub type Levels = BTreeMap<String, String>;
 pub struct PlannedCondition {
     /// Unique in the study; `factor=level` words joined by spaces unless the study names it.
     pub name: String,
-    /// Factor -> level.
+    /// The level of each factor.
     pub levels: Levels,
     /// False when this machine cannot do what the condition asks.
     pub realizable: bool,
@@ -37,9 +37,9 @@ pub struct PlannedCondition {
 /// An empty outer list is a side that is left to the OS.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlannedPlacement {
-    /// Client threads.
+    /// CPUs of each client thread, or of all where they share a set.
     pub client: Vec<Vec<usize>>,
-    /// Server threads.
+    /// CPUs of each server thread, or of all where they share a set.
     pub server: Vec<Vec<usize>>,
     /// Memory policy of the server with its nodes spelt out; none: the kernel's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,7 +70,7 @@ pub struct Plan {
     pub conditions: Vec<PlannedCondition>,
     /// The schedule over the realizable ones.
     pub trials: Vec<PlannedTrial>,
-    /// Samples a trial.
+    /// Measured samples of each trial.
     pub samples: usize,
     /// Expected wall time of the whole schedule, seconds.
     pub estimated_s: f64,
@@ -100,7 +100,7 @@ pub struct Decision {
     pub pilot_counts: bool,
     /// Half-width of the least steady 95% interval to expect, as a fraction of the mean.
     pub half_width: Option<f64>,
-    /// One sentence.
+    /// Why, in one sentence for people.
     pub reason: String,
 }
 
@@ -119,9 +119,9 @@ pub enum Outcome {
 /// One setting that a trial made, and the proof.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedSetting {
-    /// Factor name.
+    /// The factor, as studies name it.
     pub factor: String,
-    /// Level asked for.
+    /// The level that was asked for.
     pub level: String,
     /// Value before, where one could be read.
     pub found: Option<String>,
@@ -148,7 +148,7 @@ pub struct ThreadRecord {
     pub role: Role,
     /// Number of the connection it belongs to, from 0: client and server with the same number are a pair.
     pub pair: Option<usize>,
-    /// Kernel thread id.
+    /// The id that the kernel gave it.
     pub tid: u32,
     /// Thread name as the kernel knows it.
     pub name: String,
@@ -189,7 +189,7 @@ pub struct SampleRecord {
     pub sample: usize,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
-    /// Length, seconds.
+    /// How long it really was, seconds.
     pub elapsed_s: f64,
     /// Metric name -> value; units and directions in [`crate::metric`].
     pub metrics: BTreeMap<String, f64>,
@@ -212,11 +212,11 @@ pub struct TrialRecord {
     pub attempt: u32,
     /// Block it belongs to.
     pub block: usize,
-    /// Condition name.
+    /// The name of its condition in the plan.
     pub condition: String,
     /// Factor -> level, repeated so that a line stands alone.
     pub levels: Levels,
-    /// How it ended.
+    /// How it ended: measured, or failed and why.
     pub outcome: Outcome,
     /// Why, when not ok.
     pub reason: Option<String>,
@@ -228,7 +228,7 @@ pub struct TrialRecord {
     pub settings: Vec<AppliedSetting>,
     /// Engine version as the server itself reports it.
     pub server_version: Option<String>,
-    /// The measured runs.
+    /// The measured runs, in their order.
     pub samples: Vec<SampleRecord>,
     /// Files of captures (profiles, lock waits ...) relative to the results directory, by name.
     #[serde(default)]
@@ -244,7 +244,7 @@ pub struct TrialRecord {
 /// What capturing cost: throughput in the capture sample beside the measured ones.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CaptureSample {
-    /// Length, seconds.
+    /// How long it really was, seconds.
     pub elapsed_s: f64,
     /// Transactions a second in it.
     pub tps: f64,
@@ -287,11 +287,11 @@ pub struct Environment {
     pub command: String,
     /// Kernel release and version.
     pub kernel: String,
-    /// CPU model name.
+    /// Model name of the first CPU.
     pub cpu_model: String,
     /// Hypervisor name, where there is one.
     pub hypervisor: Option<String>,
-    /// Distribution.
+    /// The distribution, as it names itself.
     pub os: String,
     /// Settings found: path or name -> value.
     pub settings: BTreeMap<String, String>,

@@ -112,7 +112,7 @@ impl Directory {
         }
     }
 
-    /// Its path.
+    /// Where it lies, as it was given.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -129,7 +129,7 @@ impl Directory {
     }
 }
 
-/// Reads `plan.json`.
+/// Reads `plan.json` alone, without the records.
 ///
 /// # Errors
 /// When it is missing, newer or malformed.

@@ -12,7 +12,7 @@ pub(in super::super) struct InnoDb {
     pub global_status: &'static str,
 }
 
-/// MariaDB's own.
+/// As MariaDB has it.
 pub(super) static MARIADB: InnoDb = InnoDb { global_status: "information_schema.GLOBAL_STATUS" };
 
 impl Dialect for InnoDb {

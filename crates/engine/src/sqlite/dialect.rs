@@ -2,7 +2,7 @@
 
 use super::super::dialect::{Collation, Counted, Dialect, Identity, Index, Scan};
 
-/// SQLite's own.
+/// SQL as SQLite has it.
 #[derive(Debug)]
 pub(super) struct SqliteDialect;
 

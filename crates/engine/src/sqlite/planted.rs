@@ -49,7 +49,7 @@ impl Planted {
         Ok(Self { lock, sessions: AtomicU32::new(0) })
     }
 
-    /// Before each statement.
+    /// Called before each statement; waits where one was planted.
     #[inline]
     pub(super) fn statement(&self) {
         if let Some(lock) = &self.lock {

@@ -33,7 +33,7 @@ pub(super) const REFUSED: &str = "option refused: ";
 /// What the hidden subcommand `sqlite-server` is called with.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ServeArgs {
-    /// Data directory
+    /// Data directory to serve
     #[arg(long)]
     pub data: PathBuf,
     /// Private directory for the socket

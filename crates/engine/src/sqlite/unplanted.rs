@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
-/// No lock.
+/// Stands where tests have a lock, and does nothing.
 #[derive(Debug, Default)]
 pub(super) struct Planted;
 

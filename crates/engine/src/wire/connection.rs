@@ -31,7 +31,7 @@ pub(in super::super) struct Connection<S> {
 }
 
 impl<S: Channel> Connection<S> {
-    /// Logs in.
+    /// Greets, logs in and enters the database.
     pub(in super::super) fn open(
         stream: S,
         user: &str,

@@ -22,9 +22,9 @@ pub(super) enum First {
 /// A statement or a result set is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Done {
-    /// Rows changed.
+    /// Rows that the statement changed.
     pub changed: u64,
-    /// Another result follows.
+    /// Whether another result follows this one.
     pub more: bool,
 }
 
@@ -102,7 +102,7 @@ pub(super) fn text_row(payload: &[u8], columns: u64) -> Result<Vec<Option<String
     Ok(row)
 }
 
-/// An error packet.
+/// Reads an error packet: code, SQL state and message.
 #[cold]
 pub(super) fn error(payload: &[u8]) -> SqlError {
     let mut bytes = Bytes(payload.get(1..).unwrap_or_default());

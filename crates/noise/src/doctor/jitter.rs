@@ -27,7 +27,7 @@ pub struct Bucket {
     pub from_us: u64,
     /// End of the class, exclusive; none for the last.
     pub to_us: Option<u64>,
-    /// Interruptions in it.
+    /// Interruptions whose length falls into it.
     pub count: u64,
 }
 
@@ -36,7 +36,7 @@ pub struct Bucket {
 pub struct Jitter {
     /// OS number of the CPU.
     pub cpu: u32,
-    /// Time measured, seconds.
+    /// How long the loop ran, seconds.
     pub elapsed_s: f64,
     /// Pieces of work done.
     pub pieces: u64,

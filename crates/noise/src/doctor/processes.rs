@@ -9,7 +9,7 @@ use crate::system::System;
 /// A process that used CPU time during the doctor's window.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct CpuUser {
-    /// Process id.
+    /// Its id under /proc.
     pub pid: u32,
     /// Its name as the kernel keeps it (at most 15 bytes).
     pub name: String,

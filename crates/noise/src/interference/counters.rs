@@ -9,15 +9,15 @@ pub struct CpuTimes {
     pub user: u64,
     /// User mode at low priority.
     pub nice: u64,
-    /// Kernel mode.
+    /// Kernel mode, without interrupts.
     pub system: u64,
-    /// Idle.
+    /// With nothing to run and nothing awaited.
     pub idle: u64,
     /// Idle while a task waited for a disk.
     pub iowait: u64,
-    /// Interrupts.
+    /// Serving interrupts of devices.
     pub irq: u64,
-    /// Soft interrupts.
+    /// Serving soft interrupts: network, timers, RCU.
     pub softirq: u64,
     /// Taken by the hypervisor for others.
     pub steal: u64,
@@ -55,7 +55,7 @@ impl CpuTimes {
         }
     }
 
-    /// Field-wise sum.
+    /// The sum of both, field by field.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {

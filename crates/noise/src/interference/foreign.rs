@@ -47,7 +47,7 @@ impl CpuUse {
         Self::take_from(&System::real())
     }
 
-    /// Reads `system` now.
+    /// Reads the counters of `system` as they are now.
     pub fn take_from(system: &System) -> Self {
         let (cpus, _) = parse_stat(&system.read_optional("/proc/stat").unwrap_or_default());
         let process = |name: String| {

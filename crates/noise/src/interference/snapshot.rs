@@ -29,7 +29,7 @@ impl Snapshot {
         Self::take_from(&System::real())
     }
 
-    /// Reads `system` now.
+    /// Reads the counters of `system` as they are now.
     pub fn take_from(system: &System) -> Self {
         let text = |path: &str| system.read_optional(path).unwrap_or_default();
         let (cpus, stat) = parse_stat(&text("/proc/stat"));

@@ -16,8 +16,8 @@ use crate::system::System;
 /// before anything else is measured. That no trial lives is proved by their common lock in `lock_dir`.
 ///
 /// # Errors
-/// [`NoiseError::Locked`] when a trial still lives after `patience`; [`NoiseError::NotAsFound`] when a setting could not
-/// be put back, or somebody else has changed it meanwhile; those of reading and writing the journal.
+/// [`NoiseError::Locked`] when a trial still lives after `patience`; [`NoiseError::NotAsFound`] when a setting could
+/// not be put back, or somebody else has changed it meanwhile; those of reading and writing the journal.
 pub fn recover_trial(system: &System, state_dir: &Path, lock_dir: &Path, patience: Duration) -> Result<RestoreReport> {
     if !Journal::pending(state_dir) {
         return Ok(RestoreReport::default());

@@ -73,7 +73,7 @@ impl Undo {
 /// One line of the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// [`VERSION`].
+    /// The [`VERSION`] that wrote it.
     pub v: u32,
     /// The boot in which it was written: another boot has its own defaults.
     pub boot: String,

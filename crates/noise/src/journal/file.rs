@@ -31,7 +31,7 @@ impl Journal {
         Self { folder: state_dir.to_owned() }
     }
 
-    /// The state directory.
+    /// The state directory that it is in.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }

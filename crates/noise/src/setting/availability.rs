@@ -9,7 +9,7 @@ use crate::system::System;
 /// How a reason begins that is about the user, not the machine.
 const NEEDS_ROOT: &str = "needs root";
 
-/// Answer of [`Level::availability`].
+/// Whether a level can be set here; the answer of [`Level::availability`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Availability {
     /// It can be set, or is so already.

@@ -87,7 +87,7 @@ fn decode(setting: Setting, path: &str, value: &str) -> String {
     .to_owned()
 }
 
-/// The level now.
+/// The level that the machine's files say now.
 pub(crate) fn read(setting: Setting, system: &System) -> Result<String> {
     let paths = paths(setting, system);
     if paths.is_empty() {

@@ -41,7 +41,7 @@ pub(crate) fn moves(system: &System, cpus: &CpuSet) -> Vec<(String, CpuSet)> {
         .collect()
 }
 
-/// Online CPUs.
+/// The CPUs that are online now.
 pub(crate) fn online(system: &System) -> CpuSet {
     system.read_optional(&format!("{CPUS}/online")).and_then(|t| t.trim().parse().ok()).unwrap_or_default()
 }

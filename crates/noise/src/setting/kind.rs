@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::error::NoiseError;
 
-/// A machine-wide factor.
+/// A factor that is set for the whole machine, and put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Setting {
@@ -38,7 +38,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// All settings.
+    /// All settings, in the order in which they are listed.
     pub const ALL: [Self; 13] = [
         Self::NumaBalancing,
         Self::Thp,

@@ -62,7 +62,7 @@ impl Setting {
 }
 
 impl Level {
-    /// Its setting.
+    /// The setting that it is a level of.
     pub fn setting(&self) -> Setting {
         self.setting
     }

@@ -60,8 +60,8 @@ pub fn take_host() -> Result<Host, StateError> {
     Ok(Host { _lock: lock, reaped, restored })
 }
 
-/// For whoever ended a trial that could not end itself: ends its server, removes its directories, puts its settings back
-/// and proves it.
+/// For whoever ended a trial that could not end itself: ends its server, removes its directories, puts its settings
+/// back and proves it.
 ///
 /// # Errors
 /// When there is no place where servers and settings are listed, it cannot be read, or something cannot be put back.

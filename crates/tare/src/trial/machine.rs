@@ -68,7 +68,8 @@ impl Held {
 /// Applies every machine setting of a condition.
 ///
 /// # Errors
-/// When a setting of an earlier trial is left, or one could not be set and verified; what was set until then is put back.
+/// When a setting of an earlier trial is left, or one could not be set and verified; what was set until then is put
+/// back.
 pub fn apply(settings: &Settings) -> Result<Held, StateError> {
     state::as_found()?;
     if settings.machine.is_empty() {
