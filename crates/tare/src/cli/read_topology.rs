@@ -11,7 +11,7 @@ pub struct ReadTopologyArgs {
     description: Option<String>,
 }
 
-/// Answers and ends.
+/// Prints the machine that the description says, and ends.
 ///
 /// # Errors
 /// What kept it from answering; that a description is wrong is an answer.
