@@ -37,7 +37,7 @@ impl AnswerLimits {
         if self.parts & (LOOK_EVERY - 1) == 0 { self.look() } else { Ok(()) }
     }
 
-    /// Another result begins.
+    /// Begins the next result of the same answer.
     ///
     /// # Errors
     /// When there are too many.

@@ -11,6 +11,7 @@ mod links;
 mod manifests;
 mod opening;
 mod test_names;
+mod variables;
 mod words;
 
 mod table;

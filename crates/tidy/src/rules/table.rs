@@ -1,7 +1,8 @@
 //! Every rule by its name.
 
 use super::{
-    circles, comments, directions, docs, folders, leftovers, length, links, manifests, opening, test_names, words,
+    circles, comments, directions, docs, folders, leftovers, length, links, manifests, opening, test_names, variables,
+    words,
 };
 use crate::{Finding, Tree};
 
@@ -20,6 +21,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("links", links::check),
     ("manifests", manifests::check),
     ("comments", comments::check),
+    ("variables", variables::check),
     ("words", words::check),
     ("test names", test_names::check),
 ];
