@@ -9,6 +9,7 @@
 //! | `registry` | the engine of a name |
 //! | `mariadb/`, `sqlite/` | the engines; `wire/` is MariaDB's protocol |
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
+//! | `allocator` | another memory allocator, preloaded |
 //! | `address_space` | randomisation and fixed layouts of a server process |
 //! | `cache`, `directories` | prepared data directories, private copies, run directories |
 //! | `stream`, `answer`, `ask` | limits: how long servers and programs may take, how much they may say |
@@ -19,6 +20,7 @@
 //! (`PR_SET_PDEATHSIG`), so start servers from a thread that lives as long as they should.
 
 mod address_space;
+mod allocator;
 mod answer;
 mod ask;
 mod buffer;
@@ -46,6 +48,7 @@ mod threads;
 mod wire;
 
 pub use address_space::{Aslr, Positions};
+pub use allocator::Allocator;
 pub use diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};
 pub use error::EngineError;

@@ -10,10 +10,14 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tare_topology::Machine;
+use tare_text::Value;
+use tare_topology::{Fingerprint, Machine};
 
 /// The newest schema this program reads and the one it writes.
-pub const SCHEMA: u32 = 1;
+///
+/// 2: a plan holds the machine and each condition's settings; records say on which machine they were made, and a
+/// thread its process and class.
+pub const SCHEMA: u32 = 2;
 
 /// Levels of a condition by factor name, for example `placement -> same-pu`.
 pub type Levels = BTreeMap<String, String>;
@@ -31,6 +35,10 @@ pub struct PlannedCondition {
     pub reason: Option<String>,
     /// The CPUs of each thread; none when neither side is bound.
     pub placement: Option<PlannedPlacement>,
+    /// Every key of a study with its value in this condition, by `section.key`: what its trials run with. Empty in
+    /// plans of schema 1.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, Value>,
 }
 
 /// OS CPU numbers: one inner list a thread, or one list for the whole set when threads share it.
@@ -64,6 +72,10 @@ pub struct Plan {
     pub schema: u32,
     /// Name of the study.
     pub study: String,
+    /// The machine that it was made for, on which alone its trials run; none in plans of schema 1 and for described
+    /// machines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Fingerprint>,
     /// Seed of the order and of every trial's load.
     pub seed: u64,
     /// All conditions, unrealizable ones too.
@@ -132,11 +144,12 @@ pub struct AppliedSetting {
 /// Which side of a connection a thread works for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum ThreadClass {
     /// Issues statements.
     Client,
-    /// Serves one connection.
-    Server,
+    /// Serves one connection; `server` in records, which scripts read.
+    #[serde(rename = "server")]
+    Connection,
     /// Belongs to the server but to no connection (log writer, purge ...).
     Background,
 }
@@ -144,10 +157,14 @@ pub enum Role {
 /// Where one thread really was during one sample.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThreadRecord {
-    /// Client, server or background.
-    pub role: Role,
+    /// Which side it works for; `role` in records.
+    #[serde(rename = "role")]
+    pub class: ThreadClass,
     /// Number of the connection it belongs to, from 0: client and server with the same number are a pair.
     pub pair: Option<usize>,
+    /// Its process; 0 in records of schema 1.
+    #[serde(default)]
+    pub pid: u32,
     /// The id that the kernel gave it.
     pub tid: u32,
     /// Thread name as the kernel knows it.
@@ -201,6 +218,16 @@ pub struct SampleRecord {
     pub threads: Vec<ThreadRecord>,
 }
 
+/// The machine that a trial ran on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RanOn {
+    /// Its name in the network.
+    pub host: String,
+    /// A number that every boot draws anew; none where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
+}
+
 /// One line of `trials.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
@@ -220,6 +247,9 @@ pub struct TrialRecord {
     pub outcome: Outcome,
     /// Why, when not ok.
     pub reason: Option<String>,
+    /// Where it ran; none in records of schema 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ran_on: Option<RanOn>,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
     /// Whole length with start, preload, warm-up and stop, seconds.
@@ -253,6 +283,12 @@ pub struct CaptureSample {
 }
 
 impl TrialRecord {
+    /// The finite values of one metric, a value a sample.
+    pub fn values(&self, metric: &str) -> Vec<f64> {
+        let values = self.samples.iter().filter_map(|sample| sample.metrics.get(metric)).copied();
+        values.filter(|value| value.is_finite()).collect()
+    }
+
     /// A good trial with nothing in it yet.
     pub fn new(planned: &PlannedTrial, attempt: u32, levels: Levels, started_at: String) -> Self {
         Self {
@@ -264,6 +300,7 @@ impl TrialRecord {
             levels,
             outcome: Outcome::Ok,
             reason: None,
+            ran_on: None,
             started_at,
             elapsed_s: 0.0,
             settings: Vec::new(),

@@ -6,6 +6,8 @@ pub mod cli;
 pub mod plan;
 pub mod report;
 pub mod run;
+pub mod state;
 pub mod study;
+pub mod subject;
 pub mod trial;
 pub mod workload;

@@ -131,7 +131,7 @@ fn a_results_directory_that_cannot_be_used_is_a_clear_error() {
     world.exits(0, &["run", &study, "--out", "good", "--quick", "--set", "sampling.trials=1"]);
     let plan = world.path("good/plan.json");
     let text = std::fs::read_to_string(&plan).unwrap();
-    std::fs::write(&plan, text.replacen("\"schema\": 1", "\"schema\": 999", 1)).unwrap();
+    std::fs::write(&plan, text.replacen("\"schema\": 2", "\"schema\": 999", 1)).unwrap();
     for args in [["show", "good"].as_slice(), &["run", "--resume", "good"]] {
         let (_, err) = world.exits(2, args);
         assert!(err.contains("999"), "{err}");

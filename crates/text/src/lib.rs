@@ -2,6 +2,8 @@
 
 mod nearest;
 mod unknown_word;
+mod value;
 
 pub use nearest::nearest;
 pub use unknown_word::{UnknownWord, did_you_mean};
+pub use value::Value;

@@ -3,14 +3,14 @@
 use super::machine_view::relation_words;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::covariate;
-use tare_results::schema::{Role, SampleRecord, ThreadRecord, TrialRecord};
+use tare_results::schema::{SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
 use tare_topology::{Machine, Pairing};
 
 /// One thread of a condition, over all samples of the trials given.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThreadSummary {
     /// Client, server or background.
-    pub role: Role,
+    pub class: ThreadClass,
     /// Its pair, where it has one.
     pub pair: Option<usize>,
     /// Its kernel name.
@@ -35,12 +35,12 @@ pub struct ThreadSummary {
 
 /// The threads of some trials of one condition: clients, servers, background; each by pair and name.
 pub fn table(trials: &[&TrialRecord]) -> Vec<ThreadSummary> {
-    let mut rows: BTreeMap<(Role, Option<usize>, &str), ThreadSummary> = BTreeMap::new();
+    let mut rows: BTreeMap<(ThreadClass, Option<usize>, &str), ThreadSummary> = BTreeMap::new();
     for thread in trials.iter().flat_map(|trial| &trial.samples).flat_map(|sample| &sample.threads) {
         // Names of paired threads may carry a number of the connection, which changes with every trial.
         let name = if thread.pair.is_some() { "" } else { thread.name.as_str() };
-        let row = rows.entry((thread.role, thread.pair, name)).or_insert_with(|| ThreadSummary {
-            role: thread.role,
+        let row = rows.entry((thread.class, thread.pair, name)).or_insert_with(|| ThreadSummary {
+            class: thread.class,
             pair: thread.pair,
             name: thread.name.clone(),
             allowed: BTreeSet::new(),
@@ -107,12 +107,13 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
     if let Some(words) = pair_words(&seats, machine) {
         features.insert(PAIRS.to_owned(), Feature::Word(words));
     }
-    for ((role, pair), cpu) in seats.iter().filter(|((_, pair), _)| *pair < SEATS_NAMED) {
-        let side = if *role == Role::Client { "client" } else { "server" };
+    for ((class, pair), cpu) in seats.iter().filter(|((_, pair), _)| *pair < SEATS_NAMED) {
+        let side = if *class == ThreadClass::Client { "client" } else { "server" };
         features.insert(format!("{side} thread {pair}"), Feature::Word(format!("mostly on CPU {cpu}")));
     }
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    for thread in trial.samples.iter().flat_map(|sample| &sample.threads).filter(|t| t.role != Role::Background) {
+    for thread in trial.samples.iter().flat_map(|sample| &sample.threads).filter(|t| t.class != ThreadClass::Background)
+    {
         *sums.entry("migrations").or_default() += thread.migrations as f64;
         *sums.entry("involuntary switches").or_default() += thread.involuntary_switches as f64;
     }
@@ -130,11 +131,11 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
 pub const PAIRS: &str = "pairs";
 
 /// CPU on which each paired thread was seen most during a trial.
-fn seats(trial: &TrialRecord) -> BTreeMap<(Role, usize), usize> {
-    let mut seen: BTreeMap<(Role, usize), BTreeMap<usize, u64>> = BTreeMap::new();
+fn seats(trial: &TrialRecord) -> BTreeMap<(ThreadClass, usize), usize> {
+    let mut seen: BTreeMap<(ThreadClass, usize), BTreeMap<usize, u64>> = BTreeMap::new();
     for thread in trial.samples.iter().flat_map(|sample| &sample.threads) {
-        let ThreadRecord { role, pair: Some(pair), seen_cpus, .. } = thread else { continue };
-        let counts = seen.entry((*role, *pair)).or_default();
+        let ThreadRecord { class, pair: Some(pair), seen_cpus, .. } = thread else { continue };
+        let counts = seen.entry((*class, *pair)).or_default();
         for (cpu, sightings) in seen_cpus {
             *counts.entry(*cpu).or_default() += sightings;
         }
@@ -155,11 +156,13 @@ pub fn main_cpu(counts: impl Iterator<Item = (usize, f64)>) -> Option<usize> {
 }
 
 /// How pairs sat: "both threads of every pair on one PU", "1 of 2 pairs on one PU, 1 on different nodes".
-fn pair_words(seats: &BTreeMap<(Role, usize), usize>, machine: Option<&Machine>) -> Option<String> {
+fn pair_words(seats: &BTreeMap<(ThreadClass, usize), usize>, machine: Option<&Machine>) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut pairs = 0;
     for ((role, pair), client) in seats {
-        let (Role::Client, Some(server)) = (role, seats.get(&(Role::Server, *pair))) else { continue };
+        let (ThreadClass::Client, Some(server)) = (role, seats.get(&(ThreadClass::Connection, *pair))) else {
+            continue;
+        };
         let relation = machine
             .and_then(|machine| machine.relation(u32::try_from(*client).ok()?, u32::try_from(*server).ok()?))
             .unwrap_or(if client == server { Pairing::SamePu } else { Pairing::None });

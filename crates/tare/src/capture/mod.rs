@@ -7,5 +7,5 @@ pub mod memory;
 pub mod pages;
 mod profile;
 pub mod sample;
+pub mod settings;
 mod status;
-pub mod threads;

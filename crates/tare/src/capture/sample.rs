@@ -3,7 +3,7 @@
 //! A capture that fails never fails its trial: the record says why it is missing, and the others go on.
 
 use super::{locks::Locks, profile::Profile, status::Status};
-use crate::study::settings::CaptureSettings;
+use crate::capture::settings::CaptureSettings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;

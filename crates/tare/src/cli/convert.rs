@@ -1,11 +1,14 @@
 //! Typed errors of the modules -> [`Problem`]: which exit code each is, and what the user can do about it.
 
 use super::{Exit, Problem};
-use crate::run::execute::RunError;
-use crate::run::state::StateError;
+use crate::plan::task::OtherMachine;
+use crate::run::{Failure, RunError};
+use crate::state::StateError;
 use crate::study::document::StudyError;
 use crate::study::written::WrittenStudyError;
-use crate::trial::measure::TrialError;
+use crate::subject::SubjectError;
+use crate::trial::TrialError;
+use crate::workload::LoadError;
 use std::io::ErrorKind;
 use tare_engine::EngineError;
 use tare_noise::NoiseError;
@@ -117,11 +120,39 @@ impl From<RunError> for Problem {
         match e {
             RunError::Directory(e) => e.into(),
             RunError::Spawn(_) => Self::new(Exit::Machine, e.to_string()),
-            // The process has rendered its problem; it is shown as it is.
-            RunError::Prepare { code, said } => {
-                let exit = if code == Exit::Usage as i32 { Exit::Usage } else { Exit::Machine };
-                Self::new(exit, format!("cannot prepare the data: {}", said.trim_start_matches("error: ")))
+            RunError::Task(_) => Self::new(Exit::Usage, e.to_string()),
+            RunError::Prepare(failure) => failure.into(),
+        }
+    }
+}
+
+/// What a child process could not prepare, as it said it itself.
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        let Failure { what, place, expected, advice, exit_code } = failure;
+        let exit = if exit_code == Exit::Usage as u8 { Exit::Usage } else { Exit::Machine };
+        Self { what: format!("cannot prepare the data: {what}"), place, expected, advice, exit }
+    }
+}
+
+impl From<OtherMachine> for Problem {
+    fn from(e: OtherMachine) -> Self {
+        Self::new(Exit::Machine, e.to_string())
+    }
+}
+
+/// Of the load alone, at a prompt.
+impl From<LoadError> for Problem {
+    fn from(e: LoadError) -> Self {
+        match e {
+            LoadError::Interrupted => Self::new(Exit::Interrupted, e.to_string()),
+            LoadError::Engine(e) => e.into(),
+            LoadError::Subject(SubjectError::Bind(_)) => {
+                Self::new(Exit::Machine, e.to_string()).advice("run tare as the server's user, or as root")
             }
+            LoadError::Subject(_) | LoadError::NoServer => Self::new(Exit::Machine, e.to_string()),
+            LoadError::Generator(_) => Self::new(Exit::Usage, e.to_string()),
+            LoadError::Own(_) | LoadError::Ended(_) => Self::new(Exit::TrialFailed, e.to_string()),
         }
     }
 }

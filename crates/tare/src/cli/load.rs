@@ -1,15 +1,16 @@
 //! `tare load`: the load generator alone, against any running server.
 
 use super::{Exit, Problem, interrupt, output};
-use crate::workload::oltp::{self, Fill, OltpClient, OltpSettings, Tables, Workload};
+use crate::subject::{Subject, SubjectWatch, WatchSettings};
+use crate::workload::oltp::{self, Fill, OltpSettings, Tables, Workload};
+use crate::workload::{Counts, Host, Progress, Stage};
 use clap::Args;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Dialect, Engine, Session, engine_by_name};
-use tare_load::{Arrivals, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Reading, Stage};
-use tare_topology::{Bind, CpuSet, Machine, Pairing, Placement, ResolvedPlacement, Side, ThreadRef, bind};
+use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, engine_by_name};
+use tare_load::Distribution;
+use tare_topology::{Bind, Machine, Pairing, Placement, ResolvedPlacement, Side};
 
 /// Options of `tare load`.
 #[derive(Debug, Args)]
@@ -103,7 +104,7 @@ fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Drives the load, or makes or drops its tables, and prints what came of it.
+/// Makes, drops or measures, as the options say.
 ///
 /// # Errors
 /// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good).
@@ -171,139 +172,85 @@ fn prepare(
     }
 }
 
+/// The load of a trial, against a server that is not ours: bound, watched and proved by the same code.
 fn measure(
     args: &LoadArgs,
     engine: &dyn Engine,
     target: &ConnectTarget,
     tables: Tables,
 ) -> Result<tare_load::Sample, Problem> {
+    let placement = placement(args, target)?;
+    let settings = OltpSettings {
+        tables,
+        distribution: args.distribution.unwrap_or(Distribution::Uniform),
+        rate: args.rate,
+        ..OltpSettings::new(args.workload)
+    };
+    let watch = WatchSettings { placement, chance_seed: args.seed, memory: false, schedule: false };
+    let prompt = Prompt { interrupted: interrupt::flag()?, quiet: args.json };
+    let stage = Stage {
+        engine: engine.name(),
+        dialect: engine.dialect(),
+        server: None,
+        connect: &|| Ok(engine.connect(target)?),
+        server_is_here: is_here(&target.address),
+        threads: args.threads,
+        seed: args.seed,
+        counts: Counts { samples: 1, warmup_s: args.warmup, sample_s: args.time, extra: false },
+        placement: &watch,
+        watch: SubjectWatch::new(Subject::running(None), watch.clone()),
+        host: &prompt,
+        answers: PathBuf::new(),
+    };
+    let samples = oltp::run(&settings, stage)?;
+    let first = samples.into_iter().next().map(|(sample, _)| sample);
+    first.ok_or_else(|| Problem::new(Exit::TrialFailed, "the load gave no sample"))
+}
+
+fn placement(args: &LoadArgs, target: &ConnectTarget) -> Result<ResolvedPlacement, Problem> {
     let placement = Placement {
         client: args.client.clone(),
         server: args.server.clone(),
         bind: args.bind,
         pairing: args.pairing,
         ..Placement::default()
+    };
+    let placement = placement
+        .resolve(&Machine::this()?, args.threads.max(1))
+        .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
+    if !placement.server.is_empty() && !is_here(&target.address) {
+        return Err(Problem::new(Exit::Usage, format!("--server places threads, and {} is elsewhere", target.address))
+            .expected("a server on this machine, by its socket or a loopback address")
+            .advice("leave out --server and --pairing, or run tare on the server's machine"));
     }
-    .resolve(&Machine::this()?, args.threads.max(1))
-    .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
-    let oltp = OltpSettings {
-        tables,
-        distribution: args.distribution.unwrap_or(Distribution::Uniform),
-        ..OltpSettings::new(args.workload)
-    };
-    let settings = LoadSettings {
-        threads: args.threads,
-        seed: args.seed,
-        pace: args.rate.map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
-        warmup_s: args.warmup,
-        samples: 1,
-        sample_s: args.time,
-    };
-    let connector = Connector {
-        engine,
-        target,
-        oltp,
-        dialect: engine.dialect(),
-        placement: &placement,
-        server_threads: Mutex::new(vec![None; args.threads]),
-    };
-    let mut binder = Binder { connector: &connector, interrupted: interrupt::flag()?, quiet: args.json };
-    let samples = tare_load::run(&settings, &connector, &mut binder).map_err(|e| match e {
-        tare_load::RunError::Setting { .. } => Problem::new(Exit::Usage, e.to_string()),
-        tare_load::RunError::Observer(problem) => problem,
-        tare_load::RunError::Connect { source, .. } | tare_load::RunError::Transaction { source, .. } => source,
-        other => Problem::new(Exit::Machine, other.to_string()),
-    })?;
-    samples.into_iter().next().ok_or_else(|| Problem::new(Exit::TrialFailed, "the load gave no sample"))
+    Ok(placement)
 }
 
-struct Connector<'a> {
-    engine: &'a dyn Engine,
-    target: &'a ConnectTarget,
-    oltp: OltpSettings,
-    dialect: &'static dyn Dialect,
-    placement: &'a ResolvedPlacement,
-    server_threads: Mutex<Vec<Option<ThreadRef>>>,
-}
-
-impl Connector<'_> {
-    fn session(&self, thread: ClientThread) -> Result<Box<dyn Session>, Problem> {
-        let mut session = self.engine.connect(self.target)?;
-        if !self.placement.server.is_empty() {
-            let tid = session.server_thread().map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
-            self.server_threads.lock().unwrap_or_else(|p| p.into_inner())[thread.index] = tid;
+/// Whether the server's threads are threads of this machine.
+fn is_here(address: &Address) -> bool {
+    match address {
+        Address::Socket(_) => true,
+        Address::Tcp(host, _) => {
+            host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
         }
-        Ok(session)
     }
 }
 
-fn bind_thread(thread: ThreadRef, cpus: &CpuSet) -> Result<(), Problem> {
-    bind::bind_thread(thread, cpus)
-        .map_err(|e| Problem::new(Exit::Machine, e.to_string()).advice("run tare as the server's user, or as root"))
-}
-
-impl Connect for Connector<'_> {
-    type Client = LoadClient;
-    type Error = Problem;
-
-    fn bind(&self, thread: ClientThread) -> Result<(), Problem> {
-        self.placement.client_cpus(thread.index).map_or(Ok(()), |cpus| bind_thread(thread.id, cpus))
-    }
-
-    fn connect(&self, thread: ClientThread) -> Result<LoadClient, Problem> {
-        let session = self.session(thread)?;
-        OltpClient::new(session, &self.oltp, self.dialect)
-            .map(LoadClient)
-            .map_err(|e| Problem::new(Exit::TrialFailed, e.to_string()))
-    }
-}
-
-struct LoadClient(OltpClient);
-
-impl tare_load::Client for LoadClient {
-    type Error = Problem;
-
-    fn transaction(&mut self, random: &mut tare_load::Random) -> Result<tare_load::Attempt, Problem> {
-        self.0.transaction(random).map_err(|e| Problem::new(Exit::TrialFailed, e.to_string()))
-    }
-}
-
-struct Binder<'a> {
-    connector: &'a Connector<'a>,
+/// Somebody at a prompt, who sees a line a second.
+struct Prompt<'a> {
     interrupted: &'a AtomicBool,
     quiet: bool,
 }
 
-impl Observer for Binder<'_> {
-    type Error = Problem;
-
-    fn connected(&mut self, threads: &[ClientThread]) -> Result<(), Problem> {
-        let serving = self.connector.server_threads.lock().unwrap_or_else(|p| p.into_inner()).clone();
-        for (thread, serving) in threads.iter().zip(serving) {
-            let Some(cpus) = self.connector.placement.server_cpus(thread.index) else { continue };
-            let serving = serving.ok_or_else(|| {
-                Problem::new(
-                    Exit::Machine,
-                    format!("the server does not say which thread serves connection {}", thread.index),
-                )
-            })?;
-            bind_thread(serving, cpus)?;
+impl Host for Prompt<'_> {
+    fn progress(&self, step: Progress) {
+        if let (Progress::Reading { tps, second, warming_up }, false) = (step, self.quiet) {
+            let stage = if warming_up { "warm-up" } else { "measure" };
+            output::note(&format!("{stage} {second:4} s  {tps:10.0} tps"));
         }
-        Ok(())
     }
 
-    fn reading(&mut self, reading: Reading) -> Result<(), Problem> {
-        if !self.quiet {
-            let stage = if matches!(reading.stage, Stage::Warmup) { "warm-up" } else { "measure" };
-            output::note(&format!("{stage} {:4} s  {:10.0} tps", reading.second, reading.tps));
-        }
-        Ok(())
-    }
-
-    fn poll(&mut self) -> Result<(), Problem> {
-        match self.interrupted.load(Ordering::Relaxed) {
-            true => Err(Problem::new(Exit::Interrupted, "interrupted")),
-            false => Ok(()),
-        }
+    fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
     }
 }

@@ -1,6 +1,7 @@
 //! The one shape in which an error reaches the user: what happened, where, what was expected, what to do now.
 
 use super::Exit;
+use crate::run::Failure;
 use std::fmt;
 
 /// A rendered error and the exit code it leads to. Typed errors of the modules convert into it.
@@ -55,5 +56,12 @@ impl fmt::Display for Problem {
             }
         }
         Ok(())
+    }
+}
+
+impl From<&Problem> for Failure {
+    fn from(problem: &Problem) -> Self {
+        let Problem { what, place, expected, advice, exit } = problem.clone();
+        Self { what, place, expected, advice, exit_code: exit as u8 }
     }
 }

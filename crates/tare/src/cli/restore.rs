@@ -1,7 +1,7 @@
 //! `tare restore`: puts machine settings back from the journal and removes what a killed run left.
 
 use super::{Exit, Problem, output};
-use crate::run::state;
+use crate::state;
 use clap::Args;
 use tare_noise::{Outcome, RestoreReport};
 

@@ -6,9 +6,10 @@ use super::{Exit, Problem, interrupt, plan_view, read_topology};
 use crate::capture::environment::environment;
 use crate::plan::adapt::adapt;
 use crate::plan::resolve::{Where, resolve};
+use crate::plan::task::{OtherMachine, same_machine};
 use crate::report::write_report_to;
-use crate::run::execute::{Run, RunEnd, RunError};
-use crate::run::state;
+use crate::run::{Children, Run, RunEnd, RunError};
+use crate::state;
 use crate::study::builtin;
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
@@ -91,6 +92,12 @@ fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
     let directory = Directory::resume(path)?;
     let study = crate::study::written::read_study(path)?;
     let plan = tare_results::store::read_plan(path)?;
+    // A condition's name must not hold two placements.
+    same_machine(&plan, &Machine::this()?).map_err(|changed: OtherMachine| {
+        Problem::from(changed).at(path.display().to_string()).advice(
+            "go on where it was begun, with the same CPUs; or run the study anew here, and compare the two with tare compare",
+        )
+    })?;
     // The order that was drawn at the start counts, whatever this version would draw.
     finish(&study, &plan, &directory, json)
 }
@@ -98,8 +105,9 @@ fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
 /// Runs what is left, writes the report, prints the tables.
 fn finish(study: &Study, plan: &Plan, directory: &Directory, json: bool) -> Result<Exit, Problem> {
     let interrupted = interrupt::flag()?;
-    let mut listener = TerminalListener::new(plan, study);
-    let run = Run { study, plan, directory, interrupted };
+    let mut listener = TerminalListener::new(plan);
+    let runner = Children::new(directory.path(), interrupted);
+    let mut run = Run { study, plan, runner, book: directory };
     let end = run.execute(&mut listener);
     listener.finish();
     let end = end.map_err(|e| match e {

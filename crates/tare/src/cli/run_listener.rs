@@ -1,10 +1,8 @@
 //! Progress of a run on the terminal: trial i of n, condition, time left, last value. Plain lines where there is none.
 
 use crate::plan::queue::Next;
-use crate::plan::resolve::trial_s;
-use crate::run::execute::Listener;
-use crate::run::progress::Progress;
-use crate::study::spec::Study;
+use crate::run::Listener;
+use crate::workload::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -26,7 +24,7 @@ pub struct TerminalListener {
 
 impl TerminalListener {
     /// A listener for this plan.
-    pub fn new(plan: &Plan, study: &Study) -> Self {
+    pub fn new(plan: &Plan) -> Self {
         let total = plan.trials.len();
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(total as u64);
@@ -38,7 +36,7 @@ impl TerminalListener {
         Self {
             bar,
             total,
-            trial_s: trial_s(study),
+            trial_s: plan.estimated_s / total.max(1) as f64,
             spent: Vec::new(),
             began: Instant::now(),
             condition: String::new(),
@@ -88,7 +86,8 @@ impl Listener for TerminalListener {
             Progress::WarmUp { seconds } => self.show(&format!("warm-up {seconds} s")),
             Progress::Sample { sample, seconds } => self.show(&format!("sample {} of {seconds} s", sample + 1)),
             Progress::Query { query } => self.show(&format!("Q{query}")),
-            Progress::Reading { tps } => {
+            Progress::Reading { warming_up: true, .. } => {}
+            Progress::Reading { tps, .. } => {
                 self.last = format!("{tps:.0} tps");
                 self.show("measuring");
             }

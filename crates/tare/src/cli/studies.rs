@@ -4,9 +4,9 @@ use super::{Exit, Problem, output};
 use crate::study::builtin;
 use crate::study::document::Source;
 use crate::study::field;
+use crate::study::machine;
 use crate::study::parse::{Overrides, parse};
 use crate::study::sampling_field::SAMPLING_FIELDS;
-use crate::trial::machine;
 use clap::Args;
 use serde::Serialize;
 

@@ -1,10 +1,15 @@
-//! `tare trial` (hidden): one trial of a run, in a process of its own. A crash costs one trial.
+//! `tare trial` (hidden): one trial of a plan, in a process of its own. A crash costs one trial.
+//!
+//! It needs the results directory and a number. Under a run it stops when the run does and works under the run's lock;
+//! started by a cluster's scheduler it takes the machine itself.
 
 use super::{Exit, Problem, interrupt};
-use crate::plan::pilot;
-use crate::run::state::StateError;
+use crate::plan::task::Task;
+use crate::run::{Failure, Message};
+use crate::state::{self, StateError};
 use crate::study::written::read_study;
-use crate::trial::measure::Trial;
+use crate::trial::{Trial, TrialError};
+use crate::workload::Progress;
 use clap::Args;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::path::PathBuf;
@@ -23,28 +28,46 @@ pub struct TrialArgs {
     /// Attempt, from 1; 0 only prepares the data
     #[arg(long)]
     attempt: u32,
-    /// Process id of the run
+    /// Process id of the run that waits for it; without one, the trial takes the machine itself
     #[arg(long)]
-    parent: i32,
+    parent: Option<i32>,
 }
 
-/// Measures one trial of a plan and appends its record.
+/// Runs one trial, or prepares its data.
 ///
 /// # Errors
 /// Only when there can be no record; a failed measurement is one.
 pub fn run(args: &TrialArgs) -> Result<Exit, Problem> {
-    let interrupted = interrupt::flag()?;
+    let ended = under_lock(args);
+    if let (Err(problem), Some(_)) = (&ended, args.parent) {
+        Message::Failed(Failure::from(problem)).send();
+    }
+    ended
+}
+
+fn under_lock(args: &TrialArgs) -> Result<Exit, Problem> {
+    let Some(parent) = args.parent else {
+        let _host = state::take_host()?;
+        return one(args);
+    };
     // Killed with kill -9, the run can stop nobody: the kernel tells the trial, which then puts things back.
     set_parent_process_death_signal(Some(Signal::TERM))
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot ask for a death signal: {e}")))?;
     // Before the parent is looked for: see there.
     let _lock = TrialLock::hold(&HostLock::default_dir()).map_err(StateError::from)?;
-    if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(args.parent) {
+    if getppid().map(|pid| pid.as_raw_nonzero().get()) != Some(parent) {
         return Ok(Exit::Interrupted);
     }
+    one(args)
+}
+
+fn one(args: &TrialArgs) -> Result<Exit, Problem> {
+    let interrupted = interrupt::flag()?;
     let plan = read_plan(&args.directory)?;
-    let study = pilot::study_of(&read_study(&args.directory)?, &plan, args.trial);
-    let trial = Trial::find(&args.directory, &study, &plan, args.trial, args.attempt, interrupted)?;
+    let task = Task::find(&read_study(&args.directory)?, &plan, args.trial).map_err(TrialError::from)?;
+    let tell = |step: Progress| Message::Step(step).send();
+    let trial =
+        Trial { directory: &args.directory, plan: &plan, task, attempt: args.attempt, interrupted, tell: &tell };
     if args.attempt == 0 {
         trial.prepare()?;
         return Ok(Exit::Done);

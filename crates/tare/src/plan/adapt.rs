@@ -2,7 +2,6 @@
 //! and what of it another engine than its own knows. Both are choices that the study's author and its user have made;
 //! each leaves a note that is shown and kept with the plan.
 
-use crate::study::settings::Settings;
 use crate::study::spec::{Factor, Study};
 use std::path::PathBuf;
 use tare_engine::{Engine, engine_by_name};
@@ -20,20 +19,6 @@ pub fn adapt(study: &mut Study, on: &Machine) -> Result<Vec<String>, String> {
     Ok(notes)
 }
 
-/// Whether a condition's engine knows all of its options, where the engine is a factor.
-///
-/// # Errors
-/// The reason.
-pub fn knows_options(settings: &Settings) -> Result<(), String> {
-    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
-    for option in settings.engine.options.keys() {
-        if !knows(engine, option, settings.engine.binary.as_ref())? {
-            return Err(format!("engine option {option} is unknown to {}", engine.name()));
-        }
-    }
-    Ok(())
-}
-
 fn knows(engine: &dyn Engine, option: &str, binary: Option<&PathBuf>) -> Result<bool, String> {
     engine.knows_option(option, binary.map(PathBuf::as_path)).map_err(|e| e.to_string())
 }
@@ -46,7 +31,7 @@ fn place(study: &mut Study, on: &Machine) -> Result<Option<String>, String> {
     let mut chosen = None;
     for name in &names {
         let mut settings = study.base.clone();
-        study.apply(&mut settings, "placement", name)?;
+        study.apply(&mut settings, "placement", &name.as_str().into())?;
         match settings.placement.resolve(on, settings.workload.threads) {
             Ok(_) => {
                 chosen = Some((name, settings));
@@ -144,14 +129,5 @@ mod tests {
         let expected =
             "factor option innodb_adaptive_hash_index left out: this mariadb study runs on sqlite, which has none";
         assert_eq!((notes.len(), notes[2].as_str()), (3, expected));
-    }
-
-    #[test]
-    fn an_option_that_an_engine_does_not_know_has_its_reason() {
-        let mut settings = Settings::default();
-        settings.engine.options.insert("cache_size".into(), "1".into());
-        assert_eq!(knows_options(&settings), Ok(()));
-        settings.engine.options.insert("innodb_io_capacity".into(), "1".into());
-        assert_eq!(knows_options(&settings).unwrap_err(), "engine option innodb_io_capacity is unknown to sqlite");
     }
 }

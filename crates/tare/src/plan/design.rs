@@ -3,6 +3,7 @@
 use crate::study::settings::Settings;
 use crate::study::spec::{DesignKind, Factor, Study};
 use tare_results::schema::Levels;
+use tare_text::Value;
 
 /// One combination of levels and the settings it comes to.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,7 +21,7 @@ pub struct Condition {
 /// # Errors
 /// What was expected, when a level does not fit; a parsed study has been checked for that.
 pub fn conditions(study: &Study) -> Result<Vec<Condition>, String> {
-    let combinations: Vec<Vec<(String, String)>> = if study.conditions.is_empty() {
+    let combinations: Vec<Vec<(String, Value)>> = if study.conditions.is_empty() {
         match study.design.kind {
             DesignKind::FullFactorial => full(&study.factors),
             DesignKind::OneAtATime => one_at_a_time(&study.factors),
@@ -31,20 +32,25 @@ pub fn conditions(study: &Study) -> Result<Vec<Condition>, String> {
     combinations.into_iter().map(|levels| condition(study, &levels)).collect()
 }
 
-fn condition(study: &Study, levels: &[(String, String)]) -> Result<Condition, String> {
+fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, String> {
     let mut settings = study.base.clone();
-    // A named placement is a whole; the single keys beside it refine it, wherever they stand in the file.
-    let (whole, parts): (Vec<_>, Vec<_>) = levels.iter().partition(|(name, _)| name == "placement");
+    // A named placement, or a workload, is a whole; the single keys beside it refine it, wherever they stand.
+    let (whole, parts): (Vec<_>, Vec<_>) =
+        levels.iter().partition(|(name, _)| matches!(name.as_str(), "placement" | "workload"));
     for (name, level) in whole.into_iter().chain(parts) {
         study.apply(&mut settings, name, level)?;
     }
     let words: Vec<String> = levels.iter().map(|(name, level)| format!("{name}={level}")).collect();
     let name = if words.is_empty() { "base".to_owned() } else { words.join(" ") };
-    Ok(Condition { name, levels: levels.iter().cloned().collect(), settings })
+    Ok(Condition {
+        name,
+        levels: levels.iter().map(|(name, level)| (name.clone(), level.to_string())).collect(),
+        settings,
+    })
 }
 
 /// Every combination; the last factor varies fastest.
-fn full(factors: &[Factor]) -> Vec<Vec<(String, String)>> {
+fn full(factors: &[Factor]) -> Vec<Vec<(String, Value)>> {
     factors.iter().fold(vec![Vec::new()], |combinations, factor| {
         combinations
             .iter()
@@ -60,8 +66,8 @@ fn full(factors: &[Factor]) -> Vec<Vec<(String, String)>> {
 }
 
 /// The base (first level of each factor), then each other level alone.
-fn one_at_a_time(factors: &[Factor]) -> Vec<Vec<(String, String)>> {
-    let base: Vec<(String, String)> =
+fn one_at_a_time(factors: &[Factor]) -> Vec<Vec<(String, Value)>> {
+    let base: Vec<(String, Value)> =
         factors.iter().filter_map(|f| Some((f.name.clone(), f.levels.first()?.clone()))).collect();
     let mut all = vec![base.clone()];
     for (i, factor) in factors.iter().enumerate() {
@@ -79,10 +85,10 @@ mod tests {
     use super::*;
 
     fn factor(name: &str, levels: &[&str]) -> Factor {
-        Factor { name: name.into(), levels: levels.iter().map(|l| (*l).to_owned()).collect() }
+        Factor { name: name.into(), levels: levels.iter().map(|l| (*l).into()).collect() }
     }
 
-    fn words(combination: &[(String, String)]) -> String {
+    fn words(combination: &[(String, Value)]) -> String {
         combination.iter().map(|(n, l)| format!("{n}={l}")).collect::<Vec<_>>().join(" ")
     }
 

@@ -4,12 +4,18 @@
 //! | --- | --- |
 //! | `adapt` | a study made fit for machine and engine |
 //! | `design` | factors to conditions |
+//! | `available` | whether a condition can be done here |
 //! | `resolve` | conditions on this machine, and the schedule |
 //! | `queue` | which trial comes next |
+//! | `task` | one trial of a plan, and whether this machine still is the plan's |
+//! | `estimate` | how long trials take |
 //! | `pilot` | counts chosen from the first trials |
 
 pub mod adapt;
+pub mod available;
 pub mod design;
+pub mod estimate;
 pub mod pilot;
 pub mod queue;
 pub mod resolve;
+pub mod task;

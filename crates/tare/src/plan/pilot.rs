@@ -2,9 +2,8 @@
 //! trials of how many samples reach the half-width that was asked for, within the time there is (Kalibera & Jones, by
 //! `tare_stats::plan`). The decision is written into the plan with its reason; the schedule grows in the same order.
 
-use crate::analysis::collect::sample_values;
 use crate::analysis::figures::{count, percent};
-use crate::study::settings::{Kind, Sampling};
+use crate::study::settings::{Sampling, Settings};
 use crate::study::spec::Study;
 use std::collections::BTreeSet;
 use tare_results::metric;
@@ -37,15 +36,16 @@ pub fn note(sampling: &Sampling) -> Option<String> {
     ))
 }
 
-/// The study as one trial runs it: with what was decided, for those after the decision.
-pub fn study_of(study: &Study, plan: &Plan, trial: usize) -> Study {
-    let mut study = study.clone();
+/// How much one trial measures: as the study says, or as was decided after the pilot. A load that warms up by
+/// repetitions is told so in its settings.
+pub fn decided(sampling: &Sampling, settings: &mut Settings, plan: &Plan, trial: usize) -> Sampling {
+    let mut sampling = sampling.clone();
     if let Some(decision) = plan.decision.as_ref().filter(|decision| trial >= decision.first_trial) {
-        study.sampling.samples = decision.samples;
-        study.sampling.warmup_s = decision.warmup_s;
-        study.base.workload.dbt3.warmup_runs += decision.extra_warmup_runs;
+        sampling.samples = decision.samples;
+        sampling.warmup_s = decision.warmup_s;
+        settings.workload.load.load_mut().add_warmup_runs(decision.extra_warmup_runs);
     }
-    study
+    sampling
 }
 
 /// The plan with a decision and the trials it asks for, when the pilot is over and nothing was decided yet.
@@ -95,7 +95,7 @@ fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> D
             trials: ok.iter().copied().filter(|r| r.condition == condition).collect(),
         })
         .collect();
-    let in_runs = study.base.workload.kind == Kind::Dbt3;
+    let in_runs = study.base.workload.load.load().warms_up_in_runs();
     let extra: Vec<(usize, f64)> = cases.iter().map(|case| extra_warmup(case, target)).collect();
     let extra_runs = extra.iter().map(|(dropped, _)| *dropped).max().filter(|_| in_runs).unwrap_or(0);
     let extra_s = extra.iter().map(|(dropped, interval_s)| *dropped as f64 * interval_s).fold(0.0, f64::max);
@@ -140,7 +140,7 @@ fn metrics(ok: &[&TrialRecord]) -> Vec<String> {
 
 fn advise<'a>(case: &'a Case<'a>, costs: &Costs, target: &Target) -> Option<Advice<'a>> {
     let samples: Vec<Vec<f64>> =
-        case.trials.iter().map(|trial| sample_values(trial, case.metric)).filter(|s| !s.is_empty()).collect();
+        case.trials.iter().map(|trial| trial.values(case.metric)).filter(|s| !s.is_empty()).collect();
     let covs = components(&Nested::from_trials(&samples)).ok()?.covs()?;
     let pilot = Pilot { series: &[], interval_s: 1.0, samples: &samples };
     let found = recommend(&pilot, costs, target).ok()?;
@@ -178,7 +178,7 @@ fn mean_series(case: &Case<'_>) -> (Vec<f64>, f64) {
         if case.metric == "tps" { case.trials.iter().map(seconds).collect() } else { Vec::new() };
     let mut interval_s = 1.0;
     if all.iter().all(Vec::is_empty) {
-        all = case.trials.iter().map(|r| sample_values(r, case.metric)).collect();
+        all = case.trials.iter().map(|r| r.values(case.metric)).collect();
         let lengths: Vec<f64> = case.trials.iter().flat_map(|r| &r.samples).map(|s| s.elapsed_s).collect();
         interval_s = mean(&lengths).unwrap_or(1.0);
     }

@@ -23,6 +23,7 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         realizable: true,
         reason: None,
         placement: None,
+        settings: BTreeMap::new(),
     };
     let order = tare_stats::order::randomized_blocks(2, first_trials(&study.sampling), 5);
     let trials: Vec<PlannedTrial> = order
@@ -52,6 +53,7 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
     };
     let records = trials.iter().map(record).collect();
     let plan = Plan {
+        machine: None,
         schema: SCHEMA,
         study: "made-up".into(),
         seed: 5,
@@ -93,8 +95,8 @@ fn the_least_steady_case_decides_and_the_schedule_grows_in_the_same_order() {
     );
     assert_eq!(extended(&study, &plan, &records), Some(grown.clone()), "the same from the same records");
     assert_eq!(extended(&study, &grown, &records), None, "decided once");
-    assert_eq!(study_of(&study, &grown, 7).sampling.samples, 3);
-    assert_eq!(study_of(&study, &grown, 8).sampling.samples, 1);
+    assert_eq!(decided(&study.sampling, &mut Settings::default(), &grown, 7).samples, 3);
+    assert_eq!(decided(&study.sampling, &mut Settings::default(), &grown, 8).samples, 1);
 }
 
 #[test]

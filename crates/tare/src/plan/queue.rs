@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use tare_results::schema::{Outcome, PlannedTrial, TrialRecord};
 
-/// A trial to run, and which of its attempts this is.
+/// A trial to run, and which attempt at it this is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Next {
     /// The plan's entry that is measured next.

@@ -1,8 +1,10 @@
 //! One trial as a child process: started, listened to, stopped in time, and never outliving the run.
 
-use crate::run::progress::Progress;
-use crate::run::state;
-use std::io::{self, BufRead, BufReader};
+use super::{Attempt, Failure};
+use crate::state;
+use crate::workload::Progress;
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -13,29 +15,48 @@ use std::time::{Duration, Instant};
 /// How long a trial that was told to stop may take to put things back before it is killed.
 const STOP_GRACE: Duration = Duration::from_secs(20);
 
+/// What a trial's process writes to its standard output, one JSON line each.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Message {
+    /// A step of its work.
+    Step(Progress),
+    /// Why it can leave no record, or make no data.
+    Failed(Failure),
+}
+
+impl Message {
+    /// Sends it to the run. A run that is gone is noticed elsewhere (by its death signal), so a broken pipe is not.
+    pub fn send(&self) {
+        if let Ok(line) = serde_json::to_string(self) {
+            let mut out = io::stdout().lock();
+            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+        }
+    }
+}
+
 /// How a trial's process ended.
 #[derive(Debug)]
-pub enum Ended {
+pub enum Exit {
     /// By itself.
-    Exited(ExitStatus),
+    By(ExitStatus),
     /// It took longer than it may.
     TimedOut,
     /// The user wants the run to end.
     Interrupted,
 }
 
-/// Runs trial number `trial` of the results directory and passes on what it says.
+/// Runs an attempt at a trial of the results directory and passes on what it says.
 ///
 /// # Errors
 /// When the process cannot be started or waited for.
 pub fn run_child(
     directory: &Path,
-    trial: usize,
-    attempt: u32,
-    timeout: Duration,
+    attempt: &Attempt,
     interrupted: &AtomicBool,
-    mut hear: impl FnMut(Progress),
-) -> io::Result<Ended> {
+    mut hear: impl FnMut(Message),
+) -> io::Result<Exit> {
+    let (trial, attempt, timeout) = (attempt.trial, attempt.attempt, attempt.timeout);
     let log_path = directory.join("logs").join(format!("trial-{trial:05}-{attempt}.log"));
     let log = tare_files::open_new_log(&log_path)?;
     let mut child = Command::new(std::env::current_exe()?)
@@ -50,31 +71,31 @@ pub fn run_child(
         .process_group(0)
         .spawn()?;
     let lines = listen(&mut child);
-    let deadline = Instant::now() + timeout;
+    let deadline = Instant::now().checked_add(timeout);
     loop {
         match lines.recv_timeout(Duration::from_millis(100)) {
-            Ok(progress) => hear(progress),
+            Ok(message) => hear(message),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return child.wait().map(Ended::Exited),
+            Err(RecvTimeoutError::Disconnected) => return child.wait().map(Exit::By),
         }
         if interrupted.load(Ordering::Relaxed) {
             stop(&mut child)?;
-            return Ok(Ended::Interrupted);
+            return Ok(Exit::Interrupted);
         }
-        if Instant::now() > deadline {
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
             stop(&mut child)?;
-            return Ok(Ended::TimedOut);
+            return Ok(Exit::TimedOut);
         }
     }
 }
 
-fn listen(child: &mut Child) -> Receiver<Progress> {
+fn listen(child: &mut Child) -> Receiver<Message> {
     let (sender, receiver) = channel();
     if let Some(out) = child.stdout.take() {
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
-                if let Ok(progress) = serde_json::from_str(&line)
-                    && sender.send(progress).is_err()
+                if let Ok(message) = serde_json::from_str(&line)
+                    && sender.send(message).is_err()
                 {
                     return;
                 }

@@ -2,11 +2,30 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `execute` | the loop over trials |
-//! | `child`, `progress` | one trial as a child process, and what it tells while it works |
-//! | `state` | what is kept between commands: locks, journal, caches |
+//! | `execute` | the loop over trials: which comes next, and what became of it |
+//! | `runner` | who runs a trial, and what is known of it then |
+//! | `book` | where plan and records are kept |
+//! | `child`, `children` | trials as child processes, one at a time |
+//! | `failure` | an error of a child process, whole |
+//! | `error` | why a run could not go on |
+//! | `listener` | who is told what happens |
 
-pub mod child;
-pub mod execute;
-pub mod progress;
-pub mod state;
+mod book;
+mod child;
+mod children;
+mod error;
+mod execute;
+mod failure;
+mod listener;
+mod runner;
+#[cfg(test)]
+mod schedules;
+
+pub use book::Book;
+pub use child::Message;
+pub use children::Children;
+pub use error::RunError;
+pub use execute::{Run, RunEnd};
+pub use failure::Failure;
+pub use listener::Listener;
+pub use runner::{Attempt, Ended, Prepared, Runner};

@@ -1,27 +1,26 @@
 //! What can only be checked when the whole study is known: that every factor exists and every level fits.
 
 use super::document::{Source, StudyError};
-use super::field::{self, Field};
+use super::field;
+use super::key::Field;
 use super::spec::Study;
 use std::ops::Range;
-use tare_text::nearest;
+use tare_text::{Value, nearest};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A key of another workload than the study's is a mistake, not a silent no-op.
-pub fn kinds(source: Source<'_>, set: &[(&'static Field, Range<usize>)], study: &Study) -> Result<(), StudyError> {
+pub fn kinds(source: Source<'_>, set: &[(Field, Range<usize>)], study: &Study) -> Result<(), StudyError> {
     if let Err(expected) = study.base.check() {
         let span = set.iter().rfind(|(field, _)| field.key == "threads").map_or(0..0, |(_, span)| span.clone());
         return Err(source.error(span, format!("workload.threads = {}", study.base.workload.threads), expected));
     }
-    let kind = study.base.workload.kind;
-    match set.iter().find(|(field, _)| field.only.is_some_and(|only| only != kind)) {
+    let load = &study.base.workload.load;
+    match set.iter().find(|(field, _)| !field.belongs_to(load)) {
         None => Ok(()),
         Some((field, span)) => {
-            let known: Vec<&str> = field::all()
-                .filter(|f| f.section == field.section && f.only.is_none_or(|only| only == kind))
-                .map(|f| f.key)
-                .collect();
+            let known = field::all().into_iter().filter(|f| f.section == field.section && f.belongs_to(load));
+            let known: Vec<&str> = known.map(|f| f.key).collect();
             Err(source.unknown(span.clone(), "key of this workload", field.key, &known))
         }
     }
@@ -30,7 +29,7 @@ pub fn kinds(source: Source<'_>, set: &[(&'static Field, Range<usize>)], study: 
 /// Every alternative placement must be one of the study's.
 pub fn alternatives(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
     for name in &study.first_of {
-        if let Err(expected) = study.apply(&mut study.base.clone(), "placement", name) {
+        if let Err(expected) = study.apply(&mut study.base.clone(), "placement", &name.as_str().into()) {
             let span = root.get("placement").map_or(0..0, Spanned::span);
             return Err(source.error(span, format!("placement.first_of names {name}"), expected));
         }
@@ -55,7 +54,7 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
                 let mut error = source.error(span(), format!("{} = {level}", factor.name), expected);
                 if factor.name == "placement" {
                     let names = study.placements.keys().map(String::as_str);
-                    error.nearest = nearest(level, names).map(str::to_owned);
+                    error.nearest = nearest(&level.to_string(), names).map(str::to_owned);
                 }
                 return Err(error);
             }
@@ -74,7 +73,7 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
 }
 
 /// The place of a level in the file, for messages: the first value under a key of that name that reads so.
-fn locate(root: &DeTable<'_>, name: &str, level: &str) -> Range<usize> {
+fn locate(root: &DeTable<'_>, name: &str, level: &Value) -> Range<usize> {
     let tables = root.get("factors").into_iter().chain(match root.get("conditions").map(Spanned::get_ref) {
         Some(DeValue::Array(entries)) => entries.iter().collect::<Vec<_>>(),
         _ => Vec::new(),
@@ -86,7 +85,8 @@ fn locate(root: &DeTable<'_>, name: &str, level: &str) -> Range<usize> {
             DeValue::Array(items) => items.iter().collect(),
             _ => vec![value],
         };
-        if let Some(item) = items.iter().find(|i| matches!(i.get_ref(), DeValue::String(s) if s == level)) {
+        if let Some(item) = items.iter().find(|i| matches!(i.get_ref(), DeValue::String(s) if *s == level.to_string()))
+        {
             return item.span();
         }
         return key.span();

@@ -1,6 +1,7 @@
 //! TOML with positions: just enough over the `toml` crate to say where a mistake is and what was expected there.
 
 use std::ops::Range;
+use tare_text::Value;
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -73,19 +74,19 @@ impl Source<'_> {
         }
     }
 
-    /// A scalar as text: strings as they are, numbers as written, true and false as `on` and `off`.
-    pub fn scalar(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<String, StudyError> {
+    /// A scalar with its type; numbers keep the words in which they are written.
+    pub fn scalar(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
         match value.get_ref() {
-            DeValue::String(text) => Ok(text.to_string()),
-            DeValue::Integer(number) => Ok(number.as_str().replace('_', "")),
-            DeValue::Float(number) => Ok(number.as_str().replace('_', "")),
-            DeValue::Boolean(on) => Ok(if *on { "on" } else { "off" }.to_owned()),
+            DeValue::String(text) => Ok(Value::Text(text.to_string())),
+            DeValue::Integer(number) => Ok(Value::of_word(&number.as_str().replace('_', ""))),
+            DeValue::Float(number) => Ok(Value::of_word(&number.as_str().replace('_', ""))),
+            DeValue::Boolean(on) => Ok(Value::Switch(*on)),
             other => Err(self.error(value.span(), format!("`{name}` is {}", kind(other)), "a single value")),
         }
     }
 
     /// One value or a list of values, each with its place.
-    pub fn list(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<(String, Range<usize>)>, StudyError> {
+    pub fn list(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<(Value, Range<usize>)>, StudyError> {
         let DeValue::Array(items) = value.get_ref() else {
             return Ok(vec![(self.scalar(name, value)?, value.span())]);
         };

@@ -1,41 +1,41 @@
-//! One key of a study, and the table of all of them: parsing, factors, `--set`, writing and the reference page read it.
+//! The table of all keys of a study: parsing, factors, `--set`, writing, plans and the reference page read it.
 
 use super::fields;
-use super::settings::{Kind, Settings};
+use super::key::{Access, CAPTURE, Field, WORKLOAD};
+use crate::workload::AnyLoad;
 
-/// One key of a study. As a factor it is known by `key` alone.
-pub struct Field {
-    /// Table it stands in.
-    pub section: &'static str,
-    /// Its name in a study file.
-    pub key: &'static str,
-    /// The workload it belongs to; none: all.
-    pub only: Option<Kind>,
-    /// What it means, for the reference.
-    pub help: &'static str,
-    /// The present value, none when it is not set.
-    pub get: fn(&Settings) -> Option<String>,
-    /// Sets a value; the error says what was expected.
-    pub set: fn(&mut Settings, &str) -> Result<(), String>,
+/// All keys but `engine.options.*` and the machine settings, which are open-ended, in the order of a written study.
+pub fn all() -> Vec<Field> {
+    let mut all = Vec::new();
+    for rows in fields::COMMON {
+        all.extend_from_slice(rows);
+        if rows.first().is_some_and(|field| field.section == WORKLOAD) {
+            all.extend(of_loads());
+        }
+    }
+    all
 }
 
-/// What is captured is no factor: it must not change what is measured.
-pub const CAPTURE: &str = "capture";
-
-/// All keys but `engine.options.*` and the machine settings, which are open-ended.
-pub fn all() -> impl Iterator<Item = &'static Field> {
-    fields::ALL.iter().copied().flatten()
+/// Every key of every load; one that several loads have stands once.
+fn of_loads() -> Vec<Field> {
+    let mut fields: Vec<Field> = Vec::new();
+    for key in AnyLoad::all().iter().flat_map(|load| load.load().keys()) {
+        if fields.iter().all(|field| field.key != key.name) {
+            fields.push(Field { section: WORKLOAD, key: key.name, help: key.help, access: Access::Load });
+        }
+    }
+    fields
 }
 
 /// The field known by `key` in `section`.
-pub fn find(section: &str, key: &str) -> Option<&'static Field> {
-    all().find(|f| f.section == section && f.key == key)
+pub fn find(section: &str, key: &str) -> Option<Field> {
+    all().into_iter().find(|f| f.section == section && f.key == key)
 }
 
 /// The field that a factor of this name varies: `engine` and `workload` stand for their `name`.
-pub fn factor(name: &str) -> Option<&'static Field> {
+pub fn factor(name: &str) -> Option<Field> {
     if matches!(name, "engine" | "workload") {
         return find(name, "name");
     }
-    all().find(|f| f.key == name && f.key != "name" && f.section != CAPTURE)
+    all().into_iter().find(|f| f.key == name && f.key != "name" && f.section != CAPTURE)
 }

@@ -3,7 +3,9 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `spec`, `settings` | a study, and what one trial needs to know |
-//! | `field`, `fields`, `sampling_field` | every key a study may hold |
+//! | `key`, `field`, `fields`, `sampling_field` | every key a study may hold |
+//! | `machine`, `process`, `limit`, `level` | machine settings, properties of the server process, limits of interference |
+//! | `values` | settings as a plan keeps them |
 //! | `document`, `parse`, `check`, `write`, `written`, `builtin` | TOML to study and back, and the built-in ones |
 
 pub mod builtin;
@@ -11,10 +13,15 @@ pub mod check;
 pub mod document;
 pub mod field;
 mod fields;
+pub mod key;
+pub mod level;
+pub mod limit;
+pub mod machine;
 pub mod parse;
+pub mod process;
 pub mod sampling_field;
 pub mod settings;
 pub mod spec;
-mod value;
+pub mod values;
 pub mod write;
 pub mod written;

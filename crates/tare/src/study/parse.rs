@@ -1,15 +1,16 @@
 //! TOML to [`Study`], with a place, an expectation and the nearest right name for every mistake.
 
 use super::document::{Source, StudyError};
-use super::field::{self, Field};
+use super::field;
+use super::key::{Access, Field, WORKLOAD};
 use super::sampling_field::{self, SAMPLING_FIELDS};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, DesignKind, Factor, Study};
-use super::value;
-use crate::study::check;
-use crate::trial::machine;
+use super::{check, machine};
+use crate::workload::AnyLoad;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use tare_text::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -75,6 +76,7 @@ fn empty() -> Study {
         name: String::new(),
         title: String::new(),
         base: Settings::default(),
+        load_keys: Vec::new(),
         first_of: Vec::new(),
         moved_from: None,
         placements: BTreeMap::new(),
@@ -89,15 +91,15 @@ struct Parser<'a> {
     source: Source<'a>,
     study: Study,
     /// Keys that belong to one workload, looked at when the workload is known.
-    narrow: Vec<(&'static Field, Range<usize>)>,
+    narrow: Vec<(Field, Range<usize>)>,
 }
 
 impl Parser<'_> {
     fn sections(&mut self, root: &DeTable<'_>) -> Result<(), StudyError> {
         for (key, value) in root {
             match key.get_ref().as_ref() {
-                "name" => self.study.name = self.source.scalar("name", value)?,
-                "title" => self.study.title = self.source.scalar("title", value)?,
+                "name" => self.study.name = self.source.scalar("name", value)?.to_string(),
+                "title" => self.study.title = self.source.scalar("title", value)?.to_string(),
                 "placements" => self.placements(value)?,
                 "factors" => self.study.factors = self.factors(self.source.as_table("factors", value)?)?,
                 "conditions" => self.conditions(value)?,
@@ -145,13 +147,13 @@ impl Parser<'_> {
         if section == "engine" && name == "options" {
             for (option, value) in self.source.as_table("engine.options", value)? {
                 let level = self.source.scalar(option.get_ref(), value)?;
-                self.study.base.engine.options.insert(option.get_ref().to_string(), level);
+                self.study.base.engine.options.insert(option.get_ref().to_string(), level.to_string());
             }
             return Ok(());
         }
         if section == "placement" && name == "first_of" {
             let names = self.source.list(name, value)?;
-            self.study.first_of = names.into_iter().map(|(name, _)| name).collect();
+            self.study.first_of = names.into_iter().map(|(name, _)| name.to_string()).collect();
             return Ok(());
         }
         if section == "factors" {
@@ -169,11 +171,12 @@ impl Parser<'_> {
         &mut self,
         section: &str,
         name: &str,
-        level: &str,
+        level: &Value,
         key_span: Range<usize>,
         span: Range<usize>,
     ) -> Result<(), StudyError> {
-        let wrong = |expected: String| self.source.error(span.clone(), format!("{section}.{name} = {level}"), expected);
+        let source = self.source;
+        let wrong = |expected: String| source.error(span.clone(), format!("{section}.{name} = {level}"), expected);
         match section {
             "sampling" => {
                 let field = sampling_field::find(name).ok_or_else(|| {
@@ -194,15 +197,34 @@ impl Parser<'_> {
             _ => {
                 let field =
                     field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
-                (field.set)(&mut self.study.base, level).map_err(wrong)?;
+                self.set_base(field, level).map_err(wrong)?;
                 self.narrow.push((field, key_span));
                 Ok(())
             }
         }
     }
 
+    /// Sets a key of the base. Keys of loads may stand before the load is named, so they are kept and given to it then.
+    fn set_base(&mut self, field: Field, level: &Value) -> Result<(), String> {
+        if let Access::Load = field.access {
+            for mut load in AnyLoad::all().into_iter().filter(|load| field.belongs_to(load)) {
+                load.load_mut().set(field.key, level)?;
+            }
+            self.study.load_keys.retain(|(key, _)| key != field.key);
+            self.study.load_keys.push((field.key.to_owned(), level.clone()));
+        } else {
+            field.set(&mut self.study.base, level)?;
+        }
+        if field.section == WORKLOAD {
+            let mut base = self.study.base.clone();
+            self.study.apply_load_keys(&mut base)?;
+            self.study.base = base;
+        }
+        Ok(())
+    }
+
     fn unknown_key(&self, section: &str, name: &str, span: Range<usize>) -> StudyError {
-        let mut known: Vec<&str> = field::all().filter(|f| f.section == section).map(|f| f.key).collect();
+        let mut known: Vec<&str> = field::all().into_iter().filter(|f| f.section == section).map(|f| f.key).collect();
         match section {
             "engine" => known.push("options"),
             "placement" => known.push("first_of"),
@@ -221,7 +243,8 @@ impl Parser<'_> {
                 let level = self.source.scalar(key.get_ref(), value)?;
                 let field = field::find("placement", key.get_ref())
                     .ok_or_else(|| self.unknown_key("placement", key.get_ref(), key.span()))?;
-                (field.set)(&mut Settings::default(), &level)
+                field
+                    .set(&mut Settings::default(), &level)
                     .map_err(|e| self.source.error(value.span(), format!("{} = {level}", field.key), e))?;
                 keys.push((field.key.to_owned(), level));
             }
@@ -284,7 +307,7 @@ impl Parser<'_> {
                 Ok(())
             }
             ("factors", _) => {
-                let levels = value.split(',').map(str::to_owned).collect();
+                let levels = value.split(',').map(Value::of_word).collect();
                 match self.study.factors.iter_mut().find(|f| f.name == key) {
                     Some(factor) => factor.levels = levels,
                     None => self.study.factors.push(Factor { name: key.to_owned(), levels }),
@@ -293,24 +316,25 @@ impl Parser<'_> {
             }
             ("placements", Some((name, key))) => {
                 let field = field::find("placement", key).ok_or_else(|| self.unknown_key("placement", key, 0..0))?;
-                (field.set)(&mut Settings::default(), value).map_err(|e| self.source.error(0..0, set, e))?;
+                let value = Value::of_word(value);
+                field.set(&mut Settings::default(), &value).map_err(|e| self.source.error(0..0, set, e))?;
                 let keys = self.study.placements.entry(name.to_owned()).or_default();
                 keys.retain(|(k, _)| k != key);
-                keys.push((key.to_owned(), value.to_owned()));
+                keys.push((key.to_owned(), value));
                 Ok(())
             }
-            _ => self.set(section, key, value, 0..0, 0..0),
+            _ => self.set(section, key, &Value::of_word(value), 0..0, 0..0),
         }
     }
 }
 
-fn set_design(design: &mut Design, name: &str, level: &str) -> Result<Option<()>, String> {
+fn set_design(design: &mut Design, name: &str, level: &Value) -> Result<Option<()>, String> {
     match name {
         "kind" => {
-            let kind = value::one_of(level, &["full-factorial", "one-at-a-time"])?;
+            let kind = level.one_of(&["full-factorial", "one-at-a-time"])?;
             design.kind = if kind == "one-at-a-time" { DesignKind::OneAtATime } else { DesignKind::FullFactorial };
         }
-        "identical" => design.skip_identical = value::one_of(level, &["run", "skip"])? == "skip",
+        "identical" => design.skip_identical = level.one_of(&["run", "skip"])? == "skip",
         _ => return Ok(None),
     }
     Ok(Some(()))

@@ -1,7 +1,7 @@
 //! The keys of `[sampling]`.
 
 use super::settings::Sampling;
-use super::value::{positive, seconds, whole};
+use tare_text::Value;
 
 /// One key of `[sampling]`.
 pub struct SamplingField {
@@ -10,9 +10,9 @@ pub struct SamplingField {
     /// What it means, for the reference.
     pub help: &'static str,
     /// The present value, none when it is not set.
-    pub get: fn(&Sampling) -> Option<String>,
+    pub get: fn(&Sampling) -> Option<Value>,
     /// Sets a value; the error says what was expected.
-    pub set: fn(&mut Sampling, &str) -> Result<(), String>,
+    pub set: fn(&mut Sampling, &Value) -> Result<(), String>,
 }
 
 /// The keys of `[sampling]`, in the order in which they are explained.
@@ -20,26 +20,26 @@ pub const SAMPLING_FIELDS: &[SamplingField] = &[
     SamplingField {
         key: "trials",
         help: "server lifetimes a condition: the sampling unit",
-        get: |s| Some(s.trials.to_string()),
-        set: |s, v| whole(v, 1, 100_000).map(|v| s.trials = v),
+        get: |s| Some(s.trials.into()),
+        set: |s, v| v.whole(1, 100_000).map(|v| s.trials = v),
     },
     SamplingField {
         key: "samples",
         help: "measured runs a trial",
-        get: |s| Some(s.samples.to_string()),
-        set: |s, v| whole(v, 1, 100_000).map(|v| s.samples = v),
+        get: |s| Some(s.samples.into()),
+        set: |s, v| v.whole(1, 100_000).map(|v| s.samples = v),
     },
     SamplingField {
         key: "warmup_s",
         help: "seconds of load before the first sample, left out of all figures",
-        get: |s| Some(s.warmup_s.to_string()),
-        set: |s, v| seconds(v).map(|v| s.warmup_s = v),
+        get: |s| Some(s.warmup_s.into()),
+        set: |s, v| v.seconds().map(|v| s.warmup_s = v),
     },
     SamplingField {
         key: "sample_s",
         help: "seconds a sample",
-        get: |s| Some(s.sample_s.to_string()),
-        set: |s, v| match seconds(v)? {
+        get: |s| Some(s.sample_s.into()),
+        set: |s, v| match v.seconds()? {
             0.0 => Err("a number of seconds above 0".into()),
             v => {
                 s.sample_s = v;
@@ -51,9 +51,9 @@ pub const SAMPLING_FIELDS: &[SamplingField] = &[
         key: "target_half_width",
         help: "half-width of the 95% interval to reach, as a fraction of the mean (0.01 is 1%): `trials` are then a \
                pilot, from which warm-up, samples and trials are chosen; absent: counts as given",
-        get: |s| s.target_half_width.map(|v| v.to_string()),
-        set: |s, v| match v.parse::<f64>() {
-            Ok(width) if width > 0.0 && width < 1.0 => {
+        get: |s| s.target_half_width.map(Into::into),
+        set: |s, v| match v.number() {
+            Some(width) if width > 0.0 && width < 1.0 => {
                 s.target_half_width = Some(width);
                 Ok(())
             }
@@ -63,40 +63,40 @@ pub const SAMPLING_FIELDS: &[SamplingField] = &[
     SamplingField {
         key: "budget_s",
         help: "seconds for all trials of all conditions, when target_half_width chooses the counts",
-        get: |s| Some(s.budget_s.to_string()),
-        set: |s, v| positive(v, "seconds").map(|v| s.budget_s = v),
+        get: |s| Some(s.budget_s.into()),
+        set: |s, v| v.positive("seconds").map(|v| s.budget_s = v),
     },
     SamplingField {
         key: "seed",
         help: "seed of the order of trials and of the load",
-        get: |s| Some(s.seed.to_string()),
-        set: |s, v| whole(v, 0, i64::MAX as u64).map(|v| s.seed = v),
+        get: |s| Some(s.seed.into()),
+        set: |s, v| v.whole(0, i64::MAX as u64).map(|v| s.seed = v),
     },
     SamplingField {
         key: "attempts",
         help: "attempts at a trial before it counts as failed for good",
-        get: |s| Some(s.attempts.to_string()),
-        set: |s, v| whole(v, 1, 100).map(|v| s.attempts = v),
+        get: |s| Some(s.attempts.into()),
+        set: |s, v| v.whole(1, 100).map(|v| s.attempts = v),
     },
     SamplingField {
         key: "trial_timeout_s",
         help: "seconds a trial may take; absent: four times what it should, and a minute",
-        get: |s| s.trial_timeout_s.map(|v| v.to_string()),
-        set: |s, v| seconds(v).map(|v| s.trial_timeout_s = Some(v)),
+        get: |s| s.trial_timeout_s.map(Into::into),
+        set: |s, v| v.seconds().map(|v| s.trial_timeout_s = Some(v)),
     },
     SamplingField {
         key: "steal_limit",
         help: "share of the CPU time that the hypervisor may take before a trial counts as disturbed and runs again, \
                or off",
-        get: |s| Some(s.steal_limit.to_string()),
-        set: |s, v| v.parse().map(|v| s.steal_limit = v),
+        get: |s| Some(s.steal_limit.to_string().into()),
+        set: |s, v| v.parsed().map(|v| s.steal_limit = v),
     },
     SamplingField {
         key: "foreign_cpu_limit",
         help: "share of the time of the benchmark's CPUs that other processes may take before a trial counts as \
                disturbed and runs again, or off",
-        get: |s| Some(s.foreign_cpu_limit.to_string()),
-        set: |s, v| v.parse().map(|v| s.foreign_cpu_limit = v),
+        get: |s| Some(s.foreign_cpu_limit.to_string().into()),
+        set: |s, v| v.parsed().map(|v| s.foreign_cpu_limit = v),
     },
 ];
 

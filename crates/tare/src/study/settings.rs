@@ -1,18 +1,14 @@
 //! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
 
-use crate::trial::contamination::Limit;
-pub use crate::trial::process::ProcessSettings;
-use crate::workload::dbt3::Dbt3Settings;
-use crate::workload::oltp::{OltpSettings, Workload};
+use super::limit::Limit;
+use super::process::ProcessSettings;
+use crate::capture::settings::CaptureSettings;
+use crate::workload::AnyLoad;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use tare_counters::strategies::Strategy;
-use tare_counters::workload::Mode;
 use tare_engine::Transport;
+use tare_noise::Level;
 use tare_topology::Placement;
-
-/// The level of a machine or process setting that means: leave it, but record it.
-pub const AS_FOUND: &str = "as-found";
 
 /// All settings of one condition.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -27,8 +23,8 @@ pub struct Settings {
     pub process: ProcessSettings,
     /// What is recorded beside the metrics.
     pub capture: CaptureSettings,
-    /// Machine-wide settings: name in `tare-noise` -> level. Absent means as found.
-    pub machine: BTreeMap<String, String>,
+    /// Levels of machine-wide settings. What is not named stays as found.
+    pub machine: Vec<Level>,
 }
 
 impl Settings {
@@ -37,10 +33,7 @@ impl Settings {
     /// # Errors
     /// What was expected.
     pub fn check(&self) -> Result<(), String> {
-        if self.workload.kind == Kind::Dbt3 && self.workload.threads != 1 {
-            return Err("1 thread with dbt3: its queries run one after another on one connection".into());
-        }
-        Ok(())
+        self.workload.load.load().check(self.workload.threads)
     }
 }
 
@@ -74,124 +67,19 @@ impl Default for EngineSettings {
     }
 }
 
-/// Which workload: each has keys of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kind {
-    /// One of sysbench's, on a database.
-    #[default]
-    Oltp,
-    /// TPC-H's 22 queries, on a database.
-    Dbt3,
-    /// Global counters, in the trial's own process.
-    Counters,
-}
-
 /// `[workload]`: what the client threads do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkloadSettings {
-    /// Which of the three below counts.
-    pub kind: Kind,
     /// Client threads, one connection each.
     pub threads: usize,
-    /// Transactions a second over all threads (open loop); none: as fast as they go (closed loop).
-    pub rate: Option<f64>,
-    /// Which OLTP workload, on which tables.
-    pub oltp: OltpSettings,
-    /// Which queries, on tables of which size.
-    pub dbt3: Dbt3Settings,
-    /// Which counters, how many, how long.
-    pub counters: CountersSettings,
-}
-
-/// Settings of the workload `counters`; see `tare-counters`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct CountersSettings {
-    /// How counters are kept.
-    pub strategy: Strategy,
-    /// Where random numbers come from.
-    pub generator: Mode,
-    /// Whether a round works on data blocks.
-    pub data_work: bool,
-    /// Rounds a thread and sample.
-    pub rounds: u64,
-    /// Blocks of counters that there are.
-    pub counter_blocks: usize,
-    /// Counters that a block holds.
-    pub counters_per_block: usize,
-    /// Data blocks of 16 KiB.
-    pub data_blocks: usize,
-}
-
-impl Default for CountersSettings {
-    /// The article's numbers, but for the million data blocks (16 GB) that few machines can spare.
-    fn default() -> Self {
-        Self {
-            strategy: Strategy::CounterSet,
-            generator: Mode::Corrected,
-            data_work: true,
-            rounds: 1000,
-            counter_blocks: 100,
-            counters_per_block: 10,
-            data_blocks: 10_000,
-        }
-    }
+    /// What they do, with the settings of that load alone.
+    pub load: AnyLoad,
 }
 
 impl Default for WorkloadSettings {
     fn default() -> Self {
-        // sysbench's own default distribution is special, which keeps a quarter of the ids in the middle of the table;
-        // uniform is what its users ask for.
-        let oltp =
-            OltpSettings { distribution: tare_load::Distribution::Uniform, ..OltpSettings::new(Workload::PointSelect) };
-        Self {
-            kind: Kind::Oltp,
-            threads: 1,
-            rate: None,
-            oltp,
-            dbt3: Dbt3Settings::default(),
-            counters: CountersSettings::default(),
-        }
+        Self { threads: 1, load: AnyLoad::default() }
     }
-}
-
-/// `[capture]`: what is recorded beside the metrics. The cheap ones (memory, schedule) belong to every sample; the
-/// others to one further sample, after the measured ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CaptureSettings {
-    /// A sampled profile of the server.
-    pub profile: bool,
-    /// How its call chains are found.
-    pub call_graph: CallGraph,
-    /// Waits for locks inside the server.
-    pub locks: bool,
-    /// The server's counters, and its storage engine's report.
-    pub status: bool,
-    /// Memory of the server by node, and hits and misses of the nodes' allocators.
-    pub memory: bool,
-    /// Time each thread ran, waited for a CPU and slept.
-    pub schedule: bool,
-}
-
-impl Default for CaptureSettings {
-    fn default() -> Self {
-        Self { profile: false, call_graph: CallGraph::Dwarf, locks: false, status: false, memory: true, schedule: true }
-    }
-}
-
-impl CaptureSettings {
-    /// Whether anything needs a capture sample.
-    pub fn need_a_sample(&self) -> bool {
-        self.profile || self.locks || self.status
-    }
-}
-
-/// How call chains are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallGraph {
-    /// From a copy of the stack and the program's unwind tables: whole chains on any build, and the larger cost.
-    Dwarf,
-    /// From frame pointers: cheap, and whole only where the server was built with them.
-    FramePointers,
 }
 
 /// `[sampling]`: how often, how long.

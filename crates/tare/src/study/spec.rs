@@ -1,9 +1,10 @@
 //! A study: what to run, on what, how often.
 
+use super::key::{self, WORKLOAD};
 use super::settings::{Sampling, Settings};
-use crate::study::field;
-use crate::trial::machine;
+use super::{field, machine};
 use std::collections::BTreeMap;
+use tare_text::Value;
 
 /// A parsed and checked study.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,12 +15,15 @@ pub struct Study {
     pub title: String,
     /// What every condition starts from.
     pub base: Settings,
+    /// Keys of loads under `[workload]`, in the order in which they were set: a condition with another load than the
+    /// base's takes those that it has.
+    pub load_keys: Vec<(String, Value)>,
     /// `placement.first_of`: names of placements, of which the base takes the first that the machine has.
     pub first_of: Vec<String>,
     /// The engine of the study's file, where the command line named another one.
     pub moved_from: Option<String>,
     /// Named placements: name -> keys of `[placement]`.
-    pub placements: BTreeMap<String, Vec<(String, String)>>,
+    pub placements: BTreeMap<String, Vec<(String, Value)>>,
     /// How factors become conditions.
     pub design: Design,
     /// Factors of the whole study, in file order. Empty when `conditions` is used.
@@ -30,7 +34,7 @@ pub struct Study {
     pub sampling: Sampling,
 }
 
-/// `[design]`: how conditions are made of factors.
+/// `[design]`: how factors become conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Design {
     /// How levels are combined.
@@ -50,12 +54,12 @@ pub enum DesignKind {
 }
 
 /// A factor and its levels.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
     /// `placement`, a key of the study, a machine setting or `option.NAME`.
     pub name: String,
-    /// The values that it takes, as written.
-    pub levels: Vec<String>,
+    /// Values that it takes, in file order.
+    pub levels: Vec<Value>,
 }
 
 impl Study {
@@ -63,28 +67,42 @@ impl Study {
     ///
     /// # Errors
     /// When the factor is unknown or the level is not one of its values.
-    pub fn apply(&self, settings: &mut Settings, name: &str, level: &str) -> Result<(), String> {
+    pub fn apply(&self, settings: &mut Settings, name: &str, level: &Value) -> Result<(), String> {
         if name == "placement" {
             return self.apply_placement(settings, level);
         }
         if let Some(option) = name.strip_prefix("option.") {
-            settings.engine.options.insert(option.to_owned(), level.to_owned());
+            settings.engine.options.insert(option.to_owned(), level.to_string());
             return Ok(());
         }
-        if let Some(field) = field::factor(name) {
-            return (field.set)(settings, level);
+        match field::factor(name) {
+            Some(field) => field.set(settings, level)?,
+            None => machine::set(settings, name, level)?,
         }
-        machine::set(settings, name, level)
+        if name == WORKLOAD { self.apply_load_keys(settings) } else { Ok(()) }
     }
 
-    fn apply_placement(&self, settings: &mut Settings, name: &str) -> Result<(), String> {
-        let keys = self.placements.get(name).ok_or_else(|| {
+    /// Gives a load that has just been chosen the keys that the study has for it.
+    ///
+    /// # Errors
+    /// When a value does not fit.
+    pub fn apply_load_keys(&self, settings: &mut Settings) -> Result<(), String> {
+        for (key, value) in &self.load_keys {
+            if settings.workload.load.load().keys().iter().any(|known| known.name == key) {
+                settings.workload.load.load_mut().set(key, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_placement(&self, settings: &mut Settings, name: &Value) -> Result<(), String> {
+        let keys = self.placements.get(&name.to_string()).ok_or_else(|| {
             let known: Vec<&str> = self.placements.keys().map(String::as_str).collect();
             format!("one of the study's placements: {}", known.join(", "))
         })?;
         for (key, value) in keys {
             let field = field::find("placement", key).ok_or("a key of [placement]")?;
-            (field.set)(settings, value)?;
+            field.set(settings, value)?;
         }
         Ok(())
     }
@@ -92,7 +110,7 @@ impl Study {
     /// Names that a factor may have, apart from `option.NAME`.
     pub fn factor_names() -> Vec<&'static str> {
         let mut names = vec!["placement", "engine", "workload"];
-        let factors = field::all().filter(|f| f.section != field::CAPTURE);
+        let factors = field::all().into_iter().filter(|f| f.section != key::CAPTURE);
         names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));
         names.extend(machine::names());
         names

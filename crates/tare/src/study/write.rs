@@ -4,6 +4,7 @@ use super::field;
 use super::sampling_field::SAMPLING_FIELDS;
 use super::spec::{DesignKind, Factor, Study};
 use std::collections::BTreeMap;
+use tare_text::Value as Scalar;
 use toml::{Table, Value};
 
 /// The resolved study as a TOML document.
@@ -17,7 +18,14 @@ pub fn to_toml(study: &Study) -> String {
     if !study.base.machine.is_empty() {
         root.insert(
             "machine".into(),
-            Value::Table(study.base.machine.iter().map(|(k, v)| (k.clone(), text(v))).collect()),
+            Value::Table(
+                study
+                    .base
+                    .machine
+                    .iter()
+                    .map(|level| (level.setting().name().to_owned(), text(level.text())))
+                    .collect(),
+            ),
         );
     }
     let sampling = SAMPLING_FIELDS.iter().filter_map(|f| Some((f.key.to_owned(), value(&(f.get)(&study.sampling)?))));
@@ -38,8 +46,9 @@ pub fn to_toml(study: &Study) -> String {
 
 fn section_table(study: &Study, section: &str) -> Table {
     let mut table: Table = field::all()
-        .filter(|f| f.section == section && f.only.is_none_or(|kind| kind == study.base.workload.kind))
-        .filter_map(|f| Some((f.key.to_owned(), value(&(f.get)(&study.base)?))))
+        .into_iter()
+        .filter(|f| f.section == section)
+        .filter_map(|f| Some((f.key.to_owned(), value(&f.get(&study.base)?))))
         .collect();
     if section == "engine" && !study.base.engine.options.is_empty() {
         let options = study.base.engine.options.iter().map(|(k, v)| (k.clone(), text(v))).collect();
@@ -61,13 +70,13 @@ fn design(study: &Study) -> Table {
 }
 
 fn factors(factors: &[Factor]) -> Table {
-    factors.iter().map(|f| (f.name.clone(), Value::Array(f.levels.iter().map(|l| text(l)).collect()))).collect()
+    factors.iter().map(|f| (f.name.clone(), Value::Array(f.levels.iter().map(value).collect()))).collect()
 }
 
-fn placements(placements: &BTreeMap<String, Vec<(String, String)>>) -> Table {
+fn placements(placements: &BTreeMap<String, Vec<(String, Scalar)>>) -> Table {
     placements
         .iter()
-        .map(|(name, keys)| (name.clone(), Value::Table(keys.iter().map(|(k, v)| (k.clone(), text(v))).collect())))
+        .map(|(name, keys)| (name.clone(), Value::Table(keys.iter().map(|(k, v)| (k.clone(), value(v))).collect())))
         .collect()
 }
 
@@ -75,14 +84,12 @@ fn text(value: &str) -> Value {
     Value::String(value.to_owned())
 }
 
-/// Numbers as numbers, all else as text.
-fn value(written: &str) -> Value {
-    if let Ok(number) = written.parse::<i64>() {
-        Value::Integer(number)
-    } else if let Ok(number) = written.parse::<f64>() {
-        Value::Float(number)
-    } else {
-        text(written)
+fn value(scalar: &Scalar) -> Value {
+    match scalar {
+        Scalar::Switch(on) => Value::Boolean(*on),
+        Scalar::Whole(number) => Value::Integer(*number),
+        Scalar::Number(number) => Value::Float(*number),
+        Scalar::Text(written) => text(written),
     }
 }
 
@@ -110,6 +117,8 @@ mod tests {
             // [quick] is applied or not by the time a study is written; TOML tables of factors keep their order.
             assert_eq!(again.factors.len(), study.factors.len(), "{written}");
             again.placements.clone_from(&study.placements);
+            // What was a default is written out, and so set.
+            again.load_keys.clone_from(&study.load_keys);
             assert_eq!(again, study, "{written}");
         }
     }

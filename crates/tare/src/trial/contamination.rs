@@ -5,45 +5,12 @@
 
 use crate::capture::interference::Seen;
 use crate::study::settings::Sampling;
-use std::fmt;
 use tare_results::schema::{Outcome, TrialRecord};
 
 /// A machine that slept longer than this during a sample has no sample: below it is the difference of two clock reads.
 const SUSPENDED_S: f64 = 0.01;
 /// Less CPU time than this is within what clock ticks of 10 ms can tell apart, whatever its fraction.
 const FOREIGN_LEAST_S: f64 = 0.1;
-
-/// From which share of the time a rule speaks; none: never.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limit(pub Option<f64>);
-
-impl Limit {
-    fn exceeded(self, value: Option<&f64>) -> Option<(f64, f64)> {
-        let (value, limit) = (*value?, self.0?);
-        (value > limit).then_some((value, limit))
-    }
-}
-
-impl std::str::FromStr for Limit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match (text, text.parse::<f64>()) {
-            ("off", _) => Ok(Self(None)),
-            (_, Ok(limit)) if (0.0..1.0).contains(&limit) => Ok(Self(Some(limit))),
-            _ => Err("a fraction from 0 to 1, such as 0.05, or off".into()),
-        }
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(limit) => write!(f, "{limit}"),
-            None => f.write_str("off"),
-        }
-    }
-}
 
 /// Why a sample is contaminated; none when it is not.
 pub fn judge(sampling: &Sampling, sample: usize, seen: &Seen) -> Option<String> {
@@ -92,6 +59,7 @@ pub fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::study::limit::Limit;
     use std::collections::BTreeMap;
 
     fn seen(values: &[(&str, f64)]) -> Seen {

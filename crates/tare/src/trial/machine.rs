@@ -1,49 +1,9 @@
-//! Machine-wide settings as factors: names and levels are those of `tare-noise`.
+//! Machine-wide settings of a trial: set, verified, put back.
 
-use crate::run::state::{self, StateError};
-use crate::study::settings::{AS_FOUND, Settings};
-use tare_noise::{Availability, HostLock, NoiseError, Session, Setting, System};
+use crate::state::{self, StateError};
+use crate::study::settings::Settings;
+use tare_noise::{HostLock, NoiseError, Session, Setting, System};
 use tare_results::schema::AppliedSetting;
-
-/// Names of all settings.
-pub fn names() -> Vec<&'static str> {
-    Setting::ALL.iter().map(|s| s.name()).collect()
-}
-
-/// The levels of a setting, in words.
-pub fn help(name: &str) -> &'static str {
-    name.parse::<Setting>().map_or("", Setting::levels)
-}
-
-/// Sets a level; `as-found` takes it back.
-///
-/// # Errors
-/// What was expected.
-pub fn set(settings: &mut Settings, name: &str, level: &str) -> Result<(), String> {
-    let setting: Setting = name.parse().map_err(|e: NoiseError| e.to_string())?;
-    if level == AS_FOUND {
-        settings.machine.remove(name);
-        return Ok(());
-    }
-    setting.level(level).map_err(|_| format!("{}, or {AS_FOUND}", setting.levels()))?;
-    settings.machine.insert(name.to_owned(), level.to_owned());
-    Ok(())
-}
-
-/// Whether this machine has, and this user may set, all that the condition asks.
-///
-/// # Errors
-/// The reason, when not.
-pub fn available(settings: &Settings) -> Result<(), String> {
-    let system = System::of_environment();
-    for (name, level) in &settings.machine {
-        let level = parse(name, level).map_err(|e| e.to_string())?;
-        if let Availability::NotAvailable { reason } = level.availability(&system) {
-            return Err(format!("{name}={}: {reason}", level.text()));
-        }
-    }
-    Ok(())
-}
 
 /// The machine as a condition wants it; put back when dropped.
 pub struct Held {
@@ -78,10 +38,9 @@ pub fn apply(settings: &Settings) -> Result<Held, StateError> {
     let lock = HostLock::of_parent(&HostLock::default_dir())?;
     let (mut session, _) = Session::begin(System::of_environment(), &state::directory()?, lock)?;
     let mut applied = Vec::new();
-    for (name, text) in &settings.machine {
-        let level = parse(name, text)?;
+    for level in &settings.machine {
         let found = level.setting().read(session.system()).ok();
-        session.apply(&level)?;
+        session.apply(level)?;
         if level.setting() == Setting::CpuShield && level.cpus().is_some() {
             // The CPUs are taken from every other process, and so from this one and its server, unless it goes inside.
             session.enter_shield(std::process::id())?;
@@ -98,11 +57,12 @@ pub fn apply(settings: &Settings) -> Result<Held, StateError> {
         if !escapes.is_empty() {
             verified.push_str(&format!(", but for {}", escapes.join(", ")));
         }
-        applied.push(AppliedSetting { factor: name.clone(), level: text.clone(), found, verified });
+        applied.push(AppliedSetting {
+            factor: level.setting().name().to_owned(),
+            level: level.text().to_owned(),
+            found,
+            verified,
+        });
     }
     Ok(Held { session: Some(session), applied })
-}
-
-fn parse(name: &str, level: &str) -> Result<tare_noise::Level, NoiseError> {
-    name.parse::<Setting>()?.level(level)
 }

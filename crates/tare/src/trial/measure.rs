@@ -1,128 +1,35 @@
 //! One trial, in a process of its own: set, start, bind, load, verify, stop, put back, append one record.
 
-use super::dbt3_load;
+use super::host::{TrialHost, note_captures, note_no_captures};
+use super::{Trial, TrialError, contamination, dataset, machine, process, server_start};
 use crate::capture::interference::Seen;
-use crate::plan::design::Condition;
-use crate::run::progress::Progress;
-use crate::run::state::StateError;
-use crate::study::settings::Kind;
-use crate::study::spec::Study;
-use crate::trial::contamination;
-use crate::trial::counters_trial;
-use crate::trial::dataset;
-use crate::trial::loaded::{note_captures, note_no_captures};
-use crate::trial::machine;
-use crate::trial::process;
-use crate::trial::server_start;
-use crate::trial::session_load::{LoadError, load};
-use crate::workload::dbt3::Dbt3Error;
-use std::collections::BTreeMap;
+use crate::capture::sample::CaptureSample;
+use crate::plan::estimate::counts;
+use crate::plan::task::same_machine;
+use crate::state::{self, StateError};
+use crate::subject::{Subject, SubjectWatch, WatchSettings};
+use crate::workload::{Driven, LoadError, Measured, Progress, Stage};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tare_engine::{EngineError, Server};
-use tare_noise::NoiseError;
-use tare_results::schema::{AppliedSetting, Outcome, Plan, PlannedTrial, TrialRecord};
-use tare_results::store::{self, DirectoryError};
-use tare_topology::bind::BindError;
-use tare_topology::{CpuSet, Machine, MachineError, ResolvedPlacement};
-use thiserror::Error;
+use tare_engine::{Server, engine_by_name};
+use tare_results::schema::{AppliedSetting, Outcome, RanOn, SampleRecord, TrialRecord};
+use tare_results::store;
+use tare_topology::{Fingerprint, Machine};
 
 /// How long a server may take to shut down before it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why a trial has no result.
-#[derive(Debug, Error)]
-pub enum TrialError {
-    /// The results directory: no record could be written.
-    #[error(transparent)]
-    Directory(#[from] DirectoryError),
-    /// The plan has no such trial, or this machine is no longer the one it was made for.
-    #[error("{0}")]
-    Plan(String),
-    /// Reading the machine.
-    #[error(transparent)]
-    Machine(#[from] MachineError),
-    /// Binding the server's process.
-    #[error(transparent)]
-    Bind(#[from] BindError),
-    /// A machine setting.
-    #[error(transparent)]
-    State(#[from] StateError),
-    /// The server.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The counters.
-    #[error("{0}")]
-    Counters(String),
-    /// The load, or a thread that was not where it belongs.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-}
-
-/// What a trial works on.
-pub struct Trial<'a> {
-    /// The results directory that the record goes to.
-    pub directory: &'a Path,
-    /// The study, adapted to machine and engine.
-    pub study: &'a Study,
-    /// The plan's entry that is measured.
-    pub planned: PlannedTrial,
-    /// Which attempt this is; the first one is 1.
-    pub attempt: u32,
-    /// The condition, with the levels set.
-    pub condition: Condition,
-    /// Its placement on this machine.
-    pub placement: ResolvedPlacement,
-    /// Set when the run wants it to stop.
-    pub interrupted: &'a AtomicBool,
-    /// Why samples of it are contaminated.
-    disturbed: Mutex<Vec<String>>,
-}
-
-impl<'a> Trial<'a> {
-    /// Finds trial number `trial` of a results directory and resolves it on this machine.
-    ///
-    /// # Errors
-    /// When the plan has no such trial or the machine can no longer do it.
-    pub fn find(
-        directory: &'a Path,
-        study: &'a Study,
-        plan: &Plan,
-        trial: usize,
-        attempt: u32,
-        interrupted: &'a AtomicBool,
-    ) -> Result<Self, TrialError> {
-        let planned = plan
-            .trials
-            .iter()
-            .find(|t| t.trial == trial)
-            .cloned()
-            .ok_or_else(|| TrialError::Plan(format!("the plan has no trial {trial}")))?;
-        let condition = crate::plan::design::conditions(study)
-            .map_err(TrialError::Plan)?
-            .into_iter()
-            .find(|c| c.name == planned.condition)
-            .ok_or_else(|| TrialError::Plan(format!("the study has no condition {}", planned.condition)))?;
-        let placement = condition
-            .settings
-            .placement
-            .resolve(&Machine::this()?, condition.settings.workload.threads)
-            .map_err(|e| TrialError::Plan(e.to_string()))?;
-        let disturbed = Mutex::default();
-        Ok(Self { directory, study, planned, attempt, condition, placement, interrupted, disturbed })
-    }
-
+impl Trial<'_> {
     /// Makes sure that the data of this condition is in the cache.
     ///
     /// # Errors
     /// When the server cannot be started or filled.
     pub fn prepare(&self) -> Result<(), TrialError> {
-        match self.condition.settings.workload.kind {
-            Kind::Oltp | Kind::Dbt3 => dataset::prepared(self).map(drop),
-            Kind::Counters => Ok(()),
+        if self.task.condition.settings.workload.load.load().needs_server() {
+            dataset::prepared(self)?;
         }
+        Ok(())
     }
 
     /// Measures and appends the record, of a failure too. False when interrupted: then there is none.
@@ -132,15 +39,13 @@ impl<'a> Trial<'a> {
     pub fn run(&self) -> Result<bool, TrialError> {
         let started_at = tare_results::now();
         let clock = Instant::now();
-        let mut record = TrialRecord::new(&self.planned, self.attempt, self.condition.levels.clone(), started_at);
-        match self.measure(&mut record) {
-            Ok(()) => {
-                let reasons = self.disturbed.lock().unwrap_or_else(PoisonError::into_inner);
-                contamination::mark(&mut record, &reasons, self.study.sampling.attempts);
-            }
-            Err(TrialError::Load(LoadError::Interrupted)) => return Ok(false),
-            // Its run is gone, and so nobody counts its attempts.
-            Err(e @ TrialError::State(StateError::Noise(NoiseError::NotParentsLock { .. }))) => return Err(e),
+        let task = &self.task;
+        let mut record = TrialRecord::new(&task.planned, self.attempt, task.condition.levels.clone(), started_at);
+        let mut disturbed = Vec::new();
+        match self.measure(&mut record, &mut disturbed) {
+            Ok(()) => contamination::mark(&mut record, &disturbed, task.sampling.attempts),
+            Err(e) if e.is_interrupted() => return Ok(false),
+            Err(e) if e.is_orphaned() => return Err(e),
             // What fails while everything is being stopped says nothing about the condition.
             Err(_) if self.interrupted.load(Ordering::Relaxed) => return Ok(false),
             Err(e) => {
@@ -153,57 +58,114 @@ impl<'a> Trial<'a> {
         Ok(true)
     }
 
-    fn measure(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
-        Progress::Starting.send();
-        let kind = self.condition.settings.workload.kind;
-        let prepared = if kind == Kind::Counters { None } else { Some(dataset::prepared(self)?) };
+    fn measure(&self, record: &mut TrialRecord, disturbed: &mut Vec<String>) -> Result<(), TrialError> {
+        (self.tell)(Progress::Starting);
+        let here = Machine::this()?;
+        record.ran_on = Some(ran_on(&here));
+        same_machine(self.plan, &here)?;
+        let settings = &self.task.condition.settings;
+        let prepared = if settings.workload.load.load().needs_server() { Some(dataset::prepared(self)?) } else { None };
         // Put back when it is dropped, on every way out of here.
-        let mut machine = machine::apply(&self.condition.settings)?;
+        let mut machine = machine::apply(settings)?;
         record.settings.append(&mut machine.applied);
-        match prepared {
+        if let Some(reason) = settings.workload.load.load().no_captures() {
+            note_no_captures(self, reason, record);
+        }
+        let driven = match prepared {
             Some(prepared) => self.measure_server(&prepared, record)?,
-            None => {
-                record.samples = counters_trial::measure(self)?;
-                note_no_captures(self, "this workload has no server", record);
-            }
+            None => self.drive(None)?.0,
+        };
+        record.settings.extend(driven.applied);
+        for (number, sample) in driven.samples.into_iter().enumerate() {
+            let (sample, reason) = self.sample(number, sample);
+            record.samples.push(sample);
+            disturbed.extend(reason);
         }
         machine.restore().map_err(StateError::from)?;
         Ok(())
     }
 
-    fn measure_server(&self, prepared: &Path, record: &mut TrialRecord) -> Result<(), TrialError> {
+    fn measure_server(&self, prepared: &Path, record: &mut TrialRecord) -> Result<Driven, TrialError> {
         let mut server = server_start::start(self, prepared)?;
         record.server_version = Some(server.version().to_owned());
         record.settings.append(&mut self.server_settings(server.as_ref())?);
-        let loaded = match self.condition.settings.workload.kind {
-            Kind::Dbt3 => {
-                note_no_captures(self, "the workload dbt3 has no capture sample yet", record);
-                dbt3_load::load(self, server.as_ref())
-            }
-            Kind::Oltp | Kind::Counters => load(self, server.as_ref()),
-        };
-        Progress::Stopping.send();
-        let mut loaded = match loaded {
-            Ok(loaded) => loaded,
+        let driven = self.drive(Some(server.as_ref()));
+        (self.tell)(Progress::Stopping);
+        let (driven, captures) = match driven {
+            Ok(driven) => driven,
             // Whoever runs out of patience or time kills the server.
-            Err(e @ (LoadError::Interrupted | LoadError::Dbt3(Dbt3Error::Timeout { .. }))) => return Err(e.into()),
+            Err(e @ (LoadError::Interrupted | LoadError::Ended(_))) => return Err(e.into()),
             // A server that died says why in its log, and nothing else does.
             Err(e) if server.is_alive() => return Err(e.into()),
             Err(e) => {
                 let tail = server.log_tail(12).join("\n");
-                return Err(LoadError::ServerDied { reason: e.to_string(), tail }.into());
+                return Err(TrialError::ServerDied { reason: e.to_string(), tail });
             }
         };
-        record.samples = loaded.samples;
-        record.settings.append(&mut loaded.applied);
         server.stop(STOP_TIMEOUT)?;
-        note_captures(loaded.captures, loaded.capture_cost, record);
-        Ok(())
+        note_captures(captures, driven.extra, record);
+        Ok(driven)
+    }
+
+    /// Lets the load work, under a watch.
+    fn drive(&self, server: Option<&dyn Server>) -> Result<(Driven, Option<CaptureSample>), LoadError> {
+        let task = &self.task;
+        let settings = &task.condition.settings;
+        let seed = task.sampling.seed.wrapping_add(task.planned.trial as u64);
+        let placement = WatchSettings {
+            placement: task.placement.clone(),
+            chance_seed: seed.wrapping_add(1),
+            memory: settings.capture.memory,
+            schedule: settings.capture.schedule,
+        };
+        let host = TrialHost::new(self, server);
+        let connect = || match server {
+            Some(server) => Ok(server.connect()?),
+            None => Err(LoadError::NoServer),
+        };
+        let stage = Stage {
+            engine: &settings.engine.name,
+            dialect: engine_by_name(&settings.engine.name).map_err(LoadError::own)?.dialect(),
+            server,
+            connect: &connect,
+            server_is_here: true,
+            threads: settings.workload.threads,
+            seed,
+            counts: counts(settings, &task.sampling),
+            placement: &placement,
+            watch: SubjectWatch::new(server.map_or(Subject::own_process(), Subject::started), placement.clone()),
+            host: &host,
+            answers: state::cache_directory().join("answers"),
+        };
+        let driven = settings.workload.load.load().drive(stage)?;
+        Ok((driven, host.into_captures()))
+    }
+
+    /// The record of a sample, and why it does not count where it was interfered with.
+    fn sample(&self, number: usize, measured: Measured) -> (SampleRecord, Option<String>) {
+        let around = measured.surroundings;
+        let seen = Seen { covariates: around.covariates, users: around.users };
+        let reason = contamination::judge(&self.task.sampling, number, &seen);
+        let mut covariates = seen.covariates;
+        for name in ["foreign_cpu_s", "foreign_cpu_fraction"] {
+            covariates.entry(name.into()).and_modify(|value| *value = value.max(0.0));
+        }
+        covariates.extend(measured.covariates);
+        let record = SampleRecord {
+            sample: number,
+            started_at: around.started_at,
+            elapsed_s: measured.elapsed_s,
+            metrics: measured.metrics,
+            tps_each_second: measured.tps_each_second,
+            covariates,
+            threads: around.threads,
+        };
+        (record, reason)
     }
 
     /// What was asked of the server, and what it answers now.
     fn server_settings(&self, server: &dyn Server) -> Result<Vec<AppliedSetting>, TrialError> {
-        let settings = &self.condition.settings;
+        let settings = &self.task.condition.settings;
         let mut applied = Vec::new();
         for (option, level) in &settings.engine.options {
             let value = server.setting(option)?.unwrap_or_else(|| "unknown to the server".into());
@@ -228,26 +190,9 @@ impl<'a> Trial<'a> {
         applied.extend(process::verify(&settings.process, server.pid())?);
         Ok(applied)
     }
+}
 
-    /// Every CPU that a thread is bound to; empty when a side may run anywhere.
-    pub fn cpus(&self) -> CpuSet {
-        let (client, server) = (&self.placement.client, &self.placement.server);
-        let no_server = self.condition.settings.workload.kind == Kind::Counters;
-        if client.is_empty() || (server.is_empty() && !no_server) {
-            return CpuSet::default();
-        }
-        client.iter().chain(server).flat_map(CpuSet::iter).collect()
-    }
-
-    /// Takes what was seen beside a sample: judged here, and returned as its covariates.
-    pub fn take_in(&self, sample: usize, seen: Seen) -> BTreeMap<String, f64> {
-        if let Some(reason) = contamination::judge(&self.study.sampling, sample, &seen) {
-            self.disturbed.lock().unwrap_or_else(PoisonError::into_inner).push(reason);
-        }
-        let mut covariates = seen.covariates;
-        for name in ["foreign_cpu_s", "foreign_cpu_fraction"] {
-            covariates.entry(name.into()).and_modify(|value| *value = value.max(0.0));
-        }
-        covariates
-    }
+fn ran_on(machine: &Machine) -> RanOn {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    RanOn { host, boot_id: Fingerprint::of(machine).boot_id }
 }

@@ -1,14 +1,24 @@
 //! One trial: set, start, bind, load, verify, stop, put back, append one record.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `job` | what a trial is given |
+//! | `measure` | the sequence, and the record of it |
+//! | `host` | what the load of a trial tells it: progress, captures |
+//! | `dataset`, `server_start` | the data, and the server on a copy of them |
+//! | `machine`, `process` | settings of the machine and of the server process: set, verified |
+//! | `contamination` | which samples were interfered with |
+//! | `error` | why a trial has no result |
 
-pub mod allocator;
 pub mod contamination;
-pub mod counters_trial;
-pub mod dataset;
-pub mod dbt3_load;
-pub mod loaded;
+mod dataset;
+mod error;
+mod host;
+mod job;
 pub mod machine;
-pub mod measure;
-pub mod process;
-pub mod server_start;
-pub mod session_load;
-pub mod session_threads;
+mod measure;
+mod process;
+mod server_start;
+
+pub use error::TrialError;
+pub use job::Trial;

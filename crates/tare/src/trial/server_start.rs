@@ -1,8 +1,7 @@
 //! Starting the server of a trial where its placement says: CPUs and memory policy are inherited by the new process.
 
-use crate::run::state;
-use crate::trial::measure::{Trial, TrialError};
-use crate::trial::process;
+use super::{Trial, TrialError, process};
+use crate::state;
 use std::path::Path;
 use std::time::Duration;
 use tare_engine::{DataDirectory, Server, StartRequest, engine_by_name};
@@ -10,10 +9,11 @@ use tare_topology::{CpuSet, bind};
 
 /// Starts it on a private copy of the prepared data.
 pub fn start(trial: &Trial<'_>, prepared: &Path) -> Result<Box<dyn Server>, TrialError> {
-    let settings = &trial.condition.settings;
-    let engine = engine_by_name(&settings.engine.name).map_err(|e| TrialError::Plan(e.to_string()))?;
+    let settings = &trial.task.condition.settings;
+    let engine = engine_by_name(&settings.engine.name)?;
     let data = DataDirectory::CopyOf { prepared: prepared.to_owned(), at: state::work_directory() };
-    let log = trial.directory.join("logs").join(format!("server-{:05}-{}.log", trial.planned.trial, trial.attempt));
+    let log =
+        trial.directory.join("logs").join(format!("server-{:05}-{}.log", trial.task.planned.trial, trial.attempt));
     let mut request = StartRequest {
         binary: settings.engine.binary.clone(),
         state_directory: Some(state::directory()?),
@@ -23,9 +23,9 @@ pub fn start(trial: &Trial<'_>, prepared: &Path) -> Result<Box<dyn Server>, Tria
         lock_waits: settings.capture.locks,
         ..StartRequest::new(data, state::run_directory(), log)
     };
-    process::request(&settings.process, &mut request).map_err(TrialError::Plan)?;
-    let all: CpuSet = trial.placement.server.iter().flat_map(CpuSet::iter).collect();
-    let here = bind::Placed::apply((!all.is_empty()).then_some(&all), &trial.placement.memory)?;
+    process::request(&settings.process, &mut request).map_err(TrialError::Process)?;
+    let all: CpuSet = trial.task.placement.server.iter().flat_map(CpuSet::iter).collect();
+    let here = bind::Placed::apply((!all.is_empty()).then_some(&all), &trial.task.placement.memory)?;
     let server = engine.start(&request)?;
     here.restore()?;
     Ok(server)

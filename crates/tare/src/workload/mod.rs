@@ -1,6 +1,32 @@
-//! What the client threads do.
+//! The loads: what drives a subject. Each has a folder that knows nothing of the others.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `load` | what every load can do, and what it is given |
+//! | `registry` | one line a load |
+//! | `key` | a load's own keys of a study |
+//! | `measured` | what a load gives |
+//! | `progress` | what is told while it works |
+//! | `error` | why a load gave no result |
+//! | `fill` | several sessions that fill tables at the same time |
+//! | `oltp/`, `dbt3/`, `counters/` | the loads |
 
 pub mod counters;
 pub mod dbt3;
+mod error;
+#[cfg(test)]
+mod fake;
 mod fill;
+pub mod key;
+mod load;
+mod measured;
 pub mod oltp;
+mod progress;
+mod registry;
+
+pub use error::{FillError, LoadError};
+pub use key::{Key, KeyInfo};
+pub use load::{Counts, FillJob, Host, Load, Stage};
+pub use measured::{Driven, Extra, Measured};
+pub use progress::Progress;
+pub use registry::AnyLoad;

@@ -129,8 +129,8 @@ fn bad_results_give_file_line_column_and_exit_2() {
     let (code, _, err) = tare(&["show", path(&dir.path().join("nowhere"))]);
     assert_eq!(code, 2);
     assert!(err.contains("nowhere"), "{err}");
-    fs::write(dir.path().join("plan.json"), "{\"schema\":2}").unwrap();
+    fs::write(dir.path().join("plan.json"), "{\"schema\":3}").unwrap();
     let (code, _, err) = tare(&["show", path(dir.path())]);
     assert_eq!(code, 2);
-    assert!(err.contains("schema 2, newer than this tare reads") && err.contains("schema 1 or older"), "{err}");
+    assert!(err.contains("schema 3, newer than this tare reads") && err.contains("schema 2 or older"), "{err}");
 }

@@ -109,6 +109,7 @@ pub fn write(study: &Study, dir: &Path) -> usize {
         .map(|(trial, (block, fake))| PlannedTrial { trial, block: *block, condition: fake.name.into() })
         .collect();
     let plan = Plan {
+        machine: None,
         schema: SCHEMA,
         study: study.name.into(),
         seed: 42,
@@ -152,6 +153,7 @@ fn planned_conditions(study: &Study) -> Vec<PlannedCondition> {
         .conditions
         .iter()
         .map(|fake| PlannedCondition {
+            settings: BTreeMap::new(),
             name: fake.name.into(),
             levels: levels(fake.name),
             realizable: true,
@@ -161,6 +163,7 @@ fn planned_conditions(study: &Study) -> Vec<PlannedCondition> {
         .collect();
     if study.name == "mind-your-core" {
         conditions.push(PlannedCondition {
+            settings: BTreeMap::new(),
             name: "placement=smt-sibling".into(),
             levels: levels("placement=smt-sibling"),
             realizable: false,
@@ -195,6 +198,7 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
         })
         .collect();
     TrialRecord {
+        ran_on: None,
         schema: SCHEMA,
         trial,
         attempt,
@@ -237,30 +241,32 @@ fn metrics(tps: f64, noise: &mut Noise) -> BTreeMap<String, f64> {
 }
 
 fn threads(cpus: [usize; 4], noise: &mut Noise) -> Vec<ThreadRecord> {
-    let thread = |role: Role, pair: Option<usize>, name: &str, cpu: usize, tid: u32, noise: &mut Noise| ThreadRecord {
-        role,
-        pair,
-        tid,
-        name: name.into(),
-        allowed_cpus: if role == Role::Background { "0-23".into() } else { cpu.to_string() },
-        seen_cpus: if role == Role::Background {
-            BTreeMap::from([(5, 3), (17, 2)])
-        } else {
-            BTreeMap::from([(cpu, 100)])
-        },
-        migrations: if role == Role::Background { 3 } else { 0 },
-        voluntary_switches: (240_000.0 * (1.0 + 0.01 * noise.bell())) as u64,
-        involuntary_switches: (120.0 * (1.0 + 0.2 * noise.bell())) as u64,
-        user_s: 3.1,
-        system_s: 4.2,
-        schedule: None,
-    };
+    let thread =
+        |class: ThreadClass, pair: Option<usize>, name: &str, cpu: usize, tid: u32, noise: &mut Noise| ThreadRecord {
+            class,
+            pid: 1,
+            pair,
+            tid,
+            name: name.into(),
+            allowed_cpus: if class == ThreadClass::Background { "0-23".into() } else { cpu.to_string() },
+            seen_cpus: if class == ThreadClass::Background {
+                BTreeMap::from([(5, 3), (17, 2)])
+            } else {
+                BTreeMap::from([(cpu, 100)])
+            },
+            migrations: if class == ThreadClass::Background { 3 } else { 0 },
+            voluntary_switches: (240_000.0 * (1.0 + 0.01 * noise.bell())) as u64,
+            involuntary_switches: (120.0 * (1.0 + 0.2 * noise.bell())) as u64,
+            user_s: 3.1,
+            system_s: 4.2,
+            schedule: None,
+        };
     vec![
-        thread(Role::Client, Some(0), "tare-client-0", cpus[0], 1001, noise),
-        thread(Role::Server, Some(0), "mariadbd", cpus[1], 2001, noise),
-        thread(Role::Client, Some(1), "tare-client-1", cpus[2], 1002, noise),
-        thread(Role::Server, Some(1), "mariadbd", cpus[3], 2002, noise),
-        thread(Role::Background, None, "ib_log_writer", 5, 2050, noise),
+        thread(ThreadClass::Client, Some(0), "tare-client-0", cpus[0], 1001, noise),
+        thread(ThreadClass::Connection, Some(0), "mariadbd", cpus[1], 2001, noise),
+        thread(ThreadClass::Client, Some(1), "tare-client-1", cpus[2], 1002, noise),
+        thread(ThreadClass::Connection, Some(1), "mariadbd", cpus[3], 2002, noise),
+        thread(ThreadClass::Background, None, "ib_log_writer", 5, 2050, noise),
     ]
 }
 

@@ -3,7 +3,7 @@
 use super::super::sample::{Captured, Place};
 use super::control::Control;
 use super::{fold, reason, table};
-use crate::study::settings::CallGraph;
+use crate::capture::settings::CallGraph;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::path::PathBuf;

@@ -11,7 +11,7 @@ use crate::analysis::machine_view::BoxKind;
 use crate::analysis::threads::{ThreadSummary, main_cpu};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
-use tare_results::schema::Role;
+use tare_results::schema::ThreadClass;
 
 /// Width that a drawing may take before it need not be enlarged.
 const COMFORTABLE: f64 = 420.0;
@@ -46,7 +46,7 @@ impl Layout {
     /// One condition's threads on the machine.
     pub fn draw(&self, title: &str, threads: &[ThreadSummary]) -> Markup {
         let paired: Vec<&ThreadSummary> =
-            threads.iter().filter(|thread| thread.role != Role::Background && thread.pair.is_some()).collect();
+            threads.iter().filter(|thread| thread.class != ThreadClass::Background && thread.pair.is_some()).collect();
         let mut on_pu: BTreeMap<usize, Vec<(&ThreadSummary, f64)>> = BTreeMap::new();
         for thread in &paired {
             for (cpu, share) in thread.seen.iter().filter(|(_, share)| **share >= SHARE_SHOWN) {
@@ -65,7 +65,7 @@ impl Layout {
                 @for (cpu, here) in &on_pu {
                     @if here.len() <= MARKS_A_PU {
                         @for (thread, share) in here {
-                            @if let Some((x, y)) = spots.get(&(thread.role, thread.pair, *cpu)) {
+                            @if let Some((x, y)) = spots.get(&(thread.class, thread.pair, *cpu)) {
                                 (mark(thread, *share, *x, *y, *cpu))
                             }
                         }
@@ -81,7 +81,7 @@ impl Layout {
     fn spots(
         &self,
         on_pu: &BTreeMap<usize, Vec<(&ThreadSummary, f64)>>,
-    ) -> BTreeMap<(Role, Option<usize>, usize), (f64, f64)> {
+    ) -> BTreeMap<(ThreadClass, Option<usize>, usize), (f64, f64)> {
         let mut spots = BTreeMap::new();
         for (cpu, here) in on_pu {
             let Some(rect) = self.pus.get(cpu) else { continue };
@@ -94,7 +94,7 @@ impl Layout {
                 } else {
                     (0.5, 0.6)
                 };
-                spots.insert((thread.role, thread.pair, *cpu), (rect.x + x * rect.width, rect.y + y * rect.height));
+                spots.insert((thread.class, thread.pair, *cpu), (rect.x + x * rect.width, rect.y + y * rect.height));
             }
         }
         spots
@@ -119,7 +119,7 @@ fn mark(thread: &ThreadSummary, share: f64, x: f64, y: f64, cpu: usize) -> Marku
     html! {
         g.seat {
             title { (words) }
-            @if thread.role == Role::Client {
+            @if thread.class == ThreadClass::Client {
                 circle.client cx=(px(x)) cy=(px(y)) r="7.5" fill-opacity=(opacity) {}
             } @else {
                 rect.server x=(px(x - 7.0)) y=(px(y - 7.0)) width="14" height="14" rx="1.5" fill-opacity=(opacity) {}
@@ -131,7 +131,7 @@ fn mark(thread: &ThreadSummary, share: f64, x: f64, y: f64, cpu: usize) -> Marku
 
 /// More threads than fit: their numbers.
 fn crowd(here: &[(&ThreadSummary, f64)], rect: Rect, cpu: usize) -> Markup {
-    let clients = here.iter().filter(|(thread, _)| thread.role == Role::Client).count();
+    let clients = here.iter().filter(|(thread, _)| thread.class == ThreadClass::Client).count();
     let servers = here.len() - clients;
     html! {
         g {
@@ -143,14 +143,19 @@ fn crowd(here: &[(&ThreadSummary, f64)], rect: Rect, cpu: usize) -> Markup {
 }
 
 /// Lines that join client and server of each pair, between the PUs where each was seen most.
-fn pair_lines(paired: &[&ThreadSummary], spots: &BTreeMap<(Role, Option<usize>, usize), (f64, f64)>) -> Vec<String> {
+fn pair_lines(
+    paired: &[&ThreadSummary],
+    spots: &BTreeMap<(ThreadClass, Option<usize>, usize), (f64, f64)>,
+) -> Vec<String> {
     let spot = |thread: &ThreadSummary| {
         let cpu = main_cpu(thread.seen.iter().map(|(cpu, share)| (*cpu, *share)))?;
-        spots.get(&(thread.role, thread.pair, cpu)).copied()
+        spots.get(&(thread.class, thread.pair, cpu)).copied()
     };
     let mut lines = Vec::new();
-    for client in paired.iter().filter(|thread| thread.role == Role::Client) {
-        for server in paired.iter().filter(|thread| thread.role == Role::Server && thread.pair == client.pair) {
+    for client in paired.iter().filter(|thread| thread.class == ThreadClass::Client) {
+        for server in
+            paired.iter().filter(|thread| thread.class == ThreadClass::Connection && thread.pair == client.pair)
+        {
             let (Some((x1, y1)), Some((x2, y2))) = (spot(client), spot(server)) else { continue };
             // A bow keeps lines of one row apart from the marks between their ends.
             let bow = ((x2 - x1).abs() * 0.12).min(40.0);
@@ -162,10 +167,10 @@ fn pair_lines(paired: &[&ThreadSummary], spots: &BTreeMap<(Role, Option<usize>, 
 }
 
 fn name_of(thread: &ThreadSummary) -> String {
-    let side = match thread.role {
-        Role::Client => "client",
-        Role::Server => "server",
-        Role::Background => "background",
+    let side = match thread.class {
+        ThreadClass::Client => "client",
+        ThreadClass::Connection => "server",
+        ThreadClass::Background => "background",
     };
     thread.pair.map_or_else(|| format!("{side} {}", thread.name), |pair| format!("{side} {pair}"))
 }

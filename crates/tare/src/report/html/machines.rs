@@ -9,7 +9,7 @@ use crate::analysis::threads::{self, ThreadSummary};
 use crate::report::charts::machine::Layout;
 use crate::report::charts::marks;
 use maud::{Markup, html};
-use tare_results::schema::{Role, TrialRecord};
+use tare_results::schema::{ThreadClass, TrialRecord};
 
 /// Drawings a page.
 const DRAWINGS: usize = 60;
@@ -122,9 +122,9 @@ pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
 }
 
 fn thread_row(condition: &str, row: &ThreadSummary, scheduled: bool) -> Markup {
-    let name = match (row.role, row.pair) {
-        (Role::Client, Some(pair)) => format!("client {pair}"),
-        (Role::Server, Some(pair)) => format!("server {pair}"),
+    let name = match (row.class, row.pair) {
+        (ThreadClass::Client, Some(pair)) => format!("client {pair}"),
+        (ThreadClass::Connection, Some(pair)) => format!("server {pair}"),
         _ => row.name.clone(),
     };
     let allowed = match row.allowed.iter().collect::<Vec<_>>().as_slice() {

@@ -18,6 +18,14 @@ pub enum Dbt3Error {
         /// The server's words.
         source: SqlError,
     },
+    /// A query failed.
+    #[error("Q{query}: {source}")]
+    Query {
+        /// Its number.
+        query: u8,
+        /// The server's words.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// A table does not have the rows that were made for it.
     #[error("table {table} has {found} rows: expected {expected}")]
     Rows {
@@ -89,5 +97,11 @@ impl Dbt3Error {
             what.push_str(" ...");
         }
         Self::Statement { what, source }
+    }
+}
+
+impl From<Dbt3Error> for crate::workload::LoadError {
+    fn from(error: Dbt3Error) -> Self {
+        Self::own(error)
     }
 }

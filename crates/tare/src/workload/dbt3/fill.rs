@@ -1,31 +1,15 @@
 //! Making the tables: definition, rows, indexes, statistics.
 
+use super::job::{Fill, Progress, run};
 use super::rows::Piece;
-use super::{Dbt3Error, Scale, TABLES, Table, pipe, rows};
+use super::{Dbt3Error, TABLES, Table, pipe, rows};
 use crate::workload::fill::{in_parallel, rows_of_placeholders};
 use std::error::Error;
 use std::ops::ControlFlow;
-use std::path::Path;
 use tare_engine::{BulkLoad, Dialect, Param, Session, StatementId};
 
 /// Rows of one INSERT where rows come that way; SQLite takes 32,766 parameters in one statement.
 const ROWS_PER_INSERT: usize = 200;
-
-/// What the tables are to hold, and how they are filled.
-#[derive(Debug, Clone, Copy)]
-pub struct Fill<'a> {
-    /// How large they are.
-    pub scale: Scale,
-    /// How the engine's SQL differs.
-    pub dialect: &'static dyn Dialect,
-    /// Sessions that fill tables at the same time, each a table of its own, and threads that make rows. A database with
-    /// one writer uses one session.
-    pub parallel: usize,
-    /// A directory with room for the sorting of indexes, in which the server, which must run as this user on this
-    /// machine, can open a named pipe and make temporary files. It must not lie in the server's data directory, and is
-    /// used only where [`Dialect::needs_scratch`].
-    pub directory: &'a Path,
-}
 
 /// Creates and fills all tables, builds their indexes and has their statistics made. `connect` is called once in every
 /// thread that fills; `progress` hears the number of rows that were added and can stop the work.
@@ -56,8 +40,6 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
         },
     )
 }
-
-pub(super) type Progress<'a> = &'a (dyn Fn(u64) -> Result<(), Dbt3Error> + Sync);
 
 fn make_table(
     session: &mut dyn Session,
@@ -117,8 +99,4 @@ fn prepare_insert(
 ) -> Result<StatementId, Dbt3Error> {
     let sql = format!("INSERT INTO {} VALUES {}", table.name, rows_of_placeholders(dialect, table.width, rows));
     session.prepare(&sql).map_err(|source| Dbt3Error::statement(&sql, source))
-}
-
-pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
-    session.run(sql).map_err(|source| Dbt3Error::statement(sql, source))
 }

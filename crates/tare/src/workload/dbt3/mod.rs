@@ -4,15 +4,20 @@
 //! | --- | --- |
 //! | `settings`, `scale`, `query_set` | which queries on tables of which size |
 //! | `tables`, `rows` | the eight tables, and their rows as text |
-//! | `fill`, `pipe` | making them in a server |
+//! | `job`, `fill`, `pipe` | making them in a server |
 //! | `queries`, `queries.sql` | the texts |
 //! | `answers`, `answers/`, `compare` | what each query must return, and whether it does |
+//! | `keys`, `load`, `client` | its keys of a study, and what a trial does with it |
 //! | `preload` | reading all of it once |
 
 mod answers;
+mod client;
 mod compare;
 mod error;
 mod fill;
+mod job;
+mod keys;
+mod load;
 mod pipe;
 mod preload;
 mod queries;
@@ -25,7 +30,8 @@ mod tables;
 pub use answers::{Answer, RECIPE, check, known, write_section};
 pub use compare::{Difference, Row, SIX_DECIMALS, compare, show};
 pub use error::Dbt3Error;
-pub use fill::{Fill, prepare};
+pub use fill::prepare;
+pub use job::Fill;
 pub use preload::{Preloaded, preload, set_up};
 pub use queries::{Query, numbers};
 pub use query_set::{QUERIES, QuerySet, QuerySetError};

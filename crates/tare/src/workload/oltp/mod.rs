@@ -6,6 +6,7 @@
 //! | `settings` | which workload, on how many tables of how many rows, how keys are drawn |
 //! | `statements` | the texts, and which of them make up a transaction |
 //! | `client` | one connection that runs transactions |
+//! | `keys`, `load` | its keys of a study, and what a trial does with it |
 //! | `fill`, `tables` | making, checking and dropping the tables |
 //!
 //! Two differences from sysbench are deliberate. After a deadlock, lock timeout or busy, a transaction is rolled back
@@ -15,6 +16,8 @@
 mod client;
 mod error;
 mod fill;
+mod keys;
+mod load;
 mod settings;
 mod statements;
 mod tables;
@@ -25,5 +28,6 @@ mod fake;
 pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::{Fill, prepare};
+pub use load::run;
 pub use settings::{Counts, OltpSettings, Tables, UnknownWorkload, Workload};
 pub use tables::{check, cleanup};

@@ -149,12 +149,20 @@ pub struct OltpSettings {
     pub distribution: Distribution,
     /// The make-up of a transaction.
     pub counts: Counts,
+    /// Transactions a second over all threads (open loop); none: as fast as they go (closed loop).
+    pub rate: Option<f64>,
 }
 
 impl OltpSettings {
     /// A workload with sysbench's defaults.
     pub fn new(workload: Workload) -> Self {
-        Self { workload, tables: Tables::default(), distribution: Distribution::default(), counts: Counts::default() }
+        Self {
+            workload,
+            tables: Tables::default(),
+            distribution: Distribution::default(),
+            counts: Counts::default(),
+            rate: None,
+        }
     }
 }
 

@@ -1,7 +1,6 @@
-//! What a trial tells the run while it works: one JSON line at a time on its standard output.
+//! What is told while a trial works: one JSON line at a time on its standard output, when a run listens.
 
 use serde::{Deserialize, Serialize};
-use std::io::Write;
 
 /// A step of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,7 +20,7 @@ pub enum Progress {
         /// Length, seconds.
         seconds: f64,
     },
-    /// A query of dbt3 begins its executions.
+    /// A query begins its executions.
     Query {
         /// 1 to 22.
         query: u8,
@@ -30,17 +29,11 @@ pub enum Progress {
     Reading {
         /// Transactions a second during it.
         tps: f64,
+        /// Seconds since the start of warm-up or sample.
+        second: u64,
+        /// Whether it belongs to the warm-up.
+        warming_up: bool,
     },
     /// Server and settings are being put back.
     Stopping,
-}
-
-impl Progress {
-    /// Sends it to the run. A run that is gone is noticed elsewhere (by its death signal), so a broken pipe is not.
-    pub fn send(&self) {
-        if let Ok(line) = serde_json::to_string(self) {
-            let mut out = std::io::stdout().lock();
-            let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-        }
-    }
 }

@@ -1,10 +1,10 @@
 //! The memory allocator of a server: the C library's, or another one preloaded.
 
+use crate::EngineError;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use tare_engine::EngineError;
 
 /// Where distributions put shared libraries: Debian's multiarch folders first.
 const FOLDERS: [&str; 8] = [

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tare_results::schema::{Role, ScheduleRecord, ThreadRecord};
+use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
 use tare_topology::observe::{self, ThreadSample};
 use tare_topology::{CpuSet, ThreadRef, bind};
 
@@ -16,11 +16,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watched {
     /// Which side it works for.
-    pub role: Role,
+    pub class: ThreadClass,
     /// Connection it belongs to.
     pub pair: Option<usize>,
-    /// The thread, by process and id.
-    pub id: ThreadRef,
+    /// Its process and its own number.
+    pub thread: ThreadRef,
     /// Where it was told to be; none when it was left to the OS.
     pub asked: Option<CpuSet>,
 }
@@ -44,11 +44,11 @@ struct Sightings {
 }
 
 impl ThreadWatch {
-    /// Reads what the threads have used so far, and watches from there.
+    /// Starts to look, twenty times a second.
     pub fn start(threads: Vec<Watched>) -> Self {
         let seen = Arc::new(Mutex::new(vec![Sightings::default(); threads.len()]));
         let stop = Arc::new(AtomicBool::new(false));
-        let before = threads.iter().map(|t| observe::thread(t.id).ok()).collect();
+        let before = threads.iter().map(|t| observe::thread(t.thread).ok()).collect();
         let began = Instant::now();
         let looker = {
             let (threads, seen, stop) = (threads.clone(), Arc::clone(&seen), Arc::clone(&stop));
@@ -82,7 +82,7 @@ impl ThreadWatch {
 }
 
 fn look(threads: &[Watched], seen: &Mutex<Vec<Sightings>>) {
-    let cpus: Vec<Option<u32>> = threads.iter().map(|t| observe::last_cpu(t.id).ok()).collect();
+    let cpus: Vec<Option<u32>> = threads.iter().map(|t| observe::last_cpu(t.thread).ok()).collect();
     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
     for (sightings, cpu) in seen.iter_mut().zip(cpus) {
         let Some(cpu) = cpu else { continue };
@@ -93,7 +93,7 @@ fn look(threads: &[Watched], seen: &Mutex<Vec<Sightings>>) {
 }
 
 fn record(thread: &Watched, before: Option<&ThreadSample>, seen: &Sightings, elapsed_s: f64) -> ThreadRecord {
-    let after = observe::thread(thread.id).ok();
+    let after = observe::thread(thread.thread).ok();
     // A thread that has gone, or came later, has no difference to show: its counts stay 0.
     let during = |count: fn(&ThreadSample) -> Option<u64>| -> Option<u64> {
         Some(count(after.as_ref()?)?.saturating_sub(count(before?)?))
@@ -103,11 +103,12 @@ fn record(thread: &Watched, before: Option<&ThreadSample>, seen: &Sightings, ela
         _ => 0.0,
     };
     ThreadRecord {
-        role: thread.role,
+        class: thread.class,
         pair: thread.pair,
-        tid: thread.id.tid.unsigned_abs(),
+        pid: thread.thread.pid.unsigned_abs(),
+        tid: thread.thread.tid.unsigned_abs(),
         name: after.as_ref().map(|s| s.name.clone()).unwrap_or_default(),
-        allowed_cpus: bind::affinity_of(thread.id).map(|set| set.to_string()).unwrap_or_default(),
+        allowed_cpus: bind::affinity_of(thread.thread).map(|set| set.to_string()).unwrap_or_default(),
         seen_cpus: seen.cpus.iter().map(|(cpu, count)| (*cpu as usize, *count)).collect(),
         migrations: during(|s| s.migrations).unwrap_or(seen.moves),
         voluntary_switches: during(|s| s.voluntary_switches).unwrap_or(0),
@@ -126,7 +127,8 @@ fn schedule(run_ns: Option<u64>, wait_ns: Option<u64>, elapsed_s: f64) -> Option
 
 /// Share of the server threads' time in which they were runnable and had no CPU.
 pub fn waited_for_cpu(threads: &[ThreadRecord]) -> Option<f64> {
-    let server = threads.iter().filter(|thread| thread.role == Role::Server).filter_map(|thread| thread.schedule);
+    let server =
+        threads.iter().filter(|thread| thread.class == ThreadClass::Connection).filter_map(|thread| thread.schedule);
     let (waited_s, all_s) =
         server.fold((0.0, 0.0), |(waited, all), s| (waited + s.waited_s, all + s.ran_s + s.waited_s + s.slept_s));
     (all_s > 0.0).then_some(waited_s / all_s)
@@ -136,10 +138,10 @@ pub fn waited_for_cpu(threads: &[ThreadRecord]) -> Option<f64> {
 pub fn stray(threads: &[Watched], records: &[ThreadRecord]) -> Option<String> {
     threads.iter().zip(records).find_map(|(thread, record)| {
         let asked = thread.asked.as_ref()?;
-        if thread.role == Role::Background && record.allowed_cpus.is_empty() {
+        if thread.class == ThreadClass::Background && record.allowed_cpus.is_empty() {
             return None; // helpers of a server come and go
         }
-        let who = || format!("{:?} thread {} ({})", thread.role, thread.id.tid, record.name).to_lowercase();
+        let who = || format!("{} thread {} ({})", side(thread.class), thread.thread.tid, record.name);
         if record.allowed_cpus != asked.to_string() {
             let now = if record.allowed_cpus.is_empty() { "gone" } else { record.allowed_cpus.as_str() };
             return Some(format!("{} was bound to CPUs {asked} and its affinity is now {now}", who()));
@@ -147,4 +149,12 @@ pub fn stray(threads: &[Watched], records: &[ThreadRecord]) -> Option<String> {
         let outside = record.seen_cpus.keys().find(|cpu| !asked.iter().any(|a| a as usize == **cpu))?;
         Some(format!("{} was bound to CPUs {asked} and was seen on CPU {outside}", who()))
     })
+}
+
+fn side(class: ThreadClass) -> &'static str {
+    match class {
+        ThreadClass::Client => "client",
+        ThreadClass::Connection => "server",
+        ThreadClass::Background => "background",
+    }
 }

@@ -1,0 +1,40 @@
+//! `[capture]`: what is recorded beside the metrics.
+
+/// The cheap ones (memory, schedule) belong to every sample; the others to one further sample, after the measured ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CaptureSettings {
+    /// A sampled profile of the server.
+    pub profile: bool,
+    /// How its call chains are found.
+    pub call_graph: CallGraph,
+    /// Waits for locks inside the server.
+    pub locks: bool,
+    /// The server's counters, and its storage engine's report.
+    pub status: bool,
+    /// Memory of the server by node, and hits and misses of the nodes' allocators.
+    pub memory: bool,
+    /// Time each thread ran, waited for a CPU and slept.
+    pub schedule: bool,
+}
+
+impl Default for CaptureSettings {
+    fn default() -> Self {
+        Self { profile: false, call_graph: CallGraph::Dwarf, locks: false, status: false, memory: true, schedule: true }
+    }
+}
+
+impl CaptureSettings {
+    /// Whether anything needs a capture sample.
+    pub fn need_a_sample(&self) -> bool {
+        self.profile || self.locks || self.status
+    }
+}
+
+/// How call chains are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallGraph {
+    /// From a copy of the stack and the program's unwind tables: whole chains on any build, and the larger cost.
+    Dwarf,
+    /// From frame pointers: cheap, and whole only where the server was built with them.
+    FramePointers,
+}

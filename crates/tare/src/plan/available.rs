@@ -1,0 +1,77 @@
+//! Whether this machine has, and this user may set, all that a condition asks for.
+
+use crate::study::process::ProcessSettings;
+use crate::study::settings::Settings;
+use tare_engine::engine_by_name;
+use tare_noise::{Availability, System};
+
+/// Whether a condition can be done here.
+///
+/// # Errors
+/// The first reason why not.
+pub fn available(settings: &Settings, engine_varies: bool) -> Result<(), String> {
+    machine(settings)?;
+    process(settings)?;
+    data(settings)?;
+    if engine_varies {
+        options(settings)?;
+    }
+    settings.workload.load.load().available(settings.workload.threads)
+}
+
+fn machine(settings: &Settings) -> Result<(), String> {
+    let system = System::of_environment();
+    for level in &settings.machine {
+        if let Availability::NotAvailable { reason } = level.availability(&system) {
+            return Err(format!("{}={}: {reason}", level.setting().name(), level.text()));
+        }
+    }
+    Ok(())
+}
+
+fn process(settings: &Settings) -> Result<(), String> {
+    let (process, load) = (&settings.process, settings.workload.load.load());
+    if !load.needs_server() && *process != ProcessSettings::default() {
+        return Err(format!("the workload {} has no server process, so [process] means nothing to it", load.name()));
+    }
+    if let Some(aslr) = process.aslr {
+        aslr.available().map_err(|reason| format!("aslr={aslr}: {reason}"))?;
+    }
+    match &process.allocator {
+        Some(allocator) => allocator.library().map(drop).map_err(|reason| format!("allocator={allocator}: {reason}")),
+        None => Ok(()),
+    }
+}
+
+fn data(settings: &Settings) -> Result<(), String> {
+    match &settings.engine.data {
+        Some(path) => std::fs::read_dir(path)
+            .map(drop)
+            .map_err(|e| format!("the data directory {} cannot be read: {e}", path.display())),
+        None => Ok(()),
+    }
+}
+
+fn options(settings: &Settings) -> Result<(), String> {
+    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
+    for option in settings.engine.options.keys() {
+        if !engine.knows_option(option, settings.engine.binary.as_deref()).map_err(|e| e.to_string())? {
+            return Err(format!("engine option {option} is unknown to {}", engine.name()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_that_an_engine_does_not_know_has_its_reason() {
+        let mut settings = Settings::default();
+        settings.engine.options.insert("cache_size".into(), "1".into());
+        assert_eq!(options(&settings), Ok(()));
+        settings.engine.options.insert("innodb_io_capacity".into(), "1".into());
+        assert_eq!(options(&settings).unwrap_err(), "engine option innodb_io_capacity is unknown to sqlite");
+    }
+}

@@ -1,0 +1,38 @@
+//! How long trials take: what is told beforehand, and after which time one is stopped.
+
+use crate::study::settings::{Sampling, Settings};
+use crate::workload::Counts;
+use tare_engine::engine_by_name;
+
+/// How much one trial of a condition measures.
+pub fn counts(settings: &Settings, sampling: &Sampling) -> Counts {
+    Counts {
+        samples: sampling.samples,
+        warmup_s: sampling.warmup_s,
+        sample_s: sampling.sample_s,
+        extra: settings.capture.need_a_sample() && settings.workload.load.load().no_captures().is_none(),
+    }
+}
+
+/// Expected seconds of one trial: the load, and what starting and stopping the engine takes on an ordinary machine.
+pub fn trial_s(settings: &Settings, sampling: &Sampling) -> f64 {
+    let (load, counts) = (settings.workload.load.load(), counts(settings, sampling));
+    // A profile is made readable after the server has stopped, in about as long as it took to record.
+    let profile_s = if counts.extra && settings.capture.profile { sampling.sample_s } else { 0.0 };
+    around_s(settings) + load.expected_s(&counts) + profile_s
+}
+
+fn around_s(settings: &Settings) -> f64 {
+    if !settings.workload.load.load().needs_server() {
+        return 0.0;
+    }
+    engine_by_name(&settings.engine.name).map_or(0.0, |engine| engine.start_cost_s())
+}
+
+/// Seconds a trial may take before it is stopped, where the study does not say: four times what it should, and a minute
+/// with the time that its server may take to start.
+pub fn limit_s(settings: &Settings, sampling: &Sampling) -> f64 {
+    let (load, counts) = (settings.workload.load.load(), counts(settings, sampling));
+    let all_s = trial_s(settings, sampling).max(around_s(settings) + load.limit_s(&counts));
+    60.0 + 4.0 * all_s + settings.engine.start_timeout_s
+}

@@ -1,0 +1,98 @@
+//! The runner of every local run: each attempt is a child process that appends its own record.
+
+use super::child::{Exit, Message, run_child};
+use super::{Attempt, Ended, Failure, Prepared, RunError, Runner};
+use crate::state;
+use crate::workload::Progress;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+use tare_results::schema::TrialRecord;
+use tare_results::store::read_trials;
+
+/// What making data may take.
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+/// Lines of a child's log that a reason shows.
+const LOG_LINES: usize = 8;
+
+/// Runs trials of one results directory as child processes.
+pub struct Children<'a> {
+    directory: &'a Path,
+    interrupted: &'a AtomicBool,
+}
+
+impl<'a> Children<'a> {
+    /// Trials of this directory, until `interrupted` is set.
+    pub fn new(directory: &'a Path, interrupted: &'a AtomicBool) -> Self {
+        Self { directory, interrupted }
+    }
+
+    fn record(&self, attempt: &Attempt) -> Result<Option<TrialRecord>, RunError> {
+        let mut records = read_trials(self.directory)?.into_iter();
+        Ok(records.rfind(|r| r.trial == attempt.trial && r.attempt == attempt.attempt))
+    }
+
+    /// Why a child ended without a record: what it said itself, else the last lines of its log.
+    fn said(&self, attempt: &Attempt, failure: Option<Failure>) -> String {
+        if let Some(failure) = failure {
+            return failure.what;
+        }
+        let name = format!("trial-{:05}-{}.log", attempt.trial, attempt.attempt);
+        let text = std::fs::read_to_string(self.directory.join("logs").join(&name)).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().rev().take(LOG_LINES).collect();
+        if lines.is_empty() {
+            return format!("logs/{name} is empty");
+        }
+        lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Runner for Children<'_> {
+    fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
+        let attempt = Attempt { trial, attempt: 0, timeout: PREPARE_TIMEOUT };
+        let mut failure = None;
+        let exit = run_child(self.directory, &attempt, self.interrupted, |message| match message {
+            Message::Step(progress) => hear(progress),
+            Message::Failed(said) => failure = Some(said),
+        })
+        .map_err(RunError::Spawn)?;
+        let plain = |what: String| Failure { what, place: None, expected: None, advice: None, exit_code: 4 };
+        Ok(match exit {
+            Exit::By(status) if status.success() => Prepared::Done,
+            Exit::Interrupted => Prepared::Interrupted,
+            Exit::TimedOut => Prepared::Failed(plain("it took longer than a day".into())),
+            Exit::By(status) => {
+                Prepared::Failed(failure.unwrap_or_else(|| {
+                    plain(format!("its process ended with {status}: {}", self.said(&attempt, None)))
+                }))
+            }
+        })
+    }
+
+    fn run(&mut self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError> {
+        let started_at = tare_results::now();
+        let clock = Instant::now();
+        let mut failure = None;
+        let exit = run_child(self.directory, attempt, self.interrupted, |message| match message {
+            Message::Step(progress) => hear(progress),
+            Message::Failed(said) => failure = Some(said),
+        })
+        .map_err(RunError::Spawn)?;
+        let reason = match exit {
+            Exit::Interrupted => return Ok(Ended::Interrupted),
+            Exit::TimedOut => format!("it took longer than {:.0} s", attempt.timeout.as_secs_f64()),
+            Exit::By(status) => {
+                if let Some(record) = self.record(attempt)? {
+                    return Ok(Ended::Recorded(Box::new(record)));
+                }
+                format!("its process ended with {status}: {}", self.said(attempt, failure))
+            }
+        };
+        // The next trial must meet neither a server of this one nor its settings.
+        let reason = match state::reap() {
+            Ok(_) => reason,
+            Err(e) => format!("{reason}; what it left may still be there: {e}"),
+        };
+        Ok(Ended::NoRecord { reason, started_at, elapsed_s: clock.elapsed().as_secs_f64() })
+    }
+}

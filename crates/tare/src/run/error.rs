@@ -1,0 +1,24 @@
+//! Why a run could not go on.
+
+use super::Failure;
+use crate::plan::task::TaskError;
+use std::io;
+use tare_results::store::DirectoryError;
+use thiserror::Error;
+
+/// Why a run could not go on. What was finished before is kept.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The results directory.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// A trial's process could not be started, or what it left could not be put back.
+    #[error("cannot run a trial: {0}")]
+    Spawn(io::Error),
+    /// The plan holds what this program cannot read.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// The data could not be prepared.
+    #[error("cannot prepare the data: {}", .0.what)]
+    Prepare(Failure),
+}

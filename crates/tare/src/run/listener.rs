@@ -1,0 +1,19 @@
+//! Who is told what happens in a run.
+
+use crate::plan::queue::Next;
+use crate::workload::Progress;
+use tare_results::schema::{Plan, TrialRecord};
+
+/// Who is told what happens.
+pub trait Listener {
+    /// A trial begins. `done` and `left` do not count it.
+    fn begin(&mut self, next: &Next, done: usize, left: usize);
+    /// What the trial says.
+    fn hear(&mut self, progress: Progress);
+    /// A trial has ended.
+    fn end(&mut self, record: &TrialRecord);
+    /// The pilot is over, and more trials are planned.
+    fn decided(&mut self, plan: &Plan);
+    /// Data is being made for this condition.
+    fn preparing(&mut self, condition: &str);
+}

@@ -1,0 +1,61 @@
+//! Who runs a trial. Here trials are child processes, one at a time; a cluster's scheduler can run the same ones, for a
+//! trial needs no more than the results directory and its number.
+
+use super::{Failure, RunError};
+use crate::workload::Progress;
+use std::time::Duration;
+use tare_results::schema::TrialRecord;
+
+/// One attempt at a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    /// Number of the trial in the plan.
+    pub trial: usize,
+    /// The first one is 1.
+    pub attempt: u32,
+    /// What it may take before it is stopped.
+    pub timeout: Duration,
+}
+
+/// What is known of an attempt when it is over.
+#[derive(Debug)]
+pub enum Ended {
+    /// It left a record, of a failure too.
+    Recorded(Box<TrialRecord>),
+    /// It left none.
+    NoRecord {
+        /// Why.
+        reason: String,
+        /// When it began, RFC 3339 in UTC.
+        started_at: String,
+        /// How long it took.
+        elapsed_s: f64,
+    },
+    /// The user wants the run to end.
+    Interrupted,
+}
+
+/// How making the data ended.
+#[derive(Debug)]
+pub enum Prepared {
+    /// They are there.
+    Done,
+    /// They cannot be made.
+    Failed(Failure),
+    /// The user wants the run to end.
+    Interrupted,
+}
+
+/// Runs trials, one at a time.
+pub trait Runner {
+    /// Makes the data for the condition of a trial.
+    ///
+    /// # Errors
+    /// When nothing could be started for it.
+    fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError>;
+    /// Runs one attempt to its end.
+    ///
+    /// # Errors
+    /// When nothing could be started for it, or its record cannot be read.
+    fn run(&mut self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError>;
+}

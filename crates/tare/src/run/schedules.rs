@@ -1,0 +1,314 @@
+//! The loop over thousands of made-up schedules: trials that succeed, fail, are disturbed, hang, crash or are
+//! interrupted, runs that die and go on, pilots that ask for more. No process is started and no time passes.
+
+use super::{Attempt, Book, Ended, Failure, Listener, Prepared, Run, RunError, Runner};
+use crate::plan::queue::Next;
+use crate::plan::resolve::{Where, resolve};
+use crate::study::document::Source;
+use crate::study::parse::{Overrides, parse};
+use crate::study::spec::Study;
+use crate::workload::Progress;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use tare_results::schema::{Outcome, Plan, SampleRecord, TrialRecord};
+use tare_results::store::DirectoryError;
+use tare_topology::Machine;
+
+/// Schedules that are played.
+const SCHEDULES: u64 = 10_000;
+/// Times a run may be taken up again before a schedule counts as endless.
+const MOST_RUNS: usize = 500;
+
+/// What becomes of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Ok,
+    Failed,
+    Disturbed,
+    /// Hung, killed or crashed: no record.
+    Silent,
+    /// The user pressed Ctrl-C.
+    Interrupted,
+    /// The run itself dies before the attempt has left anything.
+    RunDies,
+    /// The run dies after the attempt has left its record.
+    RunDiesLate,
+}
+
+/// A number from a seed and some others (SplitMix64), so that every schedule can be played again.
+fn drawn(numbers: &[u64]) -> u64 {
+    numbers.iter().fold(0x9e37_79b9_7f4a_7c15, |state, number| {
+        let mut z = (state ^ number).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    })
+}
+
+/// Plan and records, as a disk would keep them over several runs.
+struct Shelf {
+    plan: RefCell<Plan>,
+    records: RefCell<Vec<TrialRecord>>,
+}
+
+impl Book for &Shelf {
+    fn records(&self) -> Result<Vec<TrialRecord>, DirectoryError> {
+        Ok(self.records.borrow().clone())
+    }
+
+    fn append(&mut self, record: &TrialRecord) -> Result<(), DirectoryError> {
+        self.records.borrow_mut().push(record.clone());
+        Ok(())
+    }
+
+    fn write_plan(&mut self, plan: &Plan) -> Result<(), DirectoryError> {
+        let before = self.plan.replace(plan.clone());
+        assert!(plan.trials.starts_with(&before.trials), "a plan only grows");
+        assert!(before.decision.is_none() && plan.decision.is_some(), "a decision is made once");
+        Ok(())
+    }
+}
+
+/// Answers from a script.
+struct Script<'a> {
+    seed: u64,
+    run: u64,
+    shelf: &'a Shelf,
+    /// Every attempt that was begun, over all runs.
+    begun: &'a RefCell<Vec<(usize, u32, Fate)>>,
+    prepared: BTreeSet<usize>,
+    /// What is left of the good days: after some runs nothing is interrupted any more.
+    may_stop: bool,
+}
+
+impl Script<'_> {
+    fn fate(&self, attempt: &Attempt) -> Fate {
+        let roll = drawn(&[self.seed, attempt.trial as u64, attempt.attempt.into(), self.run]) % 100;
+        match roll {
+            0..58 => Fate::Ok,
+            58..68 => Fate::Failed,
+            68..78 => Fate::Disturbed,
+            78..88 => Fate::Silent,
+            _ if !self.may_stop => Fate::Ok,
+            88..92 => Fate::Interrupted,
+            92..96 => Fate::RunDies,
+            _ => Fate::RunDiesLate,
+        }
+    }
+
+    fn record(&self, attempt: &Attempt, outcome: Outcome) -> TrialRecord {
+        let plan = self.shelf.plan.borrow();
+        let planned = plan.trials.iter().find(|t| t.trial == attempt.trial).unwrap();
+        let tps = 1000.0 + (drawn(&[self.seed, attempt.trial as u64]) % 100) as f64;
+        let sample = SampleRecord {
+            sample: 0,
+            started_at: String::new(),
+            elapsed_s: 1.0,
+            metrics: BTreeMap::from([("tps".to_owned(), tps)]),
+            tps_each_second: Vec::new(),
+            covariates: BTreeMap::new(),
+            threads: Vec::new(),
+        };
+        TrialRecord {
+            outcome,
+            elapsed_s: 2.0,
+            samples: vec![sample],
+            ..TrialRecord::new(planned, attempt.attempt, BTreeMap::new(), String::new())
+        }
+    }
+}
+
+impl Runner for Script<'_> {
+    fn prepare(&mut self, trial: usize, _hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
+        self.prepared.insert(trial);
+        Ok(Prepared::Done)
+    }
+
+    fn run(&mut self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError> {
+        assert!(!self.prepared.is_empty(), "data are made before the first trial of a run");
+        assert!(attempt.timeout.as_secs_f64() >= 60.0, "every trial has a limit, and none is cut short by it");
+        hear(Progress::Starting);
+        let fate = self.fate(attempt);
+        self.begun.borrow_mut().push((attempt.trial, attempt.attempt, fate));
+        let dies = || RunError::Spawn(io::Error::other("the run dies here"));
+        let leave = |outcome| {
+            let record = self.record(attempt, outcome);
+            self.shelf.records.borrow_mut().push(record.clone());
+            Ended::Recorded(Box::new(record))
+        };
+        match fate {
+            Fate::Ok => Ok(leave(Outcome::Ok)),
+            Fate::Failed => Ok(leave(Outcome::Failed)),
+            Fate::Disturbed => Ok(leave(Outcome::Contaminated)),
+            Fate::Silent => Ok(Ended::NoRecord { reason: "no word".into(), started_at: String::new(), elapsed_s: 1.0 }),
+            Fate::Interrupted => Ok(Ended::Interrupted),
+            Fate::RunDies => Err(dies()),
+            Fate::RunDiesLate => {
+                leave(Outcome::Ok);
+                Err(dies())
+            }
+        }
+    }
+}
+
+fn two_cores() -> Machine {
+    Machine::synthetic("core:2 pu:1").unwrap()
+}
+
+/// Counts what it hears.
+#[derive(Default)]
+struct Ears {
+    begun: usize,
+    ended: usize,
+    heard: usize,
+}
+
+impl Listener for Ears {
+    fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {
+        self.begun += 1;
+    }
+
+    fn hear(&mut self, _progress: Progress) {
+        self.heard += 1;
+    }
+
+    fn end(&mut self, _record: &TrialRecord) {
+        self.ended += 1;
+    }
+
+    fn decided(&mut self, _plan: &Plan) {}
+
+    fn preparing(&mut self, _condition: &str) {}
+}
+
+fn study(seed: u64) -> Study {
+    let of = |what: u64, most: u64| 1 + drawn(&[seed, what]) % most;
+    let levels: Vec<String> = (0..of(1, 3)).map(|level| (level + 1).to_string()).collect();
+    // A third of the studies let a pilot choose their counts.
+    let pilot = if seed.is_multiple_of(3) { "target_half_width = 0.02\nbudget_s = 60\n" } else { "" };
+    let text = format!(
+        "name = \"made-up\"\n[workload]\nname = \"fake\"\n[sampling]\ntrials = {}\nattempts = {}\nseed = {seed}\n{pilot}\
+         [factors]\nspeed = [{}]\n",
+        of(2, 4),
+        of(3, 3),
+        levels.join(", ")
+    );
+    parse(Source { origin: "test", text: &text }, &Overrides::default()).unwrap()
+}
+
+/// Plays one schedule to its end and returns how often the run was taken up, and how many fates it saw.
+fn play(seed: u64) -> (usize, BTreeSet<String>) {
+    let study = study(seed);
+    let plan = resolve(&study, &two_cores(), Where::Described).unwrap();
+    let shelf = Shelf { plan: RefCell::new(plan), records: RefCell::default() };
+    let begun = RefCell::default();
+    for run in 0..MOST_RUNS {
+        let (plan, before) = (shelf.plan.borrow().clone(), shelf.records.borrow().len());
+        let script = Script {
+            seed,
+            run: run as u64,
+            shelf: &shelf,
+            begun: &begun,
+            prepared: BTreeSet::new(),
+            may_stop: run < 20,
+        };
+        let mut ears = Ears::default();
+        let ended = Run { study: &study, plan: &plan, runner: script, book: &shelf }.execute(&mut ears);
+        assert_eq!(ears.heard, ears.begun);
+        assert!(ears.ended <= ears.begun && ears.begun <= ears.ended + 1);
+        assert!(shelf.records.borrow().len() >= before + ears.ended, "what was told is on record");
+        match ended {
+            Ok(end) if end.left == 0 => {
+                check(&study, &shelf, &begun.borrow(), end.done, end.given_up);
+                let fates = begun.borrow().iter().map(|(.., fate)| format!("{fate:?}")).collect();
+                return (run + 1, fates);
+            }
+            Ok(_) | Err(RunError::Spawn(_)) => {}
+            Err(e) => panic!("schedule {seed}: {e}"),
+        }
+    }
+    panic!("schedule {seed} never ends");
+}
+
+/// The promises of the loop, at the end of a schedule.
+fn check(study: &Study, shelf: &Shelf, begun: &[(usize, u32, Fate)], done: usize, given_up: usize) {
+    let (plan, records) = (shelf.plan.borrow(), shelf.records.borrow());
+    let attempts = study.sampling.attempts;
+    let mut seen = BTreeSet::new();
+    for record in records.iter() {
+        assert!(seen.insert((record.trial, record.attempt)), "no attempt is recorded twice");
+        assert!((1..=attempts).contains(&record.attempt), "attempts are never exceeded");
+    }
+    let (mut good, mut lost) = (0, 0);
+    for trial in &plan.trials {
+        let of: Vec<&TrialRecord> = records.iter().filter(|r| r.trial == trial.trial).collect();
+        let numbers: Vec<u32> = of.iter().map(|r| r.attempt).collect();
+        assert_eq!(numbers, (1..=of.len() as u32).collect::<Vec<_>>(), "attempts count up without a gap");
+        match of.iter().position(|r| r.outcome == Outcome::Ok) {
+            Some(at) => {
+                assert_eq!(at, of.len() - 1, "a trial that has its result is left alone");
+                good += 1;
+            }
+            None => {
+                assert_eq!(of.len() as u32, attempts, "a trial without a result has used all its attempts");
+                assert!(of.iter().all(|r| r.outcome != Outcome::Failed || r.reason.is_some() || !r.samples.is_empty()));
+                lost += 1;
+            }
+        }
+    }
+    assert_eq!((good, lost), (done, given_up), "what the run says is what is on record");
+    // First attempts come in the plan's order, however often the run was taken up again.
+    let mut first: Vec<usize> =
+        begun.iter().filter(|(_, attempt, _)| *attempt == 1).map(|(trial, ..)| *trial).collect();
+    first.dedup();
+    let sorted: BTreeSet<usize> = first.iter().copied().collect();
+    assert_eq!(first, sorted.into_iter().collect::<Vec<_>>());
+    // Every block holds every condition once.
+    let mut blocks: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    plan.trials.iter().for_each(|t| blocks.entry(t.block).or_default().push(&t.condition));
+    let names: BTreeSet<&str> = plan.conditions.iter().map(|c| c.name.as_str()).collect();
+    for block in blocks.values() {
+        assert_eq!(block.len(), names.len());
+        assert_eq!(block.iter().copied().collect::<BTreeSet<_>>(), names);
+    }
+}
+
+#[test]
+fn ten_thousand_made_up_schedules_keep_every_promise() {
+    let (mut runs, mut fates, mut grown) = (0, BTreeSet::new(), 0);
+    for seed in 0..SCHEDULES {
+        let (taken_up, seen) = play(seed);
+        runs += taken_up;
+        fates.extend(seen);
+        grown += usize::from(seed.is_multiple_of(3));
+    }
+    // A script in which nothing ever went wrong would prove nothing.
+    assert_eq!(fates.len(), 7, "{fates:?}");
+    assert!(runs > 15_000 && grown > 3_000, "{runs} runs, {grown} pilots");
+}
+
+#[test]
+fn data_that_cannot_be_made_end_the_run_before_any_trial() {
+    struct Empty;
+    impl Runner for Empty {
+        fn prepare(&mut self, _trial: usize, _hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
+            let what = "no room".to_owned();
+            let advice = Some("make room".to_owned());
+            Ok(Prepared::Failed(Failure { what, place: None, expected: None, advice, exit_code: 3 }))
+        }
+
+        fn run(&mut self, _attempt: &Attempt, _hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError> {
+            panic!("no trial begins without its data")
+        }
+    }
+    let study = study(1);
+    let plan = resolve(&study, &two_cores(), Where::Described).unwrap();
+    let shelf = Shelf { plan: RefCell::new(plan.clone()), records: RefCell::default() };
+    let ended = Run { study: &study, plan: &plan, runner: Empty, book: &shelf }.execute(&mut Ears::default());
+    match ended {
+        Err(RunError::Prepare(failure)) => assert_eq!(failure.advice.as_deref(), Some("make room")),
+        other => panic!("{other:?}"),
+    }
+    assert!(shelf.records.borrow().is_empty());
+}

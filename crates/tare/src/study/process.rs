@@ -1,0 +1,61 @@
+//! `[process]`: properties of the server process as factors: address space, allocator, size of the environment.
+
+use super::level::AS_FOUND;
+use tare_engine::{Allocator, Aslr};
+use tare_text::Value;
+
+/// The variable that makes the environment larger.
+pub const PADDING: &str = "TARE_PADDING";
+/// Bytes of the padding's name, its `=` and the zero at its end.
+pub const PADDING_OVERHEAD: usize = PADDING.len() + 2;
+/// The longest single string that exec takes: MAX_ARG_STRLEN, 32 pages of 4 KiB (execve(2)).
+const LONGEST: usize = 131_072;
+
+/// `[process]`: properties of the server's process.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProcessSettings {
+    /// Address space of the server; none: as found.
+    pub aslr: Option<Aslr>,
+    /// Its memory allocator; none: as found.
+    pub allocator: Option<Allocator>,
+    /// Bytes that a padding variable adds to its environment; 0: none.
+    pub environment_bytes: usize,
+}
+
+impl ProcessSettings {
+    /// Sets the address space.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn set_aslr(&mut self, level: &Value) -> Result<(), String> {
+        self.aslr = match level.to_string().as_str() {
+            AS_FOUND => None,
+            level => Some(level.parse().map_err(|levels| format!("{levels}, or {AS_FOUND}"))?),
+        };
+        Ok(())
+    }
+
+    /// Sets the allocator by its name or by the path of its library.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn set_allocator(&mut self, level: &Value) -> Result<(), String> {
+        self.allocator = match level.to_string().as_str() {
+            AS_FOUND => None,
+            level => Some(level.parse().map_err(|levels| format!("{levels}, or {AS_FOUND}"))?),
+        };
+        Ok(())
+    }
+
+    /// Sets the bytes that the environment is padded to.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn set_environment_bytes(&mut self, level: &Value) -> Result<(), String> {
+        match level.to_string().parse() {
+            Ok(bytes) if bytes == 0 || (PADDING_OVERHEAD..=LONGEST).contains(&bytes) => self.environment_bytes = bytes,
+            _ => return Err(format!("0, or a number of bytes from {PADDING_OVERHEAD} to {LONGEST}")),
+        }
+        Ok(())
+    }
+}

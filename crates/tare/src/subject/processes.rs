@@ -1,0 +1,99 @@
+//! The processes of a subject, and whose they are.
+
+use super::SubjectError;
+use procfs::process::Process;
+use tare_engine::Server;
+use tare_topology::ThreadRef;
+use tare_topology::observe;
+
+/// Who started the processes, and so who may restart and stop them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// This program: it starts, restarts and stops them.
+    Us,
+    /// Somebody else: nothing of theirs is changed but what a placement asks for.
+    Others,
+}
+
+/// What is measured: a server, which may be one process with many threads or many processes, or the trial's own
+/// process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// The first process; a server that forks for its connections is the parent of the others.
+    pub root: Option<i32>,
+    /// Who started it, and may stop it.
+    pub owner: Owner,
+}
+
+impl Subject {
+    /// A server that this program started.
+    pub fn started(server: &dyn Server) -> Self {
+        Self { root: Some(server.pid().cast_signed()), owner: Owner::Us }
+    }
+
+    /// A server that somebody else runs; its first process is known where the connection tells it.
+    pub fn running(root: Option<i32>) -> Self {
+        Self { root, owner: Owner::Others }
+    }
+
+    /// Nothing but the client threads: the trial's own process does the work.
+    pub fn own_process() -> Self {
+        Self { root: None, owner: Owner::Us }
+    }
+
+    /// The first process and all that descend from it now.
+    pub fn processes(&self) -> Vec<i32> {
+        let mut found: Vec<i32> = self.root.into_iter().collect();
+        let mut next = 0;
+        while let Some(pid) = found.get(next).copied() {
+            next += 1;
+            // One that ends while it is looked at has no children any more.
+            let tasks = Process::new(pid).and_then(|process| process.tasks()).into_iter().flatten().flatten();
+            let children = tasks.filter_map(|task| task.children().ok()).flatten();
+            found.extend(children.map(u32::cast_signed));
+        }
+        found
+    }
+
+    /// Every thread of every process now.
+    ///
+    /// # Errors
+    /// When the first process cannot be looked at; others come and go.
+    pub fn threads(&self) -> Result<Vec<ThreadRef>, SubjectError> {
+        let mut threads = Vec::new();
+        for pid in self.processes() {
+            match observe::threads_of(pid) {
+                Ok(found) => threads.extend(found),
+                Err(_) if Some(pid) != self.root => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(threads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn the_processes_below_the_first_one_belong_to_the_subject() {
+        let mut shell = Command::new("sh").args(["-c", "sleep 60 & sleep 60 & wait"]).spawn().unwrap();
+        let root = shell.id().cast_signed();
+        let subject = Subject::running(Some(root));
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while subject.processes().len() < 3 && std::time::Instant::now() < deadline {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let (processes, threads) = (subject.processes(), subject.threads().unwrap());
+        for pid in processes.iter().rev() {
+            let _ = Command::new("kill").arg(pid.to_string()).status();
+        }
+        shell.wait().unwrap();
+        assert_eq!((processes.len(), processes[0], threads.len()), (3, root, 3));
+        assert!(threads.iter().all(|thread| processes.contains(&thread.pid)));
+        assert!(subject.threads().is_err(), "its first process is gone");
+        assert_eq!(Subject::own_process().threads().unwrap(), []);
+    }
+}

@@ -1,0 +1,105 @@
+//! What belongs to a measurement beside the figures of its load.
+
+use std::collections::BTreeMap;
+use tare_results::schema::ThreadRecord;
+
+/// What belongs to a measurement beside the figures of its load.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// Start, RFC 3339 in UTC.
+    pub started_at: String,
+    /// What else went on.
+    pub covariates: BTreeMap<String, f64>,
+    /// Who else used most CPU time, as in [`crate::capture::interference::Seen`].
+    pub users: Vec<(String, u32, f64)>,
+    /// Where every thread was.
+    pub threads: Vec<ThreadRecord>,
+}
+
+impl Surroundings {
+    /// Takes in those of a later measurement of the same sample, each covariate as the registry says.
+    pub fn merge(&mut self, later: Self) {
+        tare_results::covariate::merge(&mut self.covariates, later.covariates);
+        for user in later.users {
+            match self.users.iter_mut().find(|known| known.1 == user.1) {
+                Some(known) => known.2 = known.2.max(user.2),
+                None => self.users.push(user),
+            }
+        }
+        for thread in later.threads {
+            match self.threads.iter_mut().find(|known| known.tid == thread.tid) {
+                Some(known) => add(known, thread),
+                None => self.threads.push(thread),
+            }
+        }
+    }
+}
+
+fn add(sum: &mut ThreadRecord, later: ThreadRecord) {
+    for (cpu, count) in later.seen_cpus {
+        *sum.seen_cpus.entry(cpu).or_default() += count;
+    }
+    sum.migrations += later.migrations;
+    sum.voluntary_switches += later.voluntary_switches;
+    sum.involuntary_switches += later.involuntary_switches;
+    sum.user_s += later.user_s;
+    sum.system_s += later.system_s;
+    if let (Some(sum), Some(later)) = (&mut sum.schedule, later.schedule) {
+        sum.ran_s += later.ran_s;
+        sum.waited_s += later.waited_s;
+        sum.slept_s += later.slept_s;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::schema::{ScheduleRecord, ThreadClass};
+
+    fn around(elapsed_s: f64, steal: f64, switches: f64, bytes: f64, seen: &[(usize, u64)]) -> Surroundings {
+        let thread = ThreadRecord {
+            class: ThreadClass::Connection,
+            pair: Some(0),
+            pid: 6,
+            tid: 7,
+            name: "server".into(),
+            allowed_cpus: "0-1".into(),
+            seen_cpus: seen.iter().copied().collect(),
+            migrations: 1,
+            voluntary_switches: 2,
+            involuntary_switches: 3,
+            user_s: 0.5,
+            system_s: 0.25,
+            schedule: Some(ScheduleRecord { ran_s: 0.5, waited_s: 0.25, slept_s: 1.0 }),
+        };
+        let covariates = [
+            ("elapsed_s", elapsed_s),
+            ("steal_fraction", steal),
+            ("context_switches", switches),
+            ("server_memory_bytes_node0", bytes),
+        ];
+        Surroundings {
+            started_at: format!("{elapsed_s}"),
+            covariates: covariates.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            users: Vec::new(),
+            threads: vec![thread],
+        }
+    }
+
+    #[test]
+    fn the_parts_of_a_sample_add_up() {
+        let mut all = around(1.0, 0.3, 10.0, 500.0, &[(0, 4)]);
+        all.merge(around(3.0, 0.1, 5.0, 600.0, &[(0, 1), (1, 2)]));
+        all.merge(around(4.0, 0.0, 1.0, 400.0, &[]));
+        let of = |name: &str| all.covariates[name];
+        assert_eq!(all.started_at, "1");
+        assert_eq!((of("elapsed_s"), of("context_switches"), of("server_memory_bytes_node0")), (8.0, 16.0, 400.0));
+        assert!((of("steal_fraction") - 0.6 / 8.0).abs() < 1e-12);
+        assert_eq!(all.threads.len(), 1);
+        let thread = &all.threads[0];
+        assert_eq!((thread.migrations, thread.voluntary_switches, thread.involuntary_switches), (3, 6, 9));
+        assert_eq!((thread.user_s, thread.system_s), (1.5, 0.75));
+        assert_eq!(thread.schedule, Some(ScheduleRecord { ran_s: 1.5, waited_s: 0.75, slept_s: 3.0 }));
+        assert_eq!(thread.seen_cpus, BTreeMap::from([(0, 5), (1, 2)]));
+    }
+}

@@ -1,0 +1,23 @@
+//! What a trial is given.
+
+use crate::plan::task::Task;
+use crate::workload::Progress;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use tare_results::schema::Plan;
+
+/// What a trial works on.
+pub struct Trial<'a> {
+    /// The results directory that gets the record.
+    pub directory: &'a Path,
+    /// The plan that it belongs to.
+    pub plan: &'a Plan,
+    /// Its entry in the plan.
+    pub task: Task,
+    /// The first one is 1.
+    pub attempt: u32,
+    /// Set when whoever started it wants it to stop.
+    pub interrupted: &'a AtomicBool,
+    /// Told every step as it begins.
+    pub tell: &'a (dyn Fn(Progress) + Sync),
+}

@@ -1,0 +1,12 @@
+//! Global counters: no server, the trial's own fresh process is what is measured.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `settings`, `keys` | which counters, how many, how long; the keys of a study |
+//! | `load` | what a trial does with them |
+
+mod keys;
+mod load;
+mod settings;
+
+pub use settings::CountersSettings;

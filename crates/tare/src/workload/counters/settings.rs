@@ -1,0 +1,38 @@
+//! Which counters, how many, how long.
+
+use tare_counters::strategies::Strategy;
+use tare_counters::workload::Mode;
+
+/// Settings of the workload `counters`; see `tare-counters`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountersSettings {
+    /// How counters are kept.
+    pub strategy: Strategy,
+    /// Where random numbers come from.
+    pub generator: Mode,
+    /// Whether a round works on data blocks.
+    pub data_work: bool,
+    /// Rounds a thread and sample.
+    pub rounds: u64,
+    /// Blocks of counters that there are.
+    pub counter_blocks: usize,
+    /// Counters that a block holds.
+    pub counters_per_block: usize,
+    /// Data blocks of 16 KiB.
+    pub data_blocks: usize,
+}
+
+impl Default for CountersSettings {
+    /// The article's numbers, but for the million data blocks (16 GB) that few machines can spare.
+    fn default() -> Self {
+        Self {
+            strategy: Strategy::CounterSet,
+            generator: Mode::Corrected,
+            data_work: true,
+            rounds: 1000,
+            counter_blocks: 100,
+            counters_per_block: 10,
+            data_blocks: 10_000,
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The one client of a dbt3 load: a thread that executes what it is asked, and the handle that waits for it.
+
+use super::{Dbt3Error, Preloaded, Row, preload, set_up};
+use crate::subject::Connected;
+use crate::workload::{Host, LoadError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+use tare_engine::{Dialect, Server, Session};
+use tare_topology::{CpuSet, ThreadRef, bind};
+
+/// Time between two looks for an interrupt and at the clock while a query runs.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What the client thread is asked to do.
+pub enum Task {
+    /// Read everything once, if so, and say what is in memory.
+    Preload(bool),
+    /// Execute and drop the rows.
+    Measure(String),
+    /// Execute and keep them.
+    Rows(String),
+}
+
+/// What it has done.
+pub enum Done {
+    Connected(Connected),
+    /// What was read, and (pages in the buffer pool, pages of the data) where the engine says so.
+    Preloaded(Preloaded, Option<(u64, u64)>),
+    Measured {
+        seconds: f64,
+        rows: u64,
+    },
+    Rows(Vec<Row>),
+}
+
+/// The client thread: bound before it connects, so that its memory is its own.
+pub fn client(
+    connect: &(dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync),
+    dialect: &dyn Dialect,
+    cpus: Option<&CpuSet>,
+    tasks: &Receiver<Task>,
+    replies: &Sender<Result<Done, LoadError>>,
+) {
+    let set_up_session = || {
+        let own = ThreadRef::of_this_thread();
+        if let Some(cpus) = cpus {
+            bind::bind_thread(own, cpus).map_err(|e| LoadError::Subject(e.into()))?;
+        }
+        let mut session = connect()?;
+        set_up(session.as_mut(), dialect)?;
+        let serving = session.server_thread().map_err(LoadError::own)?;
+        Ok((session, Connected { client: own, serving }))
+    };
+    let mut session = match set_up_session() {
+        Ok((session, connected)) => {
+            let _ = replies.send(Ok(Done::Connected(connected)));
+            session
+        }
+        Err(error) => {
+            let _ = replies.send(Err(error));
+            return;
+        }
+    };
+    while let Ok(task) = tasks.recv() {
+        let done = match task {
+            Task::Preload(read) => read_all(session.as_mut(), dialect, read),
+            Task::Measure(sql) => {
+                let clock = Instant::now();
+                let rows = session.run(&sql);
+                let seconds = clock.elapsed().as_secs_f64();
+                rows.map(|rows| Done::Measured { seconds, rows }).map_err(LoadError::own)
+            }
+            Task::Rows(sql) => session.query(&sql).map(Done::Rows).map_err(LoadError::own),
+        };
+        // A runner that no longer listens has its result.
+        if replies.send(done).is_err() {
+            return;
+        }
+    }
+}
+
+fn read_all(session: &mut dyn Session, dialect: &dyn Dialect, read: bool) -> Result<Done, LoadError> {
+    let done = if read { preload(session, dialect)? } else { Preloaded::default() };
+    let pages = dialect.pages_in_memory(session).map_err(LoadError::own)?;
+    Ok(Done::Preloaded(done, pages))
+}
+
+/// The handle of the client thread.
+pub struct Client<'a> {
+    /// Killed when a query takes too long: nothing else ends one on every engine.
+    pub server: &'a dyn Server,
+    /// Says when to stop.
+    pub host: &'a dyn Host,
+    /// What one execution may take, seconds.
+    pub timeout_s: f64,
+    /// What the thread is asked.
+    pub tasks: Sender<Task>,
+    /// What the thread answers.
+    pub replies: Receiver<Result<Done, LoadError>>,
+}
+
+impl Client<'_> {
+    /// Sends a task without waiting for it.
+    pub fn tell(&self, task: Task) -> Result<(), LoadError> {
+        self.tasks.send(task).map_err(|_| Self::out_of_step())
+    }
+
+    /// The thread ended, or answered something else than it was asked.
+    pub fn out_of_step() -> LoadError {
+        LoadError::Generator("the client thread ended or is out of step".into())
+    }
+
+    /// Sends a task of a query and waits for it, no longer than the query may take.
+    pub fn ask(&self, task: Task, query: u8) -> Result<Done, LoadError> {
+        self.tell(task)?;
+        self.reply(Some(query)).map_err(|error| match error {
+            LoadError::Own(source) => LoadError::own(Dbt3Error::Query { query, source }),
+            other => other,
+        })
+    }
+
+    /// Waits for the client, no longer than a query may take. Who interrupts or is late has the server killed, for
+    /// nothing else ends a query on every engine: the trial has failed, and its data are its own.
+    pub fn reply(&self, query: Option<u8>) -> Result<Done, LoadError> {
+        let timeout_s = self.timeout_s;
+        let deadline = query.map(|query| (query, Instant::now() + Duration::from_secs_f64(timeout_s)));
+        let late = || deadline.filter(|(_, until)| Instant::now() > *until);
+        loop {
+            let error = match self.replies.recv_timeout(LOOK_EVERY) {
+                Ok(done) => match late() {
+                    Some((query, _)) => {
+                        return Err(LoadError::Ended(Box::new(Dbt3Error::Timeout { query, timeout_s })));
+                    }
+                    None => return done,
+                },
+                Err(RecvTimeoutError::Disconnected) => return Err(Self::out_of_step()),
+                Err(RecvTimeoutError::Timeout) if self.host.interrupted() => LoadError::Interrupted,
+                Err(RecvTimeoutError::Timeout) => match late() {
+                    Some((query, _)) => LoadError::Ended(Box::new(Dbt3Error::Timeout { query, timeout_s })),
+                    None => continue,
+                },
+            };
+            if let Some(pid) = rustix::process::Pid::from_raw(self.server.pid().cast_signed()) {
+                // Gone already is as good.
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+            }
+            return Err(error);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Why a load gave no result, and why its data could not be made.
+
+use crate::subject::SubjectError;
+use std::error::Error;
+use tare_engine::EngineError;
+
+/// An error of one load's own; its cause can be found in its chain of sources.
+type OwnError = Box<dyn Error + Send + Sync>;
+
+/// Why a load gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// Whoever asked for the load wants it to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// No connection, or the server cannot say which thread serves it.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A thread could not be bound, or was not where it belongs.
+    #[error(transparent)]
+    Subject(#[from] SubjectError),
+    /// A transaction or query failed for good, answered wrongly, or could not be asked.
+    #[error(transparent)]
+    Own(OwnError),
+    /// The load ran out of patience and has ended the server itself.
+    #[error(transparent)]
+    Ended(OwnError),
+    /// The generator of load threads could not go on.
+    #[error("{0}")]
+    Generator(String),
+    /// The load needs a server, and there is none.
+    #[error("this load drives a server, and none was started for it")]
+    NoServer,
+}
+
+impl LoadError {
+    /// An error of one load's own.
+    pub fn own(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Own(Box::new(error))
+    }
+}
+
+/// Why the data of a load could not be made; the cause is in the chain of sources, where engines look for a full disk.
+pub type FillError = OwnError;

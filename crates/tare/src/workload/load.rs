@@ -1,0 +1,145 @@
+//! What every load can do, and what it is given.
+
+use super::{Driven, FillError, KeyInfo, LoadError, Progress};
+use crate::subject::{SubjectWatch, WatchSettings};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use tare_engine::{Dialect, Server, Session};
+use tare_text::Value;
+
+/// A load with its settings. Everything that the rest of the program needs to know of it is asked here.
+pub trait Load {
+    /// What `workload.name` says in a study.
+    fn name(&self) -> &'static str;
+    /// Its own keys of a study, in the order in which they are written.
+    fn keys(&self) -> Vec<KeyInfo>;
+    /// The present value of a key; none when it is not set, or no key of this load.
+    fn get(&self, key: &str) -> Option<Value>;
+    /// Sets one of its keys.
+    ///
+    /// # Errors
+    /// What was expected.
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), String>;
+    /// What no single key can check.
+    ///
+    /// # Errors
+    /// What was expected of `workload.threads`.
+    fn check(&self, _threads: usize) -> Result<(), String> {
+        Ok(())
+    }
+    /// Whether it drives a server; else the trial's own process does the work.
+    fn needs_server(&self) -> bool {
+        true
+    }
+    /// Whether this machine has what it needs.
+    ///
+    /// # Errors
+    /// The reason.
+    fn available(&self, _threads: usize) -> Result<(), String> {
+        Ok(())
+    }
+    /// The data that it works on, in words: two conditions with the same words share one prepared directory.
+    fn dataset(&self, seed: u64) -> String;
+    /// Fills a fresh server with its data.
+    ///
+    /// # Errors
+    /// The load's own error.
+    fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError>;
+    /// Brings its client threads, warms up and measures.
+    ///
+    /// # Errors
+    /// See [`LoadError`].
+    fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError>;
+    /// Expected seconds of all that it does in one trial.
+    fn expected_s(&self, counts: &Counts) -> f64;
+    /// Seconds that it may take at most, where it has limits of its own.
+    fn limit_s(&self, counts: &Counts) -> f64 {
+        self.expected_s(counts)
+    }
+    /// Why it has no further sample for captures; none where it has one.
+    fn no_captures(&self) -> Option<&'static str> {
+        None
+    }
+    /// Whether it warms up by repetitions, of which a pilot may ask for more; else by seconds.
+    fn warms_up_in_runs(&self) -> bool {
+        false
+    }
+    /// Adds repetitions to its warm-up, where it counts them.
+    fn add_warmup_runs(&mut self, _runs: usize) {}
+}
+
+/// How much one trial measures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Counts {
+    /// Samples that are measured.
+    pub samples: usize,
+    /// Seconds of load before the first, where a load warms up by time.
+    pub warmup_s: f64,
+    /// Seconds a sample, where a load measures by time.
+    pub sample_s: f64,
+    /// Whether one further sample follows, for captures.
+    pub extra: bool,
+}
+
+/// What a load needs to fill a server.
+pub struct FillJob<'a> {
+    /// Seed of what is drawn at random.
+    pub seed: u64,
+    /// Sessions that may work at the same time.
+    pub parallel: usize,
+    /// Asked now and then with the number of rows added: whether to go on.
+    pub go_on: &'a (dyn Fn(u64) -> ControlFlow<()> + Sync),
+}
+
+/// Who asked for the load: a trial, or somebody at a prompt.
+pub trait Host: Sync {
+    /// Takes note of a step.
+    fn progress(&self, step: Progress);
+    /// Whether it should end now.
+    fn interrupted(&self) -> bool;
+    /// The further sample begins: what disturbs may be recorded.
+    fn begin_captures(&self) {}
+    /// The further sample is over.
+    fn end_captures(&self) {}
+}
+
+/// Opens a connection, on the thread that will use it.
+pub type Connect<'a> = dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync + 'a;
+
+/// Everything that a load is given.
+pub struct Stage<'a> {
+    /// Name of the server's engine; empty where there is no server.
+    pub engine: &'a str,
+    /// The SQL that the server speaks.
+    pub dialect: &'static dyn Dialect,
+    /// The server, where this program started it: its process may be looked at, and ended.
+    pub server: Option<&'a dyn Server>,
+    /// Opens a connection to it, on the thread that will use it.
+    pub connect: &'a Connect<'a>,
+    /// Whether it runs on this machine, so that its threads can be seen and bound.
+    pub server_is_here: bool,
+    /// Client threads, one connection each.
+    pub threads: usize,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+    /// How much is measured.
+    pub counts: Counts,
+    /// Where threads belong; also what [`Stage::watch`] proves.
+    pub placement: &'a WatchSettings,
+    /// Binds, watches and proves.
+    pub watch: SubjectWatch,
+    /// Who asked for the load.
+    pub host: &'a dyn Host,
+    /// Where answers of earlier trials are kept.
+    pub answers: PathBuf,
+}
+
+impl<'a> Stage<'a> {
+    /// The server, for loads that cannot do without.
+    ///
+    /// # Errors
+    /// [`LoadError::NoServer`].
+    pub fn server(&self) -> Result<&'a dyn Server, LoadError> {
+        self.server.ok_or(LoadError::NoServer)
+    }
+}

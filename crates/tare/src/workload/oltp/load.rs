@@ -1,0 +1,275 @@
+//! The load `oltp`: one connection a client thread, transactions for a number of seconds.
+
+use super::keys::KEYS;
+use super::{Fill, OltpClient, OltpError, OltpSettings, Workload};
+use crate::subject::{Connected, Surroundings};
+use crate::workload::{
+    Counts, Driven, Extra, FillError, FillJob, Host, KeyInfo, Load, LoadError, Measured, Progress, Stage, key,
+};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use tare_engine::{Dialect, Server, Session};
+use tare_load::{
+    Arrivals, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Reading, RunError, Sample,
+    Stage as Phase,
+};
+use tare_text::Value;
+use tare_topology::{ResolvedPlacement, ThreadRef, bind};
+
+impl OltpSettings {
+    /// What `workload.name` may say: sysbench's scripts without their `oltp_`.
+    pub const NAMES: &'static [&'static str] =
+        &["point_select", "read_only", "read_write", "write_only", "update_index", "update_non_index"];
+
+    /// The script of this name, as a study finds it when it says nothing else.
+    pub fn named(name: &str) -> Option<Self> {
+        let workload: Workload = name.parse().ok()?;
+        // sysbench's own default distribution is special, which keeps a quarter of the ids in the middle of the table;
+        // uniform is what its users ask for.
+        Some(Self { distribution: Distribution::Uniform, ..Self::new(workload) })
+    }
+}
+
+impl Default for OltpSettings {
+    fn default() -> Self {
+        Self { distribution: Distribution::Uniform, ..Self::new(Workload::PointSelect) }
+    }
+}
+
+impl Load for OltpSettings {
+    fn name(&self) -> &'static str {
+        self.workload.name()
+    }
+
+    fn keys(&self) -> Vec<KeyInfo> {
+        key::infos(KEYS)
+    }
+
+    fn get(&self, key: &str) -> Option<Value> {
+        key::get(KEYS, self, key)
+    }
+
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
+        key::set(KEYS, self, key, value)
+    }
+
+    fn dataset(&self, seed: u64) -> String {
+        format!("sysbench oltp, tables {}, rows {}, seed {seed}", self.tables.tables, self.tables.rows)
+    }
+
+    fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
+        let fill = Fill {
+            tables: self.tables,
+            distribution: Distribution::default(),
+            seed: job.seed,
+            sessions: job.parallel,
+            dialect: server.dialect(),
+        };
+        Ok(super::prepare(&fill, &|| server.connect(), job.go_on)?)
+    }
+
+    fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
+        drive(self, stage)
+    }
+
+    fn expected_s(&self, counts: &Counts) -> f64 {
+        counts.warmup_s + (counts.samples + usize::from(counts.extra)) as f64 * counts.sample_s
+    }
+}
+
+fn drive(settings: &OltpSettings, stage: Stage<'_>) -> Result<Driven, LoadError> {
+    let counts = stage.counts;
+    let mut samples = run(settings, stage)?;
+    let extra = samples.split_off(counts.samples.min(samples.len()));
+    Ok(Driven {
+        extra: extra.first().map(|(extra, _)| cost(&samples, extra)),
+        samples: samples.into_iter().map(|(sample, around)| of_sample(&sample, around)).collect(),
+        applied: Vec::new(),
+    })
+}
+
+/// Runs warm-up and samples, and after them the further sample where one is asked for: each with what was seen beside
+/// it, which of the further one is nothing.
+///
+/// # Errors
+/// See [`LoadError`].
+pub fn run(settings: &OltpSettings, stage: Stage<'_>) -> Result<Vec<(Sample, Surroundings)>, LoadError> {
+    let counts = stage.counts;
+    let load_settings = LoadSettings {
+        threads: stage.threads,
+        seed: stage.seed,
+        pace: settings.rate.map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
+        warmup_s: counts.warmup_s,
+        samples: counts.samples + usize::from(counts.extra),
+        sample_s: counts.sample_s,
+    };
+    let connector = Connector {
+        settings,
+        connect: stage.connect,
+        dialect: stage.dialect,
+        placement: &stage.placement.placement,
+        server_is_here: stage.server_is_here,
+        serving: Mutex::new(vec![None; stage.threads]),
+    };
+    let mut watcher = Watcher { stage, connector: &connector, around: Vec::new() };
+    let samples = tare_load::run(&load_settings, &connector, &mut watcher).map_err(|e| match e {
+        RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
+        other => LoadError::Generator(other.to_string()),
+    })?;
+    let around = watcher.around.into_iter().chain(std::iter::repeat_with(Surroundings::default));
+    Ok(samples.into_iter().zip(around).collect())
+}
+
+/// Connects one client, in its own thread.
+struct Connector<'a> {
+    settings: &'a OltpSettings,
+    connect: &'a (dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync),
+    dialect: &'static dyn Dialect,
+    placement: &'a ResolvedPlacement,
+    server_is_here: bool,
+    serving: Mutex<Vec<Option<ThreadRef>>>,
+}
+
+impl Connector<'_> {
+    /// The server thread behind a connection. Who may not ask need not know, unless that thread is to be bound.
+    fn serving(&self, session: &mut dyn Session) -> Result<Option<ThreadRef>, LoadError> {
+        if !self.server_is_here {
+            return Ok(None);
+        }
+        match session.server_thread() {
+            Ok(thread) => Ok(thread),
+            Err(_) if self.placement.server.is_empty() => Ok(None),
+            Err(e) => Err(LoadError::own(e)),
+        }
+    }
+}
+
+impl Connect for Connector<'_> {
+    type Client = WorkloadClient;
+    type Error = LoadError;
+
+    fn bind(&self, thread: ClientThread) -> Result<(), LoadError> {
+        match self.placement.client_cpus(thread.index) {
+            Some(cpus) => bind::bind_thread(thread.id, cpus).map_err(|e| LoadError::Subject(e.into())),
+            None => Ok(()),
+        }
+    }
+
+    fn connect(&self, thread: ClientThread) -> Result<WorkloadClient, LoadError> {
+        let mut session = (self.connect)()?;
+        let serving = self.serving(session.as_mut())?;
+        self.serving.lock().unwrap_or_else(PoisonError::into_inner)[thread.index] = serving;
+        Ok(WorkloadClient(OltpClient::new(session, self.settings, self.dialect)?))
+    }
+}
+
+impl From<OltpError> for LoadError {
+    fn from(error: OltpError) -> Self {
+        Self::own(error)
+    }
+}
+
+/// An OLTP client whose errors are a load's.
+struct WorkloadClient(OltpClient);
+
+impl tare_load::Client for WorkloadClient {
+    type Error = LoadError;
+
+    fn transaction(&mut self, random: &mut tare_load::Random) -> Result<tare_load::Attempt, LoadError> {
+        Ok(self.0.transaction(random)?)
+    }
+}
+
+/// Binds when all are connected, watches every sample, stops when asked.
+struct Watcher<'a> {
+    stage: Stage<'a>,
+    connector: &'a Connector<'a>,
+    around: Vec<Surroundings>,
+}
+
+impl Watcher<'_> {
+    fn is_extra(&self, sample: usize) -> bool {
+        sample >= self.stage.counts.samples
+    }
+
+    fn host(&self) -> &dyn Host {
+        self.stage.host
+    }
+}
+
+impl Observer for Watcher<'_> {
+    type Error = LoadError;
+
+    fn connected(&mut self, threads: &[ClientThread]) -> Result<(), LoadError> {
+        let serving = self.connector.serving.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let connected: Vec<Connected> =
+            threads.iter().zip(serving).map(|(thread, serving)| Connected { client: thread.id, serving }).collect();
+        self.stage.watch.connected(&connected)?;
+        self.host().progress(Progress::WarmUp { seconds: self.stage.counts.warmup_s });
+        Ok(())
+    }
+
+    fn sample_start(&mut self, sample: usize) -> Result<(), LoadError> {
+        self.host().progress(Progress::Sample { sample, seconds: self.stage.counts.sample_s });
+        // One more than are measured: what would disturb them is recorded now.
+        if self.is_extra(sample) {
+            self.host().begin_captures();
+        } else {
+            self.stage.watch.start();
+        }
+        Ok(())
+    }
+
+    fn sample_end(&mut self, sample: usize) -> Result<(), LoadError> {
+        if self.is_extra(sample) {
+            self.host().end_captures();
+        } else {
+            self.around.push(self.stage.watch.finish()?);
+        }
+        Ok(())
+    }
+
+    fn reading(&mut self, reading: Reading) -> Result<(), LoadError> {
+        let warming_up = matches!(reading.stage, Phase::Warmup);
+        self.host().progress(Progress::Reading { tps: reading.tps, second: reading.second, warming_up });
+        Ok(())
+    }
+
+    fn poll(&mut self) -> Result<(), LoadError> {
+        if self.host().interrupted() { Err(LoadError::Interrupted) } else { Ok(()) }
+    }
+}
+
+/// Throughput in the further sample beside the measured ones.
+fn cost(measured: &[(Sample, Surroundings)], extra: &Sample) -> Extra {
+    let mean = measured.iter().map(|(sample, _)| sample.tps()).sum::<f64>() / measured.len().max(1) as f64;
+    let tps_ratio = if mean > 0.0 { extra.tps() / mean } else { 0.0 };
+    Extra { elapsed_s: extra.elapsed_s, tps: extra.tps(), tps_ratio }
+}
+
+fn of_sample(sample: &Sample, surroundings: Surroundings) -> Measured {
+    let mut metrics = BTreeMap::from([("tps".to_owned(), sample.tps()), ("qps".to_owned(), sample.qps())]);
+    if let Some(l) = sample.latency_ms {
+        for (name, value) in [
+            ("mean", l.mean),
+            ("p50", l.p50),
+            ("p90", l.p90),
+            ("p95", l.p95),
+            ("p99", l.p99),
+            ("p99_9", l.p99_9),
+            ("max", l.max),
+        ] {
+            metrics.insert(format!("latency_ms_{name}"), value);
+        }
+    }
+    if let Some(cpu) = sample.client_cpu_us_per_transaction {
+        metrics.insert("client_cpu_us_per_transaction".into(), cpu.user + cpu.system);
+    }
+    Measured {
+        elapsed_s: sample.elapsed_s,
+        metrics,
+        tps_each_second: sample.tps_each_second.clone(),
+        covariates: BTreeMap::from([("restarts".to_owned(), sample.restarts as f64)]),
+        surroundings,
+    }
+}

@@ -1,0 +1,77 @@
+//! One line a load. A load's folder and its line here are all that adding one touches.
+
+use super::Load;
+use super::counters::CountersSettings;
+use super::dbt3::Dbt3Settings;
+use super::oltp::OltpSettings;
+
+/// Makes the sum of all loads' settings: each line is a variant, its settings, and the first of its names.
+macro_rules! loads {
+    ($($(#[doc = $doc:literal])+ $(#[cfg($cfg:meta)])? $variant:ident($settings:ty),)*) => {
+        /// A load with its settings: those of one, and of no other.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum AnyLoad {
+            $($(#[doc = $doc])+ $(#[cfg($cfg)])? $variant($settings),)*
+        }
+
+        impl AnyLoad {
+            /// Every load as a study finds it when it names nothing else, each under the first of its names.
+            pub fn all() -> Vec<Self> {
+                vec![$($(#[cfg($cfg)])? Self::$variant(<$settings>::default()),)*]
+            }
+
+            /// The load that `workload.name` names, with its defaults.
+            pub fn named(name: &str) -> Option<Self> {
+                let found = None;
+                $($(#[cfg($cfg)])? let found = found.or_else(|| <$settings>::named(name).map(Self::$variant));)*
+                found
+            }
+
+            /// Every name that a study may give.
+            pub fn names() -> Vec<&'static str> {
+                let mut names = Vec::new();
+                $($(#[cfg($cfg)])? names.extend_from_slice(<$settings>::NAMES);)*
+                names
+            }
+
+            /// What the rest of the program asks of it.
+            pub fn load(&self) -> &dyn Load {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(settings) => settings,)*
+                }
+            }
+
+            /// The same, to be set.
+            pub fn load_mut(&mut self) -> &mut dyn Load {
+                match self {
+                    $($(#[cfg($cfg)])? Self::$variant(settings) => settings,)*
+                }
+            }
+        }
+    };
+}
+
+loads! {
+    /// One of sysbench's, on a database.
+    Oltp(OltpSettings),
+    /// TPC-H's 22 queries, on a database.
+    Dbt3(Dbt3Settings),
+    /// Global counters, in the trial's own process.
+    Counters(CountersSettings),
+    /// What a test adds, in exactly this way.
+    #[cfg(test)]
+    Fake(super::fake::FakeSettings),
+}
+
+impl AnyLoad {
+    /// Whether the other is of the same load, whatever its settings.
+    pub fn is_same_load(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+impl Default for AnyLoad {
+    fn default() -> Self {
+        Self::Oltp(OltpSettings::default())
+    }
+}
