@@ -93,13 +93,38 @@ fn what_cannot_be_bound_says_why() {
 fn policies() -> Vec<MemoryPolicy> {
     let nodes: NodeSet = Machine::this().unwrap().memory_nodes();
     let first = nodes.first().unwrap();
-    vec![
+    let mut policies = vec![
         MemoryPolicy::Bind(Nodes::These(first.into())),
-        MemoryPolicy::Interleave(Nodes::These(nodes)),
+        MemoryPolicy::Interleave(Nodes::These(nodes.clone())),
         MemoryPolicy::Preferred(first),
         MemoryPolicy::Local,
         MemoryPolicy::Default,
-    ]
+    ];
+    let weighted = MemoryPolicy::WeightedInterleave(Nodes::These(nodes));
+    // Older kernels refuse it; that it is refused as what it is has a test of its own.
+    if std::path::Path::new("/sys/kernel/mm/mempolicy/weighted_interleave").exists() {
+        policies.insert(2, weighted);
+    } else {
+        eprintln!("not tested here: {weighted}");
+    }
+    policies
+}
+
+#[test]
+fn weighted_interleave_is_set_or_refused_with_its_reason() {
+    let weighted: MemoryPolicy = "weighted-interleave:all".parse().unwrap();
+    match weighted.resolve(&Machine::this().unwrap()) {
+        Ok(resolved) => thread::spawn(move || {
+            bind::set_memory_policy(&resolved).unwrap();
+            assert_eq!(bind::this_thread_memory_policy().unwrap(), resolved);
+            let missing = MemoryPolicy::WeightedInterleave(Nodes::These(set("900")));
+            let e = bind::set_memory_policy(&missing).unwrap_err().to_string();
+            assert!(e.contains("weighted-interleave:900") && e.contains("6.9"), "{e}");
+        })
+        .join()
+        .unwrap(),
+        Err(e) => assert!(e.reason.contains("6.9"), "{e}"),
+    }
 }
 
 #[test]

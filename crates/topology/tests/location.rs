@@ -71,12 +71,15 @@ fn of_nodes_that_share_cpus_the_first_holds_them() {
     assert_eq!(machine.node_count(), 4);
 }
 
-const MACHINES: [&str; 6] = [
+const MACHINES: [&str; 8] = [
     ARTICLE_A,
     "node:4 core:4 pu:1",
     "package:2 node:2 l3:2 core:2 pu:2",
     "package:2 die:2 l2:2 l1d:1 core:1 pu:2",
     "core:3 pu:2",
+    // Core complexes: four last-level caches in a node, and clusters within a level 3 cache.
+    "package:2 node:1 l3:4 core:2 pu:2",
+    "node:2 l3:2 l2:2 core:2 pu:1",
     "node:2 package:2 core:2 pu:1",
 ];
 
@@ -87,7 +90,7 @@ proptest! {
     #[test]
     fn agrees_with_hwloc_calc(
         machine in prop::sample::select(&MACHINES[..]),
-        location in "(((package|node|die|l3|l2|l1|core|pu):([0-4]|0-[1-3]|1-|all|odd|even)\\.)?(node|core|pu):([0-3]|0-1|1-|all|odd|even))|all",
+        location in "(((package|node|die|l3|l2|l1|core|pu):([0-4]|0-[1-3]|1-|all|odd|even)\\.)?(node|l3|l2|core|pu):([0-3]|0-1|0-3|1-|all|odd|even))|all",
     ) {
         match location.parse::<Location>().unwrap().resolve(&synthetic(machine)) {
             Ok(cpus) => prop_assert_eq!((cpus, false), hwloc_calc(machine, &location), "{} on {}", location, machine),
@@ -105,4 +108,21 @@ proptest! {
 fn the_cross_check_covers_what_it_claims() {
     // The example of the documentation, as hwloc-calc itself answers.
     assert_eq!(hwloc_calc(ARTICLE_A, "node:1.core:0-1.pu:0"), (set("12,14"), false));
+}
+
+#[test]
+fn last_level_caches_are_places_as_hwloc_calc_has_them() {
+    let complexes = "package:2 node:1 l3:4 core:2 pu:2";
+    let machine = synthetic(complexes);
+    for (location, cpus) in [
+        ("l3:0-3", "0-15"),
+        ("l3:4", "16-19"),
+        ("node:1.l3:0-1", "16-23"),
+        ("node:0.l3:odd.core:0.pu:0", "4,12"),
+        ("l3:2.core:1", "10-11"),
+    ] {
+        assert_eq!(resolve(&machine, location), Ok(cpus.to_owned()), "{location}");
+        assert_eq!(hwloc_calc(complexes, location), (set(cpus), false), "{location}");
+    }
+    assert_eq!(resolve(&machine, "node:0.l3:4").unwrap_err(), "node:0 has 4 L3 caches; node:0.l3:4 does not exist");
 }

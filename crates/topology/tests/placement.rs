@@ -159,7 +159,7 @@ fn a_pairing_that_cannot_be_has_its_reason() {
 
 #[test]
 fn machines_say_which_pairings_they_have() {
-    use Pairing::{OtherNode, SameCache, SameCore, SameNode, SamePu, SmtSibling};
+    use Pairing::{OtherCache, OtherNode, SameCache, SameCore, SameNode, SamePu, SmtSibling};
     let distinct = |machine: &Machine| -> Vec<Pairing> {
         let choices = machine.pairings().into_iter();
         choices.filter(|c| c.missing.is_none() && c.same_as.is_none()).map(|c| c.pairing).collect()
@@ -168,8 +168,12 @@ fn machines_say_which_pairings_they_have() {
     assert_eq!(distinct(&synthetic("l3:1 core:2 pu:1")), [SamePu, SameCache]);
     assert_eq!(
         distinct(&synthetic("package:2 node:1 l3:2 core:2 pu:2")),
-        [SamePu, SmtSibling, SameCache, SameNode, OtherNode]
+        [SamePu, SmtSibling, SameCache, OtherCache, OtherNode]
     );
+    // A cluster of cores under a level 2 cache counts, one core's own does not.
+    assert_eq!(distinct(&synthetic("node:1 l2:2 core:4 pu:1")), [SamePu, SameCache, OtherCache]);
+    assert_eq!(distinct(&synthetic("node:1 l2:4 core:1 pu:2")), [SamePu, SmtSibling, SameNode]);
+    assert_eq!(distinct(&synthetic("node:1 l3:4 core:1 pu:1")), [SamePu, OtherCache]);
     assert_eq!(distinct(&synthetic(ARTICLE_A)), [SamePu, SmtSibling, SameNode, OtherNode]);
     assert_eq!(distinct(&lopsided()), [SamePu, SmtSibling, SameNode, OtherNode]);
     assert_eq!(distinct(&hybrid()), [SamePu, SmtSibling, SameNode]);
@@ -181,8 +185,10 @@ fn machines_say_which_pairings_they_have() {
 fn two_cpus_know_how_near_they_are() {
     let machine = synthetic("package:2 node:1 l3:2 core:2 pu:2");
     let near = [0, 1, 2, 4, 8, 99].map(|cpu| machine.relation(0, cpu));
-    use Pairing::{OtherNode, SameCache, SameNode, SamePu, SmtSibling};
-    assert_eq!(near, [Some(SamePu), Some(SmtSibling), Some(SameCache), Some(SameNode), Some(OtherNode), None]);
+    use Pairing::{OtherCache, OtherNode, SameCache, SamePu, SmtSibling};
+    assert_eq!(near, [Some(SamePu), Some(SmtSibling), Some(SameCache), Some(OtherCache), Some(OtherNode), None]);
+    let one_cache_a_node = synthetic(ARTICLE_A);
+    assert_eq!(one_cache_a_node.relation(0, 2), Some(Pairing::SameNode));
 }
 
 #[test]
@@ -231,6 +237,8 @@ fn paired(machine: &Machine, pairing: Pairing, c: u32, s: u32) -> bool {
         Pairing::SmtSibling => core && c != s,
         Pairing::SameCore => core,
         Pairing::SameCache => cache && !core,
+        // All caches of these machines are of level 3.
+        Pairing::OtherCache => node && !cache && last.is_some(),
         Pairing::SameNode => node && !core,
         Pairing::OtherNode => !node,
     }
@@ -383,7 +391,14 @@ fn any_side() -> impl Strategy<Value = Side> {
 }
 
 fn any_policy() -> impl Strategy<Value = MemoryPolicy> {
-    let policy = prop::sample::select(vec!["default", "local", "bind:0-1,3", "interleave:all", "preferred:1"]);
+    let policy = prop::sample::select(vec![
+        "default",
+        "local",
+        "bind:0-1,3",
+        "interleave:all",
+        "weighted-interleave:1",
+        "preferred:1",
+    ]);
     policy.prop_map(|text| text.parse().unwrap())
 }
 

@@ -145,6 +145,7 @@ pub fn relation_words(relation: Pairing) -> &'static str {
         Pairing::SamePu => "on one PU",
         Pairing::SmtSibling | Pairing::SameCore => "on two PUs of one core",
         Pairing::SameCache => "on two cores under one cache",
+        Pairing::OtherCache => "on two cores of one node, under different caches",
         Pairing::SameNode => "on two cores of one node",
         Pairing::OtherNode => "on different nodes",
         Pairing::None => "on different PUs",

@@ -21,7 +21,10 @@ pub fn covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (Str
 /// What to say when more than a hundredth of the memory lies outside the nodes of a policy that names nodes for good:
 /// the kernel falls back to other nodes in silence when one is full.
 pub fn stray(policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
-    let (MemoryPolicy::Bind(Nodes::These(asked)) | MemoryPolicy::Interleave(Nodes::These(asked))) = policy else {
+    let (MemoryPolicy::Bind(Nodes::These(asked))
+    | MemoryPolicy::Interleave(Nodes::These(asked))
+    | MemoryPolicy::WeightedInterleave(Nodes::These(asked))) = policy
+    else {
         return None;
     };
     let bytes = |inside: bool| -> u64 {
@@ -51,7 +54,7 @@ mod tests {
     #[test]
     fn memory_elsewhere_is_told_and_files_are_not_counted() {
         let on_two = pages(&[(0, 1000, 0), (1, 1000, 0)]);
-        for policy in ["bind:0", "interleave:1"] {
+        for policy in ["bind:0", "interleave:1", "weighted-interleave:0"] {
             let text = stray(&policy.parse().unwrap(), &on_two).unwrap();
             assert!(text.contains(policy) && text.contains("50.0%"), "{text}");
         }

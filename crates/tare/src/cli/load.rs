@@ -76,7 +76,7 @@ pub struct LoadArgs {
     #[arg(long, default_value = "set")]
     bind: Bind,
     /// Where a server thread sits relative to its client thread (same-pu, smt-sibling, same-core, same-cache,
-    /// same-node, other-node); needs --bind thread
+    /// other-cache, same-node, other-node); needs --bind thread
     #[arg(long, default_value = "none")]
     pairing: Pairing,
     /// Make and fill the tables in place of a run

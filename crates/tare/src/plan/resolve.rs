@@ -100,16 +100,21 @@ pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<Resolv
     })
 }
 
-/// A condition that puts every thread where an earlier one does says nothing new. Only the placement factor may differ.
+/// Factors that only say where threads and memory are.
+const SAY_WHERE: [&str; 8] =
+    ["placement", "client", "server", "bind", "pairing", "memory", "nodes", "client_pus_per_node"];
+
+/// A condition that puts every thread and the memory where an earlier one does says nothing new.
 fn skip_identical(conditions: &mut [PlannedCondition]) {
     for i in 1..conditions.len() {
         let (earlier, rest) = conditions.split_at_mut(i);
         let this = &mut rest[0];
         let same = |other: &&PlannedCondition| {
-            let differ = |k: &String| this.levels.get(k) != other.levels.get(k);
+            let differ =
+                |k: &String| !SAY_WHERE.contains(&k.as_str()) && this.levels.get(k) != other.levels.get(k);
             other.realizable
                 && other.placement == this.placement
-                && this.levels.keys().chain(other.levels.keys()).all(|k| k == "placement" || !differ(k))
+                && this.levels.keys().chain(other.levels.keys()).all(|k| !differ(k))
         };
         if let Some(twin) = earlier.iter().find(same)
             && this.realizable

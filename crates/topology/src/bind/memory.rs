@@ -39,9 +39,33 @@ fn apply(policy: &MemoryPolicy) -> Result<(), String> {
         // Strict is what makes it MPOL_BIND in place of MPOL_PREFERRED.
         MemoryPolicy::Bind(Nodes::These(nodes)) => bind(&nodeset(nodes)?, Policy::Bind, Flags::STRICT),
         MemoryPolicy::Interleave(Nodes::These(nodes)) => bind(&nodeset(nodes)?, Policy::Interleave, Flags::STRICT),
-        MemoryPolicy::Bind(Nodes::All) | MemoryPolicy::Interleave(Nodes::All) => {
+        MemoryPolicy::WeightedInterleave(Nodes::These(nodes)) => weighted_interleave(nodes),
+        MemoryPolicy::Bind(Nodes::All)
+        | MemoryPolicy::Interleave(Nodes::All)
+        | MemoryPolicy::WeightedInterleave(Nodes::All) => {
             Err("its nodes are not spelt out for this machine".to_owned())
         }
+    }
+}
+
+/// hwloc has no word for it (nor has libnuma before 2.0.19), so the kernel is asked itself.
+fn weighted_interleave(nodes: &NodeSet) -> Result<(), String> {
+    /// From the kernel's include/uapi/linux/mempolicy.h; since Linux 6.9.
+    const MPOL_WEIGHTED_INTERLEAVE: libc::c_long = 6;
+    let highest = nodes.last().ok_or("it names no node")?;
+    let bits = libc::c_ulong::BITS;
+    let mut mask = vec![0 as libc::c_ulong; (highest / bits) as usize + 1];
+    for node in nodes.iter() {
+        mask[(node / bits) as usize] |= 1 << (node % bits);
+    }
+    // The kernel takes one bit fewer than it is told.
+    let max_node = mask.len() as libc::c_ulong * libc::c_ulong::from(bits) + 1;
+    // SAFETY: set_mempolicy reads max_node - 1 bits, which are those of `mask`, and writes nothing of this process; it
+    // concerns the calling thread's later allocations only.
+    let outcome = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_WEIGHTED_INTERLEAVE, mask.as_ptr(), max_node) };
+    match outcome {
+        0 => Ok(()),
+        _ => Err(format!("{}; weighted interleave came with Linux 6.9", io::Error::last_os_error())),
     }
 }
 
@@ -93,13 +117,16 @@ fn no_numa(path: &str, error: io::Error) -> Result<MemoryPolicy, BindError> {
     Ok(MemoryPolicy::Default)
 }
 
-/// As the kernel words it: `bind:0-1`, `interleave:0,2`, `prefer:1`, `prefer (many):1`, `local`, `default`.
+/// As the kernel words it: `bind:0-1`, `interleave:0,2`, `weighted interleave:0`, `prefer:1`, `prefer (many):1`, `local`, `default`.
 fn policy(shown: &str) -> Option<MemoryPolicy> {
     match shown.split_once(':') {
         None if shown == "default" => Some(MemoryPolicy::Default),
         None if shown == "local" => Some(MemoryPolicy::Local),
         Some(("bind", nodes)) => Some(MemoryPolicy::Bind(Nodes::These(nodes.parse().ok()?))),
         Some(("interleave", nodes)) => Some(MemoryPolicy::Interleave(Nodes::These(nodes.parse().ok()?))),
+        Some(("weighted interleave", nodes)) => {
+            Some(MemoryPolicy::WeightedInterleave(Nodes::These(nodes.parse().ok()?)))
+        }
         Some(("prefer" | "prefer (many)", node)) => Some(MemoryPolicy::Preferred(node.parse().ok()?)),
         _ => None,
     }
@@ -120,7 +147,7 @@ mod tests {
             ("prefer (many):1", Some("preferred:1")),
             ("prefer (many):0-1", None),
             ("bind=static:0", None),
-            ("weighted interleave:0", None),
+            ("weighted interleave:0,2", Some("weighted-interleave:0,2")),
         ] {
             assert_eq!(policy(shown).map(|p| p.to_string()).as_deref(), expected, "{shown}");
         }

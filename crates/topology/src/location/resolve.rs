@@ -29,51 +29,57 @@ fn numbered(machine: &Machine, cpus: &CpuSet) -> Result<CpuSet, NotRealizable> {
 }
 
 fn objects(machine: &Machine, steps: &[Step]) -> Result<CpuSet, NotRealizable> {
-    // What has been selected so far: how it is called, and its CPUs. None stands for the machine.
-    let mut selected: Vec<(String, CpuSet)> = Vec::new();
+    // What has been selected so far. None stands for the machine.
+    let mut selected: Vec<Object> = Vec::new();
     for (depth, step) in steps.iter().enumerate() {
         if depth == 0 {
             selected = select(machine, None, *step)?;
             continue;
         }
         let mut inner = Vec::new();
-        for (name, cpus) in &selected {
-            inner.extend(select(machine, Some((name, cpus)), *step)?);
+        for container in &selected {
+            inner.extend(select(machine, Some(container), *step)?);
         }
         selected = inner;
     }
-    let cpus = selected.iter().fold(CpuSet::new(), |set, (_, cpus)| set.union(cpus));
+    let cpus: CpuSet = selected.iter().flat_map(|object| object.cpus.iter()).collect();
     if cpus.is_empty() {
         return Err(NotRealizable::new(format!("{} has no CPUs that this process may use", chain(steps))));
     }
     Ok(cpus)
 }
 
-/// The objects of a step within one container, each with its full name.
-fn select(
-    machine: &Machine,
-    container: Option<(&str, &CpuSet)>,
-    step: Step,
-) -> Result<Vec<(String, CpuSet)>, NotRealizable> {
-    let all: Vec<CpuSet> = match container {
-        None => of_kind(machine, step.kind),
-        Some((_, outer)) => {
-            of_kind(machine, step.kind).into_iter().filter(|cpus| !cpus.is_empty() && cpus.is_subset(outer)).collect()
-        }
+/// Something that a step selected.
+struct Object {
+    /// Itself, after what contains it: kinds and logical indexes.
+    path: Vec<(ObjectKind, usize)>,
+    cpus: CpuSet,
+}
+
+/// As a location names it: `node:1.core:0`.
+fn name(path: &[(ObjectKind, usize)]) -> String {
+    let steps: Vec<String> = path.iter().map(|(kind, index)| format!("{kind}:{index}")).collect();
+    steps.join(".")
+}
+
+/// The objects of a step within one container.
+fn select(machine: &Machine, container: Option<&Object>, step: Step) -> Result<Vec<Object>, NotRealizable> {
+    let all: Vec<CpuSet> = of_kind(machine, step.kind, container.map(|container| &container.cpus));
+    let path = |index: usize| {
+        let outer = container.map_or(&[][..], |container| &container.path);
+        [outer, &[(step.kind, index)]].concat()
     };
-    let name = |index: usize| match container {
-        None => format!("{}:{index}", step.kind),
-        Some((outer, _)) => format!("{outer}.{}:{index}", step.kind),
+    let has = || {
+        let holder = container.map_or_else(|| "this machine".to_owned(), |container| name(&container.path));
+        let (one, many) = step.kind.nouns();
+        format!("{holder} has {}", count(all.len(), &one, &many))
     };
-    let holder = container.map_or("this machine", |(outer, _)| outer);
-    let (one, many) = step.kind.nouns();
-    let has = format!("{holder} has {}", count(all.len(), &one, &many));
-    let named = |index: usize| (name(index), all[index].clone());
+    let object = |index: usize| Object { path: path(index), cpus: all[index].clone() };
     let some = |wanted: &dyn Fn(usize) -> bool| {
-        let found: Vec<_> = (0..all.len()).filter(|i| wanted(*i) && !all[*i].is_empty()).map(named).collect();
+        let found: Vec<Object> = (0..all.len()).filter(|i| wanted(*i) && !all[*i].is_empty()).map(object).collect();
         match (all.len(), found.is_empty()) {
-            (0, _) => Err(NotRealizable::new(has.clone())),
-            (_, true) => Err(NotRealizable::new(format!("{has}; {step} selects none that has CPUs"))),
+            (0, _) => Err(NotRealizable::new(has())),
+            (_, true) => Err(NotRealizable::new(format!("{}; {step} selects none that has CPUs", has()))),
             _ => Ok(found),
         }
     };
@@ -85,25 +91,33 @@ fn select(
         Index::Range(first, last) => {
             let range = first as usize..=last as usize;
             if let Some(missing) = range.clone().find(|i| *i >= all.len()) {
-                return Err(NotRealizable::new(format!("{has}; {} does not exist", name(missing))));
+                return Err(NotRealizable::new(format!("{}; {} does not exist", has(), name(&path(missing)))));
             }
             if let Some(bare) = range.clone().find(|i| all[*i].is_empty()) {
-                return Err(NotRealizable::new(format!("{} has no CPUs that this process may use", name(bare))));
+                let reason = format!("{} has no CPUs that this process may use", name(&path(bare)));
+                return Err(NotRealizable::new(reason));
             }
-            Ok(range.map(named).collect())
+            Ok(range.map(object).collect())
         }
     }
 }
 
-/// CPUs of every object of a kind, in logical order.
-fn of_kind(machine: &Machine, kind: ObjectKind) -> Vec<CpuSet> {
-    let caches = |level| machine.caches.iter().filter(|o: &&Cache| o.level == level).map(|o| o.cpus.clone()).collect();
+/// CPUs of every object of a kind, in logical order; within a container only of those that lie in it and have CPUs.
+fn of_kind(machine: &Machine, kind: ObjectKind, within: Option<&CpuSet>) -> Vec<CpuSet> {
+    let lies = |cpus: &&CpuSet| within.is_none_or(|outer| !cpus.is_empty() && cpus.is_subset(outer));
+    let caches = |level| {
+        let of_level = machine.caches.iter().filter(|o: &&Cache| o.level == level);
+        of_level.map(|o| &o.cpus).filter(lies).cloned().collect()
+    };
     match kind {
-        ObjectKind::Package => machine.packages.iter().map(|o| o.cpus.clone()).collect(),
-        ObjectKind::Node => machine.nodes.iter().map(|o| o.cpus.clone()).collect(),
-        ObjectKind::Die => machine.dies.iter().map(|o| o.cpus.clone()).collect(),
-        ObjectKind::Core => machine.cores.iter().map(|o| o.cpus.clone()).collect(),
-        ObjectKind::Pu => machine.pus.iter().map(|o| CpuSet::from(o.os_index)).collect(),
+        ObjectKind::Package => machine.packages.iter().map(|o| &o.cpus).filter(lies).cloned().collect(),
+        ObjectKind::Node => machine.nodes.iter().map(|o| &o.cpus).filter(lies).cloned().collect(),
+        ObjectKind::Die => machine.dies.iter().map(|o| &o.cpus).filter(lies).cloned().collect(),
+        ObjectKind::Core => machine.cores.iter().map(|o| &o.cpus).filter(lies).cloned().collect(),
+        ObjectKind::Pu => {
+            let pus = machine.pus.iter().map(|o| o.os_index);
+            pus.filter(|cpu| within.is_none_or(|outer| outer.contains(*cpu))).map(CpuSet::from).collect()
+        }
         ObjectKind::L5 => caches(5),
         ObjectKind::L4 => caches(4),
         ObjectKind::L3 => caches(3),

@@ -40,11 +40,12 @@ impl Machine {
         self.pus.iter().position(|pu| pu.os_index == cpu)
     }
 
-    /// How near two CPUs (OS numbers) are: the first that holds of same-pu, smt-sibling, same-cache, same-node and
-    /// other-node. None when either CPU is unknown or nothing relates them.
+    /// How near two CPUs (OS numbers) are: the first that holds of same-pu, smt-sibling, same-cache, other-cache,
+    /// same-node and other-node. None when either CPU is unknown or nothing relates them.
     pub fn relation(&self, a: u32, b: u32) -> Option<Pairing> {
-        use Pairing::{OtherNode, SameCache, SameNode, SamePu, SmtSibling};
+        use Pairing::{OtherCache, OtherNode, SameCache, SameNode, SamePu, SmtSibling};
         let (a, b) = (self.pu_of(a)?, self.pu_of(b)?);
-        [SamePu, SmtSibling, SameCache, SameNode, OtherNode].into_iter().find(|p| p.rank(self, a, b).is_some())
+        let nearest_first = [SamePu, SmtSibling, SameCache, OtherCache, SameNode, OtherNode];
+        nearest_first.into_iter().find(|p| p.rank(self, a, b).is_some())
     }
 }

@@ -34,16 +34,16 @@ pub struct Cost {
 impl Costs {
     /// Reads a measurement of this machine.
     pub fn of(machine: &Machine, measured: &Measured) -> Self {
-        use Pairing::{OtherNode, SameCache, SameNode, SmtSibling};
+        use Pairing::{OtherCache, OtherNode, SameCache, SameNode, SmtSibling};
         let pairs = line_pairs(machine, measured);
         let of = |wanted: &[Pairing]| -> Vec<f64> {
             pairs.iter().filter(|(near, _)| wanted.contains(near)).map(|(_, ns)| *ns).collect()
         };
-        let line = [SmtSibling, SameCache, SameNode, OtherNode].into_iter().filter_map(|pairing| {
+        let line = [SmtSibling, SameCache, OtherCache, SameNode, OtherNode].into_iter().filter_map(|pairing| {
             let all = of(&[pairing]);
             Some(Cost { pairing, median_ns: median(all.clone())?, pairs: all.len() })
         });
-        let (within, across) = (median(of(&[SameCache, SameNode])), median(of(&[OtherNode])));
+        let (within, across) = (median(of(&[SameCache, OtherCache, SameNode])), median(of(&[OtherNode])));
         let (own_ns, other_ns) = own_and_other(measured, &measured.latency_ns);
         let (own_rate, other_rate) = own_and_other(measured, &measured.bandwidth_bytes_per_s);
         let ratio = |other: Option<f64>, own: Option<f64>| Some(other? / own.filter(|own| *own > 0.0)?);

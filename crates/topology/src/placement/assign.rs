@@ -11,14 +11,19 @@ const SEARCH_THREADS: usize = 16;
 /// Beyond this many steps that search gives up, and more threads on a PU are allowed.
 const SEARCH_STEPS: usize = 20_000;
 
-/// Which servers a client PU may be paired with, each with the rank of the form of pairing (0 preferred).
-struct Graph {
-    servers_of: BTreeMap<usize, Vec<(usize, u8)>>,
+/// Who may be paired with whom, asked anew each time: on a machine of thousands of PUs all pairs would not fit memory.
+struct Graph<'a> {
+    /// Client PUs that have a partner.
+    clients: Vec<usize>,
+    /// Server PUs that are a partner of some client.
+    servers: Vec<usize>,
+    /// The rank of the form of pairing (0 preferred), none for two that cannot be paired.
+    rank: &'a dyn Fn(usize, usize) -> Option<u8>,
 }
 
 /// How many threads each PU may take, and has.
 struct Board<'a> {
-    graph: &'a Graph,
+    graph: &'a Graph<'a>,
     limit: usize,
     /// Pairs with a higher rank are not used.
     worst_rank: u8,
@@ -35,13 +40,14 @@ pub(super) fn assign(
     threads: usize,
     rank: impl Fn(usize, usize) -> Option<u8>,
 ) -> Option<Vec<Pair>> {
-    let partners = |c: usize| servers.iter().filter_map(|s| Some((*s, rank(c, *s)?))).collect::<Vec<_>>();
-    let servers_of: BTreeMap<_, _> =
-        clients.iter().map(|c| (*c, partners(*c))).filter(|(_, servers)| !servers.is_empty()).collect();
-    if servers_of.is_empty() {
+    let clients: Vec<usize> =
+        clients.iter().copied().filter(|c| servers.iter().any(|s| rank(*c, *s).is_some())).collect();
+    let servers: Vec<usize> =
+        servers.iter().copied().filter(|s| clients.iter().any(|c| rank(*c, *s).is_some())).collect();
+    if clients.is_empty() {
         return None;
     }
-    let graph = Graph { servers_of };
+    let graph = Graph { clients, servers, rank: &rank };
     let (mut low, mut high) = (graph.least_limit(threads), 2 * threads);
     if graph.fill(low, 1, threads).is_none() {
         // Infeasible at `low`, feasible at `high`: one PU, or two, can take every thread.
@@ -54,15 +60,13 @@ pub(super) fn assign(
     graph.fill(low, 0, threads).or_else(|| graph.fill(low, 1, threads))
 }
 
-impl Graph {
+impl Graph<'_> {
     /// Fewer threads on the most loaded PU than this cannot be, by counting alone.
     fn least_limit(&self, threads: usize) -> usize {
-        let clients: Vec<usize> = self.servers_of.keys().copied().collect();
-        let mut servers: Vec<usize> = self.servers_of.values().flatten().map(|(s, _)| *s).collect();
-        servers.sort_unstable();
-        servers.dedup();
-        let both = clients.len() + servers.iter().filter(|s| !self.servers_of.contains_key(*s)).count();
-        [threads.div_ceil(clients.len()), threads.div_ceil(servers.len()), (2 * threads).div_ceil(both)]
+        let (clients, servers) = (self.clients.len(), self.servers.len());
+        let is_client: BTreeSet<usize> = self.clients.iter().copied().collect();
+        let both = clients + self.servers.iter().filter(|s| !is_client.contains(s)).count();
+        [threads.div_ceil(clients), threads.div_ceil(servers), (2 * threads).div_ceil(both)]
             .into_iter()
             .max()
             .unwrap_or(1)
@@ -110,12 +114,11 @@ impl Board<'_> {
 
     /// Servers that this client can still be paired with, the least loaded first.
     fn servers(&self, client: usize) -> Vec<usize> {
-        let all = self.graph.servers_of.get(&client).map_or(&[][..], Vec::as_slice);
-        let mut open: Vec<(usize, u8, usize)> = all
-            .iter()
+        let ranked = self.graph.servers.iter().filter_map(|s| Some((*s, (self.graph.rank)(client, *s)?)));
+        let mut open: Vec<(usize, u8, usize)> = ranked
             .filter(|(s, rank)| *rank <= self.worst_rank && self.fits((client, *s)))
             // The client itself is a thread on its own PU.
-            .map(|(s, rank)| (self.load(*s) + usize::from(*s == client), *rank, *s))
+            .map(|(s, rank)| (self.load(s) + usize::from(s == client), rank, s))
             .collect();
         open.sort_unstable();
         open.into_iter().map(|(_, _, s)| s).collect()
@@ -123,8 +126,7 @@ impl Board<'_> {
 
     /// Clients with room, the least loaded first.
     fn clients(&self) -> Vec<usize> {
-        let mut open: Vec<usize> =
-            self.graph.servers_of.keys().copied().filter(|c| self.load(*c) < self.limit).collect();
+        let mut open: Vec<usize> = self.graph.clients.iter().copied().filter(|c| self.load(*c) < self.limit).collect();
         open.sort_by_key(|c| (self.load(*c), *c));
         open
     }

@@ -1,12 +1,16 @@
 //! Memory policies: which nodes new pages come from.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use tare_text::{did_you_mean, nearest};
 
 use crate::text::serde_as_string;
-use crate::{Machine, NodeSet, NotRealizable};
+use crate::{Machine, NodeSet, NotRealizable, Origin};
+
+/// Where a kernel that has weighted interleave keeps each node's weight.
+const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
 
 /// Which nodes new pages come from. Nodes are **OS node numbers**, as in numactl and /sys/devices/system/node, unlike
 /// the logical indexes of `node:` in a location.
@@ -19,6 +23,10 @@ pub enum MemoryPolicy {
     Bind(Nodes),
     /// These nodes in turn, page by page (`interleave:all`, MPOL_INTERLEAVE).
     Interleave(Nodes),
+    /// These nodes in turn, with as many pages each as its weight says (`weighted-interleave:all`,
+    /// MPOL_WEIGHTED_INTERLEAVE, Linux 6.9). The weights are the kernel's, under
+    /// /sys/kernel/mm/mempolicy/weighted_interleave.
+    WeightedInterleave(Nodes),
     /// This node while it has memory (`preferred:1`, MPOL_PREFERRED).
     Preferred(u32),
     /// The node of the allocating CPU, said explicitly (`local`, MPOL_LOCAL).
@@ -58,6 +66,11 @@ impl MemoryPolicy {
             Self::Local => Self::Local,
             Self::Bind(nodes) => Self::Bind(nodes.resolve(machine)?),
             Self::Interleave(nodes) => Self::Interleave(nodes.resolve(machine)?),
+            Self::WeightedInterleave(_) if machine.origin == Origin::This && !Path::new(WEIGHTS).exists() => {
+                let reason = "this kernel has no weighted interleave, which came with Linux 6.9; use interleave";
+                return Err(NotRealizable::new(reason));
+            }
+            Self::WeightedInterleave(nodes) => Self::WeightedInterleave(nodes.resolve(machine)?),
             Self::Preferred(node) => {
                 Nodes::These((*node).into()).resolve(machine)?;
                 Self::Preferred(*node)
@@ -100,6 +113,7 @@ impl fmt::Display for MemoryPolicy {
             Self::Default => f.write_str("default"),
             Self::Bind(nodes) => write!(f, "bind:{nodes}"),
             Self::Interleave(nodes) => write!(f, "interleave:{nodes}"),
+            Self::WeightedInterleave(nodes) => write!(f, "weighted-interleave:{nodes}"),
             Self::Preferred(node) => write!(f, "preferred:{node}"),
             Self::Local => f.write_str("local"),
         }
@@ -132,13 +146,14 @@ impl FromStr for MemoryPolicy {
             ("default" | "local", Some(_)) => Err(error(word.len(), "nothing more", None)),
             ("bind", nodes) => list(nodes).map(Self::Bind),
             ("interleave", nodes) => list(nodes).map(Self::Interleave),
+            ("weighted-interleave", nodes) => list(nodes).map(Self::WeightedInterleave),
             ("preferred", nodes) => crate::index_set::number(nodes.unwrap_or_default(), place)
                 .map(Self::Preferred)
                 .map_err(|e| error(e.offset, "one OS node number", None)),
             _ => Err(error(
                 0,
-                "default, bind:<nodes>, interleave:<nodes>, preferred:<node> or local",
-                nearest(word, ["default", "bind", "interleave", "preferred", "local"]),
+                "default, bind:<nodes>, interleave:<nodes>, weighted-interleave:<nodes>, preferred:<node> or local",
+                nearest(word, ["default", "bind", "interleave", "weighted-interleave", "preferred", "local"]),
             )),
         }
     }
@@ -153,7 +168,15 @@ mod tests {
 
     #[test]
     fn policies_read_back() {
-        for text in ["default", "local", "bind:0-1,3", "interleave:all", "interleave:0,2", "preferred:1"] {
+        for text in [
+            "default",
+            "local",
+            "bind:0-1,3",
+            "interleave:all",
+            "interleave:0,2",
+            "weighted-interleave:0-1",
+            "preferred:1",
+        ] {
             assert_eq!(text.parse::<MemoryPolicy>().unwrap().to_string(), text);
         }
     }
@@ -163,6 +186,7 @@ mod tests {
         for (text, offset, nearest) in [
             ("", 0, None),
             ("interleaved:0", 0, Some("interleave")),
+            ("weighted_interleave:0", 0, Some("weighted-interleave")),
             ("bind", 4, None),
             ("bind:", 5, None),
             ("bind:0,x", 7, None),
@@ -177,7 +201,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "(bind|interleave|preferred|all|é|:|,|-|[0-9]){0,6}") {
+        fn no_text_makes_it_panic(text in "(bind|weighted-|interleave|preferred|all|é|:|,|-|[0-9]){0,6}") {
             if let Ok(policy) = text.parse::<MemoryPolicy>() {
                 prop_assert_eq!(policy.to_string().parse::<MemoryPolicy>().unwrap(), policy);
             }

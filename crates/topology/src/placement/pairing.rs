@@ -1,5 +1,7 @@
 //! Pairings: which of them a machine has, and whether two PUs satisfy one.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::words::Pairing;
@@ -13,7 +15,8 @@ pub struct PairingChoice {
     /// Why no two threads can be placed so. None when they can.
     pub missing: Option<NotRealizable>,
     /// A nearer pairing that gives the same CPUs here: same-core where cores have second hardware threads is
-    /// smt-sibling, and same-node where a node has one last-level cache is same-cache. None when it stands for itself.
+    /// smt-sibling, and same-node is other-cache where a node has several last-level caches and same-cache where it has
+    /// one. None when it stands for itself.
     pub same_as: Option<Pairing>,
 }
 
@@ -27,18 +30,58 @@ impl Machine {
         let missing =
             (!self.any_pair(|a, b| pairing.rank(self, a, b).is_some())).then(|| NotRealizable::new(pairing.missing()));
         let preferred = self.any_pair(|a, b| pairing.rank(self, a, b) == Some(0));
+        let other_cache = || self.any_pair(|a, b| Pairing::OtherCache.rank(self, a, b).is_some());
         let same_as = match pairing {
             Pairing::SameCore if preferred => Some(Pairing::SmtSibling),
             Pairing::SameCore => Some(Pairing::SamePu),
             Pairing::SameNode if !preferred && missing.is_none() => Some(Pairing::SameCache),
+            Pairing::SameNode if preferred && other_cache() => Some(Pairing::OtherCache),
             _ => None,
         };
         PairingChoice { pairing, missing, same_as }
     }
 
+    /// The outermost cache of a PU, when it is of the kind that several cores can share: one core's own level 2 cache is
+    /// no place to be near to or far from.
+    fn cache_several_share(&self, pu: &Pu) -> Option<usize> {
+        let index = pu.last_level_cache?;
+        let cache = self.caches.get(index)?;
+        let of_one_core = pu
+            .core
+            .and_then(|core| self.cores.get(core))
+            .map_or(cache.cpus.len() < 2, |core| cache.cpus.is_subset(&core.cpus));
+        (cache.level > 2 || !of_one_core).then_some(index)
+    }
+
     fn any_pair(&self, holds: impl Fn(usize, usize) -> bool) -> bool {
-        let pus = 0..self.pus.len();
-        pus.clone().any(|a| pus.clone().any(|b| holds(a, b)))
+        let pus = self.representatives();
+        pus.iter().any(|a| pus.iter().any(|b| holds(*a, *b)))
+    }
+
+    /// Enough PUs to show every pairing that any two have: cores of as many PUs under the same cache of the same node are
+    /// alike, and of those two PUs of two cores will do. Machines of thousands of PUs have few.
+    fn representatives(&self) -> Vec<usize> {
+        let mut cores_of: BTreeMap<_, usize> = BTreeMap::new();
+        let mut pus_of: BTreeMap<_, usize> = BTreeMap::new();
+        let mut chosen = Vec::new();
+        for (index, pu) in self.pus.iter().enumerate() {
+            // A PU whose core is not known is a core of its own.
+            let core = pu.core.ok_or(index);
+            if !pus_of.contains_key(&core) {
+                let size = pu.core.and_then(|core| self.cores.get(core)).map_or(1, |core| core.cpus.len());
+                let cores = cores_of.entry((pu.node, pu.last_level_cache, size)).or_default();
+                if *cores == 2 {
+                    continue;
+                }
+                *cores += 1;
+            }
+            let pus = pus_of.entry(core).or_default();
+            if *pus < 2 {
+                *pus += 1;
+                chosen.push(index);
+            }
+        }
+        chosen
     }
 }
 
@@ -59,6 +102,10 @@ impl Pairing {
             Self::SmtSibling => (same_core && !same_pu).then_some(0),
             Self::SameCore => same_core.then_some(u8::from(same_pu)),
             Self::SameCache => (same_cache && !same_core).then_some(0),
+            Self::OtherCache => {
+                let caches = machine.cache_several_share(c).zip(machine.cache_several_share(s));
+                (same_node && caches.is_some_and(|(client, server)| client != server)).then_some(0)
+            }
             Self::SameNode => (same_node && !same_core).then_some(u8::from(same_cache)),
             Self::OtherNode => other_node.then_some(0),
         }
@@ -72,6 +119,7 @@ impl Pairing {
             Self::SmtSibling => "no core here has a second hardware thread",
             Self::SameCore => "no core here is in both locations",
             Self::SameCache => "no two cores here share their last-level cache",
+            Self::OtherCache => "no NUMA node here has a second last-level cache",
             Self::SameNode => "no NUMA node here has a second core",
             Self::OtherNode => "there is no second NUMA node with CPUs here",
         }

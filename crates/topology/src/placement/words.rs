@@ -34,6 +34,8 @@ pub enum Pairing {
     SameCore,
     /// Another core under the same last-level cache (`same-cache`).
     SameCache,
+    /// A core of the same NUMA node under another last-level cache (`other-cache`): another CCX, cluster or slice.
+    OtherCache,
     /// Another core of the same NUMA node, under another last-level cache where possible (`same-node`).
     SameNode,
     /// A PU of another NUMA node (`other-node`).
@@ -60,8 +62,15 @@ fn unknown_pairing(found: &str) -> UnknownWord {
 
 impl Pairing {
     /// Every pairing but `none`, nearest first.
-    pub const PAIRED: [Self; 6] =
-        [Self::SamePu, Self::SmtSibling, Self::SameCore, Self::SameCache, Self::SameNode, Self::OtherNode];
+    pub const PAIRED: [Self; 7] = [
+        Self::SamePu,
+        Self::SmtSibling,
+        Self::SameCore,
+        Self::SameCache,
+        Self::OtherCache,
+        Self::SameNode,
+        Self::OtherNode,
+    ];
 }
 
 impl fmt::Display for Side {
@@ -94,7 +103,8 @@ mod tests {
         for (word, bind) in [("set", Bind::Set), ("thread", Bind::Thread)] {
             assert_eq!((word.parse(), bind.to_string().as_str()), (Ok(bind), word));
         }
-        let words = ["none", "same-pu", "smt-sibling", "same-core", "same-cache", "same-node", "other-node"];
+        let words =
+            ["none", "same-pu", "smt-sibling", "same-core", "same-cache", "other-cache", "same-node", "other-node"];
         for (word, pairing) in words.into_iter().zip(<Pairing as VariantArray>::VARIANTS) {
             assert_eq!((word.parse(), pairing.to_string().as_str()), (Ok(*pairing), word));
             assert_eq!(serde_json::to_string(&pairing).unwrap(), format!("{word:?}"));

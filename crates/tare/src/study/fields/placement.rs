@@ -35,7 +35,7 @@ pub const FIELDS: &[Field] = &[
         section: "placement",
         key: "pairing",
         help: "where a server thread sits relative to its client: none, same-pu, smt-sibling, same-core, same-cache, \
-               same-node, other-node",
+               other-cache, same-node, other-node",
         access: Access::Common {
             get: |s| Some(s.placement.pairing.to_string().into()),
             set: |s, v| v.parsed().map(|v| s.placement.pairing = v),
@@ -44,7 +44,8 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "memory",
-        help: "memory policy of the server: default, local, bind:NODES, interleave:NODES, preferred:NODE",
+        help: "memory policy of the server: default, local, bind:NODES, interleave:NODES, \
+               weighted-interleave:NODES (Linux 6.9), preferred:NODE",
         access: Access::Common {
             get: |s| Some(s.placement.memory.to_string().into()),
             set: |s, v| v.parsed().map(|v| s.placement.memory = v),

@@ -1,0 +1,101 @@
+//! Whatever machine is described, every built-in study has a plan without duplicates or a reason, in under a second.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod support;
+#[path = "../../topology/tests/common/mod.rs"]
+mod topology;
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use support::{World, json};
+use topology::{TestPackage, xml};
+
+const STUDIES: [&str; 4] = ["first-look", "mind-your-core", "numa-scaling", "global-counters"];
+
+/// Levels that say where something runs; the placement that a plan shows says the same for good.
+const SAY_WHERE: [&str; 8] =
+    ["placement", "client", "server", "bind", "pairing", "memory", "nodes", "client_pus_per_node"];
+
+/// A plan's conditions are distinct, and each of them has CPUs or a reason.
+fn judge(machine: &str, study: &str, document: &serde_json::Value) {
+    let mut seen = BTreeSet::new();
+    for condition in document["conditions"].as_array().unwrap() {
+        let name = &condition["name"];
+        if condition["realizable"] != true {
+            let reason = condition["reason"].as_str().unwrap_or_default();
+            assert!(reason.len() > 10, "{study} on {machine}: {name} has no reason");
+            continue;
+        }
+        let levels = condition["levels"].as_object().unwrap().iter();
+        let others: Vec<String> =
+            levels.filter(|(key, _)| !SAY_WHERE.contains(&key.as_str())).map(|(k, v)| format!("{k}={v}")).collect();
+        let what = (others, condition["placement"].to_string());
+        assert!(seen.insert(what), "{study} on {machine}: {name} is the same as another");
+    }
+}
+
+/// The plan of every study on a machine. A busy computer gets two more attempts at the time.
+fn plans(world: &World, machine: &str) {
+    for study in STUDIES {
+        let mut fastest = Duration::MAX;
+        for _ in 0..3 {
+            let began = Instant::now();
+            let output = world.tare(&["run", study, "--dry-run", "--json", "--topology", machine]).output().unwrap();
+            fastest = fastest.min(began.elapsed());
+            let err = String::from_utf8_lossy(&output.stderr);
+            match output.status.code() {
+                Some(0) => judge(machine, study, &json(&String::from_utf8(output.stdout).unwrap())),
+                Some(3) => assert!(err.contains("none of the"), "{study} on {machine}: {err}"),
+                other => panic!("{study} on {machine}: {other:?} {err}"),
+            }
+            if fastest < Duration::from_secs(1) {
+                break;
+            }
+        }
+        assert!(fastest < Duration::from_secs(1), "{study} on {machine} took {fastest:?}");
+    }
+}
+
+#[test]
+fn machines_of_2_to_24_nodes_with_and_without_smt_and_shared_caches() {
+    let world = World::new();
+    for nodes in [1, 2, 3, 4, 6, 8, 12, 16, 24] {
+        for inside in ["core:6 pu:1", "core:16 pu:2", "l3:4 core:4 pu:2"] {
+            plans(&world, &format!("node:{nodes} {inside}"));
+        }
+    }
+    // Nodes within packages, several packages to a node, one huge node, and more threads a core than two.
+    let others =
+        ["package:2 node:4 l3:2 core:8 pu:2", "node:2 package:2 core:4 pu:2", "package:24 core:64 pu:2", "node:2 pu:1"];
+    for machine in others.into_iter().chain(["node:2 core:12 pu:8", "package:2 die:2 l2:2 core:2 pu:1"]) {
+        plans(&world, machine);
+    }
+}
+
+#[test]
+fn machines_with_memory_only_nodes_bare_nodes_and_unequal_cores() {
+    let world = World::new();
+    let cores = |first: u32, count: u32, threads: u32| -> Vec<Vec<u32>> {
+        (0..count).map(|c| (0..threads).map(|t| first + c * threads + t).collect()).collect()
+    };
+    let package = |memory_bytes: u64, cores: Vec<Vec<u32>>| TestPackage { memory_bytes, cores };
+    let gib = 1u64 << 30;
+    let hybrid = [cores(0, 6, 2), cores(12, 8, 1)].concat();
+    let kinds = "<cpukind cpuset=\"0xff000\" forced_efficiency=\"0\"/><cpukind cpuset=\"0xfff\" forced_efficiency=\"1\"/>";
+    let zoo = [
+        ("cxl", xml(&[package(gib, cores(0, 8, 2)), package(gib, cores(16, 8, 2))], &[8 * gib, 8 * gib], 0, "")),
+        ("hybrid", xml(&[package(gib, hybrid)], &[], 0, kinds)),
+        ("unequal", xml(&[package(gib, cores(0, 6, 2)), package(gib, cores(12, 7, 1))], &[], 0, "")),
+        ("bare", xml(&[package(gib, cores(0, 6, 2)), package(0, cores(12, 6, 2))], &[], 0, "")),
+        ("offline", xml(&[package(gib, cores(0, 6, 1)), package(gib, cores(6, 6, 1))], &[], 3 << 30, "")),
+        ("untold", xml(&[package(0, cores(0, 6, 2)), package(0, cores(12, 6, 2))], &[], 0, "")),
+        ("one", xml(&[package(gib, cores(0, 1, 1))], &[gib], 0, "")),
+    ];
+    for (name, text) in zoo {
+        let file = format!("{name}.xml");
+        std::fs::write(world.path(&file), text).unwrap();
+        plans(&world, &file);
+    }
+}
