@@ -83,7 +83,8 @@ fn machines_with_memory_only_nodes_bare_nodes_and_unequal_cores() {
     let package = |memory_bytes: u64, cores: Vec<Vec<u32>>| TestPackage { memory_bytes, cores };
     let gib = 1u64 << 30;
     let hybrid = [cores(0, 6, 2), cores(12, 8, 1)].concat();
-    let kinds = "<cpukind cpuset=\"0xff000\" forced_efficiency=\"0\"/><cpukind cpuset=\"0xfff\" forced_efficiency=\"1\"/>";
+    let kinds =
+        "<cpukind cpuset=\"0xff000\" forced_efficiency=\"0\"/><cpukind cpuset=\"0xfff\" forced_efficiency=\"1\"/>";
     let zoo = [
         ("cxl", xml(&[package(gib, cores(0, 8, 2)), package(gib, cores(16, 8, 2))], &[8 * gib, 8 * gib], 0, "")),
         ("hybrid", xml(&[package(gib, hybrid)], &[], 0, kinds)),

@@ -110,8 +110,7 @@ fn skip_identical(conditions: &mut [PlannedCondition]) {
         let (earlier, rest) = conditions.split_at_mut(i);
         let this = &mut rest[0];
         let same = |other: &&PlannedCondition| {
-            let differ =
-                |k: &String| !SAY_WHERE.contains(&k.as_str()) && this.levels.get(k) != other.levels.get(k);
+            let differ = |k: &String| !SAY_WHERE.contains(&k.as_str()) && this.levels.get(k) != other.levels.get(k);
             other.realizable
                 && other.placement == this.placement
                 && this.levels.keys().chain(other.levels.keys()).all(|k| !differ(k))
