@@ -1,7 +1,7 @@
 //! Typed errors of the modules -> [`Problem`]: which exit code each is, and what the user can do about it.
 
 use super::{Exit, Problem};
-use crate::plan::task::OtherMachine;
+use crate::plan::task::{OtherMachine, TaskError};
 use crate::run::{Failure, RunError};
 use crate::state::StateError;
 use crate::study::document::StudyError;
@@ -120,7 +120,7 @@ impl From<RunError> for Problem {
         match e {
             RunError::Directory(e) => e.into(),
             RunError::Spawn(_) => Self::new(Exit::Machine, e.to_string()),
-            RunError::Task(_) => Self::new(Exit::Usage, e.to_string()),
+            RunError::Task(e) => e.into(),
             RunError::Prepare(failure) => failure.into(),
         }
     }
@@ -132,6 +132,16 @@ impl From<Failure> for Problem {
         let Failure { what, place, expected, advice, exit_code } = failure;
         let exit = if exit_code == Exit::Usage as u8 { Exit::Usage } else { Exit::Machine };
         Self { what: format!("cannot prepare the data: {what}"), place, expected, advice, exit }
+    }
+}
+
+impl From<TaskError> for Problem {
+    fn from(e: TaskError) -> Self {
+        let problem = Self::new(Exit::Usage, e.to_string());
+        match e {
+            TaskError::OldPlan => problem.advice("the finished trials can be shown; run the study anew to go on"),
+            _ => problem,
+        }
     }
 }
 
@@ -164,6 +174,8 @@ impl From<TrialError> for Problem {
             TrialError::Machine(e) => e.into(),
             TrialError::State(e) => e.into(),
             TrialError::Engine(e) => e.into(),
+            TrialError::Task(e) => e.into(),
+            TrialError::OtherMachine(e) => e.into(),
             other => Self::new(Exit::Machine, other.to_string()),
         }
     }

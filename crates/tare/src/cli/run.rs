@@ -6,7 +6,7 @@ use super::{Exit, Problem, interrupt, plan_view, read_topology};
 use crate::capture::environment::environment;
 use crate::plan::adapt::adapt;
 use crate::plan::resolve::{Where, resolve};
-use crate::plan::task::{OtherMachine, same_machine};
+use crate::plan::task::{OtherMachine, Task, same_machine};
 use crate::report::write_report_to;
 use crate::run::{Children, Run, RunEnd, RunError};
 use crate::state;
@@ -98,6 +98,9 @@ fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
             "go on where it was begun, with the same CPUs; or run the study anew here, and compare the two with tare compare",
         )
     })?;
+    if let Some(first) = plan.trials.first() {
+        Task::find(&study, &plan, first.trial)?;
+    }
     // The order that was drawn at the start counts, whatever this version would draw.
     finish(&study, &plan, &directory, json)
 }
