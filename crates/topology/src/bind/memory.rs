@@ -117,7 +117,8 @@ fn no_numa(path: &str, error: io::Error) -> Result<MemoryPolicy, BindError> {
     Ok(MemoryPolicy::Default)
 }
 
-/// As the kernel words it: `bind:0-1`, `interleave:0,2`, `weighted interleave:0`, `prefer:1`, `prefer (many):1`, `local`, `default`.
+/// As the kernel words it: `bind:0-1`, `interleave:0,2`, `weighted interleave:0`, `prefer:1`, `prefer (many):1`,
+/// `local`, `default`.
 fn policy(shown: &str) -> Option<MemoryPolicy> {
     match shown.split_once(':') {
         None if shown == "default" => Some(MemoryPolicy::Default),

@@ -41,8 +41,8 @@ impl Machine {
         PairingChoice { pairing, missing, same_as }
     }
 
-    /// The outermost cache of a PU, when it is of the kind that several cores can share: one core's own level 2 cache is
-    /// no place to be near to or far from.
+    /// The outermost cache of a PU, when it is of the kind that several cores can share: one core's own level 2 cache
+    /// is no place to be near to or far from.
     fn cache_several_share(&self, pu: &Pu) -> Option<usize> {
         let index = pu.last_level_cache?;
         let cache = self.caches.get(index)?;
@@ -58,8 +58,8 @@ impl Machine {
         pus.iter().any(|a| pus.iter().any(|b| holds(*a, *b)))
     }
 
-    /// Enough PUs to show every pairing that any two have: cores of as many PUs under the same cache of the same node are
-    /// alike, and of those two PUs of two cores will do. Machines of thousands of PUs have few.
+    /// Enough PUs to show every pairing that any two have: cores of as many PUs under the same cache of the same node
+    /// are alike, and of those two PUs of two cores will do. Machines of thousands of PUs have few.
     fn representatives(&self) -> Vec<usize> {
         let mut cores_of: BTreeMap<_, usize> = BTreeMap::new();
         let mut pus_of: BTreeMap<_, usize> = BTreeMap::new();
