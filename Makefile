@@ -6,7 +6,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # From the leaves up; the program and tidy belong to the tree.
 LIBRARIES := text files counters stats load topology noise engine results
 
-.PHONY: demo build tidy deb package test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
+.PHONY: demo build tidy msrv deny deb package test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
 
 ## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
 demo: build
@@ -19,6 +19,7 @@ build: setup
 ## test: install what the tests need, then formatting, lints, docs and all tests (as root also once more as an ordinary user)
 test: setup-test check
 	$(CARGO) test --locked --workspace
+	scripts/msrv
 	$(MAKE) test-dbt3-large
 	scripts/test-as-user
 	crates/counters/ci.sh "exact tunable forced alone loom"
@@ -36,6 +37,15 @@ test-dbt3-large:
 ## tidy: what the compiler does not guard: directions, circles, docs, links, leftovers (crates/tidy)
 tidy:
 	$(CARGO) test --locked -p tare-tidy
+
+## msrv: the oldest Rust that the manifests promise still builds all of it
+msrv:
+	scripts/msrv
+
+## deny: licences, sources, duplicates and advisories by cargo-deny, which fetches its list of advisories
+deny:
+	@$(CARGO) deny --version >/dev/null 2>&1 || { echo "cargo-deny is missing: cargo install --locked cargo-deny"; exit 3; }
+	$(CARGO) deny check
 
 ## deb: a Debian package with manual pages and shell completions, in target/deb
 deb: build
