@@ -7,7 +7,7 @@
 //! | `dialect` | the SQL that a database speaks |
 //! | `server` | the traits [`Engine`] and [`Server`] and what they are asked with |
 //! | `registry` | the engine of a name |
-//! | `mariadb/`, `sqlite/` | the engines; `wire/` is MariaDB's protocol |
+//! | `mariadb/`, `mysql/`, `sqlite/` | the engines; `wire/` is the protocol of the first two |
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
 //! | `allocator` | another memory allocator, preloaded |
 //! | `address_space` | randomisation and fixed layouts of a server process |
@@ -36,6 +36,7 @@ mod leftovers;
 mod log;
 mod log_watch;
 mod mariadb;
+mod mysql;
 mod options;
 mod process;
 mod registry;
@@ -54,6 +55,7 @@ pub use dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};
 pub use error::EngineError;
 pub use leftovers::{Reaped, reap_leftovers};
 pub use mariadb::Mariadb;
+pub use mysql::Mysql;
 pub use process::dies_with_parent;
 pub use registry::{UnknownEngine, engine_by_name, engine_names};
 pub use server::{

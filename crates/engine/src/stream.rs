@@ -19,6 +19,8 @@ pub(super) trait Channel: Read + Write + Send {
     fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()>;
     /// When everything that is read must have come, however much keeps coming; none: never.
     fn set_deadline(&mut self, deadline: Option<Instant>);
+    /// Whether what is sent stays inside this machine's kernel, where nobody can listen.
+    fn is_private(&self) -> bool;
     /// A handle that ends it.
     fn interrupter(&self) -> Option<Interrupter>;
 }
@@ -116,6 +118,10 @@ impl Channel for Stream {
 
     fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.deadline = deadline;
+    }
+
+    fn is_private(&self) -> bool {
+        matches!(self.socket, Socket::Unix(_))
     }
 
     fn interrupter(&self) -> Option<Interrupter> {

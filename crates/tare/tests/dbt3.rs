@@ -4,23 +4,19 @@
 
 mod engine_support;
 
-use engine_support::{PATIENCE, Place, one};
+use engine_support::{PATIENCE, Place, binary_of, one};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 use tare::workload::dbt3::{
     self, Fill, Query, Row, SIX_DECIMALS, Scale, TABLES, Table, compare, numbers, write_section,
 };
-use tare_engine::{Engine, Mariadb, PrepareRequest, Server, Session, Sqlite};
-
-fn tare() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_tare"))
-}
+use tare_engine::{Engine, Mariadb, Mysql, PrepareRequest, Server, Session, Sqlite};
 
 /// A server of this engine on tables of this scale.
 fn server(place: &Place, engine: &dyn Engine, scale: &str) -> Box<dyn Server> {
     let dialect = engine.dialect();
-    let binary = (engine.name() == "sqlite").then(tare);
+    let binary = binary_of(engine);
     let request = PrepareRequest { dataset: format!("dbt3 {scale}"), ..place.prepare_request(binary.as_deref()) };
     let scale: Scale = scale.parse().unwrap();
     let fill = Fill { scale, dialect, parallel: 2, directory: &request.run_directory };
@@ -55,7 +51,7 @@ fn all_answers(session: &mut dyn Session, engine: &dyn Engine, scale: &str) -> V
 }
 
 /// Every engine that must answer as the others do.
-const ENGINES: [&dyn Engine; 2] = [&Mariadb, &Sqlite];
+const ENGINES: [&dyn Engine; 3] = [&Mariadb, &Mysql, &Sqlite];
 
 /// All engines answer as the first one does, and as stored. With `TARE_UPDATE_ANSWERS` set, what they agree on is
 /// stored instead.

@@ -216,6 +216,12 @@ impl Frozen {
     fn new(server: &dyn Server) -> Self {
         let pid = rustix::process::Pid::from_raw(server.pid().cast_signed()).unwrap();
         rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+        // A thread stops when it next leaves the kernel.
+        let process = procfs::process::Process::new(server.pid().cast_signed()).unwrap();
+        let is_stopped = |task: &procfs::process::Task| task.stat().is_ok_and(|stat| stat.state == 'T');
+        while !process.tasks().unwrap().flatten().all(|task| is_stopped(&task)) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         Self(pid)
     }
 }

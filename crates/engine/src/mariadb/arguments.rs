@@ -6,10 +6,11 @@ use std::path::Path;
 
 use super::super::directories::tree_bytes;
 use super::super::{EngineError, Transport};
-use super::NAME;
+use super::Kind;
 
 /// Options that tare sets itself: another value would make the instance less private or unreachable.
-const RESERVED: [&str; 14] = [
+const RESERVED: [&str; 15] = [
+    "mysqlx",
     "datadir",
     "socket",
     "port",
@@ -46,7 +47,7 @@ const SHAPING: [&str; 13] = [
 const MIB: u64 = 1 << 20;
 
 /// The name of an option as the server's variables write it.
-pub(super) fn variable_name(option: &str) -> String {
+pub(in super::super) fn variable_name(option: &str) -> String {
     let name = option.trim_start_matches('-').replace('-', "_").to_lowercase();
     name.strip_prefix("loose_").map(str::to_owned).unwrap_or(name)
 }
@@ -61,12 +62,15 @@ pub(super) fn shaping(options: &BTreeMap<String, String>) -> BTreeMap<String, St
 }
 
 /// `--name=value` for each option.
-pub(super) fn given(options: &BTreeMap<String, String>) -> Result<Vec<OsString>, EngineError> {
+pub(in super::super) fn given(
+    engine: &'static str,
+    options: &BTreeMap<String, String>,
+) -> Result<Vec<OsString>, EngineError> {
     let argument = |(name, value): (&String, &String)| {
         let variable = variable_name(name);
         if RESERVED.contains(&variable.as_str()) {
             let reason = "is set by tare itself for a private instance; leave it out".to_owned();
-            return Err(EngineError::OptionRefused { engine: NAME, option: name.clone(), reason });
+            return Err(EngineError::OptionRefused { engine, option: name.clone(), reason });
         }
         let name = name.trim_start_matches('-');
         Ok(if value.is_empty() { format!("--{name}").into() } else { format!("--{name}={value}").into() })
@@ -92,10 +96,11 @@ pub(super) struct Places<'a> {
 
 /// The whole command line; `port` for TCP. What the caller gave comes last and wins over the defaults.
 pub(super) fn all(
+    kind: &Kind,
     places: &Places<'_>,
     transport: Transport,
     port: u16,
-    lock_waits: bool,
+    more: Vec<OsString>,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<OsString>, EngineError> {
     let mut arguments: Vec<OsString> = vec!["--no-defaults".into()];
@@ -109,7 +114,7 @@ pub(super) fn all(
     };
     path("datadir", places.data);
     path("socket", places.socket);
-    path("pid-file", &places.run.join("mariadbd.pid"));
+    path("pid-file", &places.run.join("server.pid"));
     path("tmpdir", places.temporary);
     match transport {
         Transport::Socket => arguments.push("--skip-networking".into()),
@@ -118,26 +123,25 @@ pub(super) fn all(
             arguments.push("--skip-name-resolve".into());
         }
     }
-    let given = given(options)?;
-    for (name, value) in defaults(places.data, lock_waits) {
+    let given = given(kind.name, options)?;
+    arguments.extend(more);
+    for (name, value) in defaults(places.data) {
         arguments.push(format!("--{name}={value}").into());
     }
+    arguments.push("--skip-log-bin".into());
     arguments.extend(given);
     Ok(arguments)
 }
 
 /// As root the server insists on being told that this is meant. It must not switch to another user: the kernel would
 /// forget to kill it with its parent.
-pub(super) fn run_as() -> Option<OsString> {
+pub(in super::super) fn run_as() -> Option<OsString> {
     rustix::process::geteuid().is_root().then(|| "--user=root".into())
 }
 
 /// What a benchmark needs and no result should hinge on; everything else keeps the server's own default.
-fn defaults(data: &Path, lock_waits: bool) -> Vec<(&'static str, String)> {
+fn defaults(data: &Path) -> Vec<(&'static str, String)> {
     vec![
-        ("skip-log-bin", "1".to_owned()),
-        // Loose: a server without it is still a server.
-        ("loose-performance-schema", if lock_waits { "ON" } else { "OFF" }.to_owned()),
         ("innodb-buffer-pool-size", buffer_pool_bytes(tree_bytes(data)).to_string()),
         // Otherwise the last run's pages are loaded in the background during the measurement.
         ("innodb-buffer-pool-load-at-startup", "OFF".to_owned()),
@@ -169,8 +173,8 @@ mod tests {
         ]);
         assert_eq!(shaping(&options), BTreeMap::from([("innodb_page_size".to_owned(), "8K".to_owned())]));
         let reserved = BTreeMap::from([("bind-address".to_owned(), "0.0.0.0".to_owned())]);
-        assert!(given(&reserved).unwrap_err().to_string().contains("bind-address"));
-        assert_eq!(given(&BTreeMap::from([("skip-x".to_owned(), String::new())])).unwrap(), ["--skip-x"]);
+        assert!(given("mariadb", &reserved).unwrap_err().to_string().contains("bind-address"));
+        assert_eq!(given("mariadb", &BTreeMap::from([("skip-x".to_owned(), String::new())])).unwrap(), ["--skip-x"]);
     }
 
     #[test]

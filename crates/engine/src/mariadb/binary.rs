@@ -22,6 +22,11 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     };
     let path = std::fs::canonicalize(&path).map_err(|source| EngineError::io("resolve", &path, source))?;
     let version = if is_safe_script(&path) { version_of(&behind_safe_script(&path)?)? } else { version_of(&path)? };
+    identified(path, version)
+}
+
+/// A program with all that tells it from another one at the same place.
+pub(in super::super) fn identified(path: PathBuf, version: String) -> Result<Binary, EngineError> {
     let file = path.metadata().map_err(|source| EngineError::io("look at", &path, source))?;
     let identity =
         format!("{version}; {}; {} bytes; modified {}.{}", path.display(), file.len(), file.mtime(), file.mtime_nsec());
@@ -56,18 +61,22 @@ fn behind_safe_script(script: &Path) -> Result<PathBuf, EngineError> {
 }
 
 fn search(program: &str, first: &[PathBuf]) -> Result<PathBuf, EngineError> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let places: Vec<PathBuf> =
-        first.iter().cloned().chain(env::split_paths(&path)).chain(MORE_PLACES.iter().map(PathBuf::from)).collect();
+    let places = places(first);
     let found = places.iter().map(|place| place.join(program)).find(|candidate| is_program(candidate));
     found.ok_or_else(|| missing(program, places))
+}
+
+/// Directories where programs are: these, then those of the PATH, then where servers usually lie.
+pub(in super::super) fn places(first: &[PathBuf]) -> Vec<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    first.iter().cloned().chain(env::split_paths(&path)).chain(MORE_PLACES.iter().map(PathBuf::from)).collect()
 }
 
 fn missing(program: &str, searched: Vec<PathBuf>) -> EngineError {
     EngineError::BinaryMissing { engine: NAME, program: program.to_owned(), searched, install: INSTALL }
 }
 
-fn is_program(path: &Path) -> bool {
+pub(in super::super) fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
@@ -83,12 +92,12 @@ fn version_of(path: &Path) -> Result<String, EngineError> {
 }
 
 /// As much of an answer as an error shows.
-fn start(text: &str) -> String {
+pub(in super::super) fn start(text: &str) -> String {
     text.trim().chars().take(200).collect()
 }
 
 /// Major and minor number of a version: data directories are compatible inside one such series.
-pub(super) fn series(version: &str) -> Option<(u32, u32)> {
+pub(in super::super) fn series(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::super::Session;
 use super::super::diagnostics::{Diagnostics, LockWait, Unavailable};
-use super::super::{EngineError, Session};
 
 /// Instruments of locks. Conditions (`wait/synch/cond/%`) are left out: threads without work wait on those.
 const LOCKS: [&str; 4] = ["wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/synch/prlock/%"];
@@ -12,15 +12,19 @@ const WAITS: &str = "performance_schema.events_waits_summary_global_by_event_nam
 const PICOSECONDS: f64 = 1e12;
 
 /// Over an administrative session of its own.
-pub(super) struct MariadbDiagnostics(pub Box<dyn Session>);
+pub(super) struct MariadbDiagnostics {
+    pub session: Box<dyn Session>,
+    /// Table of the server's variables.
+    pub variables: &'static str,
+}
 
 impl MariadbDiagnostics {
     fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Unavailable> {
-        self.0.query(sql).map_err(|e| Unavailable(format!("{sql}: {e}")))
+        self.session.query(sql).map_err(|e| Unavailable(format!("{sql}: {e}")))
     }
 
     fn run(&mut self, sql: &str) -> Result<u64, Unavailable> {
-        self.0.run(sql).map_err(|e| Unavailable(format!("{sql}: {e}")))
+        self.session.run(sql).map_err(|e| Unavailable(format!("{sql}: {e}")))
     }
 
     /// Switches the instruments of all locks.
@@ -41,9 +45,9 @@ impl Diagnostics for MariadbDiagnostics {
     /// Instruments of locks are off in a server's start, also of those that exist already: switching them on later
     /// works for all of them (checked on 10.11, on InnoDB's too), so that measured samples run without.
     fn watch_locks(&mut self) -> Result<String, Unavailable> {
-        let rows = self.rows(
-            "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME = 'PERFORMANCE_SCHEMA'",
-        )?;
+        let variables = self.variables;
+        let rows =
+            self.rows(&format!("SELECT VARIABLE_VALUE FROM {variables} WHERE VARIABLE_NAME = 'performance_schema'"))?;
         match rows.first().and_then(|row| row.first()?.as_deref()) {
             Some("ON") => {}
             Some(_) => {
@@ -112,11 +116,6 @@ fn counter(row: &[Option<String>]) -> Option<(String, f64)> {
     Some((name.clone(), value.parse().ok().filter(|value: &f64| value.is_finite())?))
 }
 
-/// Of a session that is already open.
-pub(super) fn of(session: Result<Box<dyn Session>, EngineError>) -> Result<Box<dyn Diagnostics>, EngineError> {
-    Ok(Box::new(MariadbDiagnostics(session?)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::super::{Param, SqlError, StatementId};
@@ -161,7 +160,9 @@ mod tests {
 
     #[test]
     fn a_server_that_cannot_tell_its_waits_says_why() {
-        let of = |script| MariadbDiagnostics(Box::new(Script(script))).watch_locks();
+        let of = |script| {
+            MariadbDiagnostics { session: Box::new(Script(script)), variables: "GLOBAL_VARIABLES" }.watch_locks()
+        };
         let reason = |result: Result<String, Unavailable>| result.unwrap_err().to_string();
         assert!(reason(of(&[])).contains("compiled out"));
         assert!(reason(of(&[("GLOBAL_VARIABLES", &[&["OFF"]])])).contains("OFF in this server"));
@@ -169,7 +170,10 @@ mod tests {
         assert!(none.contains("no instruments"), "{none}");
         let on = of(&[("GLOBAL_VARIABLES", &[&["ON"]]), ("COUNT(*)", &[&["241"]])]).unwrap();
         assert!(on.starts_with("241 instruments"), "{on}");
-        let report = MariadbDiagnostics(Box::new(Script(&[]))).report().unwrap_err().to_string();
+        let report = MariadbDiagnostics { session: Box::new(Script(&[])), variables: "GLOBAL_VARIABLES" }
+            .report()
+            .unwrap_err()
+            .to_string();
         assert!(report.contains("without InnoDB"), "{report}");
     }
 }

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use super::super::EngineError;
-use super::NAME;
 use super::arguments::variable_name;
 
 /// The typed error that a log explains, where it does.
-pub(super) fn explain(log: &str, data: &Path, expected: &str) -> Option<EngineError> {
-    log.lines().find_map(|line| refused_option(line).or_else(|| full_disk(line, data))).or_else(|| {
+pub(in super::super) fn explain(engine: &'static str, log: &str, data: &Path, expected: &str) -> Option<EngineError> {
+    log.lines().find_map(|line| refused_option(engine, line).or_else(|| full_disk(line, data))).or_else(|| {
         let foreign = log.lines().find(|line| is_foreign(line))?;
         let (directory, expected) = (data.to_owned(), expected.to_owned());
         Some(EngineError::OtherVersion {
@@ -20,7 +19,7 @@ pub(super) fn explain(log: &str, data: &Path, expected: &str) -> Option<EngineEr
 }
 
 /// A line about an option that the server does not know, cannot read or changed to another value.
-pub(super) fn refused_option(line: &str) -> Option<EngineError> {
+pub(super) fn refused_option(engine: &'static str, line: &str) -> Option<EngineError> {
     let text = message(line);
     let lower = text.to_lowercase();
     // `loose-` options are warned about by the server's own rules and are the caller's wish.
@@ -41,7 +40,7 @@ pub(super) fn refused_option(line: &str) -> Option<EngineError> {
     };
     let quoted = about.or_else(adjusted).or_else(wrong_value)?;
     let name = variable_name(quoted.split(['\'', '=']).next()?);
-    Some(EngineError::OptionRefused { engine: NAME, option: name, reason: text.to_owned() })
+    Some(EngineError::OptionRefused { engine, option: name, reason: text.to_owned() })
 }
 
 fn full_disk(line: &str, data: &Path) -> Option<EngineError> {
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     fn of(log: &str) -> Option<EngineError> {
-        explain(log, Path::new("/data"), "10.11")
+        explain("mariadb", log, Path::new("/data"), "10.11")
     }
 
     #[test]

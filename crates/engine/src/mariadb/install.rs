@@ -14,32 +14,35 @@ use super::super::{
     Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
 };
 use super::explain::explain;
-use super::{NAME, arguments, binary, server};
+use super::{Kind, NAME, arguments, binary, server};
 
 /// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
 const RECIPE: &str = "1";
 
-pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
-    let binary = binary::find(request.binary.as_deref())?;
+pub(in super::super) fn prepare_data(
+    kind: &'static Kind,
+    request: &PrepareRequest,
+    fill: &mut Fill<'_>,
+) -> Result<PathBuf, EngineError> {
+    let binary = (kind.find)(request.binary.as_deref())?;
     let shaping = arguments::shaping(&request.options);
     let options = format!("{shaping:?}");
     let parts =
         [("recipe", RECIPE), ("binary", &binary.identity), ("options", &options), ("dataset", &request.dataset)];
-    cached(&request.cache_directory, &CacheKey::new(NAME, &parts), |partial| {
-        let data = partial.join("data");
-        install(&binary, request, &shaping, partial)?;
-        fill_fresh(request, &shaping, &data, fill)
+    cached(&request.cache_directory, &CacheKey::new(kind.name, &parts), |partial| {
+        let data = (kind.install)(&binary, request, &shaping, partial)?;
+        fill_fresh(kind, request, &shaping, &data, fill)
     })
 }
 
 /// Runs `mariadb-install-db`: root without password over the socket, no test database, no anonymous account.
-fn install(
+pub(super) fn install(
     binary: &Binary,
     request: &PrepareRequest,
     shaping: &BTreeMap<String, String>,
     partial: &Path,
-) -> Result<(), EngineError> {
-    let data = &partial.join("data");
+) -> Result<PathBuf, EngineError> {
+    let data = partial.join("data");
     // Of its own: a server that starts deletes the temporary tables of every other one in the same directory.
     let temporary = PrivateDirectory::create(&partial.join("tmp"))?;
     let environment = BTreeMap::from([("TMPDIR".to_owned(), temporary.path().to_string_lossy().into_owned())]);
@@ -47,7 +50,7 @@ fn install(
     let mut arguments: Vec<OsString> = vec!["--no-defaults".into()];
     arguments.extend(["--auth-root-authentication-method=normal".into(), "--skip-test-db".into()]);
     let mut place = OsString::from("--datadir=");
-    place.push(data);
+    place.push(&data);
     arguments.push(place);
     arguments.extend(arguments::run_as());
     if let Some(base) = binary::base_directory(&binary.path) {
@@ -55,15 +58,28 @@ fn install(
         argument.push(base);
         arguments.push(argument);
     }
-    arguments.extend(arguments::given(shaping)?);
-    let launch =
-        Launch { program: &script, arguments, environment: &environment, aslr: None, preload: None, log: &request.log };
+    arguments.extend(arguments::given(NAME, shaping)?);
+    run_installer("mariadb-install-db", &script, arguments, &environment, request, &data, &binary.version)?;
+    Ok(data)
+}
+
+/// Runs the program that makes a data directory to its end.
+pub(in super::super) fn run_installer(
+    name: &'static str,
+    program: &Path,
+    arguments: Vec<OsString>,
+    environment: &BTreeMap<String, String>,
+    request: &PrepareRequest,
+    data: &Path,
+    version: &str,
+) -> Result<(), EngineError> {
+    let launch = Launch { program, arguments, environment, aslr: None, preload: None, log: &request.log };
     let mut process = ServerProcess::spawn(&launch)?;
     let ended = process.wait(request.timeout)?;
     if ended && process.succeeded() {
         return Ok(());
     }
-    if let Some(error) = explain(&process.log_text(), data, &binary.version) {
+    if let Some(error) = explain(name, &process.log_text(), data, version) {
         return Err(error);
     }
     // The script ends with a page of advice; what went wrong stands above it.
@@ -72,15 +88,16 @@ fn install(
     let tail = if errors.is_empty() { process.log_tail(ERROR_LINES) } else { errors };
     let log = request.log.clone();
     Err(if ended {
-        EngineError::Died { engine: "mariadb-install-db", status: process.status(), log, tail }
+        EngineError::Died { engine: name, status: process.status(), log, tail }
     } else {
-        let reason = "the script that makes the data directory still runs".to_owned();
-        EngineError::NotReady { engine: "mariadb-install-db", waited: request.timeout, reason, log, tail }
+        let reason = "what makes the data directory still runs".to_owned();
+        EngineError::NotReady { engine: name, waited: request.timeout, reason, log, tail }
     })
 }
 
 /// Starts a server on the fresh directory, lets the caller fill it and shuts it down so that every copy starts alike.
 fn fill_fresh(
+    kind: &'static Kind,
     request: &PrepareRequest,
     shaping: &BTreeMap<String, String>,
     data: &Path,
@@ -94,14 +111,15 @@ fn fill_fresh(
         database: None,
         ..StartRequest::new(DataDirectory::InPlace(data.to_owned()), &request.run_directory, &request.log)
     };
-    let mut server = server::start(&start)?;
+    let mut server = server::start(kind, &start)?;
     let mut session = server.connect()?;
     statement(&mut *session, &format!("CREATE DATABASE {DEFAULT_DATABASE}"))?;
     server.use_database(DEFAULT_DATABASE);
     fill(&server).map_err(|error| EngineError::fill(data, error))?;
     // Root without password is for the socket only, whose directory nobody else can enter.
-    statement(&mut *session, "DELETE FROM mysql.global_priv WHERE User = 'root' AND Host <> 'localhost'")?;
-    statement(&mut *session, "FLUSH PRIVILEGES")?;
+    for sql in kind.root_stays_local {
+        statement(&mut *session, sql)?;
+    }
     // Everything merged and purged: no background work is left over for the trials.
     statement(&mut *session, "SET GLOBAL innodb_fast_shutdown = 0")?;
     drop(session);
@@ -109,7 +127,7 @@ fn fill_fresh(
         let reason = "did not shut down".to_owned();
         let tail = server.log_tail(ERROR_LINES);
         return Err(EngineError::NotReady {
-            engine: NAME,
+            engine: kind.name,
             waited: request.timeout,
             reason,
             log: request.log.clone(),

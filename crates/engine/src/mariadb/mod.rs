@@ -1,19 +1,22 @@
 //! MariaDB: a private instance of the installed server, without configuration files and without network.
 
-mod arguments;
-mod binary;
+pub(super) mod arguments;
+pub(super) mod binary;
 mod diagnostics;
-mod dialect;
-mod explain;
-mod install;
-mod options;
-mod server;
-mod session;
+pub(super) mod dialect;
+pub(super) mod explain;
+pub(super) mod install;
+mod kind;
+pub(super) mod options;
+pub(super) mod server;
+pub(super) mod session;
 
 use std::path::{Path, PathBuf};
 
 use super::server::Fill;
 use super::{Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest};
+
+pub(super) use kind::Kind;
 
 const NAME: &str = "mariadb";
 
@@ -35,7 +38,7 @@ impl Engine for Mariadb {
     }
 
     fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError> {
-        server::check_version(data, binary)
+        server::check_version(&kind::KIND, data, binary)
     }
 
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
@@ -43,15 +46,15 @@ impl Engine for Mariadb {
     }
 
     fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError> {
-        options::knows(name, binary)
+        options::knows(&kind::KIND, name, binary)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
-        install::prepare_data(request, fill)
+        install::prepare_data(&kind::KIND, request, fill)
     }
 
     fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
-        Ok(Box::new(server::start(request)?))
+        Ok(Box::new(server::start(&kind::KIND, request)?))
     }
 
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {

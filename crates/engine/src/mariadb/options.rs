@@ -6,15 +6,15 @@ use std::path::Path;
 use super::super::EngineError;
 use super::super::ask::ask;
 use super::arguments::variable_name;
-use super::binary;
+use super::kind::Kind;
 
 /// Whether the program knows the option. `loose-` options are ignored where they are not known, so all know them.
-pub(super) fn knows(option: &str, explicit: Option<&Path>) -> Result<bool, EngineError> {
+pub(in super::super) fn knows(kind: &Kind, option: &str, explicit: Option<&Path>) -> Result<bool, EngineError> {
     let bare = option.trim_start_matches('-');
     if bare.starts_with("loose") {
         return Ok(true);
     }
-    let binary = binary::find(explicit)?;
+    let binary = (kind.find)(explicit)?;
     let known = names(&ask(&binary.path, &["--no-defaults", "--verbose", "--help"])?);
     let name = variable_name(bare);
     // Every switch can be given as --skip-NAME.
@@ -59,8 +59,8 @@ mod tests {
     #[test]
     fn the_installed_server_knows_its_own_options_and_no_others() {
         for name in ["innodb_adaptive_hash_index", "--innodb-old-blocks-time", "skip-log-bin", "loose_anything"] {
-            assert!(knows(name, None).unwrap(), "{name}");
+            assert!(knows(&super::super::kind::KIND, name, None).unwrap(), "{name}");
         }
-        assert!(!knows("cache_size", None).unwrap());
+        assert!(!knows(&super::super::kind::KIND, "cache_size", None).unwrap());
     }
 }

@@ -1,6 +1,6 @@
 //! Starting a private instance and being its handle.
 
-use std::fs::{self, DirBuilder};
+use std::fs::DirBuilder;
 use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -16,17 +16,17 @@ use super::super::{
     Address, Binary, ConnectTarget, Dialect, EngineError, Server, Session, StartRequest, StopOutcome, Transport,
 };
 use super::arguments::{self, Places, variable_name};
-use super::dialect::MARIADB;
+use super::diagnostics::MariadbDiagnostics;
 use super::explain::{explain, refused_option};
-use super::install::statement;
 use super::session::MariadbSession;
-use super::{NAME, binary, diagnostics};
+use super::{Kind, binary};
 
 /// The account of a TCP instance; the socket's is root without password.
 const TCP_USER: &str = "tare";
 
 /// A running private instance.
-pub(super) struct MariadbServer {
+pub(in super::super) struct MariadbServer {
+    kind: &'static Kind,
     instance: Instance,
     target: ConnectTarget,
     /// As root over the socket, without a database: for the engine's own questions.
@@ -36,11 +36,11 @@ pub(super) struct MariadbServer {
 }
 
 /// Starts it and reads everything back that was asked for.
-pub(super) fn start(request: &StartRequest) -> Result<MariadbServer, EngineError> {
-    let binary = binary::find(request.binary.as_deref())?;
+pub(in super::super) fn start(kind: &'static Kind, request: &StartRequest) -> Result<MariadbServer, EngineError> {
+    let binary = (kind.find)(request.binary.as_deref())?;
     let stage = Stage::set_up(request)?;
-    check_version(stage.data(), &binary)?;
-    let socket = socket_path(stage.run(), "mariadb.sock")?;
+    check_version(kind, stage.data(), &binary)?;
+    let socket = socket_path(stage.run(), kind.socket)?;
     let temporary = stage.run().join("tmp");
     DirBuilder::new()
         .mode(0o700)
@@ -49,10 +49,8 @@ pub(super) fn start(request: &StartRequest) -> Result<MariadbServer, EngineError
     let data = stage.data().to_owned();
     let places = Places { data: &data, run: stage.run(), socket: &socket, temporary: &temporary };
     let port = if request.transport == Transport::Tcp { free_port()? } else { 0 };
-    let mut arguments = arguments::all(&places, request.transport, port, request.lock_waits, &request.options)?;
-    if binary::is_safe_script(&binary.path) {
-        arguments.extend(arguments::of_safe_script(&request.log));
-    }
+    let more = (kind.arguments)(&binary.path, &request.log, request.lock_waits);
+    let arguments = arguments::all(kind, &places, request.transport, port, more, &request.options)?;
     let launch = Launch {
         program: &binary.path,
         arguments,
@@ -74,13 +72,13 @@ pub(super) fn start(request: &StartRequest) -> Result<MariadbServer, EngineError
         version = session.version();
         Ok(Box::new(session) as Box<dyn Session>)
     };
-    let explain = |log: &str| explain(log, &data, &binary.version);
-    let mut session = instance.wait_ready(NAME, request, Some(&socket), connect, explain)?;
+    let explain = |log: &str| explain(kind.name, log, &data, &binary.version);
+    let mut session = instance.wait_ready(kind.name, request, Some(&socket), connect, explain)?;
     let mut target = ConnectTarget { database: request.database.clone(), ..administration.clone() };
     if request.transport == Transport::Tcp {
-        target = tcp_target(&mut *session, port, target)?;
+        target = tcp_target(kind, &mut *session, port, target)?;
     }
-    let server = MariadbServer { instance, target, administration, version, data };
+    let server = MariadbServer { kind, instance, target, administration, version, data };
     server.verify(request, &mut *session)?;
     Ok(server)
 }
@@ -94,16 +92,18 @@ impl MariadbServer {
     /// Nothing may be silently changed: the log must not say that an option was adjusted, each must read back, and
     /// the database must be there.
     fn verify(&self, request: &StartRequest, session: &mut dyn Session) -> Result<(), EngineError> {
-        if let Some(refused) = self.instance.process.log_text().lines().find_map(refused_option) {
+        if let Some(refused) =
+            self.instance.process.log_text().lines().find_map(|line| refused_option(self.kind.name, line))
+        {
             return Err(refused);
         }
         for (option, asked) in &request.options {
             // Options without a variable (plugin-load-add) were accepted by the server, more cannot be known.
-            let Some(found) = variable(session, &variable_name(option))? else { continue };
+            let Some(found) = variable(self.kind, session, &variable_name(option))? else { continue };
             if !asked.is_empty() && !same_value(asked, &found) {
                 let reason =
                     format!("asked for {asked}, the server has {found}; ask for a value that it takes as it is");
-                return Err(EngineError::OptionRefused { engine: NAME, option: option.clone(), reason });
+                return Err(EngineError::OptionRefused { engine: self.kind.name, option: option.clone(), reason });
             }
         }
         self.connect().map(drop)
@@ -116,7 +116,7 @@ impl Server for MariadbServer {
     }
 
     fn dialect(&self) -> &'static dyn Dialect {
-        &MARIADB
+        self.kind.dialect
     }
 
     fn data(&self) -> &Path {
@@ -144,7 +144,7 @@ impl Server for MariadbServer {
     }
 
     fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
-        variable(&mut MariadbSession::open(&self.administration)?, &variable_name(name))
+        variable(self.kind, &mut MariadbSession::open(&self.administration)?, &variable_name(name))
     }
 
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
@@ -152,7 +152,10 @@ impl Server for MariadbServer {
     }
 
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
-        diagnostics::of(MariadbSession::open(&self.administration).map(|session| Box::new(session) as Box<dyn Session>))
+        Ok(Box::new(MariadbDiagnostics {
+            session: Box::new(MariadbSession::open(&self.administration)?),
+            variables: self.kind.variables,
+        }))
     }
 
     fn is_alive(&mut self) -> bool {
@@ -165,22 +168,22 @@ impl Server for MariadbServer {
 }
 
 /// A global variable's value; None when there is none of this name.
-fn variable(session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+fn variable(kind: &Kind, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') {
         return Ok(None);
     }
-    let sql = format!("SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_VARIABLES WHERE VARIABLE_NAME = '{name}'");
+    let sql = format!("SELECT VARIABLE_VALUE FROM {} WHERE VARIABLE_NAME = '{name}'", kind.variables);
     let rows = session.query(&sql).map_err(|source| EngineError::Sql { statement: sql, source })?;
     Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
 }
 
 /// The directory says which version made it; another series is refused before the server can change anything.
-pub(super) fn check_version(data: &Path, binary: &Binary) -> Result<(), EngineError> {
-    let made_by =
-        ["mariadb_upgrade_info", "mysql_upgrade_info"].iter().find_map(|name| fs::read_to_string(data.join(name)).ok());
-    let Some(found) = made_by else { return Ok(()) };
+pub(in super::super) fn check_version(kind: &Kind, data: &Path, binary: &Binary) -> Result<(), EngineError> {
+    let Some(found) = (kind.made_by)(data) else { return Ok(()) };
+    // Another kind of server has a name in front of its version.
+    let foreign = found.starts_with(|c: char| c.is_ascii_alphabetic());
     match (binary::series(&found), binary::series(&binary.version)) {
-        (Some(made), Some(now)) if made != now => Err(EngineError::OtherVersion {
+        (made, now) if foreign || (made.is_some() && now.is_some() && made != now) => Err(EngineError::OtherVersion {
             directory: data.to_owned(),
             found: found.trim().to_owned(),
             expected: binary.version.clone(),
@@ -198,16 +201,20 @@ fn free_port() -> Result<u16, EngineError> {
 }
 
 /// Other users of the machine can reach a port, so its account has a random password, made over the socket.
-fn tcp_target(session: &mut dyn Session, port: u16, target: ConnectTarget) -> Result<ConnectTarget, EngineError> {
+fn tcp_target(
+    kind: &Kind,
+    session: &mut dyn Session,
+    port: u16,
+    target: ConnectTarget,
+) -> Result<ConnectTarget, EngineError> {
     let password = random_password()?;
     let account = format!("'{TCP_USER}'@'127.0.0.1'");
-    for sql in [
-        "DELETE FROM mysql.global_priv WHERE User = 'root' AND Host <> 'localhost'".to_owned(),
-        "FLUSH PRIVILEGES".to_owned(),
-        format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'"),
-        format!("GRANT ALL ON *.* TO {account}"),
-    ] {
-        statement(session, &sql)?;
+    let mut statements: Vec<String> = kind.root_stays_local.iter().map(|sql| (*sql).to_owned()).collect();
+    statements.extend((kind.account)(&account, &password));
+    statements.push(format!("GRANT ALL ON *.* TO {account}"));
+    for sql in statements {
+        // The text has the password in it.
+        session.run(&sql).map_err(|source| EngineError::Sql { statement: format!("making {account}"), source })?;
     }
     let address = Address::Tcp("127.0.0.1".to_owned(), port);
     Ok(ConnectTarget { address, user: TCP_USER.to_owned(), password, ..target })

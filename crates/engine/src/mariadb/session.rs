@@ -10,10 +10,10 @@ use super::super::wire::Connection;
 use super::super::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
 /// A connection; see [`super::super::wire`] for what a statement costs.
-pub(super) struct MariadbSession(Connection<Stream>);
+pub(in super::super) struct MariadbSession(Connection<Stream>);
 
 impl MariadbSession {
-    pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
+    pub(in super::super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
         let io =
             |error: std::io::Error| failed(SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) });
@@ -23,6 +23,11 @@ impl MariadbSession {
         session.0.stream_mut().set_deadline(None);
         session.set_timeout(Some(SILENCE)).map_err(failed)?;
         Ok(session)
+    }
+
+    /// Whether this is MariaDB; else it is MySQL, or built from it.
+    fn is_mariadb(&self) -> bool {
+        self.0.version().contains("MariaDB")
     }
 
     /// Version as the server writes it, without the prefix that old replicas needed.
@@ -57,14 +62,17 @@ impl Session for MariadbSession {
         self.0.stream().interrupter()
     }
 
-    /// With `thread_handling=pool-of-threads` a connection has no thread of its own between statements: None.
+    /// With a pool of threads a connection has no thread of its own between statements: None.
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         if !self.0.stream().is_local() {
             return Ok(None);
         }
-        let rows = self
-            .0
-            .query("SELECT TID, @@thread_handling FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()")?;
+        let rows = self.0.query(if self.is_mariadb() {
+            "SELECT TID, @@thread_handling FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
+        } else {
+            "SELECT THREAD_OS_ID, @@thread_handling FROM performance_schema.threads \
+             WHERE PROCESSLIST_ID = CONNECTION_ID()"
+        })?;
         match rows.first().map(Vec::as_slice) {
             Some([Some(tid), Some(handling)]) if handling == "one-thread-per-connection" => {
                 Ok(tid.parse().ok().and_then(|tid| ThreadRef::of_tid(tid).ok()))

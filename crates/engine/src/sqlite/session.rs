@@ -161,6 +161,9 @@ mod tests {
             Ok(())
         }
         fn set_deadline(&mut self, _: Option<Instant>) {}
+        fn is_private(&self) -> bool {
+            true
+        }
         fn interrupter(&self) -> Option<Interrupter> {
             None
         }

@@ -6,16 +6,14 @@ use std::time::Duration;
 use super::super::answer::AnswerLimits;
 use super::super::stream::{Channel, lost_words};
 use super::super::{Param, SqlError, SqlErrorKind, StatementId};
-use super::bytes::Bytes;
 use super::execute::Statement;
 use super::framing::{HEADER, Packets};
-use super::greeting::{Greeting, NATIVE_PASSWORD, scramble};
+use super::greeting::Greeting;
+use super::login::authenticate;
 use super::response::{self, First, malformed};
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
-/// Packets that an authentication can take: a switch, a key, a hint, an end.
-const AUTHENTICATION_STEPS: usize = 8;
 
 /// A logged-in connection over any stream.
 #[derive(Debug)]
@@ -46,7 +44,7 @@ impl<S: Channel> Connection<S> {
         }
         let greeting = Greeting::parse(payload).map_err(|what| malformed(&what))?;
         packets.send_reply(&mut greeting.answer(user, password, database)).map_err(lost)?;
-        authenticate(&mut packets, password)?;
+        authenticate(&mut packets, password, greeting.nonce())?;
         let caches_metadata = greeting.caches_metadata();
         packets.logged_in();
         let (version, statements, out) = (greeting.version, Vec::new(), Vec::new());
@@ -170,33 +168,8 @@ impl<S: Channel> Connection<S> {
     }
 }
 
-/// Everything between the client's answer and the server's OK.
-fn authenticate<S: Channel>(packets: &mut Packets<S>, password: &str) -> Result<(), SqlError> {
-    for _ in 0..AUTHENTICATION_STEPS {
-        let payload = packets.receive().map_err(lost)?;
-        match payload.first() {
-            Some(0x00) => return Ok(()),
-            Some(0xff) => return Err(response::error(payload)),
-            Some(0xfe) => {
-                let mut bytes = Bytes(&payload[1..]);
-                let plugin = bytes.until_nul().unwrap_or("an unnamed method").to_owned();
-                if plugin != NATIVE_PASSWORD {
-                    let message = format!("the account needs authentication by {plugin}; supported: {NATIVE_PASSWORD}");
-                    return Err(SqlError { kind: SqlErrorKind::Other, code: 0, message });
-                }
-                let nonce = bytes.0.strip_suffix(&[0]).unwrap_or(bytes.0);
-                let mut reply = vec![0; HEADER];
-                reply.extend_from_slice(&scramble(password, nonce));
-                packets.send_reply(&mut reply).map_err(lost)?;
-            }
-            _ => return Err(malformed("an authentication step that is not known")),
-        }
-    }
-    Err(malformed("authentication steps without end"))
-}
-
 #[cold]
-fn lost(error: io::Error) -> SqlError {
+pub(super) fn lost(error: io::Error) -> SqlError {
     SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) }
 }
 
@@ -236,6 +209,9 @@ mod tests {
             Ok(())
         }
         fn set_deadline(&mut self, _: Option<Instant>) {}
+        fn is_private(&self) -> bool {
+            true
+        }
         fn interrupter(&self) -> Option<Interrupter> {
             None
         }

@@ -4,6 +4,7 @@ use sha1::{Digest, Sha1};
 
 use super::bytes::{Bytes, put_length};
 use super::framing::HEADER;
+use super::login::{CACHING_SHA2, scramble_sha2};
 
 const CLIENT_MYSQL: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;
@@ -32,6 +33,8 @@ pub(super) struct Greeting {
     capabilities: u32,
     extended: u32,
     nonce: Vec<u8>,
+    /// Whether accounts use the newer method unless they say otherwise.
+    prefers_sha2: bool,
 }
 
 impl Greeting {
@@ -65,10 +68,16 @@ impl Greeting {
         let rest = bytes.take(nonce_length.saturating_sub(9).max(12))?;
         nonce.extend_from_slice(rest);
         nonce.truncate(20);
+        let prefers_sha2 = bytes.until_nul() == Some(CACHING_SHA2);
         let capabilities = u32::from(low) | u32::from(high) << 16;
         // Only MariaDB leaves the first bit unset, and only it gives the reserved bytes a meaning.
         let extended = if capabilities & CLIENT_MYSQL == 0 { extended } else { 0 };
-        Some(Self { version, capabilities, extended, nonce })
+        Some(Self { version, capabilities, extended, nonce, prefers_sha2 })
+    }
+
+    /// What the server drew for this login.
+    pub(super) fn nonce(&self) -> &[u8] {
+        &self.nonce
     }
 
     /// Whether results of prepared statements come without their columns once these are known.
@@ -93,10 +102,13 @@ impl Greeting {
         out.extend_from_slice(&(self.extended & CACHE_METADATA).to_le_bytes());
         out.extend_from_slice(user.as_bytes());
         out.push(0);
-        let scrambled = scramble(password, &self.nonce);
+        let (method, scrambled) = match self.prefers_sha2 {
+            true => (CACHING_SHA2, scramble_sha2(password, &self.nonce)),
+            false => (NATIVE_PASSWORD, scramble(password, &self.nonce)),
+        };
         put_length(&mut out, scrambled.len() as u64);
         out.extend_from_slice(&scrambled);
-        for text in [database, Some(NATIVE_PASSWORD)].into_iter().flatten() {
+        for text in [database, Some(method)].into_iter().flatten() {
             out.extend_from_slice(text.as_bytes());
             out.push(0);
         }

@@ -7,13 +7,14 @@
 //! headers. Facts from MariaDB's protocol documentation, "Clientserver protocol".
 //!
 //! Not here because nothing needs it: TLS, compression, LOCAL INFILE, authentication other than
-//! `mysql_native_password`.
+//! `mysql_native_password` and `caching_sha2_password`.
 
 mod bytes;
 mod connection;
 mod execute;
 mod framing;
 mod greeting;
+mod login;
 mod response;
 
 pub(super) use connection::Connection;

@@ -74,6 +74,20 @@ pub fn prepared(engine: &dyn Engine, place: &Place, binary: Option<&Path>) -> Pa
     engine.prepare_data(&place.prepare_request(binary), &mut fill).unwrap()
 }
 
+/// The server program of an engine that is not installed on the system: tare itself, or what `scripts/setup test` got.
+pub fn binary_of(engine: &dyn Engine) -> Option<PathBuf> {
+    match engine.name() {
+        "sqlite" => Some(PathBuf::from(env!("CARGO_BIN_EXE_tare"))),
+        "mysql" => {
+            let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+            let path = target.join("mysql/root/usr/sbin/mysqld");
+            assert!(path.exists(), "{} is missing: scripts/setup test gets it", path.display());
+            Some(path)
+        }
+        _ => None,
+    }
+}
+
 /// Whether the process still runs (a zombie does not).
 pub fn runs(pid: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();

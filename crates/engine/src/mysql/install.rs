@@ -1,0 +1,34 @@
+//! Making a data directory: the server does it itself.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::super::directories::PrivateDirectory;
+use super::super::mariadb::arguments;
+use super::super::mariadb::install::run_installer;
+use super::super::{Binary, EngineError, PrepareRequest};
+use super::{NAME, binary};
+
+/// `mysqld --initialize-insecure`: root without password over the socket, and no other account.
+pub(super) fn install(
+    server: &Binary,
+    request: &PrepareRequest,
+    shaping: &BTreeMap<String, String>,
+    partial: &Path,
+) -> Result<PathBuf, EngineError> {
+    let data = partial.join("data");
+    let temporary = PrivateDirectory::create(&partial.join("tmp"))?;
+    let mut arguments: Vec<OsString> = vec!["--no-defaults".into(), "--initialize-insecure".into()];
+    arguments.extend(arguments::run_as());
+    for (name, path) in [("datadir", data.as_path()), ("tmpdir", temporary.path())] {
+        let mut argument = OsString::from(format!("--{name}="));
+        argument.push(path);
+        arguments.push(argument);
+    }
+    arguments.extend(binary::files_beside(&server.path));
+    arguments.extend(["--mysqlx=OFF", "--skip-log-bin", "--secure-file-priv="].map(OsString::from));
+    arguments.extend(arguments::given(NAME, shaping)?);
+    run_installer("mysqld --initialize", &server.path, arguments, &BTreeMap::new(), request, &data, &server.version)?;
+    Ok(data)
+}

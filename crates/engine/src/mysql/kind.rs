@@ -1,0 +1,70 @@
+//! What MySQL does differently from MariaDB.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::super::mariadb::Kind;
+use super::super::mariadb::dialect::InnoDb;
+use super::{NAME, binary, install};
+
+static DIALECT: InnoDb = InnoDb { global_status: "performance_schema.global_status" };
+
+/// MySQL's own.
+pub(super) static KIND: Kind = Kind {
+    name: NAME,
+    socket: "mysql.sock",
+    variables: "performance_schema.global_variables",
+    dialect: &DIALECT,
+    find: binary::find,
+    made_by,
+    install: install::install,
+    arguments,
+    root_stays_local: &[],
+    account: |account, password| {
+        vec![format!("DROP USER IF EXISTS {account}"), format!("CREATE USER {account} IDENTIFIED BY '{password}'")]
+    },
+};
+
+/// The last version in the history that MySQL keeps since 8.4, or the file before that.
+fn made_by(data: &Path) -> Option<String> {
+    if data.join("aria_log_control").exists() {
+        return Some("MariaDB".to_owned());
+    }
+    let read = |name: &str| std::fs::read_to_string(data.join(name)).ok();
+    let Some(history) = read("mysql_upgrade_history") else { return read("mysql_upgrade_info") };
+    let history: serde_json::Value = serde_json::from_str(&history).ok()?;
+    Some(history["upgrade_history"].as_array()?.last()?["version"].as_str()?.to_owned())
+}
+
+fn arguments(binary: &Path, _log: &Path, lock_waits: bool) -> Vec<OsString> {
+    let mut all = binary::files_beside(binary);
+    // No second protocol with a port of its own; files may be read from the pipes of a filling.
+    all.extend(["--mysqlx=OFF", "--secure-file-priv="].map(OsString::from));
+    // The threads behind connections are told by performance_schema only. Nothing else of it runs, unless asked for.
+    all.extend(["--performance-schema=ON", "--performance-schema-instrument=%=OFF"].map(OsString::from));
+    if !lock_waits {
+        all.push("--performance-schema-consumer-global-instrumentation=OFF".into());
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_data_directory_tells_who_made_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        assert_eq!(made_by(folder.path()), None);
+        write("mysql_upgrade_info", "8.0.36");
+        assert_eq!(made_by(folder.path()).as_deref(), Some("8.0.36"));
+        write(
+            "mysql_upgrade_history",
+            r#"{"file_format":"1","upgrade_history":[{"version":"8.4.2"},{"version":"9.7.4-2"}]}"#,
+        );
+        assert_eq!(made_by(folder.path()).as_deref(), Some("9.7.4-2"));
+        write("aria_log_control", "");
+        assert_eq!(made_by(folder.path()).as_deref(), Some("MariaDB"));
+    }
+}

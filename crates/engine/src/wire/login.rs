@@ -1,0 +1,114 @@
+//! Proving who one is: everything between the client's answer to the greeting and the server's OK.
+//!
+//! `caching_sha2_password` has two ways. The server knows a hash of the password if the account has logged in before:
+//! then the scramble is enough. Otherwise it wants the password itself, over a Unix socket as it is, over TCP encrypted
+//! with its public key.
+
+use rsa::pkcs8::DecodePublicKey;
+use rsa::{Oaep, RsaPublicKey};
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
+use super::super::stream::Channel;
+use super::super::{SqlError, SqlErrorKind};
+use super::bytes::Bytes;
+use super::connection::lost;
+use super::framing::{HEADER, Packets};
+use super::greeting::{NATIVE_PASSWORD, scramble};
+use super::response::{self, malformed};
+
+pub(super) const CACHING_SHA2: &str = "caching_sha2_password";
+/// Packets that a login can take: a switch, a hint, a key, an end.
+const STEPS: usize = 8;
+
+/// The server's half-way answers of `caching_sha2_password`.
+const FAST_IS_ENOUGH: u8 = 3;
+const PASSWORD_IS_NEEDED: u8 = 4;
+/// Asks for the server's public key.
+const WANT_KEY: u8 = 2;
+
+/// Logs in. `nonce` is the greeting's.
+pub(super) fn authenticate<S: Channel>(packets: &mut Packets<S>, password: &str, nonce: &[u8]) -> Result<(), SqlError> {
+    let mut nonce = nonce.to_vec();
+    for _ in 0..STEPS {
+        let is_private = packets.stream().is_private();
+        let payload = packets.receive().map_err(lost)?;
+        let reply = match payload {
+            [0x00, ..] => return Ok(()),
+            [0xff, ..] => return Err(response::error(payload)),
+            [0xfe, rest @ ..] => {
+                let mut bytes = Bytes(rest);
+                let method = bytes.until_nul().unwrap_or("an unnamed method").to_owned();
+                nonce = bytes.0.strip_suffix(&[0]).unwrap_or(bytes.0).to_vec();
+                match method.as_str() {
+                    NATIVE_PASSWORD => scramble(password, &nonce),
+                    CACHING_SHA2 => scramble_sha2(password, &nonce),
+                    _ => return Err(unsupported(&method)),
+                }
+            }
+            [0x01, FAST_IS_ENOUGH] => continue,
+            [0x01, PASSWORD_IS_NEEDED] if is_private => with_nul(password),
+            [0x01, PASSWORD_IS_NEEDED] => vec![WANT_KEY],
+            [0x01, key @ ..] if key.starts_with(b"-----BEGIN") => encrypted(password, &nonce, key)?,
+            _ => return Err(malformed("an authentication step that is not known")),
+        };
+        let mut packet = vec![0; HEADER];
+        packet.extend_from_slice(&reply);
+        packets.send_reply(&mut packet).map_err(lost)?;
+    }
+    Err(malformed("authentication steps without end"))
+}
+
+/// `SHA256(password) XOR SHA256(SHA256(SHA256(password)) + nonce)`; nothing for an empty password.
+pub(super) fn scramble_sha2(password: &str, nonce: &[u8]) -> Vec<u8> {
+    if password.is_empty() {
+        return Vec::new();
+    }
+    let once = Sha256::digest(password.as_bytes());
+    let twice = Sha256::digest(once);
+    let mixed = Sha256::new().chain_update(twice).chain_update(nonce).finalize();
+    once.iter().zip(mixed).map(|(a, b)| a ^ b).collect()
+}
+
+fn with_nul(password: &str) -> Vec<u8> {
+    [password.as_bytes(), &[0]].concat()
+}
+
+/// The password, mixed with the nonce, that only the owner of the key can read.
+fn encrypted(password: &str, nonce: &[u8], key: &[u8]) -> Result<Vec<u8>, SqlError> {
+    let key = std::str::from_utf8(key)
+        .ok()
+        .and_then(|pem| RsaPublicKey::from_public_key_pem(pem.trim_end_matches('\0')).ok());
+    let key = key.ok_or_else(|| malformed("a public key that cannot be read"))?;
+    let mixed: Vec<u8> = with_nul(password).iter().zip(nonce.iter().cycle()).map(|(a, b)| a ^ b).collect();
+    key.encrypt(&mut rand::rng(), Oaep::<Sha1>::new(), &mixed).map_err(|error| {
+        let message = format!("the password cannot be encrypted with the server's public key: {error}");
+        SqlError { kind: SqlErrorKind::Other, code: 0, message }
+    })
+}
+
+fn unsupported(method: &str) -> SqlError {
+    let message = format!(
+        "the account needs authentication by {method}; supported: {NATIVE_PASSWORD}, {CACHING_SHA2}: use another account"
+    );
+    SqlError { kind: SqlErrorKind::Other, code: 0, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        // The server checks SHA256(answer XOR SHA256(stored + nonce)) == stored; stored = SHA256(SHA256(password)).
+        #[test]
+        fn the_server_side_check_accepts_the_scramble(
+            password in "[ -~]{1,40}", nonce in prop::array::uniform20(any::<u8>()),
+        ) {
+            let stored = Sha256::digest(Sha256::digest(password.as_bytes()));
+            let mask = Sha256::new().chain_update(stored).chain_update(nonce).finalize();
+            let once: Vec<u8> = scramble_sha2(&password, &nonce).iter().zip(mask).map(|(a, b)| a ^ b).collect();
+            prop_assert_eq!(Sha256::digest(once), stored);
+        }
+    }
+}
