@@ -54,7 +54,7 @@ fn life(engine: &dyn Engine) -> Vec<Vec<Vec<String>>> {
     for workload in ALL {
         let settings = OltpSettings { tables: TABLES, ..OltpSettings::new(workload) };
         let mut client = OltpClient::new(server.connect().unwrap(), &settings, server.dialect()).unwrap();
-        assert_eq!(client.server_thread().unwrap().is_some(), true, "{workload} on {}", engine.name());
+        assert!(client.server_thread().unwrap().is_some(), "{workload} on {}", engine.name());
         let mut random = Random::new(7, Purpose::Transactions, 0);
         for _ in 0..20 {
             let attempt =

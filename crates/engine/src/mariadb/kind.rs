@@ -8,6 +8,9 @@ use super::super::{Binary, EngineError, PrepareRequest};
 use super::dialect::{InnoDb, MARIADB};
 use super::{arguments, binary, install};
 
+/// Makes an empty data directory inside a directory, with the options that shape its files; where it is.
+type Install = fn(&Binary, &PrepareRequest, &BTreeMap<String, String>, &Path) -> Result<PathBuf, EngineError>;
+
 /// One of the two.
 pub(in super::super) struct Kind {
     /// The engine's name in a study.
@@ -23,7 +26,7 @@ pub(in super::super) struct Kind {
     /// The version that made a data directory, in its own words; none when it does not say.
     pub made_by: fn(&Path) -> Option<String>,
     /// Makes the data directory `data` in a directory.
-    pub install: fn(&Binary, &PrepareRequest, &BTreeMap<String, String>, &Path) -> Result<PathBuf, EngineError>,
+    pub install: Install,
     /// What its command line has beside that of the other one; for a server whose lock waits can be read, or not.
     pub arguments: fn(&Path, &Path, bool) -> Vec<OsString>,
     /// Statements after which root can come over the socket only.
