@@ -17,7 +17,7 @@ const READ: Queries = Queries { read: 1, write: 0, other: 0 };
 const WRITE: Queries = Queries { read: 0, write: 1, other: 0 };
 
 fn short(threads: usize) -> LoadSettings {
-    LoadSettings { threads, seed: 1, pace: Pace::Closed, warmup_s: 0.1, samples: 1, sample_s: 0.3 }
+    LoadSettings { threads, warmup_s: 0.1, sample_s: 0.3, ..LoadSettings::default() }
 }
 
 /// A client out of a function of the number of its attempt.
@@ -458,4 +458,52 @@ fn settings_out_of_range_are_refused_by_name() {
     for rate in [0.0, -5.0, f64::NAN, f64::INFINITY] {
         assert!(refused(LoadSettings { pace: open(rate), ..short(1) }).starts_with("rate is "));
     }
+}
+
+/// Waits for an answer that never comes, until somebody ends the wait.
+struct Stuck(std::sync::Arc<AtomicBool>);
+
+impl Client for Stuck {
+    type Error = String;
+
+    fn transaction(&mut self, _random: &mut Random) -> Result<Attempt, String> {
+        while !self.0.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err("the connection was ended".into())
+    }
+}
+
+struct Ends(std::sync::Arc<AtomicBool>, Option<Instant>);
+
+impl Observer for Ends {
+    type Error = String;
+
+    fn abandon(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn poll(&mut self) -> Result<(), String> {
+        match self.1 {
+            Some(at) if Instant::now() > at => Err("interrupted".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn a_server_that_never_answers_ends_neither_the_interrupt_nor_the_sample() {
+    let ended = std::sync::Arc::new(AtomicBool::new(false));
+    let connect = |_: ClientThread| Ok(Stuck(ended.clone()));
+    let soon = Some(Instant::now() + Duration::from_millis(200));
+    let began = Instant::now();
+    let long = LoadSettings { sample_s: 3600.0, ..short(3) };
+    let error = run(&long, &connect, &mut Ends(ended.clone(), soon)).unwrap_err();
+    assert!(matches!(error, RunError::Observer(ref e) if e == "interrupted"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+
+    ended.store(false, Ordering::Relaxed);
+    let impatient = LoadSettings { patience_s: 0.3, ..short(3) };
+    let error = run(&impatient, &connect, &mut Ends(ended.clone(), None)).unwrap_err();
+    assert!(matches!(error, RunError::Unanswered { threads: 3, .. }), "{error}");
 }

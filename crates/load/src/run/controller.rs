@@ -10,11 +10,15 @@ use crate::client::{ClientThread, Connect};
 use crate::sample::Sample;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread::{Builder, Thread, scope};
+use std::thread::{Builder, ScopedJoinHandle, Thread, scope, sleep};
 use std::time::{Duration, Instant};
 
 /// How often the observer is polled.
 const POLL: Duration = Duration::from_millis(100);
+/// How long threads that are told to stop may go on with what they are doing before the observer is asked to end it.
+const GRACE: Duration = Duration::from_secs(1);
+/// How often it is looked whether they have ended.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 type Ended<K, O> = RunError<<K as Connect>::Error, <O as Observer>::Error>;
 
@@ -43,7 +47,15 @@ pub fn run<K: Connect, O: Observer>(
             clients.threads.push(handle.thread().clone());
             handles.push(handle);
         }
-        let result = Controller::<K, O> { settings, clients, messages, observer }.control(&started);
+        let result = Controller::<K, O> { settings, clients, messages, observer: &mut *observer }.control(&started);
+        let deadline = Instant::now() + GRACE;
+        let waiting = |handles: &[ScopedJoinHandle<'_, ()>]| handles.iter().any(|handle| !handle.is_finished());
+        while waiting(&handles) && Instant::now() < deadline {
+            sleep(LOOK_EVERY);
+        }
+        if waiting(&handles) {
+            observer.abandon();
+        }
         // A panic has been told as a message; joined here, it does not become one of this thread.
         handles.into_iter().for_each(|handle| drop(handle.join()));
         result
@@ -140,7 +152,12 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
 
     fn wait_for_reports(&mut self) -> Result<Vec<ThreadReport>, Ended<K, O>> {
         let mut reports = Vec::with_capacity(self.settings.threads);
+        let deadline = Instant::now() + Duration::from_secs_f64(self.settings.patience_s);
         while reports.len() < self.settings.threads {
+            if Instant::now() > deadline {
+                let threads = self.settings.threads - reports.len();
+                return Err(RunError::Unanswered { threads, patience_s: self.settings.patience_s });
+            }
             if let Some(Message::Report(report)) = self.next_message(Instant::now() + POLL)? {
                 reports.push(*report);
             }

@@ -43,6 +43,16 @@ pub enum RunError<C, O> {
         /// Number of the thread, from 0.
         thread: usize,
     },
+    /// Transactions that were under way when a sample ended were not answered.
+    #[error(
+        "{threads} client threads had no answer {patience_s} s after the end of the sample: the server does not answer"
+    )]
+    Unanswered {
+        /// Threads that waited.
+        threads: usize,
+        /// How long they were waited for, seconds.
+        patience_s: f64,
+    },
     /// The observer ended the run.
     #[error("{0}")]
     Observer(O),

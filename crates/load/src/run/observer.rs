@@ -53,6 +53,10 @@ pub trait Observer {
         Ok(())
     }
 
+    /// Client threads are to end and still wait for an answer a while after they were told: end what they wait for.
+    /// It is called once, and then they are waited for however long that takes.
+    fn abandon(&mut self) {}
+
     /// About ten times a second whatever happens: the place to look at a Ctrl-C flag or a time limit.
     fn poll(&mut self) -> Result<(), Self::Error> {
         Ok(())

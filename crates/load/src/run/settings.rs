@@ -18,12 +18,14 @@ pub struct LoadSettings {
     pub samples: usize,
     /// Length of a sample, seconds, above 0.
     pub sample_s: f64,
+    /// How long a transaction that is under way when a sample ends may still take, seconds.
+    pub patience_s: f64,
 }
 
 impl Default for LoadSettings {
-    /// One thread, closed loop, 10 s of warm-up, one sample of 60 s.
+    /// One thread, closed loop, 10 s of warm-up, one sample of 60 s, half a minute of patience.
     fn default() -> Self {
-        Self { threads: 1, seed: 1, pace: Pace::Closed, warmup_s: 10.0, samples: 1, sample_s: 60.0 }
+        Self { threads: 1, seed: 1, pace: Pace::Closed, warmup_s: 10.0, samples: 1, sample_s: 60.0, patience_s: 30.0 }
     }
 }
 
@@ -40,6 +42,9 @@ impl LoadSettings {
         }
         if !is_time(self.sample_s) || self.sample_s == 0.0 {
             return wrong("sample_s", "a number of seconds above 0", self.sample_s.to_string());
+        }
+        if !is_time(self.patience_s) {
+            return wrong("patience_s", "a number of seconds, 0 or more", self.patience_s.to_string());
         }
         if !is_time(self.warmup_s) {
             return wrong("warmup_s", "a number of seconds, 0 or more", self.warmup_s.to_string());

@@ -1,21 +1,41 @@
-//! Ctrl-C and SIGTERM as a flag that loops look at.
+//! Ctrl-C, SIGTERM and SIGHUP as flags that loops look at: the first asks to end in good order, the second at once.
 
 use super::{Exit, Problem};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
+use crate::run::Stop;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+static ASKED: AtomicBool = AtomicBool::new(false);
+static AT_ONCE: AtomicBool = AtomicBool::new(false);
+static LISTENER: OnceLock<()> = OnceLock::new();
 
-/// The flag; the handlers are installed by the first call. A second Ctrl-C changes nothing: what is left to do by then
-/// is putting things back, which takes seconds.
-pub fn flag() -> Result<&'static AtomicBool, Problem> {
-    if FLAG.get().is_none() {
-        let flag = Arc::new(AtomicBool::new(false));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-            signal_hook::flag::register(signal, Arc::clone(&flag))
-                .map_err(|e| Problem::new(Exit::Machine, format!("cannot handle signals: {e}")))?;
-        }
-        let _ = FLAG.set(flag);
+/// Both flags; the handlers are installed by the first call. Whatever they say, everything is put back.
+///
+/// # Errors
+/// When signals cannot be handled.
+pub fn stop() -> Result<Stop<'static>, Problem> {
+    if LISTENER.get().is_none() {
+        let failed = |e: std::io::Error| Problem::new(Exit::Machine, format!("cannot handle signals: {e}"));
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
+        let listen = move || {
+            for _ in signals.forever() {
+                if ASKED.swap(true, Ordering::Relaxed) {
+                    AT_ONCE.store(true, Ordering::Relaxed);
+                }
+            }
+        };
+        std::thread::Builder::new().name("signals".into()).spawn(listen).map_err(failed)?;
+        let _ = LISTENER.set(());
     }
-    FLAG.get().map(AsRef::as_ref).ok_or_else(|| Problem::new(Exit::Machine, "cannot handle signals"))
+    Ok(Stop { asked: &ASKED, at_once: &AT_ONCE })
+}
+
+/// The flag of the first signal.
+///
+/// # Errors
+/// When signals cannot be handled.
+pub fn flag() -> Result<&'static AtomicBool, Problem> {
+    stop().map(|stop| stop.asked)
 }

@@ -126,12 +126,14 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
         Problem::new(Exit::Usage, e.to_string()).advice("make the tables with the same options and --prepare")
     })?;
     drop(session);
-    let sample = measure(args, engine, &target, tables)?;
+    let (settings, sample) = measure(args, engine, &target, tables)?;
     if args.json {
         output::json(&super::load_view::Document::of(&sample))?
     } else {
         super::load_view::print(&sample)?
     }
+    oltp::judge(&settings, &sample)
+        .map_err(|e| failed(e).advice("ask for less, or give the clients or the server more CPUs"))?;
     Ok(Exit::Done)
 }
 
@@ -178,7 +180,7 @@ fn measure(
     engine: &dyn Engine,
     target: &ConnectTarget,
     tables: Tables,
-) -> Result<tare_load::Sample, Problem> {
+) -> Result<(OltpSettings, tare_load::Sample), Problem> {
     let placement = placement(args, target)?;
     let settings = OltpSettings {
         tables,
@@ -203,7 +205,7 @@ fn measure(
         answers: PathBuf::new(),
     };
     let samples = oltp::run(&settings, stage)?;
-    let first = samples.into_iter().next().map(|(sample, _)| sample);
+    let first = samples.into_iter().next().map(|(sample, _)| (settings, sample));
     first.ok_or_else(|| Problem::new(Exit::TrialFailed, "the load gave no sample"))
 }
 

@@ -107,9 +107,9 @@ fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
 
 /// Runs what is left, writes the report, prints the tables.
 fn finish(study: &Study, plan: &Plan, directory: &Directory, json: bool) -> Result<Exit, Problem> {
-    let interrupted = interrupt::flag()?;
+    let stop = interrupt::stop()?;
     let mut listener = TerminalListener::new(plan);
-    let runner = Children::new(directory.path(), interrupted);
+    let runner = Children::new(directory.path(), stop);
     let mut run = Run { study, plan, runner, book: directory };
     let end = run.execute(&mut listener);
     listener.finish();

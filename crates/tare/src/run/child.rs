@@ -12,8 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How long a trial that was told to stop may take to put things back before it is killed.
+/// How long a trial that took too long may take to put things back before it is killed.
 const STOP_GRACE: Duration = Duration::from_secs(20);
+/// The same when the user waits for the end.
+const INTERRUPT_GRACE: Duration = Duration::from_secs(2);
 
 /// What a trial's process writes to its standard output, one JSON line each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,6 +37,15 @@ impl Message {
     }
 }
 
+/// What ends a run: set by signals.
+#[derive(Debug, Clone, Copy)]
+pub struct Stop<'a> {
+    /// In good order: trials may put things back themselves.
+    pub asked: &'a AtomicBool,
+    /// At once: the run puts things back for them.
+    pub at_once: &'a AtomicBool,
+}
+
 /// How a trial's process ended.
 #[derive(Debug)]
 pub enum Exit {
@@ -53,7 +64,7 @@ pub enum Exit {
 pub fn run_child(
     directory: &Path,
     attempt: &Attempt,
-    interrupted: &AtomicBool,
+    interrupt: Stop<'_>,
     mut hear: impl FnMut(Message),
 ) -> io::Result<Exit> {
     let (trial, attempt, timeout) = (attempt.trial, attempt.attempt, attempt.timeout);
@@ -78,12 +89,12 @@ pub fn run_child(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return child.wait().map(Exit::By),
         }
-        if interrupted.load(Ordering::Relaxed) {
-            stop(&mut child)?;
+        if interrupt.asked.load(Ordering::Relaxed) {
+            stop(&mut child, INTERRUPT_GRACE, interrupt.at_once)?;
             return Ok(Exit::Interrupted);
         }
         if deadline.is_some_and(|deadline| Instant::now() > deadline) {
-            stop(&mut child)?;
+            stop(&mut child, STOP_GRACE, interrupt.at_once)?;
             return Ok(Exit::TimedOut);
         }
     }
@@ -105,14 +116,14 @@ fn listen(child: &mut Child) -> Receiver<Message> {
     receiver
 }
 
-/// SIGTERM, time to put things back, then SIGKILL.
-fn stop(child: &mut Child) -> io::Result<()> {
+/// SIGTERM, time to put things back, then SIGKILL; and no more time when that is wanted at once.
+fn stop(child: &mut Child, grace: Duration, at_once: &AtomicBool) -> io::Result<()> {
     if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
         // Already gone is as good as told.
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
-    let deadline = Instant::now() + STOP_GRACE;
-    while Instant::now() < deadline {
+    let deadline = Instant::now() + grace;
+    while Instant::now() < deadline && !at_once.load(Ordering::Relaxed) {
         if child.try_wait()?.is_some() {
             return Ok(());
         }

@@ -1,11 +1,10 @@
 //! The runner of every local run: each attempt is a child process that appends its own record.
 
-use super::child::{Exit, Message, run_child};
+use super::child::{Exit, Message, Stop, run_child};
 use super::{Attempt, Ended, Failure, Prepared, RunError, Runner};
 use crate::state;
 use crate::workload::Progress;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use tare_results::schema::TrialRecord;
 use tare_results::store::read_trials;
@@ -18,13 +17,13 @@ const LOG_LINES: usize = 8;
 /// Runs trials of one results directory as child processes.
 pub struct Children<'a> {
     directory: &'a Path,
-    interrupted: &'a AtomicBool,
+    stop: Stop<'a>,
 }
 
 impl<'a> Children<'a> {
-    /// Trials of this directory, until `interrupted` is set.
-    pub fn new(directory: &'a Path, interrupted: &'a AtomicBool) -> Self {
-        Self { directory, interrupted }
+    /// Trials of this directory, until somebody wants them to stop.
+    pub fn new(directory: &'a Path, stop: Stop<'a>) -> Self {
+        Self { directory, stop }
     }
 
     fn record(&self, attempt: &Attempt) -> Result<Option<TrialRecord>, RunError> {
@@ -51,7 +50,7 @@ impl Runner for Children<'_> {
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
         let attempt = Attempt { trial, attempt: 0, timeout: PREPARE_TIMEOUT };
         let mut failure = None;
-        let exit = run_child(self.directory, &attempt, self.interrupted, |message| match message {
+        let exit = run_child(self.directory, &attempt, self.stop, |message| match message {
             Message::Step(progress) => hear(progress),
             Message::Failed(said) => failure = Some(said),
         })
@@ -73,7 +72,7 @@ impl Runner for Children<'_> {
         let started_at = tare_results::now();
         let clock = Instant::now();
         let mut failure = None;
-        let exit = run_child(self.directory, attempt, self.interrupted, |message| match message {
+        let exit = run_child(self.directory, attempt, self.stop, |message| match message {
             Message::Step(progress) => hear(progress),
             Message::Failed(said) => failure = Some(said),
         })

@@ -22,7 +22,7 @@ mod runner;
 mod schedules;
 
 pub use book::Book;
-pub use child::Message;
+pub use child::{Message, Stop};
 pub use children::Children;
 pub use error::RunError;
 pub use execute::{Run, RunEnd};

@@ -43,6 +43,16 @@ pub enum TrialError {
     /// The load, or a thread that was not where it belongs.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// A sample has no result: a throughput of nothing, or a metric that is no number.
+    #[error("sample {sample} has no result: {metric} is {value}")]
+    NoResult {
+        /// Its number, from 0.
+        sample: usize,
+        /// The metric in question.
+        metric: String,
+        /// What was measured.
+        value: f64,
+    },
     /// The server is gone.
     #[error("the server died: {reason}\n{tail}")]
     ServerDied {

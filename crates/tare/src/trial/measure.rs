@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_engine::{Server, engine_by_name};
 use tare_results::schema::{AppliedSetting, Outcome, RanOn, SampleRecord, TrialRecord};
-use tare_results::store;
+use tare_results::{metric, store};
 use tare_topology::{Fingerprint, Machine};
 
 /// How long a server may take to shut down before it is killed.
@@ -78,6 +78,7 @@ impl Trial<'_> {
         record.settings.extend(driven.applied);
         for (number, sample) in driven.samples.into_iter().enumerate() {
             let (sample, reason) = self.sample(number, sample);
+            check(&sample)?;
             record.samples.push(sample);
             disturbed.extend(reason);
         }
@@ -189,6 +190,18 @@ impl Trial<'_> {
         }
         applied.extend(process::verify(&settings.process, server.pid())?);
         Ok(applied)
+    }
+}
+
+/// Throughputs above 0, and numbers, are results; all else fails the trial.
+fn check(sample: &SampleRecord) -> Result<(), TrialError> {
+    let is_result = |name: &str, value: f64| match metric::describe(name).unit {
+        "1/s" => value.is_finite() && value > 0.0,
+        _ => value.is_finite(),
+    };
+    match sample.metrics.iter().find(|(name, value)| !is_result(name, **value)) {
+        Some((name, value)) => Err(TrialError::NoResult { sample: sample.sample, metric: name.clone(), value: *value }),
+        None => Ok(()),
     }
 }
 

@@ -15,6 +15,10 @@ pub struct OltpClient {
     table: Draw,
     id: Draw,
     range_size: i64,
+    /// Rows that each table holds.
+    rows: i64,
+    /// Whether sessions of this workload delete rows for a moment.
+    takes: bool,
     /// Texts of the statement in hand; kept so that none is allocated a transaction.
     c: String,
     pad: String,
@@ -39,6 +43,8 @@ struct PreparedGroup {
 enum Failed {
     Border(&'static str, SqlError),
     Statement(Statement, usize, SqlError),
+    /// Another number of rows than the tables have for it: statement, table, first id, rows.
+    Answer(Statement, usize, i64, u64),
 }
 
 impl OltpClient {
@@ -73,6 +79,8 @@ impl OltpClient {
             table: Distribution::Uniform.over(0, settings.tables.tables as u64 - 1),
             id: settings.distribution.over(1, settings.tables.rows),
             range_size: i64::from(settings.counts.range_size),
+            rows: i64::try_from(settings.tables.rows).unwrap_or(i64::MAX),
+            takes: workload.writes(),
             c: String::new(),
             pad: String::new(),
             sent: Queries::default(),
@@ -111,7 +119,7 @@ impl OltpClient {
     }
 
     fn send_group(&mut self, index: usize, random: &mut Random) -> Result<(), Failed> {
-        let Self { groups, session, table, id, range_size, c, pad, sent, .. } = self;
+        let Self { groups, session, table, id, range_size, rows: held, takes, c, pad, sent, .. } = self;
         let PreparedGroup { group, prepared } = &groups[index];
         let table = table.draw(random) as usize;
         for _ in 0..group.count {
@@ -136,6 +144,9 @@ impl OltpClient {
                     }
                 };
                 let rows = result.map_err(|source| Failed::Statement(statement, table + 1, source))?;
+                if !statement.answers(row, *range_size, *held, *takes).contains(&rows) {
+                    return Err(Failed::Answer(statement, table + 1, row, rows));
+                }
                 if statement.reads() {
                     sent.read += 1;
                 } else if rows > 0 {
@@ -173,6 +184,11 @@ impl Client for OltpClient {
                 Ok(Attempt::Restart(self.sent))
             }
             Err(Failed::Border(sql, source)) => Err(OltpError::statement(sql, source)),
+            Err(Failed::Answer(statement, table, id, found)) => {
+                let expected = statement.answers(id, self.range_size, self.rows, self.takes);
+                let sql = statement.sql(table, self.dialect);
+                Err(OltpError::Answer { sql, id, found, least: *expected.start(), most: *expected.end() })
+            }
             Err(Failed::Statement(statement, table, source)) => {
                 Err(OltpError::statement(&statement.sql(table, self.dialect), source))
             }

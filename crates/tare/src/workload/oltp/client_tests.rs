@@ -263,3 +263,17 @@ fn sqlite_says_at_once_that_a_transaction_will_write() {
 fn the_same_seed_sends_the_same() {
     assert_eq!(many(3), many(3));
 }
+
+#[test]
+fn an_answer_with_other_rows_than_the_table_has_is_no_transaction() {
+    for rows in [0, 50] {
+        let fake = Fake::default().changing(rows);
+        let mut client = client(&fake, &settings(Workload::PointSelect, 1));
+        let message = client.transaction(&mut random(1)).unwrap_err().to_string();
+        assert!(message.starts_with(&format!("{POINT} with id ")), "{message}");
+        assert!(message.contains(&format!("answered with {rows} rows: expected 1 to 1")), "{message}");
+    }
+    let fake = Fake::default().changing(0);
+    let mut writer = client(&fake, &settings(Workload::WriteOnly, 1));
+    assert!(writer.transaction(&mut random(1)).is_ok(), "a row that another session has taken is none of this one's");
+}

@@ -26,6 +26,39 @@ pub enum OltpError {
         /// The server's words.
         source: SqlError,
     },
+    /// Not one transaction was finished in a whole sample.
+    #[error("no transaction was finished in {elapsed_s:.1} s of a sample")]
+    Nothing {
+        /// Length of the sample, seconds.
+        elapsed_s: f64,
+    },
+    /// An open loop asked for more than was done: its latencies are those of a growing queue.
+    #[error(
+        "the rate was not met: {done:.0} transactions a second of {asked:.0} that were asked for, {backlog} due and not \
+         begun at the end"
+    )]
+    RateNotMet {
+        /// Transactions a second that were asked for.
+        asked: f64,
+        /// Transactions a second that were done.
+        done: f64,
+        /// Transactions that were due and not begun when the sample ended.
+        backlog: u64,
+    },
+    /// An answer had another number of rows than the tables hold for it: it was not the work that was asked for.
+    #[error("{sql} with id {id} answered with {found} rows: expected {least} to {most}; are the tables still whole?")]
+    Answer {
+        /// The statement that was sent.
+        sql: String,
+        /// Its first id.
+        id: i64,
+        /// Rows that came, or were changed.
+        found: u64,
+        /// The fewest that may come.
+        least: u64,
+        /// The most that may come.
+        most: u64,
+    },
     /// A table is not there or not readable.
     #[error("table sbtest{table} cannot be read: {source}; expected {expected} rows: prepare the tables first")]
     TableMissing {

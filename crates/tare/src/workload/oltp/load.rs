@@ -8,7 +8,7 @@ use crate::workload::{
 };
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
-use tare_engine::{Dialect, Server, Session};
+use tare_engine::{Dialect, Interrupter, Server, Session};
 use tare_load::{
     Arrivals, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Reading, RunError, Sample,
     Stage as Phase,
@@ -80,6 +80,9 @@ impl Load for OltpSettings {
 fn drive(settings: &OltpSettings, stage: Stage<'_>) -> Result<Driven, LoadError> {
     let counts = stage.counts;
     let mut samples = run(settings, stage)?;
+    for (sample, _) in &samples {
+        judge(settings, sample)?;
+    }
     let extra = samples.split_off(counts.samples.min(samples.len()));
     Ok(Driven {
         extra: extra.first().map(|(extra, _)| cost(&samples, extra)),
@@ -102,6 +105,7 @@ pub fn run(settings: &OltpSettings, stage: Stage<'_>) -> Result<Vec<(Sample, Sur
         warmup_s: counts.warmup_s,
         samples: counts.samples + usize::from(counts.extra),
         sample_s: counts.sample_s,
+        ..LoadSettings::default()
     };
     let connector = Connector {
         settings,
@@ -110,6 +114,7 @@ pub fn run(settings: &OltpSettings, stage: Stage<'_>) -> Result<Vec<(Sample, Sur
         placement: &stage.placement.placement,
         server_is_here: stage.server_is_here,
         serving: Mutex::new(vec![None; stage.threads]),
+        interrupters: Mutex::default(),
     };
     let mut watcher = Watcher { stage, connector: &connector, around: Vec::new() };
     let samples = tare_load::run(&load_settings, &connector, &mut watcher).map_err(|e| match e {
@@ -120,6 +125,25 @@ pub fn run(settings: &OltpSettings, stage: Stage<'_>) -> Result<Vec<(Sample, Sur
     Ok(samples.into_iter().zip(around).collect())
 }
 
+/// Share of the asked rate that must be done: below it the clients or the server could not follow.
+const RATE_MET: f64 = 0.9;
+
+/// Whether a sample is what was asked for.
+///
+/// # Errors
+/// [`OltpError::Nothing`], [`OltpError::RateNotMet`].
+pub fn judge(settings: &OltpSettings, sample: &Sample) -> Result<(), OltpError> {
+    if sample.transactions == 0 {
+        return Err(OltpError::Nothing { elapsed_s: sample.elapsed_s });
+    }
+    match (settings.rate, sample.backlog) {
+        (Some(asked), Some(backlog)) if backlog > 0 && sample.tps() < RATE_MET * asked => {
+            Err(OltpError::RateNotMet { asked, done: sample.tps(), backlog })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Connects one client, in its own thread.
 struct Connector<'a> {
     settings: &'a OltpSettings,
@@ -128,6 +152,8 @@ struct Connector<'a> {
     placement: &'a ResolvedPlacement,
     server_is_here: bool,
     serving: Mutex<Vec<Option<ThreadRef>>>,
+    /// End sessions that wait for a server which does not answer.
+    interrupters: Mutex<Vec<Interrupter>>,
 }
 
 impl Connector<'_> {
@@ -157,6 +183,7 @@ impl Connect for Connector<'_> {
 
     fn connect(&self, thread: ClientThread) -> Result<WorkloadClient, LoadError> {
         let mut session = (self.connect)()?;
+        self.interrupters.lock().unwrap_or_else(PoisonError::into_inner).extend(session.interrupter());
         let serving = self.serving(session.as_mut())?;
         self.serving.lock().unwrap_or_else(PoisonError::into_inner)[thread.index] = serving;
         Ok(WorkloadClient(OltpClient::new(session, self.settings, self.dialect)?))
@@ -233,6 +260,11 @@ impl Observer for Watcher<'_> {
         let warming_up = matches!(reading.stage, Phase::Warmup);
         self.host().progress(Progress::Reading { tps: reading.tps, second: reading.second, warming_up });
         Ok(())
+    }
+
+    fn abandon(&mut self) {
+        let sessions = self.connector.interrupters.lock().unwrap_or_else(PoisonError::into_inner);
+        sessions.iter().for_each(Interrupter::interrupt);
     }
 
     fn poll(&mut self) -> Result<(), LoadError> {

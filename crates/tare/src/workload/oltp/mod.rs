@@ -28,6 +28,6 @@ mod fake;
 pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::{Fill, prepare};
-pub use load::run;
+pub use load::{judge, run};
 pub use settings::{Counts, OltpSettings, Tables, UnknownWorkload, Workload};
 pub use tables::{check, cleanup};
