@@ -1,11 +1,22 @@
 //! Prepared data directories: made once, named by a hash of what they are made of.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use sha1::{Digest, Sha1};
+use tare_files::{Access, PrivateFolder};
 
 use super::EngineError;
+use super::directories::not_private;
+
+/// Name of the file that says what an entry is.
+const KEY: &str = "KEY";
+/// How the name of an entry in the making ends.
+const PARTIAL: &str = ".partial";
+/// The most that is read of a KEY, bytes.
+const LARGEST: u64 = 1 << 20;
 
 /// What a cached directory is made of, one `name: value` line each.
 pub(super) struct CacheKey {
@@ -30,26 +41,28 @@ impl CacheKey {
 /// The data directory of `key` in `cache`, made by `make` when it is not there. `make` gets a directory in which it
 /// makes `data`. A lock keeps two processes from making it twice, and it appears under its name only when complete
 /// and on disk: a process killed half-way leaves a part that the next one removes.
+///
+/// A server is started on it, and what it holds can make that server do anything. So the cache must be a private folder,
+/// and an entry must be this user's and hold the very files that were made: one that is not is made anew.
 pub(super) fn cached(
     cache: &Path,
     key: &CacheKey,
     make: impl FnOnce(&Path) -> Result<(), EngineError>,
 ) -> Result<PathBuf, EngineError> {
-    fs::create_dir_all(cache).map_err(|source| EngineError::io("make the directory", cache, source))?;
-    let cache = fs::canonicalize(cache).map_err(|source| EngineError::io("resolve", cache, source))?;
+    let folder = PrivateFolder::open_or_create(cache, Access::Closed).map_err(not_private)?;
+    let cache = fs::canonicalize(folder.path()).map_err(|source| EngineError::io("resolve", cache, source))?;
     let name = key.directory_name();
-    let (complete, partial) = (cache.join(&name), cache.join(format!("{name}.partial")));
+    let (complete, partial) = (cache.join(&name), cache.join(format!("{name}{PARTIAL}")));
     if is_complete(&complete, key) {
         return Ok(complete.join("data"));
     }
-    let lock_path = cache.join(format!("{name}.lock"));
-    let lock = File::create(&lock_path).map_err(|source| EngineError::io("make the lock", &lock_path, source))?;
-    lock.lock().map_err(|source| EngineError::io("lock", &lock_path, source))?;
+    let lock = lock_file(&folder, &name)?;
+    lock.lock().map_err(|source| EngineError::io("lock", &complete, source))?;
     if is_complete(&complete, key) {
         return Ok(complete.join("data"));
     }
-    for stale in [&partial, &complete].into_iter().filter(|path| path.exists()) {
-        fs::remove_dir_all(stale).map_err(|source| EngineError::io("remove", stale, source))?;
+    for stale in [&partial, &complete] {
+        remove(stale)?;
     }
     let made = make_partial(&partial, key, make);
     if made.is_err() {
@@ -57,11 +70,81 @@ pub(super) fn cached(
     }
     made?;
     fs::rename(&partial, &complete).map_err(|source| EngineError::io("rename", &partial, source))?;
+    folder.sync().map_err(not_private)?;
     Ok(complete.join("data"))
 }
 
+/// Removes what makers that were killed left half-made. One at work has its lock and is left alone.
+///
+/// # Errors
+/// When the cache is not private or cannot be read.
+pub fn remove_half_made(cache: &Path) -> Result<Vec<PathBuf>, EngineError> {
+    let Some(folder) = PrivateFolder::open(cache, Access::Closed).map_err(not_private)? else {
+        return Ok(Vec::new());
+    };
+    let mut removed = Vec::new();
+    for partial in folder.names().map_err(not_private)? {
+        let Some(name) = partial.strip_suffix(PARTIAL) else { continue };
+        let lock = lock_file(&folder, name)?;
+        if lock.try_lock().is_ok() {
+            let path = folder.path().join(&partial);
+            remove(&path)?;
+            removed.push(path);
+        }
+    }
+    Ok(removed)
+}
+
+fn lock_file(folder: &PrivateFolder, name: &str) -> Result<File, EngineError> {
+    folder.append(&format!("{name}.lock")).map_err(not_private)
+}
+
+/// Removes a directory, or whatever else has its name.
+fn remove(path: &Path) -> Result<(), EngineError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    removed.map_err(|source| EngineError::io("remove", path, source))
+}
+
+/// Whether the entry is what was made for this key: by its name, its owner and its files.
 fn is_complete(directory: &Path, key: &CacheKey) -> bool {
-    fs::read_to_string(directory.join("KEY")).is_ok_and(|text| text == key.text) && directory.join("data").is_dir()
+    let Ok(Some(folder)) = PrivateFolder::open(directory, Access::Closed) else { return false };
+    let Ok(Some(text)) = folder.read(KEY, LARGEST) else { return false };
+    identity(key, &directory.join("data")).is_some_and(|expected| expected.as_bytes() == text)
+}
+
+/// What the file KEY of an entry says: what it is made of, who made it, and which files it had then. None when something
+/// else than files and folders of this user's is in it.
+fn identity(key: &CacheKey, data: &Path) -> Option<String> {
+    let owner = rustix::process::geteuid().as_raw();
+    let mut files = Vec::new();
+    list(data, data, owner, &mut files)?;
+    files.sort();
+    let content: String =
+        Sha1::digest(files.concat().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    Some(format!("{}owner: {owner}\ncontent: {content}\n", key.text))
+}
+
+/// One line a file or folder: its path, kind, length and time of last change.
+fn list(root: &Path, path: &Path, owner: u32, files: &mut Vec<String>) -> Option<()> {
+    let found = fs::symlink_metadata(path).ok()?;
+    if found.uid() != owner || !(found.is_dir() || found.is_file()) {
+        return None;
+    }
+    let name = path.strip_prefix(root).ok()?.to_string_lossy().escape_default().to_string();
+    if found.is_dir() {
+        files.push(format!("{name} folder\n"));
+        for entry in fs::read_dir(path).ok()? {
+            list(root, &entry.ok()?.path(), owner, files)?;
+        }
+    } else {
+        files.push(format!("{name} {} {}.{:09}\n", found.len(), found.mtime(), found.mtime_nsec()));
+    }
+    Some(())
 }
 
 fn make_partial(
@@ -69,12 +152,16 @@ fn make_partial(
     key: &CacheKey,
     make: impl FnOnce(&Path) -> Result<(), EngineError>,
 ) -> Result<(), EngineError> {
-    fs::create_dir(partial).map_err(|source| EngineError::io("make the directory", partial, source))?;
+    let folder = PrivateFolder::open_or_create(partial, Access::Closed).map_err(not_private)?;
     make(partial)?;
-    let file = partial.join("KEY");
-    fs::write(&file, &key.text).map_err(|source| EngineError::io("write", &file, source))?;
-    let sync = || rustix::fs::syncfs(File::open(&file)?).map_err(std::io::Error::from);
-    sync().map_err(|source| EngineError::io("sync", partial, source))
+    let text = identity(key, &partial.join("data")).ok_or_else(|| EngineError::Directory {
+        path: partial.join("data"),
+        reason: "holds something that is no file or folder of this user's".to_owned(),
+    })?;
+    let sync = || rustix::fs::syncfs(File::open(partial)?).map_err(std::io::Error::from);
+    sync().map_err(|source| EngineError::io("sync", partial, source))?;
+    // Last: an entry with a KEY is whole.
+    folder.write(KEY, text.as_bytes()).map_err(not_private)
 }
 
 #[cfg(test)]
@@ -131,5 +218,68 @@ mod tests {
         fs::create_dir_all(partial.join("data")).unwrap();
         let data = cached(cache.path(), &key, |p| fill(p, "whole")).unwrap();
         assert_eq!(fs::read_to_string(data.join("file")).unwrap(), "whole");
+    }
+
+    #[test]
+    fn what_was_changed_planted_or_linked_is_made_anew() {
+        let cache = tempfile::tempdir().unwrap();
+        let key = CacheKey::new("e", &[]);
+        let made = AtomicUsize::new(0);
+        let make = |partial: &Path| {
+            made.fetch_add(1, Ordering::SeqCst);
+            fill(partial, "good")
+        };
+        let data = cached(cache.path(), &key, make).unwrap();
+        cached(cache.path(), &key, make).unwrap();
+        assert_eq!(made.load(Ordering::SeqCst), 1, "believed as it is");
+        let planted: [&dyn Fn(); 3] = [
+            &|| fs::write(data.join("file"), "evil").unwrap(),
+            &|| fs::write(data.join("trigger.TRG"), "evil").unwrap(),
+            &|| std::os::unix::fs::symlink("/etc/passwd", data.join("link")).unwrap(),
+        ];
+        for (count, plant) in planted.iter().enumerate() {
+            plant();
+            cached(cache.path(), &key, make).unwrap();
+            assert_eq!(made.load(Ordering::SeqCst), count + 2);
+            assert_eq!(fs::read_to_string(data.join("file")).unwrap(), "good");
+            assert_eq!(fs::read_dir(&data).unwrap().count(), 1);
+        }
+        let elsewhere = tempfile::tempdir().unwrap();
+        let entry = data.parent().unwrap();
+        fs::rename(entry, elsewhere.path().join("entry")).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path().join("entry"), entry).unwrap();
+        cached(cache.path(), &key, make).unwrap();
+        assert!(!entry.is_symlink() && made.load(Ordering::SeqCst) == 5);
+    }
+
+    #[test]
+    fn a_link_named_as_the_lock_truncates_nothing_and_an_open_cache_is_refused() {
+        let cache = tempfile::tempdir().unwrap();
+        let key = CacheKey::new("e", &[]);
+        let victim = cache.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let lock = cache.path().join(format!("{}.lock", key.directory_name()));
+        std::os::unix::fs::symlink(&victim, &lock).unwrap();
+        let error = cached(cache.path(), &key, |p| fill(p, "x")).unwrap_err().to_string();
+        assert!(error.contains("symbolic link"), "{error}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        fs::remove_file(lock).unwrap();
+        fs::set_permissions(cache.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        let error = cached(cache.path(), &key, |p| fill(p, "x")).unwrap_err().to_string();
+        assert!(error.contains("others may write"), "{error}");
+    }
+
+    #[test]
+    fn what_a_killed_maker_left_is_removed_and_one_at_work_is_let_be() {
+        let cache = tempfile::tempdir().unwrap();
+        for name in ["e-1.partial", "e-2.partial"] {
+            fs::create_dir_all(cache.path().join(name).join("data")).unwrap();
+        }
+        let folder = PrivateFolder::open(cache.path(), Access::Closed).unwrap().unwrap();
+        let at_work = lock_file(&folder, "e-2").unwrap();
+        at_work.lock().unwrap();
+        assert_eq!(remove_half_made(cache.path()).unwrap(), [cache.path().join("e-1.partial")]);
+        assert!(cache.path().join("e-2.partial").exists());
+        assert_eq!(remove_half_made(&cache.path().join("absent")).unwrap(), Vec::<PathBuf>::new());
     }
 }

@@ -5,10 +5,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use tare_files::FilesError;
+
 use super::{DataDirectory, EngineError};
 
 /// Longest path of a Unix socket, without the terminating NUL (`sun_path` has 108 bytes).
 const SOCKET_PATH_LIMIT: usize = 107;
+
+/// An error of a private folder as one of an engine.
+pub(super) fn not_private(error: FilesError) -> EngineError {
+    match error {
+        FilesError::Io { doing, path, source } => EngineError::io(doing, &path, source),
+        other => EngineError::Directory { path: other.path().to_owned(), reason: other.to_string() },
+    }
+}
 
 /// A private directory, removed with everything in it when dropped.
 #[derive(Debug)]

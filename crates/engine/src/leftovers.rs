@@ -12,9 +12,13 @@ use std::time::{Duration, Instant};
 use procfs::process::Process;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
+use tare_files::{Access, PrivateFolder};
 
 use super::EngineError;
+use super::directories::not_private;
 
+/// The most that is read of a registration, bytes.
+const LARGEST: u64 = 1 << 20;
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A process that cannot be mistaken for another one of this boot.
@@ -86,23 +90,23 @@ impl Record {
 /// Lists a server in the state directory until dropped.
 #[derive(Debug)]
 pub(super) struct Registration {
-    file: PathBuf,
+    folder: PrivateFolder,
+    name: String,
     record: Record,
 }
 
 impl Registration {
     /// Lists the directories before they are made; [`Registration::started`] adds the server.
     pub(super) fn begin(state_directory: &Path, directories: Vec<PathBuf>) -> Result<Self, EngineError> {
-        fs::create_dir_all(state_directory)
-            .map_err(|source| EngineError::io("make the directory", state_directory, source))?;
+        let folder = PrivateFolder::open_or_create(state_directory, Access::Closed).map_err(not_private)?;
         let owner = rustix::process::getpid().as_raw_nonzero().get();
         let owner = Identity::of(owner).ok_or_else(|| no_proc(owner))?;
         let directories = directories.iter().filter_map(|path| std::path::absolute(path).ok()).collect();
         let record = Record { boot_id: boot_id(), owner, server: None, behind: None, directories };
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let file = state_directory.join(format!("server-{}-{}-{number}.json", owner.pid, owner.start_ticks));
-        let registration = Self { file, record };
+        let name = format!("server-{}-{}-{number}.json", owner.pid, owner.start_ticks);
+        let registration = Self { folder, name, record };
         registration.write()?;
         Ok(registration)
     }
@@ -120,17 +124,16 @@ impl Registration {
     }
 
     fn write(&self) -> Result<(), EngineError> {
-        let error = |source| EngineError::io("write the state file", &self.file, source);
-        let text = serde_json::to_string(&self.record).map_err(|source| error(source.into()))?;
-        let temporary = self.file.with_extension("new");
-        fs::write(&temporary, text).map_err(error)?;
-        fs::rename(&temporary, &self.file).map_err(error)
+        let path = self.folder.path().join(&self.name);
+        let text = serde_json::to_string(&self.record)
+            .map_err(|source| EngineError::io("write the state file", &path, source.into()))?;
+        self.folder.write(&self.name, text.as_bytes()).map_err(not_private)
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.file);
+        let _ = self.folder.remove(&self.name);
     }
 }
 
@@ -156,21 +159,20 @@ pub struct Reaped {
 /// left alone, so two runs can share a state directory. A missing state directory means that there is nothing to do.
 ///
 /// # Errors
-/// When the state directory cannot be read.
+/// When the state directory cannot be read, is another user's or open to others.
 pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError> {
-    let list = match fs::read_dir(state_directory) {
-        Ok(list) => list,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(EngineError::io("list", state_directory, error)),
+    // What it lists is killed and removed: nobody else may have had a hand in it.
+    let Some(folder) = PrivateFolder::open(state_directory, Access::Closed).map_err(not_private)? else {
+        return Ok(Vec::new());
     };
-    let files: Vec<PathBuf> = list.flatten().map(|entry| entry.path()).filter(|path| is_state_file(path)).collect();
-    let records: Vec<(PathBuf, Record)> =
-        files.into_iter().filter_map(|file| Some((file.clone(), read(&file)?))).collect();
+    let names = folder.names().map_err(not_private)?.into_iter().filter(|name| is_state_file(name));
+    let records: Vec<(String, Record)> =
+        names.filter_map(|name| Some((name.clone(), read(&folder, &name)?))).collect();
     let boot = boot_id();
     let owned = |record: &Record| record.boot_id == boot && record.owner.lives();
     let in_use: Vec<&PathBuf> = records.iter().filter(|(_, r)| owned(r)).flat_map(|(_, r)| &r.directories).collect();
     let mut reaped = Vec::new();
-    for (file, record) in records.iter().filter(|(_, record)| !owned(record)) {
+    for (name, record) in records.iter().filter(|(_, record)| !owned(record)) {
         let processes = if record.boot_id == boot { record.processes() } else { Vec::new() };
         let killed = processes.into_iter().filter(|process| process.kill()).map(|process| process.pid as u32).collect();
         let mut removed = Vec::new();
@@ -179,20 +181,19 @@ pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError
                 removed.push(directory.clone());
             }
         }
-        let _ = fs::remove_file(file);
+        let _ = folder.remove(name);
         reaped.push(Reaped { killed, removed });
     }
     Ok(reaped)
 }
 
-fn is_state_file(path: &Path) -> bool {
-    path.file_name()
-        .and_then(|name| name.to_str())
-        .is_some_and(|name| name.starts_with("server-") && name.ends_with(".json"))
+fn is_state_file(name: &str) -> bool {
+    name.starts_with("server-") && name.ends_with(".json")
 }
 
-fn read(file: &Path) -> Option<Record> {
-    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
+/// None for what is no registration, or another's.
+fn read(folder: &PrivateFolder, name: &str) -> Option<Record> {
+    serde_json::from_slice(&folder.read(name, LARGEST).ok()??).ok()
 }
 
 #[cfg(test)]
@@ -240,9 +241,28 @@ mod tests {
             &Record { boot_id: boot_id(), owner: dead_owner(), server: None, behind: None, directories: same },
         );
         assert_eq!(reap_leftovers(state.path()).unwrap(), [Reaped { killed: vec![], removed: vec![] }]);
-        assert!(run.path().exists() && living.file.exists());
+        assert!(run.path().exists() && state.path().join(&living.name).exists());
         drop(living);
         assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_state_directory_that_others_may_write_to_kills_and_removes_nothing() {
+        let (state, victim) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut child = Command::new("sleep").arg("600").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let server = Identity::of(child.id() as i32);
+        let directories = vec![victim.path().to_owned()];
+        plant(
+            state.path(),
+            &Record { boot_id: boot_id(), owner: dead_owner(), server, behind: None, directories },
+        );
+        fs::set_permissions(state.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        let error = reap_leftovers(state.path()).unwrap_err().to_string();
+        assert!(error.contains("others may write"), "{error}");
+        assert!(Registration::begin(state.path(), Vec::new()).is_err());
+        assert!(child.try_wait().unwrap().is_none() && victim.path().exists());
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

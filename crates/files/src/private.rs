@@ -95,9 +95,10 @@ impl PrivateFolder {
         if mode & 0o022 != 0 {
             return Err(FilesError::Open { path, mode });
         }
-        // Only looked into until now: nothing in it can be another's.
-        if mode & 0o077 & !access.mode() != 0 && stat.st_uid == me() {
-            rustix::fs::fchmod(&handle, Mode::from_raw_mode(mode & access.mode()))
+        // Others could only look into it until now: nothing in it can be theirs.
+        let too_open = mode & 0o044 != 0 || (access == Access::Searchable && mode & 0o011 != 0o011);
+        if too_open && stat.st_uid == me() {
+            rustix::fs::fchmod(&handle, Mode::from_raw_mode(access.mode()))
                 .map_err(|e| FilesError::io("close", &path, e))?;
         }
         Ok(Self { path, handle })

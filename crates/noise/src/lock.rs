@@ -59,7 +59,9 @@ impl HostLock {
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) => {
                     let holder = holder(&path);
-                    if holder.is_some_and(lives) || Instant::now() >= deadline {
+                    // This process's own lock, dropped a moment ago, lives in a child that it was just forking until that one execs.
+                    let other = holder.filter(|pid| *pid != std::process::id().cast_signed());
+                    if other.is_some_and(lives) || Instant::now() >= deadline {
                         return Err(NoiseError::Locked { holder: describe(holder), path });
                     }
                     std::thread::sleep(Duration::from_millis(5));

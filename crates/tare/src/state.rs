@@ -1,13 +1,19 @@
 //! Where tare keeps things between commands, and what a start does first: lock the machine, put back, clean up.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::hash::{BuildHasher, Hasher};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tare_engine::{EngineError, Reaped, reap_leftovers};
+use tare_engine::{EngineError, Reaped, reap_leftovers, remove_half_made};
+use tare_files::{Access, FilesError, PrivateFolder};
 use tare_noise::{HostLock, Journal, NoiseError, System};
 use thiserror::Error;
 
 /// How long the last trial of a killed run may take to stop its server and to put things back.
 const TRIAL_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The cache of root, where no variable names one and the home is another's.
+const ROOT_CACHE: &str = "/var/cache/tare";
 
 /// Why the machine could not be taken.
 #[derive(Debug, Error)]
@@ -15,6 +21,12 @@ pub enum StateError {
     /// Lock, journal or state directory.
     #[error(transparent)]
     Noise(#[from] NoiseError),
+    /// The cache or the state directory is another's, or open to others.
+    #[error(transparent)]
+    Files(#[from] FilesError),
+    /// No variable says where the cache is.
+    #[error("no place for prepared data: set TARE_CACHE_DIR, XDG_CACHE_HOME or HOME to a folder of your own")]
+    NoCache,
     /// Servers of a run that was killed.
     #[error("cannot clean up after a killed run: {0}")]
     Leftovers(#[from] EngineError),
@@ -26,6 +38,8 @@ pub struct Host {
     _lock: HostLock,
     /// What a killed run had left behind.
     pub reaped: Vec<Reaped>,
+    /// Prepared data that a killed run had not finished.
+    pub half_made: Vec<PathBuf>,
     /// What was put back from the journal of a killed run.
     pub restored: tare_noise::RestoreReport,
 }
@@ -38,13 +52,38 @@ pub fn directory() -> Result<PathBuf, StateError> {
     Ok(tare_noise::default_state_dir()?)
 }
 
-/// Prepared data directories: `TARE_CACHE_DIR`, or else the user's cache directory.
-pub fn cache_directory() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    set("TARE_CACHE_DIR")
-        .or_else(|| set("XDG_CACHE_HOME").map(|d| d.join("tare")))
-        .or_else(|| set("HOME").map(|d| d.join(".cache/tare")))
-        .unwrap_or_else(|| std::env::temp_dir().join(format!("tare-cache-{}", rustix::process::getuid().as_raw())))
+/// Prepared data directories: `TARE_CACHE_DIR`, or else the user's cache directory. Made private where it is missing,
+/// and refused where it is another's or open to others: servers are started on what it holds.
+///
+/// # Errors
+/// When there is no place for it, or others could have put something there.
+pub fn cache_directory() -> Result<PathBuf, StateError> {
+    let root = rustix::process::geteuid().is_root();
+    let place = cache_place(|name| std::env::var_os(name), root, is_roots).ok_or(StateError::NoCache)?;
+    Ok(PrivateFolder::open_or_create(&place, Access::Closed)?.path().to_owned())
+}
+
+/// Root keeps its cache in its own home or in [`ROOT_CACHE`], never in the home of who called sudo.
+fn cache_place(
+    variable: impl Fn(&str) -> Option<OsString>,
+    root: bool,
+    is_roots: impl Fn(&Path) -> bool,
+) -> Option<PathBuf> {
+    let set = |name: &str| variable(name).map(PathBuf::from).filter(|place| place.is_absolute());
+    if let Some(place) = variable("TARE_CACHE_DIR").filter(|place| !place.is_empty()) {
+        return Some(PathBuf::from(place));
+    }
+    let own = |base: &PathBuf| !root || is_roots(base);
+    set("XDG_CACHE_HOME")
+        .filter(own)
+        .or_else(|| set("HOME").filter(own).map(|home| home.join(".cache")))
+        .map(|base| base.join("tare"))
+        .or_else(|| root.then(|| PathBuf::from(ROOT_CACHE)))
+}
+
+/// Whether a folder belongs to root, and so is no place of another user's. One that is not there is nobody's.
+fn is_roots(path: &Path) -> bool {
+    tare_files::owner_of(path).is_ok_and(|owner| owner == 0)
 }
 
 /// Takes the machine: no other run may tune or measure it, and nothing of a killed run is left.
@@ -56,8 +95,10 @@ pub fn take_host() -> Result<Host, StateError> {
     let lock = HostLock::acquire(&HostLock::default_dir())?;
     lock.wait_for_trials(TRIAL_PATIENCE)?;
     let reaped = reap_leftovers(&state)?;
+    // A cache that cannot be used is no reason not to put settings back: whoever uses it says why.
+    let half_made = cache_directory().map_or_else(|_| Ok(Vec::new()), |cache| remove_half_made(&cache))?;
     let restored = tare_noise::recover(&System::of_environment(), &state, &lock)?;
-    Ok(Host { _lock: lock, reaped, restored })
+    Ok(Host { _lock: lock, reaped, half_made, restored })
 }
 
 /// For whoever ended a trial that could not end itself: ends its server, removes its directories, puts its settings
@@ -86,15 +127,43 @@ pub fn as_found() -> Result<(), StateError> {
 }
 
 /// A fresh name for a private data directory, beside the cache so that copies can share blocks.
-pub fn work_directory() -> PathBuf {
-    cache_directory().join(format!("trial-{}", std::process::id()))
+///
+/// # Errors
+/// As [`cache_directory`].
+pub fn work_directory() -> Result<PathBuf, StateError> {
+    Ok(cache_directory()?.join(format!("trial-{}", std::process::id())))
 }
 
-/// A fresh name for a server's socket directory: short, for a socket's path may have 107 bytes.
+/// A fresh name for a server's socket directory, which nobody can guess and take: short, for a socket's path may have 107
+/// bytes.
 pub fn run_directory() -> PathBuf {
+    let ours = |place: &PathBuf| PrivateFolder::open(place, Access::Closed).is_ok_and(|folder| folder.is_some());
     let base = std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)
-        .filter(|d| d.is_dir() && d.as_os_str().len() < 60)
+        .filter(|place| place.as_os_str().len() < 60 && ours(place))
         .unwrap_or_else(std::env::temp_dir);
-    base.join(format!("tare-{}", std::process::id()))
+    // Every new state of the standard library's hasher has keys from the system's random numbers.
+    let random = std::hash::RandomState::new().build_hasher().finish() as u32;
+    base.join(format!("tare-{}-{random:08x}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(variables: &[(&str, &str)], root: bool) -> Option<String> {
+        let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
+        cache_place(find, root, |path| path.starts_with("/root")).map(|place| place.display().to_string())
+    }
+
+    #[test]
+    fn no_cache_is_at_a_name_that_others_can_take() {
+        assert_eq!(place(&[], false), None);
+        assert_eq!(place(&[("HOME", "")], false), None);
+        assert_eq!(place(&[], true).as_deref(), Some(ROOT_CACHE));
+        assert_eq!(place(&[("HOME", "/root")], true).as_deref(), Some("/root/.cache/tare"));
+        assert_eq!(place(&[("HOME", "/home/u"), ("XDG_CACHE_HOME", "/home/u/c")], true).as_deref(), Some(ROOT_CACHE));
+        assert_eq!(place(&[("HOME", "/home/u"), ("XDG_CACHE_HOME", "/home/u/c")], false).as_deref(), Some("/home/u/c/tare"));
+        assert_eq!(place(&[("HOME", "/home/u"), ("TARE_CACHE_DIR", "cache")], true).as_deref(), Some("cache"));
+    }
 }

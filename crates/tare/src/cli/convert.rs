@@ -76,7 +76,9 @@ impl From<StateError> for Problem {
     fn from(e: StateError) -> Self {
         match e {
             StateError::Noise(e) => e.into(),
-            StateError::Leftovers(_) => Self::new(Exit::Machine, e.to_string()),
+            StateError::Leftovers(_) | StateError::Files(_) | StateError::NoCache => {
+                Self::new(Exit::Machine, e.to_string())
+            }
         }
     }
 }

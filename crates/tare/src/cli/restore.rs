@@ -3,6 +3,7 @@
 use super::{Exit, Problem, output};
 use crate::state;
 use clap::Args;
+use std::path::PathBuf;
 use tare_noise::{Outcome, RestoreReport};
 
 /// Options of `tare restore`.
@@ -22,7 +23,7 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
     if args.json {
         output::json(&host.restored)?;
     } else {
-        output::text(&told(&host.restored, host.reaped.len()))?;
+        output::text(&told(&host.restored, host.reaped.len(), &host.half_made))?;
     }
     match host.restored.failed().count() {
         0 => Ok(Exit::Done),
@@ -31,10 +32,13 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
     }
 }
 
-fn told(report: &RestoreReport, servers: usize) -> String {
+fn told(report: &RestoreReport, servers: usize, half_made: &[PathBuf]) -> String {
     let mut text = String::new();
     if servers > 0 {
         text.push_str(&format!("removed what {servers} killed servers had left\n"));
+    }
+    for path in half_made {
+        text.push_str(&format!("removed {}, which was being prepared\n", path.display()));
     }
     for file in &report.files {
         let what = match &file.outcome {

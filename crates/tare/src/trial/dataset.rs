@@ -23,7 +23,7 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
     let engine = engine_by_name(&settings.engine.name)?;
     let request = PrepareRequest {
         binary: settings.engine.binary.clone(),
-        cache_directory: state::cache_directory(),
+        cache_directory: state::cache_directory()?,
         dataset: load.dataset(seed),
         options: settings.engine.options.clone(),
         run_directory: state::run_directory(),

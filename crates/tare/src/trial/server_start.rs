@@ -11,7 +11,7 @@ use tare_topology::{CpuSet, bind};
 pub fn start(trial: &Trial<'_>, prepared: &Path) -> Result<Box<dyn Server>, TrialError> {
     let settings = &trial.task.condition.settings;
     let engine = engine_by_name(&settings.engine.name)?;
-    let data = DataDirectory::CopyOf { prepared: prepared.to_owned(), at: state::work_directory() };
+    let data = DataDirectory::CopyOf { prepared: prepared.to_owned(), at: state::work_directory()? };
     let log =
         trial.directory.join("logs").join(format!("server-{:05}-{}.log", trial.task.planned.trial, trial.attempt));
     let mut request = StartRequest {
