@@ -124,8 +124,7 @@ fn identity(key: &CacheKey, data: &Path) -> Option<String> {
     let mut files = Vec::new();
     list(data, data, owner, &mut files)?;
     files.sort();
-    let content: String =
-        Sha1::digest(files.concat().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let content: String = Sha1::digest(files.concat().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     Some(format!("{}owner: {owner}\ncontent: {content}\n", key.text))
 }
 

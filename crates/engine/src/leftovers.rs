@@ -166,8 +166,7 @@ pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError
         return Ok(Vec::new());
     };
     let names = folder.names().map_err(not_private)?.into_iter().filter(|name| is_state_file(name));
-    let records: Vec<(String, Record)> =
-        names.filter_map(|name| Some((name.clone(), read(&folder, &name)?))).collect();
+    let records: Vec<(String, Record)> = names.filter_map(|name| Some((name.clone(), read(&folder, &name)?))).collect();
     let boot = boot_id();
     let owned = |record: &Record| record.boot_id == boot && record.owner.lives();
     let in_use: Vec<&PathBuf> = records.iter().filter(|(_, r)| owned(r)).flat_map(|(_, r)| &r.directories).collect();
@@ -252,10 +251,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("600").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let server = Identity::of(child.id() as i32);
         let directories = vec![victim.path().to_owned()];
-        plant(
-            state.path(),
-            &Record { boot_id: boot_id(), owner: dead_owner(), server, behind: None, directories },
-        );
+        plant(state.path(), &Record { boot_id: boot_id(), owner: dead_owner(), server, behind: None, directories });
         fs::set_permissions(state.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         let error = reap_leftovers(state.path()).unwrap_err().to_string();
         assert!(error.contains("others may write"), "{error}");

@@ -50,10 +50,10 @@ mod wire;
 
 pub use address_space::{Aslr, Positions};
 pub use allocator::Allocator;
+pub use cache::remove_half_made;
 pub use diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};
 pub use error::EngineError;
-pub use cache::remove_half_made;
 pub use leftovers::{Reaped, reap_leftovers};
 pub use mariadb::Mariadb;
 pub use mysql::Mysql;

@@ -14,6 +14,7 @@ pub mod interference;
 mod journal;
 mod kernel;
 mod lock;
+mod lock_file;
 mod session;
 mod setting;
 mod state_dir;

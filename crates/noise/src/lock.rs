@@ -1,16 +1,17 @@
 //! The host lock: one run at a time tunes or measures a machine.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{FlockOperation, flock};
 use rustix::process::getppid;
+use tare_files::{Access, PrivateFolder};
 
 use crate::error::{NoiseError, Result};
+use crate::lock_file::{ROOT_DIR, describe, holder, lives, open, write_error};
 
 /// Name of the lock file.
 const FILE: &str = "tare-host.lock";
@@ -23,26 +24,29 @@ const UNSETTLED: Duration = Duration::from_millis(500);
 
 /// The lock of this machine, held until it is dropped or its process dies (flock(2): the kernel frees it).
 ///
-/// The file is empty, of mode 0444 and never removed: root and ordinary users lock it alike through a descriptor
-/// open for reading, and nobody can write a lie into it. Who holds it is asked of the kernel (/proc/locks). The
-/// descriptor is close-on-exec: a server that outlives the run does not keep the lock.
+/// The file is empty and never removed. Where users share it, it has mode 0444: all lock it alike through a descriptor
+/// open for reading, and nobody can write a lie into it. Root's own has mode 0600: nobody else can hold it. Who holds it
+/// is asked of the kernel (/proc/locks). The descriptor is close-on-exec: a server that outlives the run does not keep
+/// the lock.
 #[derive(Debug)]
 pub struct HostLock {
     /// None in a child whose parent holds the lock.
     _file: Option<OwnedFd>,
+    beside: Option<String>,
     path: PathBuf,
 }
 
 impl HostLock {
-    /// The folder of the lock that all users of this machine share: `TARE_LOCK_DIR`, or else /run/lock where
-    /// everybody may create files in it (Debian, Ubuntu), or else /tmp. The choice depends on the machine alone,
-    /// never on who asks.
+    /// The folder of the locks: `TARE_LOCK_DIR`; or else for root /run/tare, and for others one that they share:
+    /// /run/lock where everybody may create files in it (Debian, Ubuntu), or else /tmp.
+    ///
+    /// Whoever can open a lock's file can hold it for ever, and nobody can do so to root's. Others are told when root
+    /// has the machine; root is told when others have it, and need not wait for them.
     pub fn default_dir() -> PathBuf {
         if let Some(dir) = std::env::var_os("TARE_LOCK_DIR").filter(|d| !d.is_empty()) {
             return PathBuf::from(dir);
         }
-        let shared = |dir: &str| fs::metadata(dir).is_ok_and(|m| m.is_dir() && m.mode() & 0o1777 == 0o1777);
-        PathBuf::from(if shared("/run/lock") { "/run/lock" } else { "/tmp" })
+        if rustix::process::geteuid().is_root() { PathBuf::from(ROOT_DIR) } else { shared_dir() }
     }
 
     /// Takes the lock in `dir`, or says at once who holds it.
@@ -52,6 +56,13 @@ impl HostLock {
     /// [`NoiseError::Write`] when the file can be neither created nor opened.
     pub fn acquire(dir: &Path) -> Result<Self> {
         let path = dir.join(FILE);
+        let roots = dir == Path::new(ROOT_DIR);
+        if roots {
+            PrivateFolder::open_or_create(dir, Access::Searchable)?;
+        } else if dir == shared_dir() {
+            check_root(&Path::new(ROOT_DIR).join(FILE))?;
+        }
+        let beside = || holder(&shared_dir().join(FILE)).filter(|_| roots).map(|pid| describe(Some(pid)));
         let deadline = Instant::now() + UNSETTLED;
         loop {
             let file = open(&path)?;
@@ -72,7 +83,7 @@ impl HostLock {
             let ours = rustix::fs::fstat(&file).map_err(|e| write_error("examine", &path, e.into()))?;
             // Somebody may have removed the file between open and lock: then others lock another one.
             if fs::symlink_metadata(&path).is_ok_and(|there| there.ino() == ours.st_ino && there.dev() == ours.st_dev) {
-                return Ok(Self { _file: Some(file), path });
+                return Ok(Self { _file: Some(file), beside: beside(), path });
             }
         }
     }
@@ -89,7 +100,7 @@ impl HostLock {
         loop {
             let holder = holder(&path);
             if holder == Some(parent) || holder == Some(std::process::id().cast_signed()) {
-                return Ok(Self { _file: None, path });
+                return Ok(Self { _file: None, beside: None, path });
             }
             // The kernel's list is read in parts, and while other locks come and go it may lack one.
             if parent_now() != parent || Instant::now() >= deadline {
@@ -108,9 +119,28 @@ impl HostLock {
         NoTrial::wait(self.path.parent().unwrap_or(Path::new("/")), patience).map(drop)
     }
 
+    /// The process of another user that has the machine as well, where this lock is root's.
+    pub fn beside(&self) -> Option<&str> {
+        self.beside.as_deref()
+    }
+
     /// Where the lock file lies, for messages.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// The folder in which ordinary users lock the machine; it depends on the machine alone, never on who asks.
+fn shared_dir() -> PathBuf {
+    let shared = |dir: &str| fs::metadata(dir).is_ok_and(|m| m.is_dir() && m.mode() & 0o1777 == 0o1777);
+    PathBuf::from(if shared("/run/lock") { "/run/lock" } else { "/tmp" })
+}
+
+/// Makes sure that root does not have the machine: its file cannot be opened, but the kernel tells who holds it.
+fn check_root(path: &Path) -> Result<()> {
+    match holder(path).filter(|pid| lives(*pid)) {
+        Some(pid) => Err(NoiseError::Locked { holder: describe(Some(pid)), path: path.to_owned() }),
+        None => Ok(()),
     }
 }
 
@@ -160,70 +190,4 @@ impl NoTrial {
             }
         }
     }
-}
-
-fn write_error(action: &'static str, path: &Path, source: io::Error) -> NoiseError {
-    NoiseError::Write { action, path: path.to_owned(), source }
-}
-
-/// Opens the lock file, creating it where missing. Never follows a symbolic link, and never opens an existing file
-/// with O_CREAT: the kernel forbids that for others' files in sticky folders (fs.protected_regular, proc_sys_fs(5)).
-fn open(path: &Path) -> Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let bad = |what| NoiseError::BadLockFile { path: path.to_owned(), what };
-    for _ in 0..100 {
-        let file = match rustix::fs::open(path, flags, Mode::empty()) {
-            Ok(file) => file,
-            Err(rustix::io::Errno::NOENT) => {
-                let all = Mode::RUSR | Mode::RGRP | Mode::ROTH;
-                match rustix::fs::open(path, flags | OFlags::CREATE | OFlags::EXCL, all) {
-                    Ok(file) => {
-                        // Whatever the umask was, others have to open it too.
-                        rustix::fs::fchmod(&file, all).map_err(|e| write_error("chmod", path, e.into()))?;
-                        file
-                    }
-                    Err(rustix::io::Errno::EXIST) => continue,
-                    Err(e) => return Err(write_error("create", path, e.into())),
-                }
-            }
-            Err(rustix::io::Errno::LOOP) => return Err(bad("it is a symbolic link")),
-            // Between another's creation and its fchmod the file may be closed to us.
-            Err(rustix::io::Errno::ACCESS) => {
-                std::thread::sleep(Duration::from_millis(1));
-                continue;
-            }
-            Err(e) => return Err(write_error("open", path, e.into())),
-        };
-        let is_file = File::from(file.try_clone().map_err(|e| write_error("open", path, e))?)
-            .metadata()
-            .is_ok_and(|m| m.is_file());
-        return if is_file { Ok(file) } else { Err(bad("it is no regular file")) };
-    }
-    Err(bad("it cannot be opened for reading"))
-}
-
-/// Process that holds the lock, from /proc/locks. None where it cannot be seen: another pid namespace, or a file
-/// system that shows the kernel other numbers than us.
-fn holder(path: &Path) -> Option<i32> {
-    let meta = fs::symlink_metadata(path).ok()?;
-    let (major, minor) = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
-    let wanted = format!("{major:02x}:{minor:02x}:{}", meta.ino());
-    let locks = fs::read_to_string("/proc/locks").ok()?;
-    locks.lines().find_map(|line| {
-        // "1: FLOCK  ADVISORY  WRITE 1234 00:1a:77 0 EOF"; waiters have "->" as their second word.
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let &[_, "FLOCK", _, _, pid, file, ..] = words.as_slice() else { return None };
-        pid.parse().ok().filter(|pid| file == wanted && *pid > 0)
-    })
-}
-
-fn lives(pid: i32) -> bool {
-    Path::new(&format!("/proc/{pid}")).exists()
-}
-
-fn describe(holder: Option<i32>) -> String {
-    let Some(pid) = holder else { return "a process that cannot be seen from here".to_owned() };
-    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let command = String::from_utf8_lossy(&command).replace('\0', " ");
-    format!("process {pid} ({})", command.trim())
 }

@@ -35,13 +35,20 @@ pub enum StateError {
 /// The machine, for this process alone.
 #[derive(Debug)]
 pub struct Host {
-    _lock: HostLock,
+    lock: HostLock,
     /// What a killed run had left behind.
     pub reaped: Vec<Reaped>,
     /// Prepared data that a killed run had not finished.
     pub half_made: Vec<PathBuf>,
     /// What was put back from the journal of a killed run.
     pub restored: tare_noise::RestoreReport,
+}
+
+impl Host {
+    /// The process of another user that has the machine as well; root need not wait for it.
+    pub fn beside(&self) -> Option<&str> {
+        self.lock.beside()
+    }
 }
 
 /// Journal of settings and list of running servers.
@@ -98,7 +105,7 @@ pub fn take_host() -> Result<Host, StateError> {
     // A cache that cannot be used is no reason not to put settings back: whoever uses it says why.
     let half_made = cache_directory().map_or_else(|_| Ok(Vec::new()), |cache| remove_half_made(&cache))?;
     let restored = tare_noise::recover(&System::of_environment(), &state, &lock)?;
-    Ok(Host { _lock: lock, reaped, half_made, restored })
+    Ok(Host { lock, reaped, half_made, restored })
 }
 
 /// For whoever ended a trial that could not end itself: ends its server, removes its directories, puts its settings
@@ -163,7 +170,10 @@ mod tests {
         assert_eq!(place(&[], true).as_deref(), Some(ROOT_CACHE));
         assert_eq!(place(&[("HOME", "/root")], true).as_deref(), Some("/root/.cache/tare"));
         assert_eq!(place(&[("HOME", "/home/u"), ("XDG_CACHE_HOME", "/home/u/c")], true).as_deref(), Some(ROOT_CACHE));
-        assert_eq!(place(&[("HOME", "/home/u"), ("XDG_CACHE_HOME", "/home/u/c")], false).as_deref(), Some("/home/u/c/tare"));
+        assert_eq!(
+            place(&[("HOME", "/home/u"), ("XDG_CACHE_HOME", "/home/u/c")], false).as_deref(),
+            Some("/home/u/c/tare")
+        );
         assert_eq!(place(&[("HOME", "/home/u"), ("TARE_CACHE_DIR", "cache")], true).as_deref(), Some("cache"));
     }
 }

@@ -6,6 +6,7 @@ mod completions;
 mod convert;
 mod doctor;
 mod exit;
+mod host;
 mod interrupt;
 mod load;
 mod load_view;

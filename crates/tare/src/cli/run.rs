@@ -9,7 +9,6 @@ use crate::plan::resolve::{Where, resolve};
 use crate::plan::task::{OtherMachine, Task, same_machine};
 use crate::report::write_report_to;
 use crate::run::{Children, Run, RunEnd, RunError};
-use crate::state;
 use crate::study::builtin;
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
@@ -79,7 +78,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         plan_view::print_unrealizable(&plan);
     }
     something_left(&plan)?;
-    let _host = state::take_host()?;
+    let _host = super::host::take()?;
     let out = args.out.clone().unwrap_or_else(|| default_out(&study));
     let directory = Directory::create(&out)?;
     let command = std::env::args().collect::<Vec<_>>().join(" ");
@@ -88,7 +87,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
 }
 
 fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
-    let _host = state::take_host()?;
+    let _host = super::host::take()?;
     let directory = Directory::resume(path)?;
     let study = crate::study::written::read_study(path)?;
     let plan = tare_results::store::read_plan(path)?;

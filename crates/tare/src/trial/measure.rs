@@ -136,7 +136,7 @@ impl Trial<'_> {
             placement: &placement,
             watch: SubjectWatch::new(server.map_or(Subject::own_process(), Subject::started), placement.clone()),
             host: &host,
-            answers: state::cache_directory().join("answers"),
+            answers: state::cache_directory().map_err(LoadError::own)?.join("answers"),
         };
         let driven = settings.workload.load.load().drive(stage)?;
         Ok((driven, host.into_captures()))

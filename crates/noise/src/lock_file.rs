@@ -1,0 +1,89 @@
+//! The file of a lock: opened without a trap, and who holds it.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+
+use crate::error::{NoiseError, Result};
+
+/// Folder of root's own locks: others can see in it that they are held, and cannot hold them.
+pub(crate) const ROOT_DIR: &str = "/run/tare";
+
+pub(super) fn write_error(action: &'static str, path: &Path, source: io::Error) -> NoiseError {
+    NoiseError::Write { action, path: path.to_owned(), source }
+}
+
+/// Opens the lock file, creating it where missing. Never follows a symbolic link, and never opens an existing file
+/// with O_CREAT: the kernel forbids that for others' files in sticky folders (fs.protected_regular, proc_sys_fs(5)).
+pub(super) fn open(path: &Path) -> Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let bad = |what| NoiseError::BadLockFile { path: path.to_owned(), what };
+    for _ in 0..100 {
+        let file = match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(file) => file,
+            Err(rustix::io::Errno::NOENT) => {
+                let all = mode(path);
+                match rustix::fs::open(path, flags | OFlags::CREATE | OFlags::EXCL, all) {
+                    Ok(file) => {
+                        // Whatever the umask was, others have to open it too.
+                        rustix::fs::fchmod(&file, all).map_err(|e| write_error("chmod", path, e.into()))?;
+                        file
+                    }
+                    Err(rustix::io::Errno::EXIST) => continue,
+                    Err(e) => return Err(write_error("create", path, e.into())),
+                }
+            }
+            Err(rustix::io::Errno::LOOP) => return Err(bad("it is a symbolic link")),
+            // Between another's creation and its fchmod the file may be closed to us.
+            Err(rustix::io::Errno::ACCESS) => {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            Err(e) => return Err(write_error("open", path, e.into())),
+        };
+        let is_file = File::from(file.try_clone().map_err(|e| write_error("open", path, e))?)
+            .metadata()
+            .is_ok_and(|m| m.is_file());
+        return if is_file { Ok(file) } else { Err(bad("it is no regular file")) };
+    }
+    Err(bad("it cannot be opened for reading"))
+}
+
+/// Who may open the file, and so hold it for as long as they like: everybody, or where it is root's own root alone.
+fn mode(path: &Path) -> Mode {
+    match path.starts_with(ROOT_DIR) {
+        true => Mode::RUSR | Mode::WUSR,
+        false => Mode::RUSR | Mode::RGRP | Mode::ROTH,
+    }
+}
+
+/// Process that holds the lock, from /proc/locks. None where it cannot be seen: another pid namespace, or a file
+/// system that shows the kernel other numbers than us.
+pub(super) fn holder(path: &Path) -> Option<i32> {
+    let meta = fs::symlink_metadata(path).ok()?;
+    let (major, minor) = (rustix::fs::major(meta.dev()), rustix::fs::minor(meta.dev()));
+    let wanted = format!("{major:02x}:{minor:02x}:{}", meta.ino());
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        // "1: FLOCK  ADVISORY  WRITE 1234 00:1a:77 0 EOF"; waiters have "->" as their second word.
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let &[_, "FLOCK", _, _, pid, file, ..] = words.as_slice() else { return None };
+        pid.parse().ok().filter(|pid| file == wanted && *pid > 0)
+    })
+}
+
+pub(super) fn lives(pid: i32) -> bool {
+    Path::new(&format!("/proc/{pid}")).exists()
+}
+
+pub(super) fn describe(holder: Option<i32>) -> String {
+    let Some(pid) = holder else { return "a process that cannot be seen from here".to_owned() };
+    let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let command = String::from_utf8_lossy(&command).replace('\0', " ");
+    format!("process {pid} ({})", command.trim())
+}
