@@ -1,6 +1,7 @@
 //! Directories that live as long as a server: run directories and private copies of data.
 
 use std::fs::{self, DirBuilder};
+use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -9,6 +10,7 @@ use tare_files::FilesError;
 
 use super::{DataDirectory, EngineError};
 
+const MIB: u64 = 1 << 20;
 /// Longest path of a Unix socket, without the terminating NUL (`sun_path` has 108 bytes).
 const SOCKET_PATH_LIMIT: usize = 107;
 
@@ -119,6 +121,28 @@ fn copy_tree(from: &Path, to: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// What a server's own memory of pages gets for a data directory, bytes.
+pub(super) fn memory_for(data: &Path) -> u64 {
+    memory_bytes(tree_bytes(data))
+}
+
+/// Twice the files, so that neither reading nor growth evicts; at least 256 MiB; in steps of 128 MiB; at most half of
+/// the memory.
+fn memory_bytes(data_bytes: u64) -> u64 {
+    let wanted = (2 * data_bytes).max(256 * MIB).next_multiple_of(128 * MIB);
+    let memory = rustix::system::sysinfo();
+    let half = (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit)) / 2;
+    wanted.min((half / (128 * MIB)).max(1) * 128 * MIB)
+}
+
+/// A port that was free a moment ago; when somebody else takes it first the server dies and says so.
+pub(super) fn free_port() -> Result<u16, EngineError> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+    listener
+        .map(|address| address.port())
+        .map_err(|e| EngineError::io("find a free port on", Path::new("127.0.0.1"), e))
+}
+
 /// Bytes of the files below `path`, for sizing caches; what cannot be read counts as nothing.
 pub(super) fn tree_bytes(path: &Path) -> u64 {
     let Ok(list) = fs::read_dir(path) else { return 0 };
@@ -178,6 +202,12 @@ mod tests {
         assert_eq!(tree_bytes(copy.path()), 4);
         drop(copy);
         assert!(!at.exists() && prepared.join("db/table").exists());
+    }
+
+    #[test]
+    fn the_memory_of_pages_holds_the_data_in_whole_steps() {
+        assert_eq!(memory_bytes(0), 256 * MIB);
+        assert_eq!(memory_bytes(200 * MIB), 512 * MIB);
     }
 
     #[test]

@@ -7,7 +7,8 @@
 //! | `dialect` | the SQL that a database speaks |
 //! | `server` | the traits [`Engine`] and [`Server`] and what they are asked with |
 //! | `registry` | the engine of a name |
-//! | `mariadb/`, `mysql/`, `sqlite/` | the engines; `wire/` is the protocol of the first two |
+//! | `mariadb/`, `mysql/`, `postgres/`, `sqlite/` | the engines; `wire/` is the protocol of the first two |
+//! | `namespace` | for servers that refuse to run as root |
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
 //! | `allocator` | another memory allocator, preloaded |
 //! | `address_space` | randomisation and fixed layouts of a server process |
@@ -31,13 +32,16 @@ mod directories;
 mod error;
 #[cfg(test)]
 mod fake;
+mod installer;
 mod instance;
 mod leftovers;
 mod log;
 mod log_watch;
 mod mariadb;
 mod mysql;
+mod namespace;
 mod options;
+mod postgres;
 mod process;
 mod registry;
 mod secret;
@@ -57,6 +61,7 @@ pub use error::EngineError;
 pub use leftovers::{Reaped, reap_leftovers};
 pub use mariadb::Mariadb;
 pub use mysql::Mysql;
+pub use postgres::Postgresql;
 pub use process::dies_with_parent;
 pub use registry::{UnknownEngine, engine_by_name, engine_names};
 pub use server::{

@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, getpid, getppid, kill_process, kill_process_group, pidfd_open,
-    pidfd_send_signal, set_parent_process_death_signal, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, getpid, getppid, kill_process, kill_process_group,
+    pidfd_open, pidfd_send_signal, set_parent_process_death_signal, waitid,
 };
 
 use super::log_watch::LogWatch;
+use super::namespace;
 use super::{Aslr, EngineError, StopOutcome, log};
 
 /// How often a process is looked at while something is waited for.
@@ -33,6 +34,22 @@ pub(super) struct Launch<'a> {
     pub aslr: Option<Aslr>,
     pub preload: Option<&'a Path>,
     pub log: &'a Path,
+    pub manners: Manners,
+}
+
+/// What a server expects of who starts and stops it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manners {
+    /// The signal that shuts it down in good order.
+    pub stop: Signal,
+    /// Whether it runs nothing as root.
+    pub refuses_root: bool,
+}
+
+impl Default for Manners {
+    fn default() -> Self {
+        Self { stop: Signal::TERM, refuses_root: false }
+    }
 }
 
 /// A running server process; killed when dropped, and by the kernel when the thread that spawned it ends.
@@ -48,6 +65,7 @@ pub(super) struct ServerProcess {
     log_start: u64,
     /// Ends the server when its log grows without bounds; stops watching when dropped.
     log_watch: LogWatch,
+    manners: Manners,
 }
 
 /// A process that is not our child: its descriptor never means another one.
@@ -88,10 +106,22 @@ impl ServerProcess {
         if let Some(library) = launch.preload {
             command.env("LD_PRELOAD", library);
         }
-        before_exec(&mut command, launch.aslr);
-        let child = command.spawn().map_err(|source| EngineError::io("run", launch.program, source))?;
+        let hide_root = launch.manners.refuses_root && geteuid().is_root();
+        before_exec(&mut command, launch.aslr, hide_root);
+        let child = command.spawn().map_err(|source| match hide_root {
+            true if source.kind() == io::ErrorKind::PermissionDenied => no_namespace(launch.program, &source),
+            _ => EngineError::io("run", launch.program, source),
+        })?;
         let log_watch = LogWatch::start(launch.log, log_start, &child);
-        Ok(Self { child, status: None, behind: None, log: launch.log.to_owned(), log_start, log_watch })
+        Ok(Self {
+            child,
+            status: None,
+            behind: None,
+            log: launch.log.to_owned(),
+            log_start,
+            log_watch,
+            manners: launch.manners,
+        })
     }
 
     /// The server: what was spawned, or what answers behind it.
@@ -126,16 +156,16 @@ impl ServerProcess {
         }
     }
 
-    /// SIGTERM, then SIGKILL when `timeout` is over.
+    /// The signal that it listens to, then SIGKILL when `timeout` is over.
     pub(super) fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
         if !self.is_alive() {
             self.kill();
             return Ok(StopOutcome::AlreadyGone);
         }
         match &self.behind {
-            Some(behind) => behind.signal(Signal::TERM),
+            Some(behind) => behind.signal(self.manners.stop),
             // The child has not been waited for, so its number cannot belong to anyone else.
-            None => drop(kill_process(Pid::from_child(&self.child), Signal::TERM)),
+            None => drop(kill_process(Pid::from_child(&self.child), self.manners.stop)),
         }
         let outcome = if self.wait(timeout)? { StopOutcome::Graceful } else { StopOutcome::Killed };
         self.kill();
@@ -241,15 +271,34 @@ pub(super) fn clean_environment(command: &mut Command) {
         }));
 }
 
+/// Processes that this one started and that have not ended, in no order.
+pub(super) fn children_of(pid: i32) -> Vec<i32> {
+    let all = procfs::process::all_processes().into_iter().flatten().flatten();
+    let stats = all.filter_map(|process| process.stat().ok());
+    stats.filter(|stat| stat.ppid == pid && stat.state != 'Z').map(|stat| stat.pid).collect()
+}
+
+fn no_namespace(program: &Path, source: &io::Error) -> EngineError {
+    let reason = format!(
+        "refuses to run as root, and this kernel makes no user namespace in which it would not be ({source}): \
+         run tare as an ordinary user"
+    );
+    EngineError::BinaryUnusable { path: program.to_owned(), reason }
+}
+
 /// Makes the kernel kill the command's process when the thread that starts it ends, however it ends.
 pub fn dies_with_parent(command: &mut Command) {
-    before_exec(command, None);
+    before_exec(command, None, false);
 }
 
 /// What the child does between fork and exec: die with its parent, and choose its address space, which exec passes on.
-fn before_exec(command: &mut Command, aslr: Option<Aslr>) {
+fn before_exec(command: &mut Command, aslr: Option<Aslr>, hide_root: bool) {
     let parent = getpid();
     let prepare = move || {
+        // First: who a process is, is part of whether it dies with its parent.
+        if hide_root {
+            namespace::hide_root()?;
+        }
         set_parent_process_death_signal(Some(Signal::KILL))?;
         if getppid() != Some(parent) {
             // The parent died before the line above: nobody would ever end this process.
@@ -285,7 +334,15 @@ mod tests {
         nothing: &'a BTreeMap<String, String>,
     ) -> Launch<'a> {
         let arguments = if argument.is_empty() { vec![] } else { vec!["-c".into(), argument.into()] };
-        Launch { program: Path::new(program), arguments, environment: nothing, aslr: None, preload: None, log }
+        Launch {
+            program: Path::new(program),
+            arguments,
+            environment: nothing,
+            aslr: None,
+            preload: None,
+            log,
+            manners: Manners::default(),
+        }
     }
 
     /// Waits for what must come; a minute is only there to fail in place of hanging.

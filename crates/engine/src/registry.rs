@@ -1,12 +1,13 @@
 //! The engine of a name.
 
-use super::{Engine, Mariadb, Mysql, Sqlite};
+use super::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
 use tare_text::nearest;
 
 /// Every engine that can be named in a study, one line each.
 static ENGINES: &[&dyn Engine] = &[
     &Mariadb,
     &Mysql,
+    &Postgresql,
     &Sqlite,
     #[cfg(test)]
     &super::fake::Fake,
@@ -67,6 +68,6 @@ mod tests {
         assert_eq!(engine_by_name("sqlite3").err().unwrap().nearest, Some("sqlite"));
         let far = engine_by_name("oracle").err().unwrap();
         assert_eq!(far.nearest, None);
-        assert!(far.to_string().contains("mariadb, mysql, sqlite"));
+        assert!(far.to_string().contains("mariadb, mysql, postgresql, sqlite"));
     }
 }

@@ -59,7 +59,10 @@ pub struct SqlError {
 
 impl fmt::Display for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (code {})", self.message, self.code)
+        match self.code {
+            0 => f.write_str(&self.message),
+            code => write!(f, "{} (code {code})", self.message),
+        }
     }
 }
 

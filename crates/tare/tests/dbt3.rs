@@ -11,7 +11,7 @@ use std::time::Instant;
 use tare::workload::dbt3::{
     self, Fill, Query, Row, SIX_DECIMALS, Scale, TABLES, Table, compare, numbers, write_section,
 };
-use tare_engine::{Engine, Mariadb, Mysql, PrepareRequest, Server, Session, Sqlite};
+use tare_engine::{Engine, Mariadb, Mysql, Postgresql, PrepareRequest, Server, Session, Sqlite};
 
 /// A server of this engine on tables of this scale.
 fn server(place: &Place, engine: &dyn Engine, scale: &str) -> Box<dyn Server> {
@@ -51,7 +51,7 @@ fn all_answers(session: &mut dyn Session, engine: &dyn Engine, scale: &str) -> V
 }
 
 /// Every engine that must answer as the others do.
-const ENGINES: [&dyn Engine; 3] = [&Mariadb, &Mysql, &Sqlite];
+const ENGINES: [&dyn Engine; 4] = [&Mariadb, &Mysql, &Postgresql, &Sqlite];
 
 /// All engines answer as the first one does, and as stored. With `TARE_UPDATE_ANSWERS` set, what they agree on is
 /// stored instead.

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use engine_support::{PATIENCE, Place, binary_of};
 use tare::workload::oltp::{self, Fill, OltpClient, OltpSettings, Tables, Workload};
-use tare_engine::{Engine, Mariadb, Mysql, PrepareRequest, Server, Sqlite};
+use tare_engine::{Engine, Mariadb, Mysql, Postgresql, PrepareRequest, Server, Sqlite};
 use tare_load::{Attempt, Client, Purpose, Random};
 
 const TABLES: Tables = Tables { tables: 2, rows: 400 };
@@ -73,7 +73,7 @@ fn every_engine_has_the_same_rows_after_every_workload() {
     let [filled, .., last] = &expected[..] else { panic!("no lives") };
     assert_eq!(filled.len(), 800);
     assert_ne!(filled, last, "the workloads changed nothing");
-    for engine in [&Mariadb as &dyn Engine, &Mysql] {
+    for engine in [&Mariadb as &dyn Engine, &Mysql, &Postgresql] {
         for (index, (expected, found)) in expected.iter().zip(life(engine)).enumerate() {
             let differs = expected.iter().zip(&found).find(|(expected, found)| expected != found);
             assert!(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::super::directories::tree_bytes;
+use super::super::directories::memory_for;
 use super::super::{EngineError, Transport};
 use super::Kind;
 
@@ -43,8 +43,6 @@ const SHAPING: [&str; 13] = [
     "collation_server",
     "lower_case_table_names",
 ];
-
-const MIB: u64 = 1 << 20;
 
 /// The name of an option as the server's variables write it.
 pub(in super::super) fn variable_name(option: &str) -> String {
@@ -142,7 +140,7 @@ pub(in super::super) fn run_as() -> Option<OsString> {
 /// What a benchmark needs and no result should hinge on; everything else keeps the server's own default.
 fn defaults(data: &Path) -> Vec<(&'static str, String)> {
     vec![
-        ("innodb-buffer-pool-size", buffer_pool_bytes(tree_bytes(data)).to_string()),
+        ("innodb-buffer-pool-size", memory_for(data).to_string()),
         // Otherwise the last run's pages are loaded in the background during the measurement.
         ("innodb-buffer-pool-load-at-startup", "OFF".to_owned()),
         ("innodb-buffer-pool-dump-at-shutdown", "OFF".to_owned()),
@@ -150,15 +148,6 @@ fn defaults(data: &Path) -> Vec<(&'static str, String)> {
         ("max-connections", "4096".to_owned()),
         ("max-prepared-stmt-count", "1048576".to_owned()),
     ]
-}
-
-/// Twice the files, so that neither reading nor growth evicts; at least 256 MiB; in steps of 128 MiB; at most half of
-/// the memory.
-fn buffer_pool_bytes(data_bytes: u64) -> u64 {
-    let wanted = (2 * data_bytes).max(256 * MIB).next_multiple_of(128 * MIB);
-    let memory = rustix::system::sysinfo();
-    let half = (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit)) / 2;
-    wanted.min((half / (128 * MIB)).max(1) * 128 * MIB)
 }
 
 #[cfg(test)]
@@ -175,11 +164,5 @@ mod tests {
         let reserved = BTreeMap::from([("bind-address".to_owned(), "0.0.0.0".to_owned())]);
         assert!(given("mariadb", &reserved).unwrap_err().to_string().contains("bind-address"));
         assert_eq!(given("mariadb", &BTreeMap::from([("skip-x".to_owned(), String::new())])).unwrap(), ["--skip-x"]);
-    }
-
-    #[test]
-    fn the_buffer_pool_holds_the_data_in_whole_steps() {
-        assert_eq!(buffer_pool_bytes(0), 256 * MIB);
-        assert_eq!(buffer_pool_bytes(200 * MIB), 512 * MIB);
     }
 }

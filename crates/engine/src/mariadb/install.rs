@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::super::cache::{CacheKey, cached};
 use super::super::directories::PrivateDirectory;
+use super::super::installer::run_installer;
 use super::super::instance::ERROR_LINES;
-use super::super::process::{Launch, ServerProcess};
+use super::super::process::{Launch, Manners};
 use super::super::server::Fill;
 use super::super::{
     Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
@@ -59,40 +60,18 @@ pub(super) fn install(
         arguments.push(argument);
     }
     arguments.extend(arguments::given(NAME, shaping)?);
-    run_installer("mariadb-install-db", &script, arguments, &environment, request, &data, &binary.version)?;
+    let launch = Launch {
+        program: &script,
+        arguments,
+        environment: &environment,
+        aslr: None,
+        preload: None,
+        log: &request.log,
+        manners: Manners::default(),
+    };
+    let explain = |log: &str| explain("mariadb-install-db", log, &data, &binary.version);
+    run_installer("mariadb-install-db", &launch, request.timeout, explain)?;
     Ok(data)
-}
-
-/// Runs the program that makes a data directory to its end.
-pub(in super::super) fn run_installer(
-    name: &'static str,
-    program: &Path,
-    arguments: Vec<OsString>,
-    environment: &BTreeMap<String, String>,
-    request: &PrepareRequest,
-    data: &Path,
-    version: &str,
-) -> Result<(), EngineError> {
-    let launch = Launch { program, arguments, environment, aslr: None, preload: None, log: &request.log };
-    let mut process = ServerProcess::spawn(&launch)?;
-    let ended = process.wait(request.timeout)?;
-    if ended && process.succeeded() {
-        return Ok(());
-    }
-    if let Some(error) = explain(name, &process.log_text(), data, version) {
-        return Err(error);
-    }
-    // The script ends with a page of advice; what went wrong stands above it.
-    let is_error = |line: &&str| line.to_uppercase().contains("ERROR");
-    let errors: Vec<String> = process.log_text().lines().filter(is_error).map(str::to_owned).collect();
-    let tail = if errors.is_empty() { process.log_tail(ERROR_LINES) } else { errors };
-    let log = request.log.clone();
-    Err(if ended {
-        EngineError::Died { engine: name, status: process.status(), log, tail }
-    } else {
-        let reason = "what makes the data directory still runs".to_owned();
-        EngineError::NotReady { engine: name, waited: request.timeout, reason, log, tail }
-    })
 }
 
 /// Starts a server on the fresh directory, lets the caller fill it and shuts it down so that every copy starts alike.

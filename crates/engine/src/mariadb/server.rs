@@ -1,16 +1,15 @@
 //! Starting a private instance and being its handle.
 
 use std::fs::DirBuilder;
-use std::net::TcpListener;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::super::diagnostics::Diagnostics;
-use super::super::directories::socket_path;
+use super::super::directories::{free_port, socket_path};
 use super::super::instance::{Instance, Stage};
 use super::super::options::same_value;
-use super::super::process::Launch;
+use super::super::process::{Launch, Manners};
 use super::super::secret::random_password;
 use super::super::{
     Address, Binary, ConnectTarget, Dialect, EngineError, Server, Session, StartRequest, StopOutcome, Transport,
@@ -58,6 +57,7 @@ pub(in super::super) fn start(kind: &'static Kind, request: &StartRequest) -> Re
         aslr: request.aslr,
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
+        manners: Manners::default(),
     };
     let administration = ConnectTarget {
         address: Address::Socket(socket.clone()),
@@ -190,14 +190,6 @@ pub(in super::super) fn check_version(kind: &Kind, data: &Path, binary: &Binary)
         }),
         _ => Ok(()),
     }
-}
-
-/// A port that was free a moment ago; when somebody else takes it first the server dies and says so.
-fn free_port() -> Result<u16, EngineError> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
-    listener
-        .map(|address| address.port())
-        .map_err(|e| EngineError::io("find a free port on", Path::new("127.0.0.1"), e))
 }
 
 /// Other users of the machine can reach a port, so its account has a random password, made over the socket.

@@ -5,8 +5,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::super::directories::PrivateDirectory;
+use super::super::installer::run_installer;
 use super::super::mariadb::arguments;
-use super::super::mariadb::install::run_installer;
+use super::super::mariadb::explain::explain;
+use super::super::process::{Launch, Manners};
 use super::super::{Binary, EngineError, PrepareRequest};
 use super::{NAME, binary};
 
@@ -29,6 +31,16 @@ pub(super) fn install(
     arguments.extend(binary::files_beside(&server.path));
     arguments.extend(["--mysqlx=OFF", "--skip-log-bin", "--secure-file-priv="].map(OsString::from));
     arguments.extend(arguments::given(NAME, shaping)?);
-    run_installer("mysqld --initialize", &server.path, arguments, &BTreeMap::new(), request, &data, &server.version)?;
+    let launch = Launch {
+        program: &server.path,
+        arguments,
+        environment: &BTreeMap::new(),
+        aslr: None,
+        preload: None,
+        log: &request.log,
+        manners: Manners::default(),
+    };
+    let explain = |log: &str| explain(NAME, log, &data, &server.version);
+    run_installer("mysqld --initialize", &launch, request.timeout, explain)?;
     Ok(data)
 }

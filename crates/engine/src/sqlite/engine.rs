@@ -11,7 +11,7 @@ use super::super::cache::{CacheKey, cached};
 use super::super::diagnostics::Diagnostics;
 use super::super::directories::socket_path;
 use super::super::instance::{ERROR_LINES, Instance, Stage};
-use super::super::process::Launch;
+use super::super::process::{Launch, Manners};
 use super::super::secret::random_password;
 use super::super::server::Fill;
 use super::super::{
@@ -122,6 +122,7 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
         aslr: request.aslr,
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
+        manners: Manners::default(),
     };
     let data = stage.data().to_owned();
     let mut instance = stage.spawn(&launch)?;

@@ -21,7 +21,7 @@ pub struct LoadArgs {
     /// point_select, read_only, read_write, write_only, update_index or update_non_index
     #[arg(value_name = "WORKLOAD")]
     workload: Workload,
-    /// The server's kind: mariadb, mysql or sqlite
+    /// The server's kind: mariadb, mysql, postgresql or sqlite
     #[arg(long, default_value = "mariadb")]
     engine: String,
     /// Unix socket of the server

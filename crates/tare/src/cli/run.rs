@@ -32,7 +32,7 @@ pub struct RunArgs {
     /// Go on with an interrupted run: the same study, order and seed, without the trials that are finished
     #[arg(long, value_name = "DIR", conflicts_with_all = ["engine", "set", "quick", "dry_run"])]
     resume: Option<PathBuf>,
-    /// Run on this engine in place of the study's: sqlite, mariadb or mysql
+    /// Run on this engine in place of the study's: sqlite, mariadb, mysql or postgresql
     #[arg(long)]
     engine: Option<String>,
     /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)

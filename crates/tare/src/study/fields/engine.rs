@@ -8,7 +8,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "engine",
         key: "name",
-        help: "the database: sqlite (embedded, as a server process of its own), mariadb or mysql",
+        help: "the database: sqlite (embedded, as a server process of its own), mariadb, mysql or postgresql",
         access: Access::Common {
             get: |s| Some(s.engine.name.clone().into()),
             set: |s, v| v.one_of(&engine_names()).map(|v| s.engine.name = v.to_owned()),

@@ -50,13 +50,56 @@ fn make_table(
     run(session, &table.create(fill.dialect))?;
     match fill.dialect.bulk_load() {
         BulkLoad::Pipe => pipe::load(session, fill, table, progress)?,
-        BulkLoad::Inserts | BulkLoad::Stream => insert(session, fill, table, progress)?,
+        BulkLoad::Stream => stream(session, fill, table, progress)?,
+        BulkLoad::Inserts => insert(session, fill, table, progress)?,
     }
     // Sorted and written in one pass once the rows are there, in place of one search tree insertion a row.
     for sql in table.create_indexes(fill.dialect) {
         run(session, &sql)?;
     }
     run(session, &fill.dialect.analyze(table.name)).map(drop)
+}
+
+/// All rows behind one statement, over the connection.
+fn stream(
+    session: &mut dyn Session,
+    fill: &Fill<'_>,
+    table: &'static Table,
+    progress: Progress<'_>,
+) -> Result<(), Dbt3Error> {
+    let sql = fill.dialect.load_through_session(table.name);
+    let (mut expected, mut stopped) = (0, None);
+    let loaded = session.load(&sql, &mut |server| {
+        let sent = rows::generate(table, fill.scale, fill.parallel, |piece: Piece| {
+            progress(piece.rows).map_err(Unsent::Stopped)?;
+            server.write_all(piece.text.as_bytes()).map_err(Unsent::Connection)
+        });
+        match sent {
+            Ok(rows) => {
+                expected = rows;
+                Ok(())
+            }
+            Err(Unsent::Connection(error)) => Err(error),
+            Err(Unsent::Stopped(error)) => {
+                stopped = Some(error);
+                Err(std::io::ErrorKind::Interrupted.into())
+            }
+        }
+    });
+    match (stopped, loaded) {
+        (Some(error), _) => Err(error),
+        (None, Err(source)) => Err(Dbt3Error::statement(&sql, source)),
+        (None, Ok(found)) if found != expected => Err(Dbt3Error::Rows { table: table.name, expected, found }),
+        (None, Ok(_)) => Ok(()),
+    }
+}
+
+/// Why not all rows were sent.
+enum Unsent {
+    /// Who fills wants no more.
+    Stopped(Dbt3Error),
+    /// The server took no more.
+    Connection(std::io::Error),
 }
 
 /// All rows in one transaction, as INSERTs.

@@ -1,0 +1,38 @@
+//! Programs that make a data directory: run to their end, with the reason where they fail.
+
+use std::time::Duration;
+
+use super::EngineError;
+use super::instance::ERROR_LINES;
+use super::process::{Launch, ServerProcess};
+
+/// Runs it. `explain` reads the reason of a failure out of the log.
+///
+/// # Errors
+/// What `explain` says, or else the log's lines about errors.
+pub(super) fn run_installer(
+    name: &'static str,
+    launch: &Launch<'_>,
+    timeout: Duration,
+    explain: impl Fn(&str) -> Option<EngineError>,
+) -> Result<(), EngineError> {
+    let mut process = ServerProcess::spawn(launch)?;
+    let ended = process.wait(timeout)?;
+    if ended && process.succeeded() {
+        return Ok(());
+    }
+    if let Some(error) = explain(&process.log_text()) {
+        return Err(error);
+    }
+    // Some end with a page of advice; what went wrong stands above it.
+    let is_error = |line: &&str| line.to_uppercase().contains("ERROR");
+    let errors: Vec<String> = process.log_text().lines().filter(is_error).map(str::to_owned).collect();
+    let tail = if errors.is_empty() { process.log_tail(ERROR_LINES) } else { errors };
+    let log = launch.log.to_owned();
+    Err(if ended {
+        EngineError::Died { engine: name, status: process.status(), log, tail }
+    } else {
+        let reason = "what makes the data directory still runs".to_owned();
+        EngineError::NotReady { engine: name, waited: timeout, reason, log, tail }
+    })
+}

@@ -1,0 +1,123 @@
+//! The command line of a private cluster, and whether its options came through.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::super::directories::memory_for;
+use super::super::options::same_value;
+use super::super::{EngineError, Transport};
+use super::NAME;
+use super::binary::option_name;
+
+/// Options that tare sets itself: another value would make the cluster less private or unreachable.
+const RESERVED: [&str; 11] = [
+    "data_directory",
+    "config_file",
+    "hba_file",
+    "ident_file",
+    "listen_addresses",
+    "port",
+    "unix_socket_directories",
+    "unix_socket_permissions",
+    "external_pid_file",
+    "logging_collector",
+    "log_destination",
+];
+
+/// The whole command line. What the caller gave comes last and wins over the defaults.
+pub(super) fn all(
+    data: &Path,
+    run: &Path,
+    transport: Transport,
+    port: u16,
+    options: &BTreeMap<String, String>,
+) -> Result<Vec<OsString>, EngineError> {
+    let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "-k".into(), run.into()];
+    let mut set = |name: &str, value: &str| arguments.extend(["-c".into(), format!("{name}={value}").into()]);
+    set("listen_addresses", if transport == Transport::Tcp { "127.0.0.1" } else { "" });
+    set("port", &port.to_string());
+    set("unix_socket_permissions", "0700");
+    // What the distribution's way of starting would do with the log.
+    set("logging_collector", "off");
+    set("shared_buffers", &format!("{}kB", memory_for(data) >> 10));
+    // Hundreds of clients.
+    set("max_connections", "1000");
+    for (name, value) in options {
+        let option = option_name(name);
+        if RESERVED.contains(&option.as_str()) {
+            let reason = "is set by tare itself for a private cluster; leave it out".to_owned();
+            return Err(EngineError::OptionRefused { engine: NAME, option: name.clone(), reason });
+        }
+        set(&option, value);
+    }
+    Ok(arguments)
+}
+
+/// Whether `setting`, as the server has it in its own `unit`, is what `asked` means.
+pub(super) fn is_as_asked(asked: &str, setting: &str, unit: Option<&str>) -> bool {
+    if same_value(asked, setting) {
+        return true;
+    }
+    let number = |text: &str| {
+        let end = text.find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c))).unwrap_or(text.len());
+        Some((text[..end].parse::<f64>().ok()?, factor(text[end..].trim())?))
+    };
+    match (number(asked.trim()), setting.parse::<f64>(), unit.and_then(|unit| number_of_unit(unit, &number))) {
+        (Some((asked, factor)), Ok(setting), Some(unit)) => (asked * factor / unit).round() == setting,
+        _ => false,
+    }
+}
+
+/// A unit of the server's own: `ms`, `kB`, and with a number in front `8kB`.
+fn number_of_unit(unit: &str, number: &dyn Fn(&str) -> Option<(f64, f64)>) -> Option<f64> {
+    match unit.starts_with(|c: char| c.is_ascii_digit()) {
+        true => number(unit).map(|(count, factor)| count * factor),
+        false => factor(unit),
+    }
+}
+
+/// Bytes or seconds of a unit of the server's.
+fn factor(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "B" => 1.0,
+        "kB" => 1024.0,
+        "MB" => 1024.0 * 1024.0,
+        "GB" => 1024.0 * 1024.0 * 1024.0,
+        "TB" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_the_same_in_any_unit() {
+        for (asked, setting, unit) in [
+            ("64MB", "8192", Some("8kB")),
+            ("on", "on", None),
+            ("5min", "300", Some("s")),
+            ("200ms", "200", Some("ms")),
+            ("4096", "4096", Some("kB")),
+            ("off", "off", None),
+        ] {
+            assert!(is_as_asked(asked, setting, unit), "{asked} {setting}");
+        }
+        assert!(!is_as_asked("64MB", "8191", Some("8kB")) && !is_as_asked("on", "off", None));
+    }
+
+    #[test]
+    fn what_makes_it_private_cannot_be_changed() {
+        let options = BTreeMap::from([("listen-addresses".to_owned(), "*".to_owned())]);
+        let error = all(Path::new("/d"), Path::new("/r"), Transport::Socket, 5432, &options).unwrap_err();
+        assert!(error.to_string().contains("listen-addresses"), "{error}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Finding the server program and what it knows.
+
+use std::path::{Path, PathBuf};
+
+use super::super::ask::ask;
+use super::super::mariadb::binary::{identified, is_program, places, start};
+use super::super::{Binary, EngineError};
+use super::NAME;
+
+const INSTALL: &str = "sudo apt-get install postgresql-15";
+/// Where Debian puts every version.
+const VERSIONED: &str = "/usr/lib/postgresql";
+
+/// The server program: `explicit`, else `postgres` in PATH and the usual places, or the newest of Debian's.
+pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
+    let places = if explicit.is_none() { [versioned(), places(&[])].concat() } else { Vec::new() };
+    let found = match explicit {
+        Some(path) => Some(path.to_owned()),
+        None => places.iter().map(|place| place.join("postgres")).find(|path| is_program(path)),
+    };
+    let Some(path) = found.filter(|path| is_program(path)) else {
+        let searched = explicit.map_or(places, |path| vec![path.to_owned()]);
+        return Err(EngineError::BinaryMissing {
+            engine: NAME,
+            program: "postgres".to_owned(),
+            searched,
+            install: INSTALL,
+        });
+    };
+    let path = std::fs::canonicalize(&path).map_err(|source| EngineError::io("resolve", &path, source))?;
+    let text = ask(&path, &["--version"])?;
+    let version = text.split_once("(PostgreSQL) ").and_then(|(_, rest)| rest.split_whitespace().next());
+    let Some(version) = version else {
+        let reason = format!("is not a PostgreSQL server: --version prints {:?}", start(&text));
+        return Err(EngineError::BinaryUnusable { path, reason });
+    };
+    let version = version.to_owned();
+    identified(path, version)
+}
+
+/// Debian's folders of all versions, the newest first.
+fn versioned() -> Vec<PathBuf> {
+    let mut found: Vec<(u32, PathBuf)> = std::fs::read_dir(VERSIONED)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+/// A program of the same installation.
+pub(super) fn beside(server: &Path, program: &str) -> Result<PathBuf, EngineError> {
+    let place = server.parent().unwrap_or(Path::new("/"));
+    let path = place.join(program);
+    if is_program(&path) {
+        return Ok(path);
+    }
+    let searched = vec![place.to_owned()];
+    Err(EngineError::BinaryMissing { engine: NAME, program: program.to_owned(), searched, install: INSTALL })
+}
+
+/// Major version: data directories are compatible inside one.
+pub(super) fn major(version: &str) -> Option<u32> {
+    version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The name of an option as the server writes it.
+pub(super) fn option_name(option: &str) -> String {
+    option.trim_start_matches('-').replace('-', "_").to_lowercase()
+}
+
+/// Whether the program knows the option; names with a point belong to extensions, and all are known.
+pub(super) fn knows_option(option: &str, explicit: Option<&Path>) -> Result<bool, EngineError> {
+    let name = option_name(option);
+    if name.contains('.') {
+        return Ok(true);
+    }
+    // One line an option, its name first.
+    let described = ask(&find(explicit)?.path, &["--describe-config"])?;
+    Ok(described.lines().any(|line| line.split('\t').next().is_some_and(|known| known.eq_ignore_ascii_case(&name))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_installed_server_knows_its_own_options_and_no_others() {
+        for name in ["shared_buffers", "work-mem", "TimeZone", "pg_stat_statements.max"] {
+            assert!(knows_option(name, None).unwrap(), "{name}");
+        }
+        assert!(!knows_option("innodb_buffer_pool_size", None).unwrap());
+        assert_eq!(major(&find(None).unwrap().version).map(|major| major >= 12), Some(true));
+    }
+
+    #[test]
+    fn another_program_is_no_server() {
+        let error = find(Some(Path::new("/bin/echo"))).unwrap_err();
+        assert!(matches!(error, EngineError::BinaryUnusable { .. }), "{error}");
+        assert!(find(Some(Path::new("/nonexistent"))).unwrap_err().to_string().contains(INSTALL));
+    }
+}

@@ -1,0 +1,449 @@
+//! One connection: login, prepare, execute, text, COPY.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+
+use super::super::answer::AnswerLimits;
+use super::super::stream::{Channel, lost_words};
+use super::super::{Param, SqlError, SqlErrorKind, StatementId};
+use super::message::{self, Messages, malformed, put, put_text, rows_of};
+use super::value;
+
+const PROTOCOL: u32 = 3 << 16;
+/// Messages that a login can take: method, proofs, some dozen settings, notices.
+const LOGIN_MESSAGES: usize = 200;
+/// Bytes of a piece of COPY data.
+const PIECE: usize = 64 << 10;
+const IN_BINARY: [u8; 2] = [0, 1];
+const IN_TEXT: [u8; 2] = [0, 0];
+
+/// A logged-in connection over any stream.
+#[derive(Debug)]
+pub(super) struct Connection<S> {
+    messages: Messages<S>,
+    /// What the server said of itself when it let us in.
+    version: String,
+    /// The process that serves this connection.
+    backend: i32,
+    /// Types of the parameters, by statement.
+    statements: Vec<Vec<u32>>,
+    /// The messages being sent, reused.
+    out: Vec<u8>,
+    limit: Option<Duration>,
+}
+
+impl<S: Channel> Connection<S> {
+    /// Logs in.
+    pub(super) fn open(stream: S, user: &str, password: &str, database: Option<&str>) -> Result<Self, SqlError> {
+        let mut out = vec![0; 4];
+        out.extend_from_slice(&PROTOCOL.to_be_bytes());
+        for (name, value) in [("user", user), ("database", database.unwrap_or(user)), ("client_encoding", "UTF8")] {
+            put_text(&mut out, name);
+            put_text(&mut out, value);
+        }
+        out.push(0);
+        let length = (out.len() as u32).to_be_bytes();
+        out[..4].copy_from_slice(&length);
+        let (version, statements) = (String::new(), Vec::new());
+        let mut connection =
+            Self { messages: Messages::new(stream), version, backend: 0, statements, out, limit: None };
+        connection.send()?;
+        connection.log_in(user, password)?;
+        connection.messages.logged_in();
+        Ok(connection)
+    }
+
+    pub(super) fn version(&self) -> &str {
+        &self.version
+    }
+
+    pub(super) fn backend(&self) -> i32 {
+        self.backend
+    }
+
+    pub(super) fn stream(&self) -> &S {
+        &self.messages.stream
+    }
+
+    pub(super) fn stream_mut(&mut self) -> &mut S {
+        &mut self.messages.stream
+    }
+
+    /// How long the server may be silent, and an answer go on.
+    pub(super) fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
+        self.limit = limit;
+        self.messages.stream.set_silence(limit).map_err(lost)
+    }
+
+    pub(super) fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
+        let name = name(self.statements.len());
+        self.out.clear();
+        put(&mut self.out, b'P', |out| {
+            put_text(out, &name);
+            put_text(out, sql);
+            out.extend_from_slice(&[0, 0]);
+        });
+        put(&mut self.out, b'D', |out| {
+            out.push(b'S');
+            put_text(out, &name);
+        });
+        put(&mut self.out, b'S', |_| {});
+        self.send()?;
+        let mut types = Vec::new();
+        self.answer(|kind, body| {
+            if kind == b't' {
+                types = body.get(2..).unwrap_or_default().chunks_exact(4).map(be_u32).collect();
+            }
+            Ok(())
+        })?;
+        self.statements.push(types);
+        Ok(StatementId(self.statements.len() - 1))
+    }
+
+    #[inline]
+    pub(super) fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
+        let types = self.statements.get(statement.0).ok_or_else(unknown_statement)?;
+        if types.len() != params.len() {
+            return Err(wrong_count(types.len(), params.len()));
+        }
+        self.out.clear();
+        let mut written = Ok(());
+        put(&mut self.out, b'B', |out| {
+            out.push(0); // the unnamed portal
+            put_name(out, statement.0);
+            let count = (params.len() as u16).to_be_bytes();
+            out.extend_from_slice(&count);
+            for (param, oid) in params.iter().zip(types) {
+                out.extend_from_slice(if value::is_binary(param, *oid) { &IN_BINARY } else { &IN_TEXT });
+            }
+            out.extend_from_slice(&count);
+            for (param, oid) in params.iter().zip(types) {
+                if let Err(error) = value::put(out, param, *oid) {
+                    written = Err(error);
+                    return;
+                }
+            }
+            out.extend_from_slice(&[0, 1, 0, 1]); // all results in binary
+        });
+        written?;
+        self.out.extend_from_slice(&[b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4]);
+        self.send()?;
+        self.discard()
+    }
+
+    pub(super) fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
+        self.send_text(sql)?;
+        self.discard()
+    }
+
+    pub(super) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        self.send_text(sql)?;
+        let (mut rows, mut padded, mut limits) = (Vec::new(), Vec::new(), AnswerLimits::of(self.limit));
+        self.answer(|kind, body| {
+            match kind {
+                b'T' => padded = blank_padded(body).ok_or_else(|| malformed("columns that cannot be read"))?,
+                b'D' => {
+                    limits.kept(body.len(), padded.len())?;
+                    rows.push(text_row(body, &padded).ok_or_else(|| malformed("a row that cannot be read"))?);
+                }
+                b'C' => limits.result()?,
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// COPY: rows follow the statement. The number that was taken.
+    pub(super) fn load(
+        &mut self,
+        sql: &str,
+        feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<u64, SqlError> {
+        self.send_text(sql)?;
+        match self.messages.receive().map_err(lost)? {
+            (b'G', _) => {}
+            (b'E', body) => {
+                let error = message::error(body);
+                self.until_ready()?;
+                return Err(error);
+            }
+            _ => return Err(malformed("something else than a readiness for rows")),
+        }
+        let mut pieces = Pieces { stream: &mut self.messages.stream, out: Vec::with_capacity(PIECE + 5) };
+        pieces.begin();
+        let fed = feed(&mut pieces).and_then(|()| pieces.flush());
+        self.out.clear();
+        match &fed {
+            Ok(()) => put(&mut self.out, b'c', |_| {}),
+            Err(_) => put(&mut self.out, b'f', |out| put_text(out, "the rows ended early")),
+        }
+        self.send()?;
+        let taken = self.discard()?;
+        match fed {
+            Ok(()) => Ok(taken),
+            Err(error) => Err(lost(error)),
+        }
+    }
+
+    fn send(&mut self) -> Result<(), SqlError> {
+        self.messages.stream.write_all(&self.out).map_err(lost)
+    }
+
+    fn send_text(&mut self, sql: &str) -> Result<(), SqlError> {
+        self.out.clear();
+        put(&mut self.out, b'Q', |out| put_text(out, sql));
+        self.send()
+    }
+
+    /// Reads to the end of an answer. Rows are counted and not looked into: their number, or else that of changed ones.
+    #[inline]
+    fn discard(&mut self) -> Result<u64, SqlError> {
+        let (mut total, mut rows, mut limits) = (0, 0, AnswerLimits::of(self.limit));
+        self.answer(|kind, body| {
+            match kind {
+                b'D' => {
+                    rows += 1;
+                    limits.part()?;
+                }
+                b'C' => {
+                    limits.result()?;
+                    total += if rows > 0 { std::mem::take(&mut rows) } else { rows_of(body) };
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(total)
+    }
+
+    /// Every message until the server is ready again; the first error is what comes of it.
+    #[inline]
+    fn answer(&mut self, mut take: impl FnMut(u8, &[u8]) -> Result<(), SqlError>) -> Result<(), SqlError> {
+        loop {
+            match self.messages.receive().map_err(lost)? {
+                (b'Z', _) => return Ok(()),
+                (b'E', body) => {
+                    let error = message::error(body);
+                    // A server that ends the connection says no more.
+                    return Err(match self.until_ready() {
+                        Ok(()) => error,
+                        Err(_) => SqlError { kind: SqlErrorKind::Lost, ..error },
+                    });
+                }
+                (kind, body) => take(kind, body)?,
+            }
+        }
+    }
+
+    fn until_ready(&mut self) -> Result<(), SqlError> {
+        let mut limits = AnswerLimits::of(self.limit);
+        while self.messages.receive().map_err(lost)?.0 != b'Z' {
+            limits.part()?;
+        }
+        Ok(())
+    }
+
+    /// Everything between the start and the server's readiness.
+    fn log_in(&mut self, user: &str, password: &str) -> Result<(), SqlError> {
+        let mut scram = None;
+        for _ in 0..LOGIN_MESSAGES {
+            let is_private = self.messages.stream.is_private();
+            self.out.clear();
+            match self.messages.receive().map_err(lost)? {
+                (b'Z', _) => return Ok(()),
+                (b'E', body) => return Err(message::error(body)),
+                (b'S', body) => {
+                    if let Some(version) = body.strip_prefix(b"server_version\0") {
+                        self.version = String::from_utf8_lossy(version.strip_suffix(&[0]).unwrap_or(version)).into();
+                    }
+                }
+                (b'K', body) => self.backend = body.get(..4).map_or(0, |pid| be_u32(pid).cast_signed()),
+                (b'R', body) => {
+                    let (step, rest) = body.split_first_chunk().ok_or_else(|| malformed("an empty request"))?;
+                    authenticate(
+                        u32::from_be_bytes(*step),
+                        rest,
+                        user,
+                        password,
+                        is_private,
+                        &mut scram,
+                        &mut self.out,
+                    )?;
+                }
+                // Notices and negotiations of a newer protocol.
+                _ => {}
+            }
+            if !self.out.is_empty() {
+                self.send()?;
+            }
+        }
+        Err(malformed("messages of a login without end"))
+    }
+}
+
+/// Answers one request of the server for a proof, into `out`.
+fn authenticate(
+    step: u32,
+    rest: &[u8],
+    user: &str,
+    password: &str,
+    is_private: bool,
+    scram: &mut Option<ScramSha256>,
+    out: &mut Vec<u8>,
+) -> Result<(), SqlError> {
+    let failed = |e: io::Error| SqlError { kind: SqlErrorKind::Other, code: 0, message: format!("logging in: {e}") };
+    match (step, scram.as_mut()) {
+        (0, _) => {}
+        // In clear only where nobody can listen.
+        (3, _) if is_private => put(out, b'p', |out| put_text(out, password)),
+        (10, _) if rest.split(|byte| *byte == 0).any(|method| method == SCRAM_SHA_256.as_bytes()) => {
+            let new = scram.insert(ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported()));
+            put(out, b'p', |out| {
+                put_text(out, SCRAM_SHA_256);
+                out.extend_from_slice(&(new.message().len() as u32).to_be_bytes());
+                out.extend_from_slice(new.message());
+            });
+        }
+        (11, Some(scram)) => {
+            scram.update(rest).map_err(failed)?;
+            put(out, b'p', |out| out.extend_from_slice(scram.message()));
+        }
+        (12, Some(scram)) => scram.finish(rest).map_err(failed)?,
+        _ => {
+            let message = format!(
+                "the account {user} needs a method of authentication (number {step}) that is not supported here; \
+                 supported: trust, peer, scram-sha-256, and over a Unix socket password"
+            );
+            return Err(SqlError { kind: SqlErrorKind::Other, code: 0, message });
+        }
+    }
+    Ok(())
+}
+
+/// Sends what is written into it as pieces of COPY data.
+struct Pieces<'a, S> {
+    stream: &'a mut S,
+    out: Vec<u8>,
+}
+
+impl<S: Channel> Pieces<'_, S> {
+    fn begin(&mut self) {
+        self.out.clear();
+        self.out.extend_from_slice(&[b'd', 0, 0, 0, 0]);
+    }
+}
+
+impl<S: Channel> Write for Pieces<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = &bytes[..bytes.len().min(PIECE + 5 - self.out.len())];
+        self.out.extend_from_slice(taken);
+        if self.out.len() == PIECE + 5 {
+            self.flush()?;
+        }
+        Ok(taken.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let length = (self.out.len() - 1) as u32;
+        if length > 4 {
+            self.out[1..5].copy_from_slice(&length.to_be_bytes());
+            self.stream.write_all(&self.out)?;
+            self.begin();
+        }
+        Ok(())
+    }
+}
+
+fn name(statement: usize) -> String {
+    format!("s{statement}")
+}
+
+/// As [`name`], without making a string.
+#[inline]
+fn put_name(out: &mut Vec<u8>, mut statement: usize) {
+    out.push(b's');
+    let start = out.len();
+    loop {
+        out.push(b'0' + (statement % 10) as u8);
+        statement /= 10;
+        if statement == 0 {
+            break;
+        }
+    }
+    out[start..].reverse();
+    out.push(0);
+}
+
+fn be_u32(bytes: &[u8]) -> u32 {
+    bytes.iter().take(4).fold(0, |number, byte| number << 8 | u32::from(*byte))
+}
+
+/// Which columns of a RowDescription are CHAR(n).
+fn blank_padded(body: &[u8]) -> Option<Vec<bool>> {
+    let (count, mut rest) = body.split_first_chunk::<2>()?;
+    let mut padded = Vec::new();
+    for _ in 0..u16::from_be_bytes(*count) {
+        let end = rest.iter().position(|byte| *byte == 0)?;
+        // Table and column, then the type, then sizes and format.
+        let fields = rest.get(end + 1..end + 19)?;
+        padded.push(be_u32(&fields[6..10]) == value::BLANK_PADDED);
+        rest = &rest[end + 19..];
+    }
+    Some(padded)
+}
+
+/// The values of a DataRow, which are text.
+fn text_row(body: &[u8], padded: &[bool]) -> Option<Vec<Option<String>>> {
+    let (count, mut rest) = body.split_first_chunk::<2>()?;
+    let mut row = Vec::new();
+    for column in 0..usize::from(u16::from_be_bytes(*count)) {
+        let (length, after) = rest.split_first_chunk::<4>()?;
+        let length = i32::from_be_bytes(*length);
+        let (value, after) = after.split_at_checked(usize::try_from(length).unwrap_or(0))?;
+        rest = after;
+        let text = String::from_utf8_lossy(value);
+        let text = if padded.get(column) == Some(&true) { text.trim_end_matches(' ') } else { &text };
+        row.push((length >= 0).then(|| text.to_owned()));
+    }
+    Some(row)
+}
+
+#[cold]
+fn lost(error: io::Error) -> SqlError {
+    SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) }
+}
+
+#[cold]
+fn unknown_statement() -> SqlError {
+    SqlError { kind: SqlErrorKind::Other, code: 0, message: "a statement of another session".to_owned() }
+}
+
+#[cold]
+fn wrong_count(expected: usize, found: usize) -> SqlError {
+    let message = format!("the statement has {expected} parameters, {found} were given");
+    SqlError { kind: SqlErrorKind::Other, code: 0, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_name_is_written_as_it_reads(statement in any::<u32>()) {
+            let mut out = Vec::new();
+            put_name(&mut out, statement as usize);
+            prop_assert_eq!(out, [name(statement as usize).as_bytes(), &[0]].concat());
+        }
+
+        #[test]
+        fn any_bytes_are_rows_or_none(bytes in prop::collection::vec(any::<u8>(), 0..80), start in 0u8..4) {
+            let body = [&[0, start][..], &bytes].concat();
+            let _ = (blank_padded(&body), text_row(&body, &[true, false]), blank_padded(&bytes));
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The SQL of PostgreSQL.
+
+use super::super::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan, number};
+use super::super::{Session, SqlError};
+
+/// PostgreSQL's own.
+#[derive(Debug)]
+pub(super) struct PostgresDialect;
+
+impl Dialect for PostgresDialect {
+    fn placeholder(&self, number: usize) -> String {
+        format!("${number}")
+    }
+
+    /// As sysbench has it.
+    fn identity(&self) -> Identity {
+        Identity { definition: "SERIAL NOT NULL", is_key: false }
+    }
+
+    /// How text compares belongs to the whole cluster, which is made with the locale C: by bytes.
+    fn table_suffix(&self, _collation: Collation, _key_columns: usize) -> &'static str {
+        ""
+    }
+
+    fn year(&self, column: &str) -> String {
+        format!("CAST(EXTRACT(YEAR FROM {column}) AS INTEGER)")
+    }
+
+    /// A scan by the executor goes around the shared buffers where the table is large (a ring of 256 KiB):
+    /// pg_prewarm reads into them, the primary key's own index too.
+    fn scans(&self, table: &str, _unindexed: &str, indexes: &[Index<'_>]) -> Vec<Scan> {
+        let primary_key = format!("{table}_pkey");
+        let names = [table, &primary_key].into_iter().chain(indexes.iter().map(|index| index.name));
+        names.map(|name| Scan { sql: format!("SELECT pg_prewarm('{name}')"), counts: Counted::Pages }).collect()
+    }
+
+    fn bulk_load(&self) -> BulkLoad {
+        BulkLoad::Stream
+    }
+
+    fn load_through_session(&self, table: &str) -> String {
+        format!("COPY {table} FROM STDIN WITH (DELIMITER '|')")
+    }
+
+    fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<(u64, u64)>, SqlError> {
+        let held = "SELECT COUNT(*) FROM pg_buffercache b JOIN pg_class c ON b.relfilenode = pg_relation_filenode(c.oid) \
+                    WHERE b.reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+                    AND b.relforknumber = 0 AND c.relnamespace = 'public'::regnamespace";
+        let all = "SELECT SUM(pg_relation_size(oid) / current_setting('block_size')::int)::bigint FROM pg_class \
+                   WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i')";
+        Ok(number(session, held)?.zip(number(session, all)?))
+    }
+}

@@ -1,0 +1,83 @@
+//! Making a data directory: initdb, then the data set.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::super::cache::{CacheKey, cached};
+use super::super::installer::run_installer;
+use super::super::instance::ERROR_LINES;
+use super::super::process::Launch;
+use super::super::server::Fill;
+use super::super::{
+    Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
+};
+use super::server::{self, MANNERS, ROOT};
+use super::{NAME, binary};
+
+/// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
+const RECIPE: &str = "1";
+
+pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+    let binary = binary::find(request.binary.as_deref())?;
+    // No option shapes the files: those that do are initdb's.
+    let parts = [("recipe", RECIPE), ("binary", &binary.identity), ("dataset", &request.dataset)];
+    cached(&request.cache_directory, &CacheKey::new(NAME, &parts), |partial| {
+        let data = partial.join("data");
+        install(&binary, request, &data)?;
+        fill_fresh(request, &data, fill)
+    })
+}
+
+/// Text compares by bytes; over the private socket everybody is let in, over TCP with a password.
+fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(), EngineError> {
+    let program = binary::beside(&server.path, "initdb")?;
+    let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "--username".into(), ROOT.into()];
+    // What is made is synced as a whole at the end.
+    let rest = ["--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"];
+    arguments.extend(rest.map(OsString::from));
+    let launch = Launch {
+        program: &program,
+        arguments,
+        environment: &BTreeMap::new(),
+        aslr: None,
+        preload: None,
+        log: &request.log,
+        manners: MANNERS,
+    };
+    run_installer("initdb", &launch, request.timeout, |log| server::explain(log, data, &server.version))
+}
+
+/// Starts a server on the fresh directory, lets the caller fill it and shuts it down so that every copy starts alike.
+fn fill_fresh(request: &PrepareRequest, data: &Path, fill: &mut Fill<'_>) -> Result<(), EngineError> {
+    let start = StartRequest {
+        binary: request.binary.clone(),
+        state_directory: request.state_directory.clone(),
+        start_timeout: request.timeout,
+        database: None,
+        ..StartRequest::new(DataDirectory::InPlace(data.to_owned()), &request.run_directory, &request.log)
+    };
+    let mut server = server::start(&start)?;
+    statement(&mut *server.connect()?, &format!("CREATE DATABASE {DEFAULT_DATABASE}"))?;
+    server.use_database(DEFAULT_DATABASE);
+    let mut session = server.connect()?;
+    for extension in ["pg_prewarm", "pg_buffercache"] {
+        // Not every build has them; what needs one says so then.
+        let _ = session.run(&format!("CREATE EXTENSION {extension}"));
+    }
+    fill(&server).map_err(|error| EngineError::fill(data, error))?;
+    // Everything cleaned, counted and written: no background work is left over for the trials.
+    session.set_timeout(None).map_err(|source| EngineError::Sql { statement: "time-out".to_owned(), source })?;
+    statement(&mut *session, "VACUUM (ANALYZE)")?;
+    statement(&mut *session, "CHECKPOINT")?;
+    drop(session);
+    if server.stop(request.timeout)? != StopOutcome::Graceful {
+        let (reason, tail, log) = ("did not shut down".to_owned(), server.log_tail(ERROR_LINES), request.log.clone());
+        return Err(EngineError::NotReady { engine: NAME, waited: request.timeout, reason, log, tail });
+    }
+    Ok(())
+}
+
+fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
+    session.run(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
+}

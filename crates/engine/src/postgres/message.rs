@@ -1,0 +1,148 @@
+//! The messages of the protocol, version 3: a byte that says what it is, four bytes of length, and what it says.
+
+use std::io;
+
+use super::super::buffer::ReadBuffer;
+use super::super::stream::Channel;
+use super::super::{SqlError, SqlErrorKind};
+
+/// Bytes before what a message says.
+const HEADER: usize = 5;
+/// No message of a benchmark is larger; more means that the stream is out of step.
+const LIMIT: usize = 64 << 20;
+/// Before the login is done nothing is larger than this.
+const LOGIN_LIMIT: usize = 64 << 10;
+/// Bytes of an error's text that are kept; servers say less.
+const TEXT: usize = 4096;
+
+/// What arrives from a server.
+#[derive(Debug)]
+pub(super) struct Messages<S> {
+    pub(super) stream: S,
+    input: ReadBuffer,
+    held: usize,
+    limit: usize,
+}
+
+impl<S: Channel> Messages<S> {
+    pub(super) fn new(stream: S) -> Self {
+        Self { stream, input: ReadBuffer::new(), held: 0, limit: LOGIN_LIMIT }
+    }
+
+    /// The login is done: rows may be large.
+    pub(super) fn logged_in(&mut self) {
+        self.limit = LIMIT;
+    }
+
+    /// The next message: what it is, and what it says.
+    #[inline]
+    pub(super) fn receive(&mut self) -> io::Result<(u8, &[u8])> {
+        self.input.consume(std::mem::take(&mut self.held));
+        let header = self.input.peek(&mut self.stream, HEADER)?;
+        let (kind, length) = (header[0], u32::from_be_bytes([header[1], header[2], header[3], header[4]]) as usize);
+        // The length counts itself.
+        if !(4..=self.limit).contains(&length) {
+            return Err(bad_length(length, self.limit));
+        }
+        self.held = length + 1;
+        let message = self.input.peek(&mut self.stream, length + 1)?;
+        Ok((kind, &message[HEADER..]))
+    }
+}
+
+#[cold]
+fn bad_length(length: usize, limit: usize) -> io::Error {
+    let message = format!("a message of {length} bytes, expected at most {} KiB: is this PostgreSQL?", limit >> 10);
+    io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+/// Appends a message whose body is written by `body`.
+#[inline]
+pub(super) fn put(out: &mut Vec<u8>, kind: u8, body: impl FnOnce(&mut Vec<u8>)) {
+    out.push(kind);
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    body(out);
+    let length = (out.len() - start) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// Appends a string and its NUL.
+#[inline]
+pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(0);
+}
+
+/// An ErrorResponse: fields of a letter and a text each. The state stands in the message, for it is no number.
+#[cold]
+pub(super) fn error(body: &[u8]) -> SqlError {
+    let field = |letter: u8| {
+        let mut fields = body.split(|byte| *byte == 0).filter(|field| !field.is_empty());
+        fields.find(|field| field[0] == letter).map(|field| &field[1..field.len().min(TEXT)])
+    };
+    let text = |letter: u8| String::from_utf8_lossy(field(letter).unwrap_or_default()).into_owned();
+    let state = text(b'C');
+    SqlError { kind: kind(&state), code: 0, message: format!("{}: {}", state, text(b'M')) }
+}
+
+/// What a SQLSTATE means for the caller (Appendix A of PostgreSQL's manual).
+fn kind(state: &str) -> SqlErrorKind {
+    match state {
+        // serialization_failure, deadlock_detected, lock_not_available
+        "40001" | "40P01" | "55P03" => SqlErrorKind::Retry,
+        // disk_full
+        "53100" => SqlErrorKind::DiskFull,
+        // admin_shutdown, crash_shutdown, cannot_connect_now, idle session time-outs
+        "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => SqlErrorKind::Lost,
+        state if state.starts_with("08") => SqlErrorKind::Lost,
+        _ => SqlErrorKind::Other,
+    }
+}
+
+/// The rows that a CommandComplete tells: "INSERT 0 5", "UPDATE 5", "SELECT 5", and none of "BEGIN".
+#[inline]
+pub(super) fn rows_of(tag: &[u8]) -> u64 {
+    let digits = tag.strip_suffix(&[0]).unwrap_or(tag).rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+    digits
+        .iter()
+        .try_fold(0u64, |number, digit| {
+            digit.is_ascii_digit().then(|| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
+        })
+        .unwrap_or(0)
+}
+
+/// The stream is out of step: the connection cannot be used any more.
+#[cold]
+pub(super) fn malformed(what: &str) -> SqlError {
+    SqlError { kind: SqlErrorKind::Lost, code: 0, message: format!("the server sent {what}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn errors_are_sorted_by_what_the_caller_can_do() {
+        let of = |state: &str| error(format!("SERROR\0VERROR\0C{state}\0Mwoe\0\0").as_bytes());
+        assert_eq!(of("40P01"), SqlError { kind: SqlErrorKind::Retry, code: 0, message: "40P01: woe".into() });
+        assert_eq!(of("53100").kind, SqlErrorKind::DiskFull);
+        assert_eq!(of("57P01").kind, SqlErrorKind::Lost);
+        assert_eq!(of("42601").kind, SqlErrorKind::Other);
+    }
+
+    #[test]
+    fn rows_are_read_from_a_tag() {
+        for (tag, rows) in [("INSERT 0 5\0", 5), ("UPDATE 12\0", 12), ("SELECT 0\0", 0), ("BEGIN\0", 0), ("", 0)] {
+            assert_eq!(rows_of(tag.as_bytes()), rows, "{tag}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_an_error_or_a_number(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let _ = (error(&bytes), rows_of(&bytes));
+        }
+    }
+}

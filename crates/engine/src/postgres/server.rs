@@ -1,0 +1,232 @@
+//! Starting a private cluster and being its handle.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::process::Signal;
+
+use super::super::directories::{free_port, socket_path};
+use super::super::instance::{Instance, Stage};
+use super::super::process::{Launch, Manners, children_of};
+use super::super::secret::random_password;
+use super::super::{
+    Address, Binary, ConnectTarget, Dialect, EngineError, Server, Session, StartRequest, StopOutcome, Transport,
+};
+use super::dialect::PostgresDialect;
+use super::session::PostgresSession;
+use super::{NAME, arguments, binary};
+
+/// The account that may do everything, over the private socket.
+pub(super) const ROOT: &str = "postgres";
+/// Database that every cluster has.
+const ANY_DATABASE: &str = "postgres";
+/// The account of a cluster that listens on a port.
+const TCP_USER: &str = "tare";
+/// The number in the socket's name.
+const PORT: u16 = 5432;
+/// SIGTERM would wait for the clients to go; as root it runs nothing.
+pub(super) const MANNERS: Manners = Manners { stop: Signal::INT, refuses_root: true };
+
+/// A running private cluster.
+pub(super) struct PostgresServer {
+    instance: Instance,
+    target: ConnectTarget,
+    /// As the superuser over the socket: for the engine's own questions.
+    administration: ConnectTarget,
+    version: String,
+    data: PathBuf,
+}
+
+/// Starts it and reads everything back that was asked for.
+pub(super) fn start(request: &StartRequest) -> Result<PostgresServer, EngineError> {
+    let binary = binary::find(request.binary.as_deref())?;
+    let stage = Stage::set_up(request)?;
+    check_version(stage.data(), &binary)?;
+    let port = if request.transport == Transport::Tcp { free_port()? } else { PORT };
+    let socket = socket_path(stage.run(), &format!(".s.PGSQL.{port}"))?;
+    let data = stage.data().to_owned();
+    let launch = Launch {
+        program: &binary.path,
+        arguments: arguments::all(&data, stage.run(), request.transport, port, &request.options)?,
+        environment: &request.environment,
+        aslr: request.aslr,
+        preload: request.allocator_preload.as_deref(),
+        log: &request.log,
+        manners: MANNERS,
+    };
+    let administration = ConnectTarget {
+        address: Address::Socket(socket.clone()),
+        user: ROOT.to_owned(),
+        password: String::new(),
+        database: Some(ANY_DATABASE.to_owned()),
+    };
+    let mut instance = stage.spawn(&launch)?;
+    let mut version = String::new();
+    let connect = || {
+        let session = PostgresSession::open(&administration)?;
+        version = session.version().to_owned();
+        Ok(Box::new(session) as Box<dyn Session>)
+    };
+    let explain = |log: &str| explain(log, &data, &binary.version);
+    let mut session = instance.wait_ready(NAME, request, Some(&socket), connect, explain)?;
+    let database = request.database.clone().or(administration.database.clone());
+    let mut target = ConnectTarget { database, ..administration.clone() };
+    if request.transport == Transport::Tcp {
+        target = tcp_target(&mut *session, port, target)?;
+    }
+    let server = PostgresServer { instance, target, administration, version, data };
+    server.verify(request, &mut *session)?;
+    Ok(server)
+}
+
+impl PostgresServer {
+    /// New sessions start in `database`.
+    pub(super) fn use_database(&mut self, database: &str) {
+        self.target.database = Some(database.to_owned());
+    }
+
+    /// Each option must read back, and the database must be there.
+    fn verify(&self, request: &StartRequest, session: &mut dyn Session) -> Result<(), EngineError> {
+        for (option, asked) in &request.options {
+            let name = binary::option_name(option);
+            let sql = format!("SELECT setting, unit FROM pg_settings WHERE lower(name) = '{}'", quoted(&name));
+            let rows = session.query(&sql).map_err(|source| EngineError::Sql { statement: sql, source })?;
+            let Some([Some(found), unit]) = rows.first().map(Vec::as_slice) else { continue };
+            if !arguments::is_as_asked(asked, found, unit.as_deref()) {
+                let unit = unit.as_ref().map_or(String::new(), |unit| format!(" (unit {unit})"));
+                let reason =
+                    format!("asked for {asked}, the server has {found}{unit}; ask for a value that it takes as it is");
+                return Err(EngineError::OptionRefused { engine: NAME, option: option.clone(), reason });
+            }
+        }
+        self.connect().map(drop)
+    }
+}
+
+impl Server for PostgresServer {
+    fn pid(&self) -> u32 {
+        self.instance.process.pid()
+    }
+
+    /// The one that accepts, those in the background, and one for each connection.
+    fn processes(&self) -> Vec<i32> {
+        let first = self.pid().cast_signed();
+        [first].into_iter().chain(children_of(first)).collect()
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &PostgresDialect
+    }
+
+    fn data(&self) -> &Path {
+        &self.data
+    }
+
+    fn address(&self) -> &Address {
+        &self.target.address
+    }
+
+    fn target(&self) -> &ConnectTarget {
+        &self.target
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(PostgresSession::open(&self.target)?))
+    }
+
+    fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
+        let name = quoted(&binary::option_name(name));
+        let sql = format!("SELECT current_setting('{name}', true)");
+        let rows = PostgresSession::open(&self.administration)?
+            .query(&sql)
+            .map_err(|source| EngineError::Sql { statement: sql, source })?;
+        Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
+    }
+
+    fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
+        self.instance.stop(timeout)
+    }
+
+    fn is_alive(&mut self) -> bool {
+        self.instance.process.is_alive()
+    }
+
+    fn log_tail(&self, lines: usize) -> Vec<String> {
+        self.instance.process.log_tail(lines)
+    }
+}
+
+fn quoted(text: &str) -> String {
+    text.replace('\'', "''")
+}
+
+/// Other users of the machine can reach a port, so its account has a random password, made over the socket.
+fn tcp_target(session: &mut dyn Session, port: u16, target: ConnectTarget) -> Result<ConnectTarget, EngineError> {
+    let password = random_password()?;
+    let make = format!("CREATE ROLE {TCP_USER} LOGIN SUPERUSER PASSWORD '{password}'");
+    for sql in [format!("DROP ROLE IF EXISTS {TCP_USER}"), make] {
+        // The text has the password in it.
+        let failed = |source| EngineError::Sql { statement: format!("making the role {TCP_USER}"), source };
+        session.run(&sql).map_err(failed)?;
+    }
+    let address = Address::Tcp("127.0.0.1".to_owned(), port);
+    Ok(ConnectTarget { address, user: TCP_USER.to_owned(), password, ..target })
+}
+
+/// The directory says which version made it; another one is refused before a start.
+pub(super) fn check_version(data: &Path, server: &Binary) -> Result<(), EngineError> {
+    let Ok(found) = fs::read_to_string(data.join("PG_VERSION")) else {
+        let reason = "is no data directory of PostgreSQL: expected a file PG_VERSION in it".to_owned();
+        return Err(EngineError::Directory { path: data.to_owned(), reason });
+    };
+    match (binary::major(found.trim()), binary::major(&server.version)) {
+        (Some(made), Some(now)) if made != now => Err(EngineError::OtherVersion {
+            directory: data.to_owned(),
+            found: found.trim().to_owned(),
+            expected: server.version.clone(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The typed error that a log explains, where it does.
+pub(super) fn explain(log: &str, data: &Path, expected: &str) -> Option<EngineError> {
+    let fatal = |line: &&str| line.contains("FATAL:") || line.contains("ERROR:") || line.contains("could not");
+    log.lines().filter(fatal).find_map(|line| {
+        if line.contains("No space left on device") {
+            return Some(EngineError::DiskFull { place: data.to_owned(), detail: line.to_owned() });
+        }
+        if line.contains("incompatible with server") {
+            let (directory, expected) = (data.to_owned(), expected.to_owned());
+            return Some(EngineError::OtherVersion { directory, found: "another version".to_owned(), expected });
+        }
+        let (_, named) = line.split_once("parameter \"")?;
+        let option = named.split('"').next()?.to_owned();
+        let reason = line.split_once("FATAL:").map_or(line, |(_, reason)| reason).trim().to_owned();
+        Some(EngineError::OptionRefused { engine: NAME, option, reason })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_lines_become_typed_errors() {
+        let of = |log: &str| explain(log, Path::new("/data"), "15.1");
+        let line = "2026-01-01 10:00:00.000 UTC [7] FATAL:  unrecognized configuration parameter \"shared_bufers\"";
+        assert!(matches!(of(line), Some(EngineError::OptionRefused { option, .. }) if option == "shared_bufers"));
+        let line = "2026-01-01 10:00:00.000 UTC [7] FATAL:  invalid value for parameter \"wal_level\": \"much\"";
+        assert!(matches!(of(line), Some(EngineError::OptionRefused { option, .. }) if option == "wal_level"));
+        let line = "2026-01-01 10:00:00.000 UTC [7] PANIC:  could not write to file \"x\": No space left on device";
+        assert!(matches!(of(line), Some(EngineError::DiskFull { .. })));
+        let line = "2026-01-01 10:00:00.000 UTC [7] FATAL:  database files are incompatible with server";
+        assert!(matches!(of(line), Some(EngineError::OtherVersion { .. })));
+        assert!(of("2026-01-01 10:00:00.000 UTC [7] LOG:  database system is ready to accept connections").is_none());
+    }
+}
