@@ -6,12 +6,12 @@ mod simulate;
 
 use simulate::{Generator, generator, normal, normals, share};
 use tare_stats::covariates::{Covariate, Shape, Values, explain};
-use tare_stats::effects::{Cell, Sources, residuals, sources};
+use tare_stats::effects::{Cell, SpreadRanking, residuals, sources};
 use tare_stats::modes::{association, detect};
 
 /// A 2^3 study of `queries` queries in which `factor` (or none) triples the variance between restarts. `shared` is the
 /// correlation of two queries of the same restart.
-fn study(rng: &mut Generator, factor: Option<usize>, queries: usize, shared: f64) -> Sources {
+fn study(rng: &mut Generator, factor: Option<usize>, queries: usize, shared: f64) -> SpreadRanking {
     let factors = ["aslr", "ahi", "preload"].map(String::from);
     let mut metrics = vec![Vec::new(); queries];
     for i in 0..8 {

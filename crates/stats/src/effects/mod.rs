@@ -8,4 +8,4 @@ mod sources;
 
 pub use design::{Cell, residuals};
 pub use report::{Effect, effects};
-pub use sources::{Source, Sources, sources};
+pub use sources::{FactorSpread, SpreadRanking, sources};

@@ -10,7 +10,7 @@ use crate::ratio::holm;
 
 /// One factor as a source of spread.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Source {
+pub struct FactorSpread {
     /// The factor.
     pub factor: String,
     /// The level under which trials vary more: `true` the high one.
@@ -28,9 +28,9 @@ pub struct Source {
 
 /// Where the between-trial variance comes from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sources {
+pub struct SpreadRanking {
     /// The factors, the strongest effect on the spread first. If the first is not shown, the study does not tell.
-    pub ranking: Vec<Source>,
+    pub ranking: Vec<FactorSpread>,
     /// The share that stays with every shown factor at its quiet level. Shares and this add up to 1.
     pub unexplained: f64,
     /// Metrics with enough replicated spread to take part.
@@ -50,7 +50,7 @@ pub struct Sources {
 ///
 /// # Errors
 /// As [`super::effects`], and [`Error::TooFew`] when no metric has two conditions with replicated spread.
-pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Result<Sources, Error> {
+pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Result<SpreadRanking, Error> {
     valid_confidence(confidence)?;
     let mut fits = Vec::with_capacity(metrics.len());
     for cells in metrics {
@@ -67,10 +67,10 @@ pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Re
     let adjusted = holm(&p_values);
     let z = normal_two_sided(confidence);
 
-    let mut ranking: Vec<Source> = factors
+    let mut ranking: Vec<FactorSpread> = factors
         .iter()
         .zip(combined.iter().zip(adjusted))
-        .map(|(factor, (c, p_value))| Source {
+        .map(|(factor, (c, p_value))| FactorSpread {
             factor: factor.clone(),
             noisy_level: c.is_some_and(|(b, _)| b > 0.0),
             spread_ratio: c.map_or(Estimate { value: 1.0, ci: None }, |(b, se)| log_estimate(b, Some(z * se))),
@@ -79,14 +79,14 @@ pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Re
             share: 0.0,
         })
         .collect();
-    let strength = |s: &Source| s.spread_ratio.value.ln().abs();
+    let strength = |s: &FactorSpread| s.spread_ratio.value.ln().abs();
     ranking.sort_by(|a, b| strength(b).total_cmp(&strength(a)));
     let shown: Vec<usize> = (0..ranking.len()).filter(|&i| ranking[i].shown).collect();
     let drops: Vec<f64> = shown.iter().map(|&i| (-strength(&ranking[i])).exp()).collect();
     for (&i, share) in shown.iter().zip(shapley(&drops)) {
         ranking[i].share = share;
     }
-    Ok(Sources { ranking, unexplained: drops.iter().product(), metrics: fits.len() })
+    Ok(SpreadRanking { ranking, unexplained: drops.iter().product(), metrics: fits.len() })
 }
 
 /// Log ratio of the variances at a factor's levels, averaged over the metrics, and its standard error.

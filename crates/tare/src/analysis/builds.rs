@@ -1,9 +1,9 @@
 //! Two builds side by side: the ratio at each point, and which symbols and locks changed.
 
 use super::captures::{self, mean_of, shares};
-use super::collect::Condition;
+use super::collect::ConditionTrials;
 use super::summarize::CONFIDENCE;
-use super::summary::{BuildComparison, Captured, Changed};
+use super::summary::{BuildComparison, Changed, Profiled};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
 use tare_results::metric;
@@ -19,12 +19,16 @@ const LISTED: usize = 8;
 struct Pair<'c, 'r> {
     levels: Levels,
     names: [&'c str; 2],
-    conditions: [&'c Condition<'r>; 2],
+    conditions: [&'c ConditionTrials<'r>; 2],
     trials: [Vec<f64>; 2],
 }
 
 /// Every other build against the first one, on `metric`; empty where no build is a factor.
-pub(super) fn builds(conditions: &[Condition<'_>], results: &Results, metric: Option<&str>) -> Vec<BuildComparison> {
+pub(super) fn builds(
+    conditions: &[ConditionTrials<'_>],
+    results: &Results,
+    metric: Option<&str>,
+) -> Vec<BuildComparison> {
     let Some(metric) = metric else { return Vec::new() };
     let pairs = pairs(conditions, metric);
     let better = metric::describe(metric).better;
@@ -42,14 +46,14 @@ pub(super) fn builds(conditions: &[Condition<'_>], results: &Results, metric: Op
             ratio: found.ratio.value,
             ci: found.ratio.ci,
             verdict: found.verdict,
-            symbols: changed(pair, results, Captured::Symbols),
-            locks: changed(pair, results, Captured::Locks),
+            symbols: changed(pair, results, Profiled::Symbols),
+            locks: changed(pair, results, Profiled::Locks),
         })
         .collect()
 }
 
-fn pairs<'c, 'r>(conditions: &'c [Condition<'r>], metric: &str) -> Vec<Pair<'c, 'r>> {
-    let mut by_levels: BTreeMap<Levels, Vec<(&'c str, &'c Condition<'r>)>> = BTreeMap::new();
+fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pair<'c, 'r>> {
+    let mut by_levels: BTreeMap<Levels, Vec<(&'c str, &'c ConditionTrials<'r>)>> = BTreeMap::new();
     let mut first_build = None;
     for condition in conditions {
         let Some(build) = condition.levels.get(BUILD) else { continue };
@@ -58,8 +62,9 @@ fn pairs<'c, 'r>(conditions: &'c [Condition<'r>], metric: &str) -> Vec<Pair<'c, 
         others.remove(BUILD);
         by_levels.entry(others).or_default().push((build, condition));
     }
-    let means =
-        |condition: &Condition<'_>| condition.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<f64>>();
+    let means = |condition: &ConditionTrials<'_>| {
+        condition.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<f64>>()
+    };
     let mut pairs = Vec::new();
     for (levels, mut group) in by_levels {
         group.sort_by_key(|(build, _)| Some(*build) != first_build);
@@ -75,7 +80,7 @@ fn pairs<'c, 'r>(conditions: &'c [Condition<'r>], metric: &str) -> Vec<Pair<'c, 
 }
 
 /// The largest changes of shares, either way.
-fn changed(pair: &Pair<'_, '_>, results: &Results, what: Captured) -> Vec<Changed> {
+fn changed(pair: &Pair<'_, '_>, results: &Results, what: Profiled) -> Vec<Changed> {
     let [before, after] = pair.conditions.map(|c| shares(&captures::of(c, results), what));
     if before.is_empty() || after.is_empty() {
         return Vec::new();

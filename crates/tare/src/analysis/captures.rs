@@ -1,10 +1,10 @@
 //! What captures say: the largest symbols and locks of each condition, which of them grow along a ladder, and what
 //! capturing cost.
 
-use super::collect::Condition;
+use super::collect::ConditionTrials;
 use super::ladders::{Ladder, ladders};
 use super::summarize::CONFIDENCE;
-use super::summary::{CaptureSummary, Captured, Grown, GrowthRanking, LockSummary, SymbolSummary};
+use super::summary::{CaptureSummary, Grown, GrowthRanking, LockSummary, Profiled, SymbolSummary};
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::captures::Captures;
@@ -14,16 +14,16 @@ use tare_stats::growth::{self, Profile};
 const LISTED: usize = 20;
 
 /// The captures of one condition's analysed trials.
-pub(super) fn of<'r>(condition: &Condition<'r>, results: &'r Results) -> Vec<&'r Captures> {
+pub(super) fn of<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Vec<&'r Captures> {
     condition.ok.iter().filter_map(|trial| results.captures.get(&(trial.trial, trial.attempt))).collect()
 }
 
 /// One entry a condition with captures, or that lacks one it asked for.
-pub(super) fn summaries(conditions: &[Condition<'_>], results: &Results) -> Vec<CaptureSummary> {
+pub(super) fn summaries(conditions: &[ConditionTrials<'_>], results: &Results) -> Vec<CaptureSummary> {
     conditions.iter().filter_map(|condition| summary(condition, results)).collect()
 }
 
-fn summary(condition: &Condition<'_>, results: &Results) -> Option<CaptureSummary> {
+fn summary(condition: &ConditionTrials<'_>, results: &Results) -> Option<CaptureSummary> {
     let captures = of(condition, results);
     let samples: Vec<f64> = condition.ok.iter().filter_map(|trial| Some(trial.capture_sample?.tps_ratio)).collect();
     let missing: BTreeMap<String, String> =
@@ -50,7 +50,7 @@ fn mean(values: &[f64]) -> f64 {
 
 /// Mean shares over trials; a symbol that a trial does not have has share 0 there.
 fn symbols(captures: &[&Captures]) -> Vec<SymbolSummary> {
-    let (own, total) = (shares(captures, Captured::Symbols), shares(captures, Captured::Calls));
+    let (own, total) = (shares(captures, Profiled::Symbols), shares(captures, Profiled::Calls));
     let mut symbols: Vec<SymbolSummary> = mean_of(&own)
         .into_iter()
         .map(|(symbol, self_fraction)| {
@@ -85,17 +85,17 @@ fn locks(captures: &[&Captures]) -> Vec<LockSummary> {
 }
 
 /// The shares of each trial by name.
-pub(super) fn shares(captures: &[&Captures], what: Captured) -> Vec<BTreeMap<String, f64>> {
+pub(super) fn shares(captures: &[&Captures], what: Profiled) -> Vec<BTreeMap<String, f64>> {
     captures
         .iter()
         .filter_map(|capture| match what {
-            Captured::Symbols => {
+            Profiled::Symbols => {
                 Some(capture.profile.as_ref()?.symbols.iter().map(|s| (s.symbol.clone(), s.self_fraction)).collect())
             }
-            Captured::Calls => {
+            Profiled::Calls => {
                 Some(capture.profile.as_ref()?.symbols.iter().map(|s| (s.symbol.clone(), s.total_fraction)).collect())
             }
-            Captured::Locks => {
+            Profiled::Locks => {
                 Some(capture.locks.as_ref()?.waits.iter().map(|l| (l.name.clone(), l.wait_fraction)).collect())
             }
         })
@@ -112,13 +112,13 @@ pub(super) fn mean_of(trials: &[BTreeMap<String, f64>]) -> BTreeMap<String, f64>
 }
 
 /// Symbols, callers and locks by how much their share grows over threads and over nodes.
-pub(super) fn growth(conditions: &[Condition<'_>], results: &Results) -> Vec<GrowthRanking> {
+pub(super) fn growth(conditions: &[ConditionTrials<'_>], results: &Results) -> Vec<GrowthRanking> {
     let all = ladders(conditions);
-    let kinds = [Captured::Locks, Captured::Symbols, Captured::Calls];
+    let kinds = [Profiled::Locks, Profiled::Symbols, Profiled::Calls];
     kinds.into_iter().flat_map(|what| all.iter().filter_map(move |ladder| ranking(what, ladder, results))).collect()
 }
 
-fn ranking(what: Captured, ladder: &Ladder<'_, '_>, results: &Results) -> Option<GrowthRanking> {
+fn ranking(what: Profiled, ladder: &Ladder<'_, '_>, results: &Results) -> Option<GrowthRanking> {
     let profiles: Vec<Profile> = ladder
         .rungs
         .iter()

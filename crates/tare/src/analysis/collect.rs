@@ -7,7 +7,7 @@ use tare_results::{Results, Source};
 
 /// The trials of one condition.
 #[derive(Debug, Clone)]
-pub struct Condition<'a> {
+pub struct ConditionTrials<'a> {
     /// Its name.
     pub name: &'a str,
     /// Factor -> level.
@@ -22,8 +22,8 @@ pub struct Condition<'a> {
 
 /// Groups records by condition, in the order of the plan, then of first appearance. Unrealizable conditions
 /// and those of which nothing has run yet are left out.
-pub fn conditions(results: &Results) -> Vec<Condition<'_>> {
-    let mut conditions: Vec<Condition<'_>> = Vec::new();
+pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
+    let mut conditions: Vec<ConditionTrials<'_>> = Vec::new();
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     // A pilot that was still warming up is kept in the record and says nothing about what followed.
     let first = decision.filter(|decision| !decision.pilot_counts).map_or(0, |decision| decision.first_trial);
@@ -31,7 +31,7 @@ pub fn conditions(results: &Results) -> Vec<Condition<'_>> {
         let index = match conditions.iter().position(|condition| condition.name == trial.condition) {
             Some(index) => index,
             None => {
-                conditions.push(Condition {
+                conditions.push(ConditionTrials {
                     name: &trial.condition,
                     levels: &trial.levels,
                     ok: Vec::new(),
@@ -55,7 +55,7 @@ pub fn conditions(results: &Results) -> Vec<Condition<'_>> {
     conditions
 }
 
-impl<'a> Condition<'a> {
+impl<'a> ConditionTrials<'a> {
     /// The samples of each analysed trial that have this metric; trials without it are left out.
     pub fn values(&self, metric: &str) -> Vec<Vec<f64>> {
         self.ok.iter().map(|trial| sample_values(trial, metric)).filter(|samples| !samples.is_empty()).collect()
@@ -90,7 +90,7 @@ pub fn trial_mean(trial: &TrialRecord, metric: &str) -> Option<f64> {
 }
 
 /// Every metric of any condition, in table order.
-pub fn all_metrics(conditions: &[Condition<'_>]) -> Vec<String> {
+pub fn all_metrics(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
     ordered(conditions.iter().flat_map(|condition| condition.metrics()).collect::<Vec<_>>().iter())
 }
 

@@ -2,7 +2,7 @@
 
 use super::curves::words_of;
 use super::figures::{count, percent, times};
-use super::summary::{Captured, GrowthRanking, Scaling, Step, Summary};
+use super::summary::{GrowthRanking, Profiled, Scaling, Step, Summary};
 
 /// Sentences of one kind; the rest are counted.
 const LISTED: usize = 3;
@@ -10,7 +10,7 @@ const LISTED: usize = 3;
 /// Retrograde steps of a metric, then the fastest growing lock and function.
 pub(super) fn sentences(summary: &Summary, metric: &str) -> Vec<String> {
     let mut sentences: Vec<String> = retrograde(summary, metric).into_iter().collect();
-    sentences.extend([Captured::Locks, Captured::Symbols].into_iter().filter_map(|what| growing(summary, what)));
+    sentences.extend([Profiled::Locks, Profiled::Symbols].into_iter().filter_map(|what| growing(summary, what)));
     sentences
 }
 
@@ -34,7 +34,7 @@ fn retrograde(summary: &Summary, metric: &str) -> Option<String> {
 }
 
 /// The first of the ranking in which growth is shown; none where nothing grows beyond its interval.
-fn growing(summary: &Summary, what: Captured) -> Option<String> {
+fn growing(summary: &Summary, what: Profiled) -> Option<String> {
     let shown = |ranking: &&GrowthRanking| {
         ranking.grown.first().is_some_and(|first| first.per_doubling > 0.0 && first.ci.is_none_or(|ci| ci.low > 0.0))
     };
@@ -45,8 +45,8 @@ fn growing(summary: &Summary, what: Captured) -> Option<String> {
     let first = ranking.grown.first()?;
     let at = if ranking.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&ranking.levels)) };
     let (among, of) = match what {
-        Captured::Locks => ("locks", "of the connections' time"),
-        Captured::Symbols | Captured::Calls => ("functions", "of the server's samples"),
+        Profiled::Locks => ("locks", "of the connections' time"),
+        Profiled::Symbols | Profiled::Calls => ("functions", "of the server's samples"),
     };
     Some(format!(
         "{} grows fastest of all {among} over {}{at}: from {} to {} {of}.",

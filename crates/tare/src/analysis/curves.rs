@@ -1,6 +1,6 @@
 //! A metric over a numeric factor (threads, nodes ...): which conditions make a line, which lines stand in one chart.
 
-use super::collect::Condition;
+use super::collect::ConditionTrials;
 use super::summary::{MetricSummary, Scaling, Summary};
 use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
@@ -62,15 +62,15 @@ pub struct Point {
 }
 
 /// All charts of a metric: one for each numeric factor and each combination of levels too many for one chart.
-pub fn curves(summary: &Summary, conditions: &[Condition<'_>], metric: &str) -> Vec<Curves> {
-    let measured: Vec<(&Condition<'_>, &MetricSummary)> =
+pub fn curves(summary: &Summary, conditions: &[ConditionTrials<'_>], metric: &str) -> Vec<Curves> {
+    let measured: Vec<(&ConditionTrials<'_>, &MetricSummary)> =
         conditions.iter().filter_map(|c| Some((c, summary.metric(c.name, metric)?))).collect();
     let factors = varying(&measured);
     let numeric: Vec<&String> = factors.iter().filter(|factor| is_numeric(factor, &measured)).collect();
     numeric.into_iter().flat_map(|over| charts(over, &factors, &measured, summary, metric)).collect()
 }
 
-type Measured<'m> = [(&'m Condition<'m>, &'m MetricSummary)];
+type Measured<'m> = [(&'m ConditionTrials<'m>, &'m MetricSummary)];
 
 /// Factors with more than one level among these conditions, by name.
 fn varying(measured: &Measured<'_>) -> Vec<String> {
@@ -167,7 +167,7 @@ pub fn words_of(levels: &Levels) -> String {
     levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(" ")
 }
 
-fn point(n: f64, condition: &Condition<'_>, values: &MetricSummary, metric: &str) -> Point {
+fn point(n: f64, condition: &ConditionTrials<'_>, values: &MetricSummary, metric: &str) -> Point {
     Point {
         n,
         mean: values.mean,

@@ -3,11 +3,11 @@
 //! tare-stats knows factors of two levels. One of more is given to it as a column for each level but the first, which
 //! says whether a condition has that level: every level is then compared with the first one.
 
-use super::collect::{self, Condition};
+use super::collect::{self, ConditionTrials};
 use super::ladders::OVER;
 use super::reading::varying_factors;
 use super::summarize::CONFIDENCE;
-use super::summary::{Effect, Source, Sources};
+use super::summary::{Effect, SpreadSource, SpreadSources};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use tare_results::metric;
@@ -35,13 +35,13 @@ struct Column {
 }
 
 /// Main effects and two-factor interactions on every metric.
-pub(super) fn effects(conditions: &[Condition<'_>]) -> Vec<Effect> {
+pub(super) fn effects(conditions: &[ConditionTrials<'_>]) -> Vec<Effect> {
     let Some(columns) = columns(conditions) else { return Vec::new() };
     let metrics = collect::all_metrics(conditions);
     metrics.iter().flat_map(|metric| effects_on(conditions, &columns, metric)).collect()
 }
 
-fn effects_on(conditions: &[Condition<'_>], columns: &[Column], metric: &str) -> Vec<Effect> {
+fn effects_on(conditions: &[ConditionTrials<'_>], columns: &[Column], metric: &str) -> Vec<Effect> {
     let names: Vec<String> = columns.iter().map(|column| column.term.clone()).collect();
     let cells = cells(conditions, columns, metric);
     let order = if columns.len() > MOST_WITH_INTERACTIONS { 1 } else { 2 };
@@ -78,11 +78,11 @@ fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effec
 }
 
 /// Which factor the spread between trials comes from, over all primary metrics together.
-pub(super) fn sources(conditions: &[Condition<'_>]) -> Option<Sources> {
+pub(super) fn sources(conditions: &[ConditionTrials<'_>]) -> Option<SpreadSources> {
     let columns = columns(conditions)?;
     let found = found_sources(conditions, &columns)?;
     let own = |term: &str| columns.iter().find(|column| column.term == term);
-    let ranking: Vec<Source> = found
+    let ranking: Vec<SpreadSource> = found
         .ranking
         .iter()
         .filter_map(|source| {
@@ -94,7 +94,7 @@ pub(super) fn sources(conditions: &[Condition<'_>]) -> Option<Sources> {
             };
             // From high against low variances to noisy against quiet CoVs.
             let cov = |ratio: f64| if source.noisy_level { ratio.sqrt() } else { ratio.sqrt().recip() };
-            Some(Source {
+            Some(SpreadSource {
                 factor: if column.of_many { column.factor.clone() } else { column.term.clone() },
                 noisy_level: noisy.clone(),
                 quiet_level: quiet.clone(),
@@ -106,7 +106,7 @@ pub(super) fn sources(conditions: &[Condition<'_>]) -> Option<Sources> {
             })
         })
         .collect();
-    let mut sources = Sources { ranking, unexplained: found.unexplained };
+    let mut sources = SpreadSources { ranking, unexplained: found.unexplained };
     if columns.iter().any(|column| column.of_many) {
         share_anew(&mut sources, conditions, &columns, &found);
     }
@@ -115,7 +115,12 @@ pub(super) fn sources(conditions: &[Condition<'_>]) -> Option<Sources> {
 
 /// A factor can be held at one level only, so of many levels the strongest one takes part in the shares, and only what
 /// is shown among all of them does.
-fn share_anew(sources: &mut Sources, conditions: &[Condition<'_>], columns: &[Column], found: &effects::Sources) {
+fn share_anew(
+    sources: &mut SpreadSources,
+    conditions: &[ConditionTrials<'_>],
+    columns: &[Column],
+    found: &effects::SpreadRanking,
+) {
     let mut kept: Vec<Column> = Vec::new();
     let shown = found.ranking.iter().filter(|source| source.shown);
     for column in shown.filter_map(|source| columns.iter().find(|c| c.term == source.factor)) {
@@ -123,10 +128,10 @@ fn share_anew(sources: &mut Sources, conditions: &[Condition<'_>], columns: &[Co
             kept.push(column.clone());
         }
     }
-    let has = |condition: &&Condition<'_>| {
+    let has = |condition: &&ConditionTrials<'_>| {
         kept.iter().all(|c| condition.levels.get(&c.factor).is_some_and(|level| *level == c.low || *level == c.high))
     };
-    let rest: Vec<Condition<'_>> = conditions.iter().filter(has).cloned().collect();
+    let rest: Vec<ConditionTrials<'_>> = conditions.iter().filter(has).cloned().collect();
     let again = found_sources(&rest, &kept).map_or(Vec::new(), |again| again.ranking);
     for (source, found) in sources.ranking.iter_mut().zip(&found.ranking) {
         source.share = again.iter().find(|other| other.factor == found.factor).map_or(0.0, |other| other.share);
@@ -134,7 +139,7 @@ fn share_anew(sources: &mut Sources, conditions: &[Condition<'_>], columns: &[Co
     sources.unexplained = 1.0 - sources.ranking.iter().map(|source| source.share).sum::<f64>();
 }
 
-fn found_sources(conditions: &[Condition<'_>], columns: &[Column]) -> Option<effects::Sources> {
+fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column]) -> Option<effects::SpreadRanking> {
     let names: Vec<String> = columns.iter().map(|column| column.term.clone()).collect();
     let metrics = collect::all_metrics(conditions);
     let primary: Vec<Vec<Cell>> = metrics
@@ -151,7 +156,7 @@ fn found_sources(conditions: &[Condition<'_>], columns: &[Column]) -> Option<eff
     effects::sources(&names, &primary, CONFIDENCE).ok()
 }
 
-fn cells(conditions: &[Condition<'_>], columns: &[Column], metric: &str) -> Vec<Cell> {
+fn cells(conditions: &[ConditionTrials<'_>], columns: &[Column], metric: &str) -> Vec<Cell> {
     conditions
         .iter()
         .map(|condition| Cell {
@@ -163,8 +168,8 @@ fn cells(conditions: &[Condition<'_>], columns: &[Column], metric: &str) -> Vec<
 }
 
 /// The columns of the factors that vary; none when a condition does not name one of them, or there are too many.
-fn columns(conditions: &[Condition<'_>]) -> Option<Vec<Column>> {
-    let measured: Vec<&Condition<'_>> = conditions.iter().filter(|condition| !condition.ok.is_empty()).collect();
+fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
+    let measured: Vec<&ConditionTrials<'_>> = conditions.iter().filter(|condition| !condition.ok.is_empty()).collect();
     let mut names = varying_factors(measured.iter().map(|condition| condition.levels));
     // In the order of the condition's name, which is the study's: terms read `aslr:ahi` as the study wrote them.
     let first = measured.first()?;
@@ -192,7 +197,7 @@ fn columns(conditions: &[Condition<'_>]) -> Option<Vec<Column>> {
 
 /// Factors of two levels that always change together cannot be told apart, and none of them may be named alone: they
 /// become one, `placement+aslr`.
-fn joined(columns: Vec<Column>, conditions: &[&Condition<'_>]) -> Vec<Column> {
+fn joined(columns: Vec<Column>, conditions: &[&ConditionTrials<'_>]) -> Vec<Column> {
     let pattern = |column: &Column| -> Vec<bool> {
         conditions.iter().map(|c| c.levels.get(&column.factor) == Some(&column.high)).collect()
     };

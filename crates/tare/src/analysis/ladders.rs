@@ -1,6 +1,6 @@
 //! Conditions that differ in the number of threads or nodes alone.
 
-use super::collect::Condition;
+use super::collect::ConditionTrials;
 use std::collections::BTreeMap;
 use tare_results::schema::Levels;
 
@@ -14,16 +14,16 @@ pub(super) struct Ladder<'c, 'r> {
     /// The levels of the other factors.
     pub levels: Levels,
     /// The number, and its condition, in the order of the plan.
-    pub rungs: Vec<(f64, &'c Condition<'r>)>,
+    pub rungs: Vec<(f64, &'c ConditionTrials<'r>)>,
 }
 
 /// All ladders: over threads, then over nodes.
-pub(super) fn ladders<'c, 'r>(conditions: &'c [Condition<'r>]) -> Vec<Ladder<'c, 'r>> {
+pub(super) fn ladders<'c, 'r>(conditions: &'c [ConditionTrials<'r>]) -> Vec<Ladder<'c, 'r>> {
     OVER.into_iter().flat_map(|over| ladders_over(over, conditions)).collect()
 }
 
-fn ladders_over<'c, 'r>(over: &'static str, conditions: &'c [Condition<'r>]) -> Vec<Ladder<'c, 'r>> {
-    let mut ladders: BTreeMap<Levels, Vec<(f64, &Condition<'r>)>> = BTreeMap::new();
+fn ladders_over<'c, 'r>(over: &'static str, conditions: &'c [ConditionTrials<'r>]) -> Vec<Ladder<'c, 'r>> {
+    let mut ladders: BTreeMap<Levels, Vec<(f64, &ConditionTrials<'r>)>> = BTreeMap::new();
     for condition in conditions {
         let Some(n) = condition.levels.get(over).and_then(|level| super::curves::number(level)) else { continue };
         let mut others = condition.levels.clone();

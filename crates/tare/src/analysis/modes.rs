@@ -1,6 +1,6 @@
 //! Two modes and what tells them apart.
 
-use super::collect::Condition;
+use super::collect::ConditionTrials;
 use super::figures::figure;
 use super::summary::Mode;
 use super::threads::{self, Feature, PAIRS};
@@ -17,7 +17,7 @@ const SEED: u64 = 1;
 
 /// Modes of a metric, lower first, and their cause where one is shown. Empty when one mode describes the trials.
 pub(super) fn find(
-    condition: &Condition<'_>,
+    condition: &ConditionTrials<'_>,
     metric: &str,
     unit: &str,
     machine: Option<&Machine>,

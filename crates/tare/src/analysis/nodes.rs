@@ -1,18 +1,18 @@
 //! Memory by node: where the server's is, and how the nodes' allocators served.
 
-use super::collect::Condition;
+use super::collect::ConditionTrials;
 use super::summary::NodeSummary;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::covariate::{Covariate, NUMA_HIT, NUMA_MISS, NUMA_OTHER, SERVER_MEMORY};
 
 /// One entry a condition and node; none on a machine with a single node, where there is nothing to tell.
-pub(super) fn nodes(conditions: &[Condition<'_>]) -> Vec<NodeSummary> {
+pub(super) fn nodes(conditions: &[ConditionTrials<'_>]) -> Vec<NodeSummary> {
     let found: Vec<NodeSummary> = conditions.iter().flat_map(of).collect();
     let numbers: BTreeSet<u32> = found.iter().map(|node| node.node).collect();
     if numbers.len() < 2 { Vec::new() } else { found }
 }
 
-fn of(condition: &Condition<'_>) -> Vec<NodeSummary> {
+fn of(condition: &ConditionTrials<'_>) -> Vec<NodeSummary> {
     let samples: Vec<&BTreeMap<String, f64>> =
         condition.ok.iter().flat_map(|trial| &trial.samples).map(|sample| &sample.covariates).collect();
     let of_node = |name: &String| SERVER_MEMORY.node(name).or_else(|| NUMA_HIT.node(name));

@@ -1,6 +1,6 @@
 //! What the conditions leave unexplained, tested against everything that was recorded beside the metrics.
 
-use super::collect::{self, Condition};
+use super::collect::{self, ConditionTrials};
 use super::modes::covariates;
 use super::summary::ResidualCause;
 use super::threads::{self, Feature};
@@ -26,8 +26,8 @@ const FEWEST_PERMUTATIONS: usize = 999;
 const SEED: u64 = 1;
 
 /// Covariates that explain what is left within conditions, averaged over all primary metrics, the best first.
-pub(super) fn causes(conditions: &[Condition<'_>], machine: Option<&Machine>) -> Vec<ResidualCause> {
-    let conditions: Vec<&Condition<'_>> = conditions.iter().filter(|condition| condition.ok.len() > 1).collect();
+pub(super) fn causes(conditions: &[ConditionTrials<'_>], machine: Option<&Machine>) -> Vec<ResidualCause> {
+    let conditions: Vec<&ConditionTrials<'_>> = conditions.iter().filter(|condition| condition.ok.len() > 1).collect();
     let trials: usize = conditions.iter().map(|condition| condition.ok.len()).sum();
     if trials < conditions.len() + FEWEST {
         return Vec::new();
@@ -45,9 +45,9 @@ pub(super) fn causes(conditions: &[Condition<'_>], machine: Option<&Machine>) ->
 
 /// ln of every trial mean less its condition's, averaged over the primary metrics that all trials have, and the number
 /// of the condition of each trial.
-fn left_over(conditions: &[&Condition<'_>]) -> Option<(Vec<f64>, Vec<usize>)> {
+fn left_over(conditions: &[&ConditionTrials<'_>]) -> Option<(Vec<f64>, Vec<usize>)> {
     let trials: usize = conditions.iter().map(|condition| condition.ok.len()).sum();
-    let owned: Vec<Condition<'_>> = conditions.iter().map(|condition| (*condition).clone()).collect();
+    let owned: Vec<ConditionTrials<'_>> = conditions.iter().map(|condition| (*condition).clone()).collect();
     let all = collect::all_metrics(&owned);
     let primary: Vec<&String> = all.iter().filter(|name| metric::describe(name).is_primary()).collect();
     let names = if primary.is_empty() { all.iter().take(1).collect() } else { primary };

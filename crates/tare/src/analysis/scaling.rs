@@ -1,6 +1,6 @@
 //! The scalability law over threads or nodes, other factors held.
 
-use super::collect::{self, Condition};
+use super::collect::{self, ConditionTrials};
 use super::ladders::{Ladder, ladders};
 use super::summarize::CONFIDENCE;
 use super::summary::{Prediction, Scaling, Step};
@@ -13,7 +13,7 @@ use tare_stats::scaling::{Point, fit};
 const FEWEST: usize = 3;
 
 /// Laws of every throughput over `threads` and over `nodes`; none where fewer than three numbers were measured.
-pub(super) fn scaling(conditions: &[Condition<'_>]) -> Vec<Scaling> {
+pub(super) fn scaling(conditions: &[ConditionTrials<'_>]) -> Vec<Scaling> {
     let metrics = collect::all_metrics(conditions);
     let throughputs: Vec<&String> = metrics
         .iter()
@@ -35,7 +35,7 @@ pub(super) fn scaling(conditions: &[Condition<'_>]) -> Vec<Scaling> {
 /// The trials of each rung of a ladder; none where too few rungs have any.
 fn rungs(ladder: &Ladder<'_, '_>, metric: &str) -> Option<Vec<Rung>> {
     let trials =
-        |condition: &Condition<'_>| condition.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<_>>();
+        |condition: &ConditionTrials<'_>| condition.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<_>>();
     let rungs = ladder.rungs.iter().map(|(n, condition)| Rung { n: *n, trials: trials(condition) });
     let rungs: Vec<Rung> = rungs.filter(|rung| !rung.trials.is_empty()).collect();
     (rungs.len() >= FEWEST).then_some(rungs)

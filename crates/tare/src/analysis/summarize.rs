@@ -1,6 +1,6 @@
 //! Results -> [`Summary`].
 
-use super::collect::{self, Condition};
+use super::collect::{self, ConditionTrials};
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{builds, captures, effects, modes, nodes, odd, reading, residuals, scaling, spread};
 use tare_results::Results;
@@ -47,7 +47,7 @@ fn headline_metric(metrics: &[String]) -> Option<String> {
     metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first()).cloned()
 }
 
-fn condition_summary(condition: &Condition<'_>, machine: Option<&Machine>) -> ConditionSummary {
+fn condition_summary(condition: &ConditionTrials<'_>, machine: Option<&Machine>) -> ConditionSummary {
     let metrics: Vec<MetricSummary> =
         condition.metrics().iter().filter_map(|name| metric_summary(condition, name, machine)).collect();
     ConditionSummary {
@@ -61,7 +61,7 @@ fn condition_summary(condition: &Condition<'_>, machine: Option<&Machine>) -> Co
     }
 }
 
-fn metric_summary(condition: &Condition<'_>, name: &str, machine: Option<&Machine>) -> Option<MetricSummary> {
+fn metric_summary(condition: &ConditionTrials<'_>, name: &str, machine: Option<&Machine>) -> Option<MetricSummary> {
     let described = metric::describe(name);
     let values = condition.values(name);
     let found = trials::summarize(&values, CONFIDENCE)?;

@@ -18,7 +18,7 @@ pub struct Summary {
     /// Scaling laws, when threads or nodes vary.
     pub scaling: Vec<Scaling>,
     /// Which two-level factor the spread comes from; none where the study cannot say.
-    pub spread_sources: Option<Sources>,
+    pub spread_sources: Option<SpreadSources>,
     /// The metric that headlines and default gates are about; none without an analysed trial.
     pub headline_metric: Option<String>,
     /// One plain sentence: what came out, and how sure it is.
@@ -112,7 +112,7 @@ pub struct LockSummary {
 /// What a growth ranking ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Captured {
+pub enum Profiled {
     /// Waits for locks, as shares of the connections' time.
     Locks,
     /// Functions by the samples inside them.
@@ -125,7 +125,7 @@ pub enum Captured {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrowthRanking {
     /// Locks, symbols or calls.
-    pub what: Captured,
+    pub what: Profiled,
     /// `threads` or `nodes`.
     pub over: String,
     /// The levels of the other factors.
@@ -392,16 +392,16 @@ pub struct Step {
 
 /// Where the spread between trials comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sources {
+pub struct SpreadSources {
     /// Factors, the strongest effect on the spread first.
-    pub ranking: Vec<Source>,
+    pub ranking: Vec<SpreadSource>,
     /// Share of the variance that stays with every shown factor at its quiet level.
     pub unexplained: f64,
 }
 
 /// One factor as a source of spread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Source {
+pub struct SpreadSource {
     /// The factor.
     pub factor: String,
     /// The level at which trials vary more.

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use tare::analysis::compare::Verdict;
 use tare::analysis::summarize;
-use tare::analysis::summary::{Captured, Summary};
+use tare::analysis::summary::{Profiled, Summary};
 use tare::report::write_report;
 use tare_results::captures::{FOLDED, LOCKS, LockShare, LocksFile, PROFILE, ProfileFile, SymbolShare};
 use tare_results::open;
@@ -149,10 +149,10 @@ fn what_grows_is_named_before_what_is_large() {
         let ranking = summary.growth.iter().find(|ranking| ranking.what == what && ranking.over == "nodes").unwrap();
         ranking.grown[0].clone()
     };
-    let symbol = first(Captured::Symbols);
+    let symbol = first(Profiled::Symbols);
     assert_eq!(symbol.name, "queued_spin_lock_slowpath_[k]");
     assert!((symbol.per_doubling - 0.06).abs() < 1e-3 && symbol.ci.unwrap().low > 0.05, "{symbol:?}");
-    assert_eq!(first(Captured::Locks).name, "dict_sys_mutex");
+    assert_eq!(first(Profiled::Locks).name, "dict_sys_mutex");
     let reading = summary.further_reading.join(" ");
     assert!(reading.contains("dict_sys_mutex grows fastest of all locks over nodes: from 0.39%"), "{reading}");
     let capture = &summary.captures[0];

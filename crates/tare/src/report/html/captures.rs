@@ -4,7 +4,7 @@
 use super::page::Page;
 use crate::analysis::curves::words_of;
 use crate::analysis::figures::{change, percent, times};
-use crate::analysis::summary::{CaptureSummary, Captured, GrowthRanking};
+use crate::analysis::summary::{CaptureSummary, GrowthRanking, Profiled};
 use crate::report::charts::flame;
 use maud::{Markup, html};
 use tare_results::captures;
@@ -34,9 +34,9 @@ pub(super) fn growth(page: &Page<'_>) -> Option<Markup> {
 
 fn table_of(ranking: &GrowthRanking) -> Markup {
     let (what, open) = match ranking.what {
-        Captured::Locks => ("Locks", true),
-        Captured::Symbols => ("Functions", true),
-        Captured::Calls => ("Functions with what they call", false),
+        Profiled::Locks => ("Locks", true),
+        Profiled::Symbols => ("Functions", true),
+        Profiled::Calls => ("Functions with what they call", false),
     };
     let at = if ranking.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&ranking.levels)) };
     let caption = format!("{what} over {}{at}", ranking.over);
@@ -68,7 +68,7 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
         .summary
         .growth
         .iter()
-        .filter(|ranking| ranking.what == Captured::Symbols)
+        .filter(|ranking| ranking.what == Profiled::Symbols)
         .filter_map(|ranking| Some(ranking.grown.first()?.name.as_str()))
         .collect();
     let mut budget = FLAME_BYTES;
@@ -102,7 +102,7 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
 fn shown<'p>(page: &'p Page<'_>) -> Vec<&'p str> {
     let with: Vec<&str> =
         page.summary.captures.iter().filter(|c| c.samples > 0).map(|c| c.condition.as_str()).collect();
-    let Some(ranking) = page.summary.growth.iter().find(|ranking| ranking.what == Captured::Symbols) else {
+    let Some(ranking) = page.summary.growth.iter().find(|ranking| ranking.what == Profiled::Symbols) else {
         return with.into_iter().take(2).collect();
     };
     let mut rungs: Vec<(f64, &str)> = page
@@ -141,7 +141,7 @@ pub(super) fn tables(page: &Page<'_>) -> Option<Markup> {
     (!with_ratio.is_empty()).then(|| {
         html! {
             p.note {
-                "Captured in one further sample of each trial, after the measured ones: no metric of this report contains its cost, "
+                "Profiled in one further sample of each trial, after the measured ones: no metric of this report contains its cost, "
                 "which is throughput while capturing / throughput measured."
             }
             div.scroll tabindex="0" role="region" aria-label="Cost of capturing" {

@@ -2,7 +2,7 @@
 //! threads.
 
 use super::page::Page;
-use crate::analysis::collect::{self, Condition};
+use crate::analysis::collect::{self, ConditionTrials};
 use crate::analysis::figures::{count, figure, percent};
 use crate::analysis::summary::MetricSummary;
 use crate::analysis::threads::{self, ThreadSummary};
@@ -57,7 +57,7 @@ pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
 }
 
 /// All analysed trials of a condition, or one group a mode.
-fn groups<'a>(page: &Page<'_>, condition: &Condition<'a>) -> Vec<Group<'a>> {
+fn groups<'a>(page: &Page<'_>, condition: &ConditionTrials<'a>) -> Vec<Group<'a>> {
     let all = || Group {
         condition: condition.name,
         caption: count(condition.ok.len(), "trial"),

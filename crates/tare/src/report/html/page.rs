@@ -4,7 +4,7 @@ use super::document::document;
 use super::{
     builds, captures, curves, environment, first_screen, machines, nodes, plots, record, scaling, stability, tables,
 };
-use crate::analysis::collect::{self, Condition};
+use crate::analysis::collect::{self, ConditionTrials};
 use crate::analysis::machine_view::{self, MachineBox};
 use crate::analysis::summary::Summary;
 use maud::{Markup, html};
@@ -15,7 +15,7 @@ pub(super) struct Page<'a> {
     pub results: &'a Results,
     pub summary: &'a Summary,
     /// Trials by condition, in the order of `summary.conditions`.
-    pub conditions: Vec<Condition<'a>>,
+    pub conditions: Vec<ConditionTrials<'a>>,
     pub machine: Option<MachineBox>,
 }
 

@@ -6,7 +6,7 @@ use super::text::plain;
 use crate::analysis::compare::Verdict;
 use crate::analysis::curves::words_of;
 use crate::analysis::figures::{change, percent, times};
-use crate::analysis::summary::{Captured, Grown, GrowthRanking, Summary};
+use crate::analysis::summary::{Grown, GrowthRanking, Profiled, Summary};
 
 /// Names of a ranking on a terminal; the report has more.
 const LISTED: usize = 8;
@@ -17,13 +17,13 @@ const LEAST: f64 = 0.000_05;
 pub(super) fn growth(summary: &Summary, style: Style) -> Option<String> {
     // Callers are the report's: on a terminal they would repeat most of the functions.
     let shown: Vec<&GrowthRanking> =
-        summary.growth.iter().filter(|ranking| matches!(ranking.what, Captured::Locks | Captured::Symbols)).collect();
+        summary.growth.iter().filter(|ranking| matches!(ranking.what, Profiled::Locks | Profiled::Symbols)).collect();
     let parts: Vec<String> = shown.into_iter().map(|ranking| one(ranking, style)).collect();
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
 fn one(ranking: &GrowthRanking, style: Style) -> String {
-    let what = if ranking.what == Captured::Locks { "locks" } else { "functions" };
+    let what = if ranking.what == Profiled::Locks { "locks" } else { "functions" };
     let mut rows = table(&[what, "first", "last", "each doubling", "95% interval"], 1);
     // The first in any case, and of the others those that change at all.
     let moves = |(place, grown): &(usize, &Grown)| *place == 0 || grown.per_doubling.abs() >= LEAST;
@@ -37,7 +37,7 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
         ];
         add(&mut rows, 1, cells);
     }
-    let of = if ranking.what == Captured::Locks { "the connections' time" } else { "the server's samples" };
+    let of = if ranking.what == Profiled::Locks { "the connections' time" } else { "the server's samples" };
     let at =
         if ranking.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&ranking.levels))) };
     let head = format!("{what} whose share of {of} grows over {}{at}, fastest first", ranking.over);
