@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::error::{Error, all_finite};
+use crate::multiple::holm;
 use crate::order::{generator, shuffle};
-use crate::ratio::holm;
 
 /// Enough permutations for p-values down to 0.0005.
 pub const PERMUTATIONS: usize = 1999;
@@ -56,13 +56,16 @@ pub struct Association {
 }
 
 /// Associations of all covariates with a response, the best first: smallest p-value, then largest share. The response
-/// is centred within `groups` (conditions) and permuted within them, so differences between conditions explain nothing.
+/// is centred within `groups` (conditions), so differences between conditions explain nothing, then within `strata`, and
+/// permuted within these. Trials that follow each other drift together: with [`neighbours`] as strata what changes slowly
+/// explains nothing either.
 ///
 /// # Errors
-/// [`Error::Mismatch`] when groups or a covariate have another length than the response, [`Error::NotFinite`].
+/// [`Error::Mismatch`] when groups, strata or a covariate have another length than the response, [`Error::NotFinite`].
 pub fn explain(
     response: &[f64],
     groups: &[usize],
+    strata: &[usize],
     covariates: &[Covariate],
     shape: Shape,
     permutations: usize,
@@ -70,6 +73,8 @@ pub fn explain(
 ) -> Result<Vec<Association>, Error> {
     all_finite("response", response)?;
     same_length("groups", response.len(), groups.len())?;
+    same_length("strata", response.len(), strata.len())?;
+    let blocks = Blocks { groups, strata };
     let mut found = Vec::with_capacity(covariates.len());
     for covariate in covariates {
         let length = match &covariate.values {
@@ -78,7 +83,7 @@ pub fn explain(
         };
         same_length(&format!("values of {}", covariate.name), response.len(), length)?;
         // Each covariate begins from the same seed, so that adding one changes no other's p-value.
-        found.push(associate(response, groups, covariate, shape, permutations, &mut generator(seed)));
+        found.push(associate(response, &blocks, covariate, shape, permutations, &mut generator(seed)));
     }
     let adjusted = holm(&found.iter().map(|a| a.p_value).collect::<Vec<_>>());
     found.iter_mut().zip(adjusted).for_each(|(a, p)| a.p_adjusted = p);
@@ -130,18 +135,43 @@ impl Known {
     }
 }
 
+/// What is held constant: conditions, and trials that stand together.
+struct Blocks<'a> {
+    groups: &'a [usize],
+    strata: &'a [usize],
+}
+
+impl Blocks<'_> {
+    /// The members of the groups and of the strata, of these trials alone.
+    fn members(&self, trials: &[usize]) -> [Vec<Vec<usize>>; 2] {
+        [self.groups, self.strata].map(|of| members_of(&trials.iter().map(|&i| of[i]).collect::<Vec<_>>()))
+    }
+}
+
+/// Pairs of trials that ran one after the other, as strata for [`explain`]; `order` is the place of each trial in the
+/// run. Of an odd number the first trial, where the machine is still settling, stands alone.
+pub fn neighbours(order: &[usize]) -> Vec<usize> {
+    let mut by_place: Vec<usize> = (0..order.len()).collect();
+    by_place.sort_by_key(|&i| order[i]);
+    let mut strata = vec![0; order.len()];
+    for (place, i) in by_place.into_iter().enumerate() {
+        strata[i] = (place + order.len() % 2) / 2;
+    }
+    strata
+}
+
 fn associate(
     response: &[f64],
-    groups: &[usize],
+    blocks: &Blocks<'_>,
     covariate: &Covariate,
     shape: Shape,
     permutations: usize,
     rng: &mut Xoshiro256PlusPlus,
 ) -> Association {
-    let (trials, known) = known(&covariate.values, groups, shape);
-    let groups: Vec<usize> = trials.iter().map(|&i| groups[i]).collect();
-    let members = members_of(&groups);
+    let (trials, known) = known(&covariate.values, blocks, shape);
+    let [groups, members] = blocks.members(&trials);
     let mut y: Vec<f64> = trials.iter().map(|&i| response[i]).collect();
+    centre_within(&mut y, &groups);
     centre_within(&mut y, &members);
     let total: f64 = y.iter().map(|v| v * v).sum();
     let mut association =
@@ -167,7 +197,7 @@ fn associate(
 }
 
 /// The trials that recorded the covariate, and it in the form that is tested.
-fn known(values: &Values, groups: &[usize], shape: Shape) -> (Vec<usize>, Known) {
+fn known(values: &Values, blocks: &Blocks<'_>, shape: Shape) -> (Vec<usize>, Known) {
     match values {
         Values::Categorical(names) => {
             let trials: Vec<usize> = (0..names.len()).filter(|&i| names[i].is_some()).collect();
@@ -183,7 +213,7 @@ fn known(values: &Values, groups: &[usize], shape: Shape) -> (Vec<usize>, Known)
             let trials: Vec<usize> = (0..numbers.len()).filter(recorded).collect();
             let mut x: Vec<f64> = trials.iter().filter_map(|&i| numbers[i]).collect();
             if shape == Shape::Linear {
-                centre_within(&mut x, &members_of(&trials.iter().map(|&i| groups[i]).collect::<Vec<_>>()));
+                blocks.members(&trials).iter().for_each(|members| centre_within(&mut x, members));
                 return (trials, Known::Linear(x));
             }
             let mut order: Vec<usize> = (0..x.len()).collect();
@@ -226,7 +256,15 @@ mod tests {
     #[test]
     fn a_name_that_differs_in_every_trial_explains_nothing() {
         let y = [1.0, 1.1, 0.9, 2.0, 2.1, 1.9];
-        let run = explain(&y, &[0; 6], &[categorical("layout", &["a", "b", "c", "d", "e", "f"])], Shape::Linear, 99, 1);
+        let run = explain(
+            &y,
+            &[0; 6],
+            &[0; 6],
+            &[categorical("layout", &["a", "b", "c", "d", "e", "f"])],
+            Shape::Linear,
+            99,
+            1,
+        );
         let layout = &run.unwrap()[0];
         assert!((layout.share - 1.0).abs() < 1e-12);
         assert_eq!(layout.p_value, 1.0);
@@ -237,6 +275,7 @@ mod tests {
         let y = [1.0, 2.0, 3.0, 5.0];
         let found = explain(
             &y,
+            &[0; 4],
             &[0; 4],
             &[numeric("x", &[1.0, 2.0, 3.0, 4.0]), categorical("side", &["a", "a", "b", "b"])],
             Shape::Linear,
@@ -255,7 +294,7 @@ mod tests {
         let y = [1.0, 1.1, 0.9, 1.05, 9.0, 9.1, 8.9, 9.05];
         let groups = [0, 0, 0, 0, 1, 1, 1, 1];
         let arm = numeric("condition in disguise", &[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]);
-        let found = explain(&y, &groups, &[arm], Shape::Linear, 99, 1).unwrap();
+        let found = explain(&y, &groups, &groups, &[arm], Shape::Linear, 99, 1).unwrap();
         assert!(found[0].share < 1e-12);
         assert_eq!(found[0].p_value, 1.0);
     }
@@ -263,10 +302,11 @@ mod tests {
     #[test]
     fn missing_values_are_left_out_and_lengths_are_checked() {
         let y = [1.0, 1.0, 5.0, 5.0, 3.0];
-        let found = explain(&y, &[0; 5], &[categorical("node", &["0", "0", "1", "1", ""])], Shape::Linear, 99, 1);
+        let found =
+            explain(&y, &[0; 5], &[0; 5], &[categorical("node", &["0", "0", "1", "1", ""])], Shape::Linear, 99, 1);
         let node = &found.unwrap()[0];
         assert_eq!((node.trials, node.share), (4, 1.0));
-        assert!(explain(&y, &[0; 4], &[], Shape::Linear, 9, 1).is_err());
-        assert!(explain(&y, &[0; 5], &[numeric("x", &[1.0])], Shape::Linear, 9, 1).is_err());
+        assert!(explain(&y, &[0; 4], &[0; 4], &[], Shape::Linear, 9, 1).is_err());
+        assert!(explain(&y, &[0; 5], &[0; 5], &[numeric("x", &[1.0])], Shape::Linear, 9, 1).is_err());
     }
 }

@@ -9,17 +9,23 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 
 /// Sample variance, sum (x - mean)^2 / (n - 1). `None` below two values or when not finite.
 pub fn variance(values: &[f64]) -> Option<f64> {
+    std_dev(values).map(|sd| sd * sd).filter(|variance| variance.is_finite())
+}
+
+/// Sample standard deviation, in the unit of the values. Deviations are squared in units of the largest, so that neither
+/// tiny nor huge values are lost. `None` below two values or when not finite.
+pub fn std_dev(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;
     }
     let centre = mean(values)?;
-    let variance = values.iter().map(|v| (v - centre).powi(2)).sum::<f64>() / (values.len() - 1) as f64;
-    variance.is_finite().then_some(variance)
-}
-
-/// Sample standard deviation, in the unit of the values.
-pub fn std_dev(values: &[f64]) -> Option<f64> {
-    variance(values).map(f64::sqrt)
+    let largest = values.iter().map(|v| (v - centre).abs()).fold(0.0, f64::max);
+    if largest == 0.0 {
+        return Some(0.0);
+    }
+    let squares: f64 = values.iter().map(|v| ((v - centre) / largest).powi(2)).sum();
+    let sd = largest * (squares / (values.len() - 1) as f64).sqrt();
+    sd.is_finite().then_some(sd)
 }
 
 /// Coefficient of variation as a fraction, standard deviation / |mean|. `None` below two values or when the mean is 0.
@@ -65,8 +71,10 @@ pub fn lag1_autocorrelation(values: &[f64]) -> Option<f64> {
         return None;
     }
     let centre = mean(values)?;
-    let lagged: f64 = values.windows(2).map(|w| (w[0] - centre) * (w[1] - centre)).sum();
-    let total: f64 = values.iter().map(|v| (v - centre).powi(2)).sum();
+    let largest = values.iter().map(|v| (v - centre).abs()).fold(0.0, f64::max);
+    let away: Vec<f64> = values.iter().map(|v| (v - centre) / largest).collect();
+    let lagged: f64 = away.windows(2).map(|w| w[0] * w[1]).sum();
+    let total: f64 = away.iter().map(|v| v * v).sum();
     let r = lagged / total;
     r.is_finite().then_some(r)
 }
@@ -97,6 +105,16 @@ mod tests {
         // R: quantile(c(1,2,3,4), 0.4) = 2.2
         assert!((quantile(&[4.0, 1.0, 3.0, 2.0], 0.4).unwrap() - 2.2).abs() < 1e-12);
         assert_eq!(median(&[3.0, 1.0]), Some(2.0));
+    }
+
+    #[test]
+    fn spread_does_not_depend_on_the_unit() {
+        let values = [1.0, 2.0, 4.0];
+        for unit in [1e-300, 1e-150, 1.0, 1e150, 1e300] {
+            let scaled = values.map(|v| v * unit);
+            assert!((std_dev(&scaled).unwrap() / unit / std_dev(&values).unwrap() - 1.0).abs() < 1e-12, "{unit}");
+            assert!((cov(&scaled).unwrap() - cov(&values).unwrap()).abs() < 1e-12, "{unit}");
+        }
     }
 
     #[test]

@@ -13,13 +13,18 @@
 //! | [`plan`] | how long to warm up, how many samples and trials to take |
 //! | [`ratio`] | is B faster than A, and by how much |
 //! | [`bootstrap`] | the same by resampling, where normal theory is in doubt |
-//! | [`modes`] | does the metric have two modes, and what tells them apart |
+//! | [`modes`] | does the metric have two or three modes, and what tells them apart |
 //! | [`effects`] | which factor moves the mean, which one the spread |
 //! | [`covariates`] | which recorded covariate explains a response, by permutation |
 //! | [`scaling`] | the universal scalability law over threads or nodes |
 //! | [`ladder`] | gain of each step of a ladder, retrograde scaling |
 //! | [`growth`] | whose share grows along a ladder |
 //! | [`order`] | randomised complete blocks |
+//! | [`multiple`] | p-values of many claims at once |
+//! | [`simultaneous`] | which conditions are the best, and which cannot be told apart |
+//! | [`serial`] | do trials resemble the ones before them, and what that costs |
+//! | [`outliers`] | does one trial lie far from all others |
+//! | [`control`] | a ratio with what a probe explains taken out |
 //!
 //! Room is left for a sequential A/B test (beside `ratio`) and change points over a history (a module of its own).
 //!
@@ -28,6 +33,7 @@
 
 pub mod bootstrap;
 pub mod components;
+pub mod control;
 pub mod covariates;
 pub mod descriptive;
 pub mod effects;
@@ -37,11 +43,16 @@ mod interval;
 pub mod ladder;
 mod linear;
 pub mod modes;
+pub mod multiple;
 pub mod order;
+pub mod outliers;
 pub mod plan;
 mod quantiles;
 pub mod ratio;
 pub mod scaling;
+pub mod serial;
+pub mod simultaneous;
+mod studentized;
 pub mod trials;
 
 pub use error::Error;

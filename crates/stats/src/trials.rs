@@ -13,7 +13,7 @@ pub struct Summary {
     pub samples: usize,
     /// Mean of the trial means, each trial weighing the same however many samples it holds.
     pub mean: f64,
-    /// mean +- t_{n-1} s / sqrt(n) over the trial means. Absent for a single trial.
+    /// See [`mean_interval`], over the trial means. Absent for a single trial.
     pub ci: Option<Interval>,
     /// CoV of the samples of each trial, averaged over the trials that have two or more.
     pub within_cov: Option<f64>,
@@ -70,10 +70,16 @@ pub fn summarize(trials: &[Vec<f64>], confidence: f64) -> Option<Summary> {
     })
 }
 
-/// mean +- t_{n-1} s / sqrt(n). `None` below two values.
+/// Interval of the mean from t_{n-1} s / sqrt(n). Of positive values, times and throughputs, it is taken on the logarithm
+/// of the mean (the delta method), mean exp(+- t s / (sqrt(n) mean)): it never reaches 0, and is the usual mean +- t s /
+/// sqrt(n) where that is small against the mean. `None` below two values.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let half = t_two_sided(confidence, values.len() as f64 - 1.0) * std_dev(values)? / (values.len() as f64).sqrt();
     let centre = mean(values)?;
+    if values.iter().all(|v| *v > 0.0) {
+        let factor = (half / centre).exp();
+        return Interval::finite(centre / factor, centre * factor);
+    }
     Interval::finite(centre - half, centre + half)
 }
 
@@ -111,7 +117,11 @@ mod tests {
         // s = 10, t_{2, 0.975} = 4.302653
         let half = 4.302_653 * 10.0 / 3f64.sqrt();
         let ci = s.ci.unwrap();
-        assert!((ci.low - (21.0 - half)).abs() < 1e-4 && (ci.high - (21.0 + half)).abs() < 1e-4);
+        // On the logarithm of the mean, since times and throughputs are positive: it never reaches 0.
+        let factor = (half / 21.0).exp();
+        assert!((ci.low - 21.0 / factor).abs() < 1e-4 && (ci.high - 21.0 * factor).abs() < 1e-4);
+        let signed = mean_interval(&[-1.0, 0.0, 1.0], 0.95).unwrap();
+        assert!((signed.high - 4.302_653 / 3f64.sqrt()).abs() < 1e-4 && signed.low == -signed.high);
         let within = (2f64.sqrt() / 11.0 + 2f64.sqrt() / 21.0 + 2f64.sqrt() / 31.0) / 3.0;
         assert!((s.within_cov.unwrap() - within).abs() < 1e-12);
         assert!((s.between_cov.unwrap() - 10.0 / 21.0).abs() < 1e-12);

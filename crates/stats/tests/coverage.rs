@@ -7,7 +7,7 @@ use simulate::{assert_covers, generator, nested, normal, normals, share};
 use tare_stats::bootstrap::{Resample, ratio};
 use tare_stats::components::{Nested, components};
 use tare_stats::effects::{Cell, effects};
-use tare_stats::ratio::{Arms, Better, Verdict, compare, fieller, paired};
+use tare_stats::ratio::{Arms, Better, Design, Verdict, compare, fieller, paired};
 use tare_stats::scaling::{Point, fit};
 use tare_stats::trials::{summarize, trial_means};
 
@@ -149,17 +149,20 @@ fn false_verdicts_stay_within_the_family_error_rate() {
     let false_alarm = share(1000, || {
         let arms: Vec<(Vec<f64>, Vec<f64>)> =
             (0..10).map(|_| (normals(&mut rng, 100.0, 3.0, 8), normals(&mut rng, 100.0, 3.0, 8))).collect();
-        let family: Vec<Arms> = arms.iter().map(|(a, b)| Arms { a, b, better: Better::Higher }).collect();
+        let family: Vec<Arms> =
+            arms.iter().map(|(a, b)| Arms { a, b, better: Better::Higher, design: Design::Independent }).collect();
         compare(&family, 0.0, 0.95).unwrap().iter().any(|c| c.verdict != Verdict::Inconclusive)
     });
     assert!(false_alarm < 0.07, "{false_alarm}");
     // At the very edge of the range, neither "faster" nor "equivalent" may be claimed more often than the error rate.
     let edge = share(2000, || {
         let (a, b) = (normals(&mut rng, 100.0, 1.0, 10), normals(&mut rng, 102.0, 1.0, 10));
-        compare(&[Arms { a: &a, b: &b, better: Better::Higher }], 0.02, 0.95).unwrap()[0].verdict
+        compare(&[Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent }], 0.02, 0.95).unwrap()[0]
+            .verdict
             != Verdict::Inconclusive
     });
-    assert!(edge < 0.065, "{edge}");
+    // At the edge both claims are false: "changed" with 2.5% on its side, "equivalent" with the 5% of two one-sided tests.
+    assert!(edge < 0.085, "{edge}");
 }
 
 /// 2^3 cells of ten trials; ln of the trial mean has effects on mean and on spread.
@@ -177,12 +180,11 @@ fn cells(rng: &mut simulate::Generator, draw: impl Fn(&mut simulate::Generator) 
 
 #[test]
 fn effect_intervals_cover_on_mean_and_spread() {
-    let factors = ["aslr", "ahi", "preload"].map(String::from);
     for (max_order, seed) in [(1, 10), (3, 11)] {
         let mut rng = generator(seed);
         let mut covered = [0usize; 4];
         for _ in 0..2000 {
-            let found = effects(&factors, &cells(&mut rng, |r| normal(r, 0.0, 1.0)), max_order, 0.95).unwrap();
+            let found = effects(3, &cells(&mut rng, |r| normal(r, 0.0, 1.0)), &[], max_order, 0.95).unwrap();
             let spread = |i: usize| found[i].spread_ratio.unwrap().ci.unwrap();
             covered[0] += usize::from(found[1].mean_ratio.ci.unwrap().contains(0.04f64.exp()));
             covered[1] += usize::from(found[2].mean_ratio.ci.unwrap().contains(1.0));
@@ -197,11 +199,10 @@ fn effect_intervals_cover_on_mean_and_spread() {
 
 #[test]
 fn heavy_tails_do_not_make_factors_look_noisy() {
-    let factors = ["aslr", "ahi", "preload"].map(String::from);
     let mut rng = generator(12);
     let t5 = StudentT::new(5.0).unwrap();
     let covered = share(1000, || {
-        let found = effects(&factors, &cells(&mut rng, |r| t5.sample(r)), 1, 0.95).unwrap();
+        let found = effects(3, &cells(&mut rng, |r| t5.sample(r)), &[], 1, 0.95).unwrap();
         found[2].spread_ratio.unwrap().ci.unwrap().contains(1.0)
     });
     println!("spread under t5: {covered}");

@@ -9,9 +9,10 @@ use tare_stats::effects::{Cell, effects, sources};
 use tare_stats::growth::{Profile, rank};
 use tare_stats::ladder::{Rung, steps};
 use tare_stats::modes::detect;
+use tare_stats::multiple::holm;
 use tare_stats::order::randomized_blocks;
 use tare_stats::plan::{Costs, Pilot, Target, recommend, warmup_readings};
-use tare_stats::ratio::{Arms, Better, Verdict, compare, fieller, holm};
+use tare_stats::ratio::{Arms, Better, Design, Verdict, compare, fieller};
 use tare_stats::scaling::{Point, fit};
 use tare_stats::trials::summarize;
 use tare_stats::{Estimate, Interval};
@@ -113,7 +114,7 @@ proptest! {
         if let Ok(e) = fieller(&a, &b, 0.95) {
             prop_assert!(sound(&e));
             prop_assert!(e.ci.is_none_or(|ci| ci.low <= e.value + 1e-9 * e.value.abs() && e.value <= ci.high + 1e-9 * e.value.abs()));
-            let verdict = |better| compare(&[Arms { a: &a, b: &b, better }], 0.01, 0.95).unwrap()[0];
+            let verdict = |better| compare(&[Arms { a: &a, b: &b, better, design: Design::Independent }], 0.01, 0.95).unwrap()[0];
             let (up, down) = (verdict(Better::Higher), verdict(Better::Lower));
             let mirrored = match up.verdict { Verdict::Faster => Verdict::Slower, Verdict::Slower => Verdict::Faster, v => v };
             prop_assert_eq!(mirrored, down.verdict);
@@ -137,11 +138,11 @@ proptest! {
     #[test]
     fn modes_are_sound_whatever_the_order(values in prop::collection::vec(value(), 0..20)) {
         if let Some(found) = detect(&values) {
-            let mut members = [found.modes[0].members.clone(), found.modes[1].members.clone()].concat();
+            let mut members: Vec<usize> = found.modes.iter().flat_map(|m| m.members.clone()).collect();
             members.sort_unstable();
             prop_assert_eq!(members, (0..values.len()).collect::<Vec<_>>());
-            prop_assert!(found.modes.iter().all(|m| m.mean.is_finite() && m.weight > 0.0 && m.weight < 1.0));
-            prop_assert!(found.modes[0].mean < found.modes[1].mean && found.separation > 2.0);
+            prop_assert!(found.modes.iter().all(|m| m.centre.is_finite() && m.weight > 0.0 && m.weight < 1.0));
+            prop_assert!(found.modes.windows(2).all(|m| m[0].centre <= m[1].centre) && found.excess > 0.0);
             let reversed: Vec<f64> = values.iter().rev().copied().collect();
             prop_assert!(detect(&reversed).is_some());
         }
@@ -152,14 +153,14 @@ proptest! {
         let covariate = Covariate { name: "x".into(), values: Values::Numeric(x[..y.len()].to_vec()) };
         let groups: Vec<usize> = (0..y.len()).map(|i| i % 2).collect();
         let shape = if step { Shape::Threshold } else { Shape::Linear };
-        let found = explain(&y, &groups, &[covariate], shape, 19, 1).unwrap();
+        let found = explain(&y, &groups, &groups, &[covariate], shape, 19, 1).unwrap();
         prop_assert!(found.iter().all(|a| (0.0..=1.0).contains(&a.share) && (0.05..=1.0).contains(&a.p_value)));
     }
 
     #[test]
     fn effects_are_sound_with_any_cells_missing(cells in cells(), other in cells()) {
         let factors = ["a".to_string(), "b".to_string()];
-        if let Ok(found) = effects(&factors, &cells, 2, 0.95) {
+        if let Ok(found) = effects(2, &cells, &[], 2, 0.95) {
             for e in &found {
                 prop_assert!(sound(&e.mean_ratio) && e.spread_ratio.is_none_or(|s| sound(&s)));
                 prop_assert!([e.mean_p, e.spread_p].iter().flatten().all(|p| (0.0..=1.0).contains(p)));
@@ -183,7 +184,7 @@ proptest! {
 
     #[test]
     fn ladders_and_growth_are_sound(rungs in prop::collection::vec((1u32..64, prop::collection::vec(positive(), 1..4)), 0..6)) {
-        let ladder: Vec<Rung> = rungs.iter().map(|(n, t)| Rung { n: f64::from(*n), trials: t.clone() }).collect();
+        let ladder: Vec<Rung> = rungs.iter().map(|(n, t)| Rung { n: f64::from(*n), trials: t.clone(), blocks: Vec::new() }).collect();
         prop_assert!(steps(&ladder, 0.95).unwrap().iter().all(|s| sound(&s.ratio)));
         let shares = |v: &[f64]| v.iter().enumerate().map(|(i, v)| (format!("s{i}"), v / 1e12)).collect();
         let profiles: Vec<Profile> = rungs.iter().map(|(n, t)| Profile { n: f64::from(*n), shares: shares(t) }).collect();

@@ -88,11 +88,6 @@ pub fn residuals(cells: &[Cell]) -> Result<(Vec<f64>, Vec<usize>), Error> {
     Ok(left)
 }
 
-/// "aslr:ahi" for the factors of a term.
-pub(super) fn term_name(factors: &[String], term: &[usize]) -> String {
-    term.iter().map(|&f| factors[f].as_str()).collect::<Vec<_>>().join(":")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,9 +27,41 @@ impl Coefficient {
     }
 }
 
-/// Least squares on the cell means. Each cell's own variance makes the standard errors, because the factors are
-/// expected to change the spread: var(b_j) = sum a_jc^2 s_c^2 / n_c with Welch-Satterthwaite degrees of freedom. A cell
-/// with a single trial borrows the pooled variance.
+/// The values of every cell in each of the blocks that hold all cells. `None` when fewer than two blocks do, or when
+/// more than a third of some cell's trials stand in others; `blocks` are the blocks of each cell's trials.
+fn complete_blocks(cells: &[&Cell], blocks: &[&[usize]]) -> Option<Vec<Vec<f64>>> {
+    if blocks.len() != cells.len() || cells.iter().zip(blocks).any(|(c, b)| c.trials.len() != b.len()) {
+        return None;
+    }
+    let first = blocks.first()?;
+    let place = |own: &&[usize], block: usize| own.iter().position(|b| *b == block);
+    let of_block = |block: &usize| {
+        let value = |(cell, own): (&&Cell, &&[usize])| Some(cell.trials[place(own, *block)?]);
+        cells.iter().zip(blocks).map(value).collect::<Option<Vec<f64>>>()
+    };
+    let complete: Vec<Vec<f64>> = first.iter().filter_map(of_block).collect();
+    let most = cells.iter().map(|c| c.trials.len()).max()?;
+    (complete.len() >= 2 && 3 * complete.len() >= 2 * most).then_some(complete)
+}
+
+/// Each block gives every coefficient once: their mean, and its standard error over the blocks. What a block does to all
+/// cells is gone, and no cell's spread is taken to be another's. `None` where [`complete_blocks`] finds none.
+pub(super) fn fit_blocks(cells: &[&Cell], blocks: &[&[usize]], design: &Design) -> Option<Vec<Coefficient>> {
+    let complete = complete_blocks(cells, blocks)?;
+    let ones = vec![1.0; cells.len()];
+    let inverse = inverse_spd(&gram(&design.x, &ones))?;
+    let of_blocks: Vec<Vec<f64>> = complete.iter().map(|y| times(&inverse, &moment(&design.x, &ones, y))).collect();
+    let n = of_blocks.len() as f64;
+    let coefficient = |j: usize| {
+        let own: Vec<f64> = of_blocks.iter().map(|block| block[j]).collect();
+        Some(Coefficient { value: mean(&own)?, error: Some((variance(&own)?.sqrt() / n.sqrt(), n - 1.0)) })
+    };
+    (0..design.terms.len()).map(coefficient).collect()
+}
+
+/// Least squares on the cell means. Each cell's own variance makes the standard errors, because the factors are expected
+/// to change the spread: var(b_j) = sum a_jc^2 s_c^2 / n_c with Welch-Satterthwaite degrees of freedom. A cell with a
+/// single trial borrows the pooled variance.
 pub(super) fn fit(cells: &[&Cell], design: &Design) -> Option<Vec<Coefficient>> {
     let ones = vec![1.0; cells.len()];
     let inverse = inverse_spd(&gram(&design.x, &ones))?;

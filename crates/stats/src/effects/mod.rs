@@ -5,6 +5,7 @@ mod dispersion;
 mod location;
 mod report;
 mod sources;
+mod spread_test;
 
 pub use design::{Cell, residuals};
 pub use report::{Effect, effects};

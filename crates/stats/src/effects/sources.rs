@@ -3,10 +3,11 @@
 use super::design::{Cell, log_cells};
 use super::dispersion::{Dispersion, fit, inflation};
 use super::report::log_estimate;
+use super::spread_test::brown_forsythe;
 use crate::error::{Error, valid_confidence};
 use crate::interval::Estimate;
-use crate::quantiles::{normal_cdf, normal_two_sided};
-use crate::ratio::holm;
+use crate::multiple::holm;
+use crate::quantiles::normal_two_sided;
 
 /// One factor as a source of spread.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +18,7 @@ pub struct FactorSpread {
     pub noisy_level: bool,
     /// Ratio of the between-trial variances, high over low level, averaged (on the log scale) over the metrics.
     pub spread_ratio: Estimate,
-    /// p-value of no effect on the spread, Holm-adjusted over the factors.
+    /// p-value of no effect on the spread by Brown & Forsythe's test, Holm-adjusted over the factors.
     pub p_value: f64,
     /// Whether the p-value is within the error rate: the factor may be named as a cause.
     pub shown: bool,
@@ -45,6 +46,9 @@ pub struct SpreadRanking {
 /// rho_ab^2 / Q^2 with rho the correlation of standardised residuals (the correlation of two sample variances is the
 /// square of that of their values), less what chance correlation adds.
 ///
+/// That estimates; what is shown is decided by Brown & Forsythe's test on the distances from the medians, which heavy
+/// tails and skew do not mislead.
+///
 /// Shares: with shown factors S at their quiet level the variance is v(S) = prod 1 / ratio; a factor's share is its
 /// Shapley value in 1 - v, the average drop over all orders of quieting, so that shares add up.
 ///
@@ -52,19 +56,15 @@ pub struct SpreadRanking {
 /// As [`super::effects`], and [`Error::TooFew`] when no metric has two conditions with replicated spread.
 pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Result<SpreadRanking, Error> {
     valid_confidence(confidence)?;
-    let mut fits = Vec::with_capacity(metrics.len());
-    for cells in metrics {
-        let logs = log_cells(factors.len(), cells)?;
-        fits.extend(fit(&logs.iter().collect::<Vec<_>>(), factors.len(), 1));
-    }
+    let logs = metrics.iter().map(|cells| log_cells(factors.len(), cells)).collect::<Result<Vec<_>, _>>()?;
+    let fits: Vec<Dispersion> =
+        logs.iter().filter_map(|cells| fit(&cells.iter().collect::<Vec<_>>(), factors.len(), 1)).collect();
     if fits.is_empty() {
         return Err(Error::TooFew { what: "metrics with replicated spread".into(), needed: 1, got: 0 });
     }
     let shared = shared_luck(&fits);
     let combined: Vec<Option<(f64, f64)>> = (0..factors.len()).map(|f| combine(&fits, f, shared)).collect();
-    let p_values: Vec<f64> =
-        combined.iter().map(|c| c.map_or(1.0, |(b, se)| 2.0 * normal_cdf(-b.abs() / se))).collect();
-    let adjusted = holm(&p_values);
+    let adjusted = holm(&brown_forsythe(&logs, factors.len()));
     let z = normal_two_sided(confidence);
 
     let mut ranking: Vec<FactorSpread> = factors

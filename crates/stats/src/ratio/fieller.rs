@@ -6,10 +6,24 @@ use crate::interval::{Estimate, Interval};
 use crate::quantiles::{t_two_sided, t_upper_tail};
 use crate::trials::mean_interval;
 
+/// A ratio that can be tested against any value.
+pub(super) trait Tested {
+    /// The point estimate, B / A.
+    fn ratio(&self) -> f64;
+    /// Both arms have a variance.
+    fn replicated(&self) -> bool;
+    /// The two-sided interval, where there is one.
+    fn interval(&self, confidence: f64) -> Option<Interval>;
+    /// P(T > t) for the hypothesis ratio = theta against a larger ratio.
+    fn p_above(&self, theta: f64) -> f64;
+    /// P(T < t) for the hypothesis ratio = theta against a smaller ratio.
+    fn p_below(&self, theta: f64) -> f64;
+}
+
 /// Means, their squared standard errors and the degrees of freedom of an arm.
 pub(super) struct Moments {
-    pub mean: [f64; 2],
-    pub se2: [f64; 2],
+    mean: [f64; 2],
+    se2: [f64; 2],
     df: [f64; 2],
     /// The unit of B over that of A: each arm is held in units of its own magnitude, so that squares neither overflow
     /// nor vanish whatever the metric's unit.
@@ -17,7 +31,8 @@ pub(super) struct Moments {
 }
 
 impl Moments {
-    pub fn of(a: &[f64], b: &[f64]) -> Result<Self, Error> {
+    /// `inflation` is by how much the variance of each arm's mean exceeds that of independent trials; 1 for those.
+    pub fn of(a: &[f64], b: &[f64], inflation: [f64; 2]) -> Result<Self, Error> {
         let few = |arm: &str| Error::TooFew { what: format!("trials of {arm}"), needed: 1, got: 0 };
         all_finite("trial means", a)?;
         all_finite("trial means", b)?;
@@ -27,30 +42,44 @@ impl Moments {
         if mean[0] == 0.0 {
             return Err(Error::NotPositive { what: "magnitude of the mean of A".into(), value: 0.0 });
         }
-        let se2 = [&a, &b].map(|x| variance(x).map_or(f64::NAN, |v| v / x.len() as f64));
-        Ok(Self { mean, se2, df: [&a, &b].map(|x| x.len() as f64 - 1.0), unit: units[1] / units[0] })
+        let se2 = [(&a, inflation[0]), (&b, inflation[1])]
+            .map(|(x, inflation)| variance(x).map_or(f64::NAN, |v| v / x.len() as f64 * inflation));
+        // Trials that resemble each other count as fewer, but for one degree of freedom.
+        let df = [(&a, inflation[0]), (&b, inflation[1])].map(|(x, inflation)| match x.len() as f64 - 1.0 {
+            df if df >= 1.0 => (df / inflation).max(1.0),
+            none => none,
+        });
+        Ok(Self { mean, se2, df, unit: units[1] / units[0] })
     }
 
     /// Of the means as held; times `unit` it is that of the metric.
-    pub fn ratio(&self) -> f64 {
+    fn held_ratio(&self) -> f64 {
         self.mean[1] / self.mean[0]
     }
 
-    /// Both arms have a variance.
-    pub fn replicated(&self) -> bool {
-        self.df.iter().all(|df| *df >= 1.0)
-    }
-
     /// Standard error and Welch-Satterthwaite degrees of freedom of mean(B) - theta mean(A), theta in held units.
-    pub fn contrast(&self, theta: f64) -> (f64, f64) {
+    fn contrast(&self, theta: f64) -> (f64, f64) {
         let parts = [theta * theta * self.se2[0], self.se2[1]];
         let total = parts[0] + parts[1];
         let df = total * total / (parts[0].powi(2) / self.df[0] + parts[1].powi(2) / self.df[1]);
         (total.sqrt(), if df.is_finite() { df } else { self.df[0] + self.df[1] })
     }
+}
 
-    /// P(T > t) for the hypothesis ratio = theta against a larger ratio.
-    pub fn p_above(&self, theta: f64) -> f64 {
+impl Tested for Moments {
+    fn ratio(&self) -> f64 {
+        self.held_ratio() * self.unit
+    }
+
+    fn replicated(&self) -> bool {
+        self.df.iter().all(|df| *df >= 1.0)
+    }
+
+    fn interval(&self, confidence: f64) -> Option<Interval> {
+        fieller_interval(self, confidence).and_then(|i| Interval::finite(i.low * self.unit, i.high * self.unit))
+    }
+
+    fn p_above(&self, theta: f64) -> f64 {
         let theta = theta / self.unit;
         let (se, df) = self.contrast(theta);
         let difference = (self.mean[1] - theta * self.mean[0]) * self.mean[0].signum();
@@ -60,8 +89,7 @@ impl Moments {
         t_upper_tail(difference / se, df)
     }
 
-    /// P(T < t) for the hypothesis ratio = theta against a smaller ratio.
-    pub fn p_below(&self, theta: f64) -> f64 {
+    fn p_below(&self, theta: f64) -> f64 {
         let theta = theta / self.unit;
         let (se, df) = self.contrast(theta);
         let difference = (self.mean[1] - theta * self.mean[0]) * self.mean[0].signum();
@@ -88,24 +116,27 @@ fn magnitude(values: &[f64]) -> f64 {
 /// [`Error::TooFew`] for an empty arm, [`Error::NotFinite`], and [`Error::NotPositive`] when A's mean is 0.
 pub fn fieller(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Error> {
     valid_confidence(confidence)?;
-    let m = Moments::of(a, b)?;
-    let value = m.ratio() * m.unit;
+    estimate(&Moments::of(a, b, [1.0; 2])?, confidence)
+}
+
+/// A ratio with its interval.
+pub(super) fn estimate(tested: &dyn Tested, confidence: f64) -> Result<Estimate, Error> {
+    let value = tested.ratio();
     if !value.is_finite() {
         return Err(Error::NotFinite { what: "ratio of the means".into() });
     }
-    let ci = fieller_interval(&m, confidence).and_then(|i| Interval::finite(i.low * m.unit, i.high * m.unit));
-    Ok(Estimate { value, ci })
+    Ok(Estimate { value, ci: tested.interval(confidence) })
 }
 
 fn fieller_interval(m: &Moments, confidence: f64) -> Option<Interval> {
     if !m.replicated() {
         return None;
     }
-    let t2 = t_two_sided(confidence, m.contrast(m.ratio()).1).powi(2);
+    let t2 = t_two_sided(confidence, m.contrast(m.held_ratio()).1).powi(2);
     // The closed form divided by Y^2: g = h^2 / Y^2 of A, g_b = h'^2 / Y^2.
     let g = t2 * (m.se2[0].sqrt() / m.mean[0]).powi(2);
     let g_b = t2 * (m.se2[1].sqrt() / m.mean[0]).powi(2);
-    let r = m.ratio();
+    let r = m.held_ratio();
     if g.is_nan() || g >= 1.0 {
         return None;
     }
@@ -143,8 +174,8 @@ mod tests {
     #[test]
     fn the_bounds_are_where_the_test_turns() {
         let ci = fieller(&A, &B, 0.95).unwrap().ci.unwrap();
-        let m = Moments::of(&A, &B).unwrap();
-        let t = t_two_sided(0.95, m.contrast(m.ratio()).1);
+        let m = Moments::of(&A, &B, [1.0; 2]).unwrap();
+        let t = t_two_sided(0.95, m.contrast(m.held_ratio()).1);
         assert_eq!(m.unit, 1.0, "both arms lie between 8 and 16");
         for (theta, sign) in [(ci.low, 1.0), (ci.high, -1.0)] {
             let statistic = (m.mean[1] - theta * m.mean[0]) / m.contrast(theta).0;

@@ -3,7 +3,9 @@
 //! Arguments are trial means (see [`crate::trials::trial_means`]); ratios are B / A.
 
 mod fieller;
+mod paired;
 mod verdict;
 
 pub use fieller::{fieller, paired};
-pub use verdict::{Arms, Better, Comparison, Verdict, compare, holm};
+pub use paired::by_block;
+pub use verdict::{Arms, Better, Comparison, Design, Verdict, compare};

@@ -1,17 +1,19 @@
 //! The law, its intervals and predictions.
 
 use super::solve::{constrained, cost, covariance, minimise, profile};
+use crate::descriptive::mean;
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::{Estimate, Interval};
+use crate::ladder::Rung;
 use crate::linear::{dot, times};
 use crate::quantiles::t_two_sided;
 
-/// One trial of the ladder.
+/// One rung of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     /// Threads or nodes.
     pub n: f64,
-    /// Throughput, the mean of the trial.
+    /// Throughput, the mean of its trials.
     pub x: f64,
 }
 
@@ -75,7 +77,19 @@ impl Law {
     }
 }
 
-/// Fits the law to one point a trial (trial means, so that repeated trials weigh as they should).
+/// One point a rung, the geometric mean of its trials, for [`fit`]. What belongs to a rung (its pages, its placement) moves
+/// all of its trials alike, so that trials as points would be taken for more evidence than they are. Rungs with a value that
+/// is not positive are left out.
+pub fn rung_points(rungs: &[Rung]) -> Vec<Point> {
+    let point = |rung: &Rung| {
+        let usable = rung.trials.iter().all(|x| *x > 0.0);
+        let logs: Vec<f64> = rung.trials.iter().map(|x| x.ln()).collect();
+        Some(Point { n: rung.n, x: mean(&logs).filter(|_| usable)?.exp() })
+    };
+    rungs.iter().filter_map(point).collect()
+}
+
+/// Fits the law to one point a rung, see [`rung_points`].
 ///
 /// Throughput varies in proportion to itself, so ln X is fitted by least squares: that is weighting by 1 / X^2, and
 /// errors are multiplicative. sigma and kappa are held at 0 where they would come out negative (superlinear scaling is

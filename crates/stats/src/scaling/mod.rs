@@ -4,4 +4,4 @@
 mod law;
 mod solve;
 
-pub use law::{Law, Point, fit};
+pub use law::{Law, Point, fit, rung_points};

@@ -1,14 +1,14 @@
 //! Two builds side by side: the ratio at each point, and which symbols and locks changed.
 
 use super::captures::{self, mean_of, shares};
-use super::collect::ConditionTrials;
+use super::collect::{ConditionTrials, by_block};
 use super::summarize::CONFIDENCE;
 use super::summary::{BuildComparison, Changed, Profiled};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
 use tare_results::metric;
 use tare_results::schema::Levels;
-use tare_stats::ratio::{self, Arms};
+use tare_stats::ratio::{self, Arms, Design};
 
 /// The factor whose levels are builds.
 const BUILD: &str = "binary";
@@ -21,6 +21,7 @@ struct Pair<'c, 'r> {
     names: [&'c str; 2],
     conditions: [&'c ConditionTrials<'r>; 2],
     trials: [Vec<f64>; 2],
+    design: Design,
 }
 
 /// Every other build against the first one, on `metric`; empty where no build is a factor.
@@ -33,7 +34,7 @@ pub(super) fn builds(
     let pairs = pairs(conditions, metric);
     let better = metric::describe(metric).better;
     let family: Vec<Arms<'_>> =
-        pairs.iter().map(|pair| Arms { a: &pair.trials[0], b: &pair.trials[1], better }).collect();
+        pairs.iter().map(|pair| Arms { a: &pair.trials[0], b: &pair.trials[1], better, design: pair.design }).collect();
     let Ok(judged) = ratio::compare(&family, 0.0, CONFIDENCE) else { return Vec::new() };
     pairs
         .iter()
@@ -70,9 +71,12 @@ fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pai
         group.sort_by_key(|(build, _)| Some(*build) != first_build);
         let Some(((a, first), others)) = group.split_first() else { continue };
         for (b, other) in others {
-            let trials = [means(first), means(other)];
+            let (trials, design) = match by_block(first, other, metric) {
+                Some((a, b)) => ([a, b], Design::Blocks),
+                None => ([means(first), means(other)], Design::Independent),
+            };
             if trials.iter().all(|trials| trials.iter().sum::<f64>() > 0.0) {
-                pairs.push(Pair { levels: levels.clone(), names: [a, b], conditions: [first, other], trials });
+                pairs.push(Pair { levels: levels.clone(), names: [a, b], conditions: [first, other], trials, design });
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Trial records grouped by condition: which are analysed, which only counted.
 
-use std::collections::BTreeSet;
+use super::state::{self, State};
+use std::collections::{BTreeSet, HashMap};
 use tare_results::metric;
 use tare_results::schema::{Levels, Outcome, TrialRecord};
 use tare_results::{Results, Source};
@@ -12,45 +13,47 @@ pub struct ConditionTrials<'a> {
     pub name: &'a str,
     /// Factor -> level.
     pub levels: &'a Levels,
-    /// Analysed: ended ok.
+    /// Analysed: clean ones, and disturbed ones where no attempt at a clean one was left.
     pub ok: Vec<&'a TrialRecord>,
-    /// Gave no usable result; counted and listed.
+    /// Gave no result; counted and listed.
     pub failed: Vec<&'a TrialRecord>,
-    /// Interfered with; counted and listed.
+    /// Disturbed, and put aside for another attempt; counted and listed.
     pub contaminated: Vec<&'a TrialRecord>,
+    /// Whether its trials ran in blocks with those of the other conditions.
+    pub blocked: bool,
 }
 
-/// Groups records by condition, in the order of the plan, then of first appearance. Unrealizable conditions
-/// and those of which nothing has run yet are left out.
+/// Groups records by condition, in the order of the plan, then of first appearance. Unrealizable conditions and those of
+/// which nothing has run yet are left out.
 pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
     let mut conditions: Vec<ConditionTrials<'_>> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     // A pilot that was still warming up is kept in the record and says nothing about what followed.
     let first = decision.filter(|decision| !decision.pilot_counts).map_or(0, |decision| decision.first_trial);
     for trial in results.trials.iter().filter(|trial| trial.trial >= first) {
-        let index = match conditions.iter().position(|condition| condition.name == trial.condition) {
-            Some(index) => index,
-            None => {
-                conditions.push(ConditionTrials {
-                    name: &trial.condition,
-                    levels: &trial.levels,
-                    ok: Vec::new(),
-                    failed: Vec::new(),
-                    contaminated: Vec::new(),
-                });
-                conditions.len() - 1
-            }
-        };
+        let index = *places.entry(trial.condition.as_str()).or_insert_with(|| {
+            conditions.push(ConditionTrials {
+                name: &trial.condition,
+                levels: &trial.levels,
+                ok: Vec::new(),
+                failed: Vec::new(),
+                contaminated: Vec::new(),
+                blocked: results.plan.is_some(),
+            });
+            conditions.len() - 1
+        });
         let condition = &mut conditions[index];
-        match trial.outcome {
-            Outcome::Ok => condition.ok.push(trial),
-            Outcome::Failed => condition.failed.push(trial),
-            Outcome::Contaminated => condition.contaminated.push(trial),
+        match (trial.outcome, state::of(trial)) {
+            (_, State::Failed(_)) => condition.failed.push(trial),
+            (Outcome::Contaminated, _) => condition.contaminated.push(trial),
+            _ => condition.ok.push(trial),
         }
     }
     if let Some(plan) = &results.plan {
-        let place = |name: &str| plan.conditions.iter().position(|planned| planned.name == name);
-        conditions.sort_by_key(|condition| place(condition.name).unwrap_or(usize::MAX));
+        let places: HashMap<&str, usize> =
+            plan.conditions.iter().enumerate().map(|(place, planned)| (planned.name.as_str(), place)).collect();
+        conditions.sort_by_key(|condition| places.get(condition.name).copied().unwrap_or(usize::MAX));
     }
     conditions
 }
@@ -66,10 +69,40 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().filter_map(|trial| Some((*trial, trial_mean(trial, metric)?))).collect()
     }
 
+    /// The same, each with the block it ran in: what [`tare_stats::ratio::by_block`] takes. Without blocks, a number of
+    /// their own for each.
+    pub fn numbered(&self, metric: &str) -> Vec<(usize, f64)> {
+        self.with(metric).into_iter().map(|(trial, mean)| (self.block(trial), mean)).collect()
+    }
+
+    /// The block of a trial; its own number where there are no blocks.
+    pub fn block(&self, trial: &TrialRecord) -> usize {
+        if self.blocked { trial.block } else { trial.trial }
+    }
+
+    /// Analysed although disturbed.
+    pub fn disturbed(&self) -> Vec<&'a TrialRecord> {
+        self.ok.iter().copied().filter(|trial| matches!(state::of(trial), State::Disturbed(_))).collect()
+    }
+
+    /// The same condition without its disturbed trials.
+    pub fn clean(&self) -> Self {
+        let ok = self.ok.iter().copied().filter(|trial| state::of(trial) == State::Clean).collect();
+        Self { ok, ..self.clone() }
+    }
+
     /// Every metric that an analysed trial has, in table order.
     pub fn metrics(&self) -> Vec<String> {
         ordered(self.ok.iter().flat_map(|trial| &trial.samples).flat_map(|sample| sample.metrics.keys()))
     }
+}
+
+/// The trial means of two conditions of one run, block by block; none where they did not run in the same blocks, or where
+/// a metric is not positive.
+pub fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Option<(Vec<f64>, Vec<f64>)> {
+    let blocked = a.blocked && b.blocked;
+    let (a, b) = tare_stats::ratio::by_block(&a.numbered(metric), &b.numbered(metric)).filter(|_| blocked)?;
+    a.iter().chain(&b).all(|v| *v > 0.0).then_some((a, b))
 }
 
 /// The finite values of one metric in one trial.
@@ -100,6 +133,11 @@ fn ordered<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
     names
 }
 
+/// Whether a record is analysed, clean or disturbed.
+pub fn is_usable(trial: &TrialRecord) -> bool {
+    trial.outcome == Outcome::Ok && !matches!(state::of(trial), State::Failed(_))
+}
+
 /// Trials of the plan of which no record says ok: not run yet, or failed for good.
 pub fn missing_trials(results: &Results) -> usize {
     if results.source == Source::Csv {
@@ -107,6 +145,6 @@ pub fn missing_trials(results: &Results) -> usize {
     }
     let Some(plan) = &results.plan else { return 0 };
     let done: BTreeSet<usize> =
-        results.trials.iter().filter(|trial| trial.outcome == Outcome::Ok).map(|trial| trial.trial).collect();
+        results.trials.iter().filter(|trial| is_usable(trial)).map(|trial| trial.trial).collect();
     plan.trials.iter().filter(|planned| !done.contains(&planned.trial)).count()
 }

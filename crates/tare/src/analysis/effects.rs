@@ -4,14 +4,17 @@
 //! says whether a condition has that level: every level is then compared with the first one.
 
 use super::collect::{self, ConditionTrials};
+use super::composite::Composite;
 use super::ladders::OVER;
 use super::reading::varying_factors;
 use super::summarize::CONFIDENCE;
 use super::summary::{Effect, SpreadSource, SpreadSources};
+use super::term::{Term, TermFactor};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_stats::effects::{self, Cell};
+use tare_stats::multiple::{benjamini_yekutieli, holm};
 
 /// Columns beyond which a design is no longer taken apart: ladders of threads by dozens of strategies have other
 /// charts.
@@ -22,8 +25,8 @@ const MOST_WITH_INTERACTIONS: usize = 12;
 /// A level of a factor against another one: ratios compare the high one with the low one.
 #[derive(Debug, Clone, PartialEq)]
 struct Column {
-    /// `aslr`, or `allocator=jemalloc` where the factor has more than two levels.
-    term: String,
+    /// What it is called in effects.
+    term: TermFactor,
     factor: String,
     low: String,
     high: String,
@@ -34,46 +37,118 @@ struct Column {
     of_many: bool,
 }
 
+/// The cells of one response, with the blocks of their trials.
+struct Response {
+    cells: Vec<Cell>,
+    blocks: Vec<Vec<usize>>,
+}
+
+impl Response {
+    fn new(conditions: &[ConditionTrials<'_>], columns: &[Column], trials: &[Vec<(usize, f64)>]) -> Self {
+        let has = |condition: &ConditionTrials<'_>| -> Vec<bool> {
+            columns.iter().map(|column| condition.levels.get(&column.factor) == Some(&column.high)).collect()
+        };
+        let filled = || conditions.iter().zip(trials).filter(|(_, trials)| !trials.is_empty());
+        let blocked = conditions.iter().all(|condition| condition.blocked);
+        Self {
+            cells: filled()
+                .map(|(condition, trials)| Cell {
+                    levels: has(condition),
+                    trials: trials.iter().map(|(_, value)| *value).collect(),
+                })
+                .collect(),
+            blocks: match blocked {
+                true => filled().map(|(_, trials)| trials.iter().map(|(block, _)| *block).collect()).collect(),
+                false => Vec::new(),
+            },
+        }
+    }
+
+    /// Effects on it. A response that is zero or negative somewhere has no ratios.
+    fn effects(&self, columns: &[Column]) -> Vec<effects::Effect> {
+        let order = if columns.len() > MOST_WITH_INTERACTIONS { 1 } else { 2 };
+        let of_order = |order| effects::effects(columns.len(), &self.cells, &self.blocks, order, CONFIDENCE);
+        let Ok(mut found) = of_order(order) else { return Vec::new() };
+        if columns.iter().any(|column| column.of_many) {
+            // With interactions in the model, a main effect is that at the middle of the other columns, which for a
+            // factor of many levels is the average over none of them. Without them it is the average.
+            let Ok(mains) = of_order(1) else { return Vec::new() };
+            found.retain(|effect| effect.factors.len() > 1);
+            found.splice(0..0, mains);
+        }
+        // How throughput follows threads and nodes is what scaling laws say.
+        let scales = |column: &Column| column.of_many && OVER.contains(&column.factor.as_str());
+        found.retain(|effect| !effect.factors.iter().any(|index| scales(&columns[*index])));
+        found
+    }
+}
+
 /// Main effects and two-factor interactions on every metric.
 pub(super) fn effects(conditions: &[ConditionTrials<'_>]) -> Vec<Effect> {
     let Some(columns) = columns(conditions) else { return Vec::new() };
     let metrics = collect::all_metrics(conditions);
-    metrics.iter().flat_map(|metric| effects_on(conditions, &columns, metric)).collect()
+    let mut found: Vec<Effect> = metrics.iter().flat_map(|metric| effects_on(conditions, &columns, metric)).collect();
+    // What a study is about is one family, what explains it another; in each a share of 5% of what is shown is false.
+    for primary in [true, false] {
+        let mut family: Vec<&mut Effect> =
+            found.iter_mut().filter(|effect| metric::describe(&effect.metric).is_primary() == primary).collect();
+        let of = |p: &dyn Fn(&Effect) -> Option<f64>, family: &[&mut Effect]| {
+            benjamini_yekutieli(&family.iter().map(|effect| p(effect).unwrap_or(1.0)).collect::<Vec<_>>())
+        };
+        let means = of(&|effect| effect.p_value, &family);
+        let spreads = of(&|effect| effect.spread_p_value, &family);
+        for ((effect, mean), spread) in family.iter_mut().zip(means).zip(spreads) {
+            effect.p_value = effect.p_value.map(|_| mean);
+            effect.spread_p_value = effect.spread_p_value.map(|_| spread);
+            effect.shown = mean <= 1.0 - CONFIDENCE;
+            effect.spread_shown = spread <= 1.0 - CONFIDENCE;
+        }
+    }
+    found
 }
 
 fn effects_on(conditions: &[ConditionTrials<'_>], columns: &[Column], metric: &str) -> Vec<Effect> {
-    let names: Vec<String> = columns.iter().map(|column| column.term.clone()).collect();
-    let cells = cells(conditions, columns, metric);
-    let order = if columns.len() > MOST_WITH_INTERACTIONS { 1 } else { 2 };
-    // A metric that is zero or negative somewhere has no ratios.
-    let Ok(mut found) = effects::effects(&names, &cells, order, CONFIDENCE) else { return Vec::new() };
-    if columns.iter().any(|column| column.of_many) {
-        // With interactions in the model, a main effect is that at the middle of the other columns, which for a factor
-        // of many levels is the average over none of them. Without them it is the average.
-        let Ok(mains) = effects::effects(&names, &cells, 1, CONFIDENCE) else { return Vec::new() };
-        found.retain(|effect| !names.contains(&effect.term));
-        found.splice(0..0, mains);
+    let trials: Vec<Vec<(usize, f64)>> = conditions.iter().map(|c| c.numbered(metric)).collect();
+    let found = Response::new(conditions, columns, &trials).effects(columns);
+    found.into_iter().map(|effect| described(effect, columns, metric)).collect()
+}
+
+/// Main effects on all primary metrics together, each tested against its interval block by block and their p-values
+/// adjusted by Holm: what a headline may say. Empty where factors cannot be taken apart.
+pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<Effect> {
+    let Some(columns) = columns(conditions) else { return Vec::new() };
+    let ratios: Vec<Vec<(usize, f64)>> =
+        composite.cells.iter().map(|cell| cell.iter().map(|(block, ln)| (*block, ln.exp())).collect()).collect();
+    let found = Response::new(conditions, &columns, &ratios).effects(&columns);
+    let mains = found.into_iter().filter(|effect| effect.factors.len() == 1);
+    let mut mains: Vec<Effect> = mains.map(|effect| described(effect, &columns, &composite.metrics[0])).collect();
+    let adjusted = holm(&mains.iter().map(|effect| effect.p_value.unwrap_or(1.0)).collect::<Vec<_>>());
+    for (effect, p_value) in mains.iter_mut().zip(adjusted) {
+        effect.p_value = effect.p_value.map(|_| p_value);
+        effect.shown = p_value <= 1.0 - CONFIDENCE;
     }
-    // How throughput follows threads and nodes is what scaling laws say.
-    let scales = |term: &str| {
-        term.split(':')
-            .any(|part| columns.iter().any(|c| c.of_many && c.term == part && OVER.contains(&c.factor.as_str())))
-    };
-    found.into_iter().filter(|e| !scales(&e.term)).map(|effect| described(effect, columns, metric)).collect()
+    mains
 }
 
 fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effect {
-    let main = columns.iter().find(|column| column.term == effect.term);
+    let main = match effect.factors.as_slice() {
+        [one] => columns.get(*one),
+        _ => None,
+    };
     let spread = effect.spread_ratio.as_ref();
     Effect {
         metric: metric.to_owned(),
         levels: main.map_or(String::new(), |column| format!("{}/{}", column.high_words, column.low_words)),
         mean_ratio: effect.mean_ratio.value,
         ci: effect.mean_ratio.ci,
+        p_value: effect.mean_p,
+        shown: false,
         // tare-stats gives the ratio of variances; its root is the ratio of CoVs, which is what people compare.
         spread_ratio: spread.map(|spread| spread.value.sqrt()),
         spread_ci: spread.and_then(|spread| spread.ci).map(|ci| ci.map(f64::sqrt)),
-        term: effect.term,
+        spread_p_value: effect.spread_p,
+        spread_shown: false,
+        term: Term(effect.factors.iter().map(|index| columns[*index].term.clone()).collect()),
     }
 }
 
@@ -81,7 +156,7 @@ fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effec
 pub(super) fn sources(conditions: &[ConditionTrials<'_>]) -> Option<SpreadSources> {
     let columns = columns(conditions)?;
     let found = found_sources(conditions, &columns)?;
-    let own = |term: &str| columns.iter().find(|column| column.term == term);
+    let own = |term: &str| columns.iter().find(|column| column.term.to_string() == term);
     let ranking: Vec<SpreadSource> = found
         .ranking
         .iter()
@@ -95,7 +170,7 @@ pub(super) fn sources(conditions: &[ConditionTrials<'_>]) -> Option<SpreadSource
             // From high against low variances to noisy against quiet CoVs.
             let cov = |ratio: f64| if source.noisy_level { ratio.sqrt() } else { ratio.sqrt().recip() };
             Some(SpreadSource {
-                factor: if column.of_many { column.factor.clone() } else { column.term.clone() },
+                factor: column.term.factor(),
                 noisy_level: noisy.clone(),
                 quiet_level: quiet.clone(),
                 spread_ratio: cov(source.spread_ratio.value),
@@ -123,7 +198,7 @@ fn share_anew(
 ) {
     let mut kept: Vec<Column> = Vec::new();
     let shown = found.ranking.iter().filter(|source| source.shown);
-    for column in shown.filter_map(|source| columns.iter().find(|c| c.term == source.factor)) {
+    for column in shown.filter_map(|source| columns.iter().find(|c| c.term.to_string() == source.factor)) {
         if !kept.iter().any(|other| other.factor == column.factor) {
             kept.push(column.clone());
         }
@@ -140,12 +215,15 @@ fn share_anew(
 }
 
 fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column]) -> Option<effects::SpreadRanking> {
-    let names: Vec<String> = columns.iter().map(|column| column.term.clone()).collect();
+    let names: Vec<String> = columns.iter().map(|column| column.term.to_string()).collect();
     let metrics = collect::all_metrics(conditions);
     let primary: Vec<Vec<Cell>> = metrics
         .iter()
         .filter(|name| metric::describe(name).is_primary())
-        .map(|name| cells(conditions, columns, name))
+        .map(|name| {
+            let trials: Vec<Vec<(usize, f64)>> = conditions.iter().map(|c| c.numbered(name)).collect();
+            Response::new(conditions, columns, &trials).cells
+        })
         .collect();
     // Trials are matched between metrics by position: a metric that some trial lacks cannot take part.
     let shape = |cells: &Vec<Cell>| cells.iter().map(|cell| cell.trials.len()).collect::<Vec<_>>();
@@ -154,17 +232,6 @@ fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column]) -> Opti
         return None;
     }
     effects::sources(&names, &primary, CONFIDENCE).ok()
-}
-
-fn cells(conditions: &[ConditionTrials<'_>], columns: &[Column], metric: &str) -> Vec<Cell> {
-    conditions
-        .iter()
-        .map(|condition| Cell {
-            levels: columns.iter().map(|column| condition.levels.get(&column.factor) == Some(&column.high)).collect(),
-            trials: condition.with(metric).into_iter().map(|(_, mean)| mean).collect(),
-        })
-        .filter(|cell| !cell.trials.is_empty())
-        .collect()
 }
 
 /// The columns of the factors that vary; none when a condition does not name one of them, or there are too many.
@@ -183,7 +250,7 @@ fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
         // The first condition of a study is the base of what is changed one at a time.
         let low = if of_many { first.levels.get(&factor)? } else { levels[0] };
         for high in levels.iter().filter(|level| **level != low) {
-            let term = if of_many { format!("{factor}={high}") } else { factor.clone() };
+            let term = TermFactor { factors: vec![factor.clone()], level: of_many.then(|| (*high).clone()) };
             let (low, high) = (low.clone(), (*high).clone());
             let (low_words, high_words) = (low.clone(), high.clone());
             columns.push(Column { term, factor: factor.clone(), low, high, low_words, high_words, of_many });
@@ -213,7 +280,7 @@ fn joined(columns: Vec<Column>, conditions: &[&ConditionTrials<'_>]) -> Vec<Colu
             None => kept.push(column),
             Some((other, opposite)) => {
                 let (high, low) = if opposite { (&column.low, &column.high) } else { (&column.high, &column.low) };
-                other.term = format!("{}+{}", other.term, column.factor);
+                other.term.factors.push(column.factor);
                 other.high_words = format!("{}+{high}", other.high_words);
                 other.low_words = format!("{}+{low}", other.low_words);
             }

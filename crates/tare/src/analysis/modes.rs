@@ -25,22 +25,35 @@ pub(super) fn find(
     let trials = condition.with(metric);
     let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
     let Some(found) = detect(&means) else { return (Vec::new(), None) };
-    let modes = found.modes.iter().map(|mode| Mode { mean: mode.mean, weight: mode.weight }).collect();
+    let centres = tare_stats::modes::means(&found, &means);
+    let modes = found.modes.iter().zip(centres).map(|(mode, mean)| Mode { mean, weight: mode.weight }).collect();
     let records: Vec<&TrialRecord> = trials.iter().map(|(trial, _)| *trial).collect();
-    (modes, cause(&found, &records, unit, machine))
+    (modes, cause((&found, &means), &records, unit, machine))
 }
 
-fn cause(found: &Modes, trials: &[&TrialRecord], unit: &str, machine: Option<&Machine>) -> Option<String> {
+/// Into how many modes a metric's trials fall; 1 where one describes them.
+pub(super) fn count(condition: &ConditionTrials<'_>, metric: &str) -> usize {
+    let means: Vec<f64> = condition.with(metric).iter().map(|(_, mean)| *mean).collect();
+    detect(&means).map_or(1, |found| found.modes.len())
+}
+
+fn cause(
+    (found, means): (&Modes, &[f64]),
+    trials: &[&TrialRecord],
+    unit: &str,
+    machine: Option<&Machine>,
+) -> Option<String> {
     let features: Vec<BTreeMap<String, Feature>> =
         trials.iter().map(|trial| threads::features(trial, machine)).collect();
     let covariates = covariates(&features);
     let ranked = association(found, &covariates, PERMUTATIONS, SEED).ok()?;
     let name = &best(&ranked)?.name;
-    let sides = found.modes.each_ref().map(|mode| {
+    let centres = tare_stats::modes::means(found, means);
+    let sides = found.modes.iter().zip(centres).map(|(mode, centre)| {
         let values: Vec<&Feature> = mode.members.iter().filter_map(|index| features.get(*index)?.get(name)).collect();
-        format!("{} at {}", side(name, &values), figure(mode.mean, unit))
+        format!("{} at {}", side(name, &values), figure(centre, unit))
     });
-    Some(sides.join(", "))
+    Some(sides.collect::<Vec<_>>().join(", "))
 }
 
 /// The best shown association; among equally good ones how pairs sat, which says the most.

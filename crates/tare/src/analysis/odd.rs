@@ -1,8 +1,10 @@
 //! What a reader must know before believing a figure, most serious first.
 
+use super::collect::is_usable;
 use super::figures::{count, percent};
+use super::state::{self, State};
 use super::summary::Summary;
-use super::{first_screen, reading};
+use super::{first_screen, outliers, reading};
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::schema::{Outcome, TrialRecord};
@@ -13,8 +15,8 @@ const LISTED: usize = 5;
 /// Odd things, one sentence each.
 pub fn list(summary: &Summary, results: &Results) -> Vec<String> {
     let mut odd = results.warnings.clone();
-    odd.extend(bad_trials(results, Outcome::Failed, "failed"));
-    odd.extend(bad_trials(results, Outcome::Contaminated, "was contaminated and is not analysed"));
+    odd.extend(bad_trials(results, Bad::Failed));
+    odd.extend(bad_trials(results, Bad::PutAside));
     odd.extend(disturbed_trials(results));
     odd.extend(first_screen::missing_words(results));
     odd.extend(
@@ -24,43 +26,65 @@ pub fn list(summary: &Summary, results: &Results) -> Vec<String> {
             .map(|condition| format!("{} cannot be done on this machine: {}", condition.name, condition.reason)),
     );
     odd.extend(modes(summary));
+    odd.extend(summary.outliers.iter().take(LISTED).map(outliers::sentence));
     odd.extend(single_trials(summary));
     odd.extend(versions(results));
     odd.extend(missing_captures(results));
     odd
 }
 
-fn bad_trials(results: &Results, outcome: Outcome, what: &str) -> Vec<String> {
-    let bad: Vec<&TrialRecord> = results.trials.iter().filter(|trial| trial.outcome == outcome).collect();
+/// Attempts that are not analysed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Bad {
+    /// No result.
+    Failed,
+    /// Disturbed, and another attempt was left.
+    PutAside,
+}
+
+fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
+    let why = |trial: &TrialRecord| match state::of(trial) {
+        State::Failed(why) => (kind == Bad::Failed).then_some(why),
+        State::Disturbed(why) => (kind == Bad::PutAside && trial.outcome == Outcome::Contaminated).then_some(why),
+        State::Clean => None,
+    };
+    let bad: Vec<(&TrialRecord, String)> =
+        results.trials.iter().filter_map(|trial| Some((trial, why(trial)?))).collect();
+    let words = if kind == Bad::Failed { "failed" } else { "was disturbed and put aside" };
     let mut lines: Vec<String> = bad
         .iter()
         .take(LISTED)
-        .map(|trial| {
-            let again = results.trials.iter().any(|other| {
-                other.trial == trial.trial && other.condition == trial.condition && other.outcome == Outcome::Ok
-            });
-            let again = if again { "; it was run again and then ended ok" } else { "" };
-            let reason = trial.reason.as_deref().unwrap_or("no reason was recorded");
-            format!("trial {} (attempt {}, {}) {what}: {reason}{again}", trial.trial, trial.attempt, trial.condition)
+        .map(|(trial, reason)| {
+            let again = results
+                .trials
+                .iter()
+                .find(|other| other.trial == trial.trial && other.condition == trial.condition && is_usable(other));
+            let again = match again.map(state::of) {
+                Some(State::Clean) => "; it was run again, clean",
+                Some(_) => "; it was run again, and the last attempt counts although disturbed too",
+                None => "",
+            };
+            format!("trial {} (attempt {}, {}) {words}: {reason}{again}", trial.trial, trial.attempt, trial.condition)
         })
         .collect();
     if bad.len() > LISTED {
-        let words = if outcome == Outcome::Failed { "failed" } else { "were contaminated" };
+        let words = if kind == Bad::Failed { "failed" } else { "were disturbed and put aside" };
         lines.push(format!("{} more {words}; trials.jsonl has them all", count(bad.len() - LISTED, "attempt")));
     }
     lines
 }
 
-/// Trials that are analysed and have a reason all the same: no attempt was left.
+/// Trials that are analysed although disturbed: no attempt was left.
 fn disturbed_trials(results: &Results) -> Option<String> {
-    let disturbed: Vec<&TrialRecord> =
-        results.trials.iter().filter(|trial| trial.outcome == Outcome::Ok && trial.reason.is_some()).collect();
+    let usable: Vec<&TrialRecord> = results.trials.iter().filter(|trial| is_usable(trial)).collect();
+    let disturbed: Vec<&&TrialRecord> =
+        usable.iter().filter(|trial| matches!(state::of(trial), State::Disturbed(_))).collect();
     let first = disturbed.first()?;
     let reason = first.reason.as_deref().unwrap_or_default();
-    let all = results.trials.iter().filter(|trial| trial.outcome == Outcome::Ok).count();
-    let words = if disturbed.len() == 1 { "trial is" } else { "trials are" };
+    let all = usable.len();
+    let words = if disturbed.len() == 1 { "trial counts" } else { "trials count" };
     Some(format!(
-        "{} of {all} analysed {words} disturbed, like trial {} ({}): {reason}",
+        "{} of {all} {words} although disturbed, for no attempt was left, like trial {} ({}): {reason}",
         disturbed.len(),
         first.trial,
         first.condition
@@ -76,16 +100,16 @@ fn modes(summary: &Summary) -> Vec<String> {
         .filter(|(_, metric)| !metric.modes.is_empty())
         .enumerate()
         .map(|(index, (condition, metric))| {
-            let modes = reading::modes(metric);
+            let (modes, number) = (reading::modes(metric), metric.modes.len());
             // The reading names the cause of the first one.
             if index == 0 {
-                return format!("{}: {name} has two modes, {modes}", condition.name);
+                return format!("{}: {name} has {number} modes, {modes}", condition.name);
             }
             let cause = metric
                 .mode_cause
                 .as_ref()
                 .map_or_else(|| "no recorded covariate explains which trial falls where".to_owned(), Clone::clone);
-            format!("{}: {name} has two modes, {modes}; {cause}", condition.name)
+            format!("{}: {name} has {number} modes, {modes}; {cause}", condition.name)
         })
         .collect()
 }

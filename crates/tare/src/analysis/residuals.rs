@@ -6,7 +6,7 @@ use super::summary::ResidualCause;
 use super::threads::{self, Feature};
 use std::collections::BTreeMap;
 use tare_results::metric;
-use tare_stats::covariates::{PERMUTATIONS, Shape, explain};
+use tare_stats::covariates::{PERMUTATIONS, Shape, explain, neighbours};
 use tare_stats::effects::{Cell, residuals};
 use tare_topology::Machine;
 
@@ -37,7 +37,11 @@ pub(super) fn causes(conditions: &[ConditionTrials<'_>], machine: Option<&Machin
         conditions.iter().flat_map(|condition| &condition.ok).map(|trial| threads::features(trial, machine)).collect();
     let covariates = covariates(&features);
     let permutations = (SHUFFLES / trials).clamp(FEWEST_PERMUTATIONS, PERMUTATIONS);
-    let found = explain(&response, &groups, &covariates, Shape::Linear, permutations, SEED).unwrap_or_default();
+    // What changes slowly, a covariate or the machine, goes with everything else that does: neighbours are compared.
+    let order: Vec<usize> = conditions.iter().flat_map(|condition| &condition.ok).map(|trial| trial.trial).collect();
+    let strata = neighbours(&order);
+    let found =
+        explain(&response, &groups, &strata, &covariates, Shape::Linear, permutations, SEED).unwrap_or_default();
     let named =
         found.into_iter().filter(|cause| cause.p_adjusted <= NAMED_BELOW && cause.share >= LEAST_SHARE).take(NAMED);
     named.map(|cause| ResidualCause { covariate: cause.name, share: cause.share, p_value: cause.p_adjusted }).collect()

@@ -7,7 +7,7 @@ use super::summary::{Prediction, Scaling, Step};
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
 use tare_stats::ladder::{self, Rung};
-use tare_stats::scaling::{Point, fit};
+use tare_stats::scaling::{fit, rung_points};
 
 /// Fewest different numbers that a law is fitted to.
 const FEWEST: usize = 3;
@@ -22,11 +22,13 @@ pub(super) fn scaling(conditions: &[ConditionTrials<'_>]) -> Vec<Scaling> {
             metric.better == Better::Higher && metric.unit == "1/s"
         })
         .collect();
+    let all = ladders(conditions);
     let laws = |ladder: &Ladder<'_, '_>| {
-        let law = |metric: &&String| law(metric, ladder.over, ladder.levels.clone(), &rungs(ladder, metric)?);
+        let law =
+            |metric: &&String| law(metric, ladder.over, ladder.levels.clone(), &rungs(ladder, metric)?, all.len());
         throughputs.iter().copied().filter_map(|metric| law(&metric)).collect::<Vec<_>>()
     };
-    let mut laws: Vec<Scaling> = ladders(conditions).iter().flat_map(laws).collect();
+    let mut laws: Vec<Scaling> = all.iter().flat_map(laws).collect();
     // All ladders of a metric stand together.
     laws.sort_by_key(|law| (law.over != "threads", metrics.iter().position(|name| *name == law.metric)));
     laws
@@ -34,18 +36,20 @@ pub(super) fn scaling(conditions: &[ConditionTrials<'_>]) -> Vec<Scaling> {
 
 /// The trials of each rung of a ladder; none where too few rungs have any.
 fn rungs(ladder: &Ladder<'_, '_>, metric: &str) -> Option<Vec<Rung>> {
-    let trials =
-        |condition: &ConditionTrials<'_>| condition.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<_>>();
-    let rungs = ladder.rungs.iter().map(|(n, condition)| Rung { n: *n, trials: trials(condition) });
+    let rung = |(n, condition): &(f64, &ConditionTrials<'_>)| {
+        let (blocks, trials): (Vec<usize>, Vec<f64>) = condition.numbered(metric).into_iter().unzip();
+        Rung { n: *n, trials, blocks: if condition.blocked { blocks } else { Vec::new() } }
+    };
+    let rungs = ladder.rungs.iter().map(rung);
     let rungs: Vec<Rung> = rungs.filter(|rung| !rung.trials.is_empty()).collect();
     (rungs.len() >= FEWEST).then_some(rungs)
 }
 
-fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung]) -> Option<Scaling> {
-    let points: Vec<Point> =
-        rungs.iter().flat_map(|rung| rung.trials.iter().map(|x| Point { n: rung.n, x: *x })).collect();
-    let law = fit(&points, CONFIDENCE).ok()?;
+fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung], ladders: usize) -> Option<Scaling> {
+    let law = fit(&rung_points(rungs), CONFIDENCE).ok()?;
     let steps = ladder::steps(rungs, CONFIDENCE).ok()?;
+    // Each ladder of a study has a chance of a false alarm; together they have that of one.
+    let strict = ladder::steps(rungs, 1.0 - (1.0 - CONFIDENCE) / ladders.max(1) as f64).ok()?;
     let doubled = 2.0 * rungs.iter().map(|rung| rung.n).fold(0.0, f64::max);
     let predicted = law.predict(doubled, CONFIDENCE);
     Some(Scaling {
@@ -59,16 +63,17 @@ fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung]) -> Option<Scali
         sigma_ci: law.sigma.ci,
         kappa_ci: law.kappa.ci,
         peak: law.peak,
-        retrograde: ladder::is_retrograde(&steps),
+        retrograde: ladder::is_retrograde(&strict),
         prediction: Some(Prediction { n: doubled, value: predicted.value, ci: predicted.ci }),
         steps: steps
             .iter()
-            .map(|step| Step {
+            .zip(&strict)
+            .map(|(step, strict)| Step {
                 from: step.from,
                 to: step.to,
                 ratio: step.ratio.value,
                 ci: step.ratio.ci,
-                retrograde: step.retrograde,
+                retrograde: strict.retrograde,
             })
             .collect(),
     })

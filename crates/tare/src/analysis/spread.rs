@@ -9,7 +9,10 @@ use tare_stats::trials::average_and_largest;
 pub(super) fn components(trials: &[Vec<f64>]) -> Option<Components> {
     let covs = nested_components(&Nested::from_trials(trials)).ok()?.covs()?;
     match covs.as_slice() {
-        [within, between] => Some(Components { within_cov: *within, between_cov: *between }),
+        [within, between] => {
+            let repeated = trials.iter().any(|samples| samples.len() > 1);
+            Some(Components { within_cov: repeated.then_some(*within), between_cov: *between })
+        }
         _ => None,
     }
 }

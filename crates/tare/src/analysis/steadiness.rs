@@ -1,5 +1,6 @@
 //! Sentences about how steady results are: where their spread comes from, and what goes with what is left of it.
 
+use super::answer::{Said, tested, untested};
 use super::figures::{count, list, percent};
 use super::summary::{ConditionSummary, Spread, Summary};
 use std::collections::BTreeSet;
@@ -32,6 +33,17 @@ pub(super) fn sources(summary: &Summary) -> Option<String> {
     Some(format!("{}; unexplained {}.", shown.join(", "), percent(sources.unexplained)))
 }
 
+/// Which factor makes trials differ, as the answer of a study that asks for it.
+pub(super) fn answer(summary: &Summary) -> Said {
+    match sources(summary) {
+        Some(text) => tested(text),
+        None => untested(
+            "What makes trials differ cannot be answered here: too few trials of every combination of the factors."
+                .to_owned(),
+        ),
+    }
+}
+
 /// "Within conditions, client migrations go with 35% of the variance between trials (p 0.004)."
 pub(super) fn residuals(summary: &Summary) -> Option<String> {
     let causes: Vec<String> = summary
@@ -41,7 +53,7 @@ pub(super) fn residuals(summary: &Summary) -> Option<String> {
         .collect();
     (!causes.is_empty()).then(|| {
         format!(
-            "What is left between trials of the same condition goes with what was recorded beside it: {}.",
+            "What is left between trials that ran one after the other goes with what was recorded beside them: {}.",
             list(&causes)
         )
     })

@@ -1,8 +1,11 @@
 //! Results -> [`Summary`].
 
+use super::answer::{self, Answer};
 use super::collect::{self, ConditionTrials};
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
-use super::{builds, captures, effects, modes, nodes, odd, reading, residuals, scaling, spread};
+use super::{
+    builds, captures, composite, effects, modes, nodes, odd, outliers, reading, residuals, run_order, scaling, spread,
+};
 use tare_results::Results;
 use tare_results::metric;
 use tare_stats::trials;
@@ -11,7 +14,8 @@ use tare_topology::Machine;
 /// Confidence of every interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Analyses results. Only trials that ended ok count; failed and contaminated ones are counted and listed.
+/// Analyses results. Clean trials count, and disturbed ones where no attempt at a clean one was left; all others are
+/// counted and listed.
 pub fn summarize(results: &Results) -> Summary {
     let machine = results.environment.as_ref().map(|environment| &environment.machine);
     let conditions = collect::conditions(results);
@@ -23,7 +27,10 @@ pub fn summarize(results: &Results) -> Summary {
         scaling: scaling::scaling(&conditions),
         spread_sources: effects::sources(&conditions),
         headline_metric,
+        answer: Answer::default(),
         reading: String::new(),
+        outliers: outliers::find(&conditions, &answer::primary(&conditions)),
+        run_order: None,
         further_reading: Vec::new(),
         odd: Vec::new(),
         unrealizable: unrealizable(results),
@@ -34,8 +41,13 @@ pub fn summarize(results: &Results) -> Summary {
         residual_causes: residuals::causes(&conditions, machine),
     };
     summary.builds = builds::builds(&conditions, results, summary.headline_metric.as_deref());
-    summary.reading = reading::headline(&summary, results);
+    let composite = summary.headline_metric.as_deref().and_then(|name| composite::of(&conditions, name));
+    summary.run_order = composite.filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, &c));
+    summary.answer = answer::answer(&summary, results, &conditions);
+    summary.reading = summary.answer.text.clone();
     summary.further_reading = reading::further(&summary);
+    summary.further_reading.retain(|sentence| !summary.answer.text.contains(sentence));
+    summary.further_reading.extend(summary.run_order.as_ref().and_then(run_order::sentence));
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     summary.further_reading.extend(decision.map(|decision| decision.reason.clone()));
     summary.odd = odd::list(&summary, results);
@@ -56,6 +68,8 @@ fn condition_summary(condition: &ConditionTrials<'_>, machine: Option<&Machine>)
         trials: condition.ok.len(),
         spread: spread::of(&metrics),
         metrics,
+        clean_trials: condition.ok.len() - condition.disturbed().len(),
+        disturbed_trials: condition.disturbed().len(),
         failed_trials: condition.failed.len(),
         contaminated_trials: condition.contaminated.len(),
     }

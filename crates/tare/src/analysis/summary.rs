@@ -1,6 +1,10 @@
 //! The summary: what `tare show --json` prints and every report is drawn from.
 
+use super::answer::Answer;
 use super::ends;
+use super::outliers::Outlier;
+use super::run_order::Drift;
+use super::term::Term;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::metric::Better;
@@ -21,14 +25,22 @@ pub struct Summary {
     pub spread_sources: Option<SpreadSources>,
     /// The metric that headlines and default gates are about; none without an analysed trial.
     pub headline_metric: Option<String>,
-    /// One plain sentence: what came out, and how sure it is.
+    /// What the study asked, answered from tested effects or not at all.
+    pub answer: Answer,
+    /// The answer's text: what came out, and how sure it is.
     pub reading: String,
     /// Further sentences: modes and their cause, where the spread comes from.
     pub further_reading: Vec<String>,
-    /// Odd things, most serious first: failed and contaminated trials, modes, missing trials, torn files.
+    /// Odd things, most serious first: failed and disturbed trials, modes, outliers, missing trials, torn files.
     pub odd: Vec<String>,
     /// Conditions that this machine cannot do.
     pub unrealizable: Vec<Unrealizable>,
+    /// Trials that lie far from the others of their condition, in a primary metric.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outliers: Vec<Outlier>,
+    /// Whether trials resembled the ones before them; null where too few ran in a known order.
+    #[serde(default)]
+    pub run_order: Option<Drift>,
     /// Recorded covariates that explain what the conditions leave of the spread between trials, the best first.
     #[serde(default)]
     pub residual_causes: Vec<ResidualCause>,
@@ -220,8 +232,8 @@ pub struct Spread {
 /// Variance components by Kalibera & Jones: what each level of repetition adds of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Components {
-    /// sqrt(T_1^2) / mean: samples of one trial.
-    pub within_cov: f64,
+    /// sqrt(T_1^2) / mean: samples of one trial; null with one sample a trial.
+    pub within_cov: Option<f64>,
     /// sqrt(T_2^2) / mean: trials, without what their samples add. 0 where the samples explain all of it.
     pub between_cov: f64,
 }
@@ -246,9 +258,15 @@ pub struct ConditionSummary {
     pub trials: usize,
     /// What they gave, in table order.
     pub metrics: Vec<MetricSummary>,
-    /// Attempts that gave no usable result.
+    /// Of these, the ones that nothing disturbed.
+    #[serde(default)]
+    pub clean_trials: usize,
+    /// Of these, the ones that count although something disturbed them: no attempt at a clean one was left.
+    #[serde(default)]
+    pub disturbed_trials: usize,
+    /// Attempts that gave no result.
     pub failed_trials: usize,
-    /// Attempts that were interfered with.
+    /// Disturbed attempts that were put aside for another one.
     pub contaminated_trials: usize,
     /// Spread over the primary metrics; null below two trials.
     #[serde(default)]
@@ -281,7 +299,7 @@ pub struct MetricSummary {
     pub min: f64,
     /// Largest trial mean.
     pub max: f64,
-    /// Two entries when the trials fall into two modes, and then the mean describes no trial; else empty.
+    /// Two or three entries when the trials fall into modes, and then the mean describes no trial; else empty.
     pub modes: Vec<Mode>,
     /// What the trials of each mode have in common, where a recorded covariate explains it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -305,7 +323,7 @@ pub struct Effect {
     /// Metric.
     pub metric: String,
     /// `aslr`, or `aslr:ahi` for an interaction; `allocator=jemalloc` for one level of a factor that has more than two.
-    pub term: String,
+    pub term: Term,
     /// The levels compared, `on/off`: ratios are first against second. Empty for an interaction.
     pub levels: String,
     /// Ratio of the mean at the first level to the mean at the second.
@@ -313,11 +331,23 @@ pub struct Effect {
     /// 95% interval of it.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
+    /// Chance of such an effect on the mean where there is none, adjusted for all effects that are listed.
+    #[serde(default)]
+    pub p_value: Option<f64>,
+    /// Whether the study shows it: the adjusted chance is at most 5%.
+    #[serde(default)]
+    pub shown: bool,
     /// Ratio of the between-trial CoVs; null where there are too few trials.
     pub spread_ratio: Option<f64>,
     /// 95% interval of it.
     #[serde(flatten, with = "ends::spread_ci")]
     pub spread_ci: Option<Interval>,
+    /// As `p_value`, of the spread.
+    #[serde(default)]
+    pub spread_p_value: Option<f64>,
+    /// As `shown`, of the spread.
+    #[serde(default)]
+    pub spread_shown: bool,
 }
 
 /// What a scaling law says over threads or nodes, other factors held.

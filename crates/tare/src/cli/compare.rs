@@ -2,18 +2,21 @@
 
 use super::{Exit, Problem};
 use crate::analysis::compare::{self, CompareError, Gate, Options, Side};
+use crate::report::html;
 use crate::report::terminal::{self, Style};
 use clap::Args;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tare_results::Results;
 
-/// Compare two results, or two conditions of results: ratio, interval, verdict
+/// Compare two or more results, or conditions of results: ratio, interval, verdict
 #[derive(Debug, Args)]
 pub struct Compare {
     /// A, the baseline: a results directory, a CSV file, or either with `:condition`
     a: String,
     /// B, the candidate, written the same way; ratios are B/A
     b: String,
+    /// Further candidates, each compared with A
+    others: Vec<String>,
     /// Gate: exit 1 when B is slower by more than PCT percent, 5 when the trials cannot tell
     #[arg(long, value_name = "PCT", value_parser = percentage)]
     fail_if_slower: Option<f64>,
@@ -23,6 +26,9 @@ pub struct Compare {
     /// Metric that the gate judges, may be repeated; by default throughput and query times
     #[arg(long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
+    /// Write a heat map of all relative changes as one HTML file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
@@ -33,35 +39,88 @@ pub struct Compare {
 /// # Errors
 /// [`Problem`] when the results cannot be read or do not match.
 pub fn run(args: Compare) -> Result<Exit, Problem> {
-    let (results_a, condition_a) = side(&args.a)?;
-    let (results_b, condition_b) = side(&args.b)?;
     let options = Options { min_effect: args.min_effect, fail_if_slower: args.fail_if_slower, judged: args.metrics };
-    let a = Side { results: &results_a, condition: condition_a.as_deref() };
-    let b = Side { results: &results_b, condition: condition_b.as_deref() };
-    let found = compare::compare(a, b, &options)?;
-    if args.json {
-        super::output::json(&found)?;
-    } else {
-        super::output::text(&terminal::comparison(&found, &options, Style::of_stdout()))?;
+    let names: Vec<String> = [args.a, args.b].into_iter().chain(args.others).collect();
+    let opened = Opened::of(&names)?;
+    let sides = opened.sides();
+    if let Some(path) = &args.html {
+        let page = html::changes(&compare::compare_many(&sides, &options)?);
+        std::fs::write(path, page).map_err(|error| {
+            Problem::new(Exit::Machine, format!("cannot write {}: {error}", path.display()))
+                .expected("a directory that exists, with room in it")
+        })?;
     }
-    Ok(match found.gate {
+    let gate = match sides.as_slice() {
+        [(_, a), (_, b)] => {
+            let found = compare::compare(*a, *b, &options)?;
+            match args.json {
+                true => super::output::json(&found)?,
+                false => super::output::text(&terminal::comparison(&found, &options, Style::of_stdout()))?,
+            }
+            found.gate
+        }
+        _ => {
+            let found = compare::compare_many(&sides, &options)?;
+            match args.json {
+                true => super::output::json(&found)?,
+                false => super::output::text(&terminal::many(&found, &options, Style::of_stdout()))?,
+            }
+            found.gate
+        }
+    };
+    Ok(match gate {
         None | Some(Gate::Passed) => Exit::Done,
         Some(Gate::Failed) => Exit::GateFailed,
         Some(Gate::Inconclusive) => Exit::Inconclusive,
     })
 }
 
-/// Reads `RESULTS` or `RESULTS:condition`. A path that exists as a whole is a path, colons and all.
-fn side(text: &str) -> Result<(Results, Option<String>), Problem> {
+/// The sides as named, each set of results read once: conditions of one run are then known to have run together.
+struct Opened {
+    results: Vec<(PathBuf, Results)>,
+    named: Vec<(String, usize, Option<String>)>,
+}
+
+impl Opened {
+    fn of(names: &[String]) -> Result<Self, Problem> {
+        let mut opened = Self { results: Vec::new(), named: Vec::new() };
+        for name in names {
+            let (path, condition) = side(name);
+            let place = match opened.results.iter().position(|(known, _)| *known == path) {
+                Some(place) => place,
+                None => {
+                    let results = tare_results::open(&path)?;
+                    opened.results.push((path, results));
+                    opened.results.len() - 1
+                }
+            };
+            opened.named.push((name.clone(), place, condition));
+        }
+        Ok(opened)
+    }
+
+    fn sides(&self) -> Vec<(String, Side<'_>)> {
+        let named = self.named.iter();
+        named
+            .map(|(name, place, condition)| {
+                let results = &self.results[*place].1;
+                (name.clone(), Side { results, condition: condition.as_deref() })
+            })
+            .collect()
+    }
+}
+
+/// `RESULTS` or `RESULTS:condition`. A path that exists as a whole is a path, colons and all.
+fn side(text: &str) -> (PathBuf, Option<String>) {
     if !Path::new(text).exists() {
         let split = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
         for (path, condition) in split {
             if !path.is_empty() && Path::new(path).exists() {
-                return Ok((super::results_problem::open(Path::new(path))?, Some(condition.to_owned())));
+                return (PathBuf::from(path), Some(condition.to_owned()));
             }
         }
     }
-    Ok((super::results_problem::open(Path::new(text))?, None))
+    (PathBuf::from(text), None)
 }
 
 /// `5` or `5%` as a fraction.

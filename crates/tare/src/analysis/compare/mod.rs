@@ -5,6 +5,6 @@ mod pairs;
 mod run;
 mod verdicts;
 
-pub use model::{CompareError, Comparison, Gate, MetricComparison, Options, Side};
-pub use run::compare;
+pub use model::{AgainstFirst, CompareError, Comparison, Gate, ManyComparison, MetricComparison, Options, Side};
+pub use run::{compare, compare_many};
 pub use tare_stats::ratio::Verdict;

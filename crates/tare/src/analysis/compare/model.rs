@@ -100,6 +100,35 @@ pub struct MetricComparison {
     pub verdict: Verdict,
     /// Whether the gate looks at it.
     pub judged: bool,
+    /// Whether trials are among them that count although they were disturbed.
+    #[serde(default)]
+    pub disturbed: bool,
+    /// Whether the two were compared block by block.
+    #[serde(default)]
+    pub paired: bool,
+}
+
+/// One of several sides against the first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgainstFirst {
+    /// The side, as the caller named it.
+    pub against: String,
+    /// What is compared.
+    #[serde(flatten)]
+    pub metric: MetricComparison,
+}
+
+/// Three or more sides, each against the first: the contract of `tare compare A B C --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ManyComparison {
+    /// The sides as the caller named them; the first is the base.
+    pub sides: Vec<String>,
+    /// Every metric of every other side; verdicts hold for all judged ones together.
+    pub metrics: Vec<AgainstFirst>,
+    /// None without a gate.
+    pub gate: Option<Gate>,
+    /// What to know before believing it.
+    pub notes: Vec<String>,
 }
 
 /// The whole comparison. `metrics` is the contract of `tare compare --json`.

@@ -1,25 +1,63 @@
 //! Which conditions and metrics of A and B belong together.
 
 use super::model::{CompareError, MetricComparison, Side};
-use crate::analysis::collect::{self, ConditionTrials};
+use crate::analysis::collect::{self, ConditionTrials, by_block};
+use crate::analysis::run_order::Drift;
+use crate::analysis::{composite, run_order};
 use tare_results::metric;
-use tare_stats::ratio::Verdict;
+use tare_stats::ratio::{Arms, Design, Verdict};
 
 /// The trial means of one metric on both sides.
-pub(super) struct Pair {
-    pub comparison: MetricComparison,
+pub(super) struct Values {
     pub a: Vec<f64>,
     pub b: Vec<f64>,
+    pub design: Design,
 }
 
-pub(super) fn conditions(side: Side<'_>) -> Result<Vec<ConditionTrials<'_>>, CompareError> {
+/// One metric of a pair of conditions.
+pub(super) struct Pair {
+    pub comparison: MetricComparison,
+    /// All trials that count.
+    pub all: Values,
+    /// The same without disturbed ones; none where there are none of these.
+    pub clean: Option<Values>,
+}
+
+impl Pair {
+    pub fn arms<'p>(&self, values: &'p Values) -> Arms<'p> {
+        Arms { a: &values.a, b: &values.b, better: self.comparison.better, design: values.design }
+    }
+
+    /// The values without disturbed trials: all of them where nothing was disturbed.
+    pub fn undisturbed(&self) -> &Values {
+        self.clean.as_ref().unwrap_or(&self.all)
+    }
+}
+
+/// The conditions of one side, and how its trials drifted.
+pub(super) struct Run<'r> {
+    pub conditions: Vec<ConditionTrials<'r>>,
+    drift: Option<Drift>,
+}
+
+pub(super) fn run_of(side: Side<'_>) -> Result<Run<'_>, CompareError> {
     let all = collect::conditions(side.results);
-    let Some(name) = side.condition else { return Ok(all) };
+    let drift = drift(&all);
+    let Some(name) = side.condition else { return Ok(Run { conditions: all, drift }) };
     let known = all.iter().map(|condition| condition.name.to_owned()).collect();
     match all.into_iter().find(|condition| condition.name == name) {
-        Some(condition) => Ok(vec![condition]),
+        Some(condition) => Ok(Run { conditions: vec![condition], drift }),
         None => Err(CompareError::NoCondition { name: name.to_owned(), known }),
     }
+}
+
+/// How the trials of a run follow each other; none where their order is not known.
+fn drift(conditions: &[ConditionTrials<'_>]) -> Option<Drift> {
+    let metrics = collect::all_metrics(conditions);
+    let headline = metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first())?;
+    let composite = composite::of(conditions, headline)?;
+    let ordered = conditions.iter().all(|condition| condition.blocked);
+    run_order::check(conditions, &composite).filter(|_| ordered)
 }
 
 pub(super) type Matched<'c, 'r> = Vec<(&'c ConditionTrials<'r>, &'c ConditionTrials<'r>)>;
@@ -38,46 +76,78 @@ pub(super) fn matched<'c, 'r>(
     if matched.is_empty() { Err(CompareError::NothingShared { a: names(a), b: names(b) }) } else { Ok(matched) }
 }
 
-pub(super) fn unmatched(
-    a: &[ConditionTrials<'_>],
-    b: &[ConditionTrials<'_>],
-    matched: &Matched<'_, '_>,
-) -> Vec<String> {
-    let only = |side: &[ConditionTrials<'_>], label: &str| -> Vec<String> {
-        side.iter()
+pub(super) fn unmatched(a: &Run<'_>, b: &Run<'_>, matched: &Matched<'_, '_>, labels: [&str; 2]) -> Vec<String> {
+    let only = |side: &Run<'_>, label: &str| -> Vec<String> {
+        side.conditions
+            .iter()
             .filter(|condition| !matched.iter().any(|(a, b)| a.name == condition.name || b.name == condition.name))
             .map(|condition| format!("{} is only in {label} and is not compared", condition.name))
             .collect()
     };
-    [only(a, "A"), only(b, "B")].concat()
+    [only(a, labels[0]), only(b, labels[1])].concat()
 }
 
-pub(super) fn metrics_of(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>) -> Vec<Pair> {
+/// How trials of A and B came about: in the same blocks of one run, in two runs one after the other, or unknown.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    together: bool,
+    drifts: [Option<Drift>; 2],
+}
+
+impl Origin {
+    pub fn of(a: (Side<'_>, &Run<'_>), b: (Side<'_>, &Run<'_>)) -> Self {
+        Self { together: std::ptr::eq(a.0.results, b.0.results), drifts: [a.1.drift, b.1.drift] }
+    }
+
+    fn values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Values {
+        if let Some((a, b)) = by_block(a, b, metric).filter(|_| self.together) {
+            return Values { a, b, design: Design::Blocks };
+        }
+        let means =
+            |side: &ConditionTrials<'_>| side.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<f64>>();
+        let (a, b) = (means(a), means(b));
+        let inflation = |drift: Option<Drift>, n: usize| drift.map_or(1.0, |drift| drift.inflation(n.max(2)));
+        let inflations = [inflation(self.drifts[0], a.len()), inflation(self.drifts[1], b.len())];
+        let design = if self.together { Design::Independent } else { Design::Apart(inflations) };
+        Values { a, b, design }
+    }
+
+    /// By how much the drift seen inside either run widens intervals; 1 where none was.
+    pub fn widest(&self) -> f64 {
+        let factor = |drift: &Option<Drift>| drift.map_or(1.0, |drift| drift.inflation(drift.trials).sqrt());
+        if self.together { 1.0 } else { self.drifts.iter().map(factor).fold(1.0, f64::max) }
+    }
+}
+
+pub(super) fn metrics_of(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, origin: Origin) -> Vec<Pair> {
     let condition = if a.name == b.name { a.name.to_owned() } else { format!("{} -> {}", a.name, b.name) };
+    let disturbed = !(a.disturbed().is_empty() && b.disturbed().is_empty());
+    let clean = disturbed.then(|| (a.clean(), b.clean()));
     let in_b = b.metrics();
     let shared = a.metrics().into_iter().filter(|name| in_b.contains(name));
     shared
         .map(|name| {
-            let means =
-                |side: &ConditionTrials<'_>| side.with(&name).into_iter().map(|(_, mean)| mean).collect::<Vec<f64>>();
-            let (a, b) = (means(a), means(b));
+            let all = origin.values(a, b, &name);
             let described = metric::describe(&name);
             let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
             let comparison = MetricComparison {
                 condition: condition.clone(),
                 unit: described.unit.to_owned(),
                 better: described.better,
-                mean_a: mean(&a),
-                mean_b: mean(&b),
-                trials_a: a.len(),
-                trials_b: b.len(),
+                mean_a: mean(&all.a),
+                mean_b: mean(&all.b),
+                trials_a: all.a.len(),
+                trials_b: all.b.len(),
                 ratio: None,
                 ci: None,
                 verdict: Verdict::Inconclusive,
                 judged: false,
-                name,
+                disturbed,
+                paired: all.design == Design::Blocks,
+                name: name.clone(),
             };
-            Pair { comparison, a, b }
+            let clean = clean.as_ref().map(|(a, b)| origin.values(a, b, &name));
+            Pair { comparison, all, clean }
         })
         .collect()
 }

@@ -1,58 +1,121 @@
 //! The comparison from end to end.
 
-use super::model::{CompareError, Comparison, Options, Side};
-use super::pairs::{Matched, Pair, conditions, matched, metrics_of, unmatched};
+use super::model::{AgainstFirst, CompareError, Comparison, ManyComparison, Options, Side};
+use super::pairs::{Matched, Origin, Pair, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{gate, judge, verdicts};
-use crate::analysis::{differences, modes};
-use tare_results::metric;
+use crate::analysis::differences::{self, Difference};
+use crate::analysis::modes;
+
+/// From how much wider on an interval is said to carry drift.
+const WIDER: f64 = 1.1;
+
+/// Two sides, before anything is tested.
+struct Prepared {
+    pairs: Vec<Pair>,
+    notes: Vec<String>,
+    differences: Vec<Difference>,
+}
+
+fn prepared(a: Side<'_>, b: Side<'_>, options: &Options, labels: [&str; 2]) -> Result<Prepared, CompareError> {
+    let (of_a, of_b) = (run_of(a)?, run_of(b)?);
+    let matched = matched(&of_a.conditions, &of_b.conditions)?;
+    let origin = Origin::of((a, &of_a), (b, &of_b));
+    let mut notes = unmatched(&of_a, &of_b, &matched, labels);
+    let mut pairs: Vec<Pair> = matched.iter().flat_map(|(a, b)| metrics_of(a, b, origin)).collect();
+    judge(&mut pairs, &options.judged)?;
+    notes.extend(cautions(&matched, &pairs, labels));
+    if origin.widest() > WIDER {
+        notes.push(format!(
+            "trials resemble the ones before them within a run, and the runs came one after the other: intervals are up to \
+             {:.1} times as wide as independent trials would make them; run both in one study, block by block, to be rid of it",
+            origin.widest()
+        ));
+    }
+    let mut differences = differences::between(a.results, b.results);
+    if let [(one, other)] = matched.as_slice() {
+        differences.splice(0..0, differences::of_levels(one.levels, other.levels));
+    }
+    Ok(Prepared { pairs, notes, differences })
+}
 
 /// Compares B with A.
 ///
 /// # Errors
 /// [`CompareError`] when conditions or metrics do not match.
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
-    let (of_a, of_b) = (conditions(a)?, conditions(b)?);
-    let matched = matched(&of_a, &of_b)?;
-    let mut notes = unmatched(&of_a, &of_b, &matched);
-    let mut pairs: Vec<Pair> = matched.iter().flat_map(|(a, b)| metrics_of(a, b)).collect();
-    judge(&mut pairs, &options.judged)?;
-    notes.extend(cautions(&matched, &pairs));
+    let Prepared { pairs, notes, differences } = prepared(a, b, options, ["A", "B"])?;
     let (judged, others): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|pair| pair.comparison.judged);
     let judged = verdicts(judged, options.min_effect);
     let gate = options.fail_if_slower.map(|margin| gate(&judged, margin));
     let metrics = judged.into_iter().chain(verdicts(others, options.min_effect)).map(|pair| pair.comparison).collect();
-    let mut differences = differences::between(a.results, b.results);
-    if let [(one, other)] = matched.as_slice() {
-        differences.splice(0..0, differences::of_levels(one.levels, other.levels));
-    }
     Ok(Comparison { differences, metrics, gate, notes })
 }
 
-/// Too few trials, two modes, and trials left out.
-fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair]) -> Vec<String> {
+/// Compares every further side with the first; verdicts hold for all judged metrics of all sides together.
+///
+/// # Errors
+/// [`CompareError`] when conditions or metrics of a side do not match those of the first.
+pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<ManyComparison, CompareError> {
     let mut notes = Vec::new();
-    for (side, label) in matched.iter().flat_map(|(a, b)| [(*a, "A"), (*b, "B")]) {
-        let left_out = side.failed.len() + side.contaminated.len();
-        if left_out > 0 {
+    let (mut judged, mut others) = (Vec::new(), Vec::new());
+    for (name, side) in sides.iter().skip(1) {
+        let found = prepared(sides[0].1, *side, options, [&sides[0].0, name])?;
+        notes.extend(found.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
+        for pair in found.pairs {
+            if pair.comparison.judged { judged.push((name, pair)) } else { others.push((name, pair)) }
+        }
+    }
+    let tested = |family: Vec<(&String, Pair)>| -> (Vec<String>, Vec<Pair>) {
+        let (names, pairs): (Vec<&String>, Vec<Pair>) = family.into_iter().unzip();
+        (names.into_iter().cloned().collect(), verdicts(pairs, options.min_effect))
+    };
+    let (names, judged) = tested(judged);
+    let (other_names, others) = tested(others);
+    let gate = options.fail_if_slower.map(|margin| gate(&judged, margin));
+    let named = names.into_iter().zip(judged).chain(other_names.into_iter().zip(others));
+    Ok(ManyComparison {
+        sides: sides.iter().map(|(name, _)| name.clone()).collect(),
+        metrics: named.map(|(against, pair)| AgainstFirst { against, metric: pair.comparison }).collect(),
+        gate,
+        notes,
+    })
+}
+
+/// Disturbed trials first, then several modes, trials left out, and too few.
+fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let sides = || matched.iter().flat_map(|(a, b)| [(*a, labels[0]), (*b, labels[1])]);
+    for (side, label) in sides() {
+        let disturbed = side.disturbed().len();
+        if disturbed > 0 {
             notes.push(format!(
-                "{label}, {}: {} failed and {} contaminated, not compared",
+                "{label}, {}: {disturbed} of {} trials were disturbed and count all the same, for no attempt was left; a \
+                 verdict that would be another one without them is inconclusive",
                 side.name,
-                side.failed.len(),
-                side.contaminated.len()
+                side.ok.len()
+            ));
+        }
+    }
+    for (side, label) in sides() {
+        let (failed, aside) = (side.failed.len(), side.contaminated.len());
+        if failed + aside > 0 {
+            notes.push(format!(
+                "{label}, {}: {failed} failed and {aside} disturbed and put aside, not compared",
+                side.name
             ));
         }
         for name in pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| &pair.comparison.name) {
-            let unit = metric::describe(name).unit;
-            if !modes::find(side, name, unit, None).0.is_empty() {
-                let note =
-                    format!("{label}, {}: {name} has two modes; a ratio of means describes no trial of it", side.name);
+            let modes = modes::count(side, name);
+            if modes > 1 {
+                let words = format!("{name} has {modes} modes; a ratio of means describes no trial of it");
+                let note = format!("{label}, {}: {words}", side.name);
                 if !notes.contains(&note) {
                     notes.push(note);
                 }
             }
         }
     }
-    let single = pairs.iter().any(|pair| pair.comparison.judged && pair.a.len().min(pair.b.len()) < 2);
+    let single = pairs.iter().any(|pair| pair.comparison.judged && pair.all.a.len().min(pair.all.b.len()) < 2);
     if single {
         notes.push("a side with a single trial has no interval: nothing can be concluded from it".to_owned());
     }

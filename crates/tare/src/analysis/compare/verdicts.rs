@@ -1,10 +1,10 @@
 //! Ratios, intervals and verdicts of paired metrics, and the gate.
 
 use super::model::{CompareError, Gate};
-use super::pairs::Pair;
+use super::pairs::{Pair, Values};
 use crate::analysis::summarize::CONFIDENCE;
 use tare_results::metric::{self, Better};
-use tare_stats::ratio::{self, Arms};
+use tare_stats::ratio::{self, Arms, Verdict};
 
 /// Marks the metrics that the gate looks at.
 pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareError> {
@@ -30,37 +30,63 @@ pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareE
     Ok(())
 }
 
-fn arms(pair: &Pair) -> Arms<'_> {
-    Arms { a: &pair.a, b: &pair.b, better: pair.comparison.better }
-}
-
-/// Fills ratios, intervals and verdicts in, the pairs given being one family.
+/// Fills ratios, intervals and verdicts in, the pairs given being one family. A verdict that would be another one without
+/// the disturbed trials is none.
 pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
-    // A metric that is zero in A has no ratio and stays inconclusive; it must not spoil the family.
-    let usable: Vec<usize> =
-        (0..pairs.len()).filter(|i| ratio::fieller(&pairs[*i].a, &pairs[*i].b, CONFIDENCE).is_ok()).collect();
-    let family: Vec<Arms<'_>> = usable.iter().map(|i| arms(&pairs[*i])).collect();
-    let outcomes = ratio::compare(&family, min_effect, CONFIDENCE).unwrap_or_default();
-    for (index, outcome) in usable.into_iter().zip(outcomes) {
-        let comparison = &mut pairs[index].comparison;
-        comparison.ratio = Some(outcome.ratio.value);
-        comparison.ci = outcome.ratio.ci;
-        comparison.verdict = outcome.verdict;
+    let outcomes = compared(&pairs, min_effect, |pair| &pair.all);
+    let disturbed = pairs.iter().any(|pair| pair.clean.is_some());
+    let clean = if disturbed { compared(&pairs, min_effect, Pair::undisturbed) } else { Vec::new() };
+    for (index, outcome) in outcomes.into_iter().enumerate() {
+        let (Some(outcome), Some(pair)) = (outcome, pairs.get_mut(index)) else { continue };
+        let without = clean.get(index).map(|found| found.map_or(Verdict::Inconclusive, |found| found.verdict));
+        let agreed = pair.clean.is_none() || without == Some(outcome.verdict);
+        pair.comparison.ratio = Some(outcome.ratio.value);
+        pair.comparison.ci = outcome.ratio.ci;
+        pair.comparison.verdict = if agreed { outcome.verdict } else { Verdict::Inconclusive };
     }
     pairs
 }
 
+/// One outcome a pair; none of one that has no ratio (zero in A, no trial left), which must not spoil the family.
+fn compared<'p>(
+    pairs: &'p [Pair],
+    min_effect: f64,
+    values: impl Fn(&'p Pair) -> &'p Values,
+) -> Vec<Option<ratio::Comparison>> {
+    let usable: Vec<usize> =
+        (0..pairs.len()).filter(|i| pairs[*i].arms(values(&pairs[*i])).ratio(CONFIDENCE).is_ok()).collect();
+    let family: Vec<Arms<'_>> = usable.iter().map(|i| pairs[*i].arms(values(&pairs[*i]))).collect();
+    let mut outcomes = vec![None; pairs.len()];
+    for (index, outcome) in usable.into_iter().zip(ratio::compare(&family, min_effect, CONFIDENCE).unwrap_or_default())
+    {
+        outcomes[index] = Some(outcome);
+    }
+    outcomes
+}
+
 /// Failed: some judged metric is shown to be slower by more than the margin, adjusted for their number. Passed: the
-/// worse end of every judged interval lies within the margin; all must, so nothing needs adjusting. Else undecided.
+/// worse end of every judged interval lies within the margin; all must, so nothing needs adjusting. Else undecided, and
+/// undecided too where it would come out otherwise without the disturbed trials.
 pub(super) fn gate(judged: &[Pair], margin: f64) -> Gate {
-    let family: Vec<Arms<'_>> = judged.iter().filter(|pair| pair.comparison.ratio.is_some()).map(arms).collect();
-    let outcomes = ratio::compare(&family, margin, CONFIDENCE).unwrap_or_default();
-    if outcomes.iter().any(|outcome| outcome.verdict == ratio::Verdict::Slower) {
+    let with = gate_of(judged, margin, |pair| &pair.all);
+    let disturbed = judged.iter().any(|pair| pair.clean.is_some());
+    match disturbed && gate_of(judged, margin, Pair::undisturbed) != with {
+        true => Gate::Inconclusive,
+        false => with,
+    }
+}
+
+fn gate_of<'p>(judged: &'p [Pair], margin: f64, values: impl Fn(&'p Pair) -> &'p Values) -> Gate {
+    let outcomes = compared(judged, margin, values);
+    if outcomes.iter().flatten().any(|outcome| outcome.verdict == Verdict::Slower) {
         return Gate::Failed;
     }
-    let within = |pair: &Pair| match pair.comparison.better {
-        Better::Higher => pair.comparison.ci.is_some_and(|ci| ci.low >= 1.0 / (1.0 + margin)),
-        Better::Lower => pair.comparison.ci.is_some_and(|ci| ci.high <= 1.0 + margin),
+    let within = |(pair, outcome): (&Pair, &Option<ratio::Comparison>)| {
+        let ci = outcome.and_then(|outcome| outcome.ratio.ci);
+        match pair.comparison.better {
+            Better::Higher => ci.is_some_and(|ci| ci.low >= 1.0 / (1.0 + margin)),
+            Better::Lower => ci.is_some_and(|ci| ci.high <= 1.0 + margin),
+        }
     };
-    if judged.iter().all(within) { Gate::Passed } else { Gate::Inconclusive }
+    if judged.iter().zip(&outcomes).all(within) { Gate::Passed } else { Gate::Inconclusive }
 }

@@ -27,12 +27,8 @@ pub struct Line {
     pub ci: Option<Interval>,
     /// Taller, with a larger mark: stands for all metrics together, or for a factor rather than an interaction.
     pub strong: bool,
-}
-
-impl Line {
-    fn shown(&self) -> bool {
-        self.ci.is_some_and(|ci| !ci.contains(1.0))
-    }
+    /// Tested together with all others and shown: the mark is filled.
+    pub shown: bool,
 }
 
 /// Draws the plot; `what` names the ratio under the axis.
@@ -78,7 +74,7 @@ pub fn draw(title: &str, what: &str, lines: &[Line]) -> Markup {
 }
 
 fn draw_line(line: &Line, y: f64, at: &dyn Fn(f64) -> f64) -> Markup {
-    let class = if line.shown() { "m0" } else { "m7" };
+    let class = if line.shown { "m0" } else { "m7" };
     let radius = if line.strong { 5.0 } else { 3.2 };
     let interval =
         line.ci.map_or(String::new(), |Interval { low, high }| format!(" ({} to {})", times(low), times(high)));
@@ -88,7 +84,7 @@ fn draw_line(line: &Line, y: f64, at: &dyn Fn(f64) -> f64) -> Markup {
             path class={ "interval " (class) } d=(format!("M{} {y}H{}", px(at(low)), px(at(high)), y = px(y))) {}
         }
         // Filled where the interval excludes "no effect", hollow where it does not: never colour alone.
-        circle class=(if line.shown() { class } else { "hollow" }) cx=(px(at(line.ratio))) cy=(px(y)) r=(px(radius)) {
+        circle class=(if line.shown { class } else { "hollow" }) cx=(px(at(line.ratio))) cy=(px(y)) r=(px(radius)) {
             title { (line.label) ": " (times(line.ratio)) (interval) }
         }
         text.value x=(px(RIGHT + 12.0)) y=(px(y + 4.0)) { (times(line.ratio)) (interval) }
@@ -109,7 +105,7 @@ fn shortened(label: &str) -> String {
 fn description(lines: &[Line]) -> String {
     let shown: Vec<String> = lines
         .iter()
-        .filter(|line| line.shown())
+        .filter(|line| line.shown)
         .take(20)
         .map(|line| format!("{} {}", line.label, times(line.ratio)))
         .collect();

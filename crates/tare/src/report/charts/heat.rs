@@ -1,7 +1,7 @@
 //! A heat map: a table whose cells are the darker the larger their value, which they also say in figures.
 
 use super::axis::px;
-use crate::analysis::figures::percent;
+use crate::analysis::figures::{change, percent};
 use maud::{Markup, html};
 
 /// Height of a cell; its width follows the figures.
@@ -36,6 +36,8 @@ pub enum Figures {
     Digits(usize),
     /// Fractions as percentages; nothing is the faintest, so that a shade twice as strong is twice as much.
     Percent,
+    /// Fractions as signed percentages: how far from nothing decides the shade, which way the colour.
+    Change,
 }
 
 impl Figures {
@@ -43,20 +45,26 @@ impl Figures {
         match self {
             Self::Digits(digits) => format!("{value:.digits$}"),
             Self::Percent => percent(value),
+            Self::Change => change(value),
         }
     }
 }
 
 /// Draws it.
 pub fn draw(heat: &Heat) -> Markup {
+    let signed = heat.figures == Figures::Change;
+    let size = move |value: f64| if signed { value.abs() } else { value };
     let all = || heat.values.iter().flatten().flatten().copied();
-    let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-    let low = if heat.figures == Figures::Percent { 0.0 } else { low };
-    let shade = |value: f64| if high > low { FAINT + (value - low) / (high - low) * (DARK - FAINT) } else { FAINT };
+    let (low, high) = all().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(size(v)), h.max(size(v))));
+    let low = if heat.figures == Figures::Percent || signed { 0.0 } else { low };
+    let shade =
+        |value: f64| if high > low { FAINT + (size(value) - low) / (high - low) * (DARK - FAINT) } else { FAINT };
     let longest = all().map(|value| heat.figures.write(value).len()).chain(heat.columns.iter().map(String::len)).max();
     // Wide enough to be seen as cells where there are few.
     let cell = (14.0 + 7.0 * longest.unwrap_or(1) as f64).max(600.0 / heat.columns.len().max(8) as f64);
-    let (x, y) = (|column: usize| LEFT + column as f64 * cell, |row: usize| TOP + row as f64 * HEIGHT);
+    let names = heat.rows.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let left = LEFT.max(16.0 + 6.6 * names as f64);
+    let (x, y) = (|column: usize| left + column as f64 * cell, |row: usize| TOP + row as f64 * HEIGHT);
     let (width, height) = (x(heat.columns.len()) + 2.0, y(heat.rows.len()) + 2.0);
     html! {
         svg.heat width=(px(width)) height=(px(height)) viewBox=(format!("0 0 {} {}", px(width), px(height))) role="img" {
@@ -66,10 +74,10 @@ pub fn draw(heat: &Heat) -> Markup {
                 text.tick x=(px(x(j) + cell / 2.0)) y=(px(TOP - 7.0)) text-anchor="middle" { (name) }
             }
             @for (i, (name, row)) in heat.rows.iter().zip(&heat.values).enumerate() {
-                text.tick x=(px(LEFT - 8.0)) y=(px(y(i) + 16.0)) text-anchor="end" { (name) }
+                text.tick x=(px(left - 8.0)) y=(px(y(i) + 16.0)) text-anchor="end" { (name) }
                 @for (j, value) in row.iter().enumerate() {
                     @if let Some(value) = value {
-                        rect.m0 x=(px(x(j))) y=(px(y(i))) width=(px(cell - 1.0)) height=(px(HEIGHT - 1.0)) stroke-opacity="0"
+                        rect class=(if signed && *value < 0.0 { "m1" } else { "m0" }) x=(px(x(j))) y=(px(y(i))) width=(px(cell - 1.0)) height=(px(HEIGHT - 1.0)) stroke-opacity="0"
                             fill-opacity=(format!("{:.2}", shade(*value))) {
                             title { (name) ", " (heat.columns[j]) ": " (heat.figures.write(*value)) }
                         }

@@ -20,7 +20,7 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
             dt { "On what" } dd { (screen.machine) }
             dt { "How sure" } dd { (screen.sure) }
             @if page.summary.odd.is_empty() {
-                dt { "What is odd" } dd { "Nothing: no trial failed or was contaminated, and no result has two modes." }
+                dt { "What is odd" } dd { "Nothing: no trial failed, was disturbed or lies far out, and no result has several modes." }
             }
         }
     }

@@ -4,6 +4,7 @@
 
 mod builds;
 mod captures;
+mod changes;
 mod curves;
 mod document;
 mod environment;
@@ -18,5 +19,6 @@ mod scaling;
 mod stability;
 mod tables;
 
+pub use changes::changes;
 pub use measured::render as render_measured;
 pub use page::render;

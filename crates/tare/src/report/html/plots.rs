@@ -92,7 +92,7 @@ fn rows<'a>(page: &'a Page<'_>, metric: &str) -> Vec<Row<'a>> {
     rows
 }
 
-/// The run-order strip of the headline metric, failed and contaminated attempts below it.
+/// The run-order strip of the headline metric, failed and disturbed attempts below it.
 pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
     let metric = page.summary.headline_metric.as_deref()?;
     let unit = tare_results::metric::describe(metric).unit;
@@ -107,7 +107,7 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
                 Outcome::Ok => value.map_or("no value".to_owned(), |value| figure(value, unit)),
                 Outcome::Failed => format!("failed: {}", trial.reason.as_deref().unwrap_or("no reason recorded")),
                 Outcome::Contaminated => {
-                    format!("contaminated: {}", trial.reason.as_deref().unwrap_or("no reason recorded"))
+                    format!("disturbed: {}", trial.reason.as_deref().unwrap_or("no reason recorded"))
                 }
             };
             Point {
@@ -123,7 +123,7 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
         div.scroll tabindex="0" role="region" aria-label="Run-order strip" { (run_order::draw(metric, unit, &points, clock)) }
         ul.legend {
             @for condition in &page.conditions { li { (marks::swatch(page.mark(condition.name))) (condition.name) } }
-            @if points.iter().any(|point| point.value.is_none()) { li { "× not used: failed or contaminated" } }
+            @if points.iter().any(|point| point.value.is_none()) { li { "× not used: failed, or disturbed and put aside" } }
         }
     })
 }

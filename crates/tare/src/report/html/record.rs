@@ -45,7 +45,7 @@ fn values(page: &Page<'_>, metrics: &[String]) -> String {
         let outcome = match trial.outcome {
             Outcome::Ok => "ok",
             Outcome::Failed => "failed",
-            Outcome::Contaminated => "contaminated",
+            Outcome::Contaminated => "disturbed, put aside",
         };
         text.push_str(&format!(
             "{}\t{}\t{}\t{outcome}\t{}",

@@ -6,6 +6,7 @@ use crate::analysis::collect;
 use crate::analysis::figures::percent;
 use crate::analysis::reading::letter;
 use crate::analysis::summary::Effect;
+use crate::analysis::term::{Term, TermFactor};
 use crate::report::charts::forest::{self, Line};
 use crate::report::charts::heat::{self, Figures, Heat};
 use crate::report::charts::marks;
@@ -19,7 +20,7 @@ const DOTS: usize = 20_000;
 const LINES: usize = 150;
 
 /// A ratio and its interval.
-type Ratio = (f64, Option<tare_stats::Interval>);
+type Ratio = (f64, Option<tare_stats::Interval>, bool);
 
 /// Metrics that a study is about, when there are several.
 fn primary(page: &Page<'_>) -> Vec<String> {
@@ -88,29 +89,29 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
     let several = names.len() > 1;
     // Only main effects compare levels. A level may itself hold the colon of an interaction, as in aslr=layout:3.
     let terms = |interactions: bool| {
-        let mut terms: Vec<&str> = Vec::new();
+        let mut terms: Vec<&Term> = Vec::new();
         for effect in effects.iter().filter(|effect| effect.levels.is_empty() == interactions) {
-            if !terms.contains(&effect.term.as_str()) {
+            if !terms.contains(&&effect.term) {
                 terms.push(&effect.term);
             }
         }
         terms
     };
     let (mains, interactions) = (terms(false), terms(true));
-    let lines = |terms: &[&str], side: &dyn Fn(&Effect) -> Option<Ratio>| -> Vec<Line> {
-        let lines = terms.iter().flat_map(|term| effects.iter().filter(move |effect| effect.term == *term));
+    let lines = |terms: &[&Term], side: &dyn Fn(&Effect) -> Option<Ratio>| -> Vec<Line> {
+        let lines = terms.iter().flat_map(|term| effects.iter().filter(move |effect| effect.term == **term));
         let line = |effect: &&Effect| {
-            let (ratio, ci) = side(effect)?;
+            let (ratio, ci, shown) = side(effect)?;
             let levels = if effect.levels.is_empty() { String::new() } else { format!(" {}", effect.levels) };
             let metric = if several { format!(", {}", short(&effect.metric)) } else { String::new() };
             // Of `aslr=off off/on` the level is said twice.
-            let factor = effect.term.split_once('=').filter(|_| !levels.is_empty()).map_or(&*effect.term, |(f, _)| f);
-            Some(Line { label: format!("{factor}{levels}{metric}"), ratio, ci, strong: !several })
+            let factor = effect.term.main().map_or_else(|| effect.term.to_string(), TermFactor::factor);
+            Some(Line { label: format!("{factor}{levels}{metric}"), ratio, ci, strong: !several, shown })
         };
         lines.filter_map(line).take(LINES).collect()
     };
-    let mean = |effect: &Effect| Some((effect.mean_ratio, effect.ci));
-    let spread = |effect: &Effect| Some((effect.spread_ratio?, effect.spread_ci));
+    let mean = |effect: &Effect| Some((effect.mean_ratio, effect.ci, effect.shown));
+    let spread = |effect: &Effect| Some((effect.spread_ratio?, effect.spread_ci, effect.spread_shown));
     Some(html! {
         (together(page))
         (fold(!several, "On the mean", "ratio of means, first level against second; 1x is no effect", &lines(&mains, &mean)))
@@ -146,14 +147,15 @@ fn together(page: &Page<'_>) -> Markup {
                 ratio: source.spread_ratio,
                 ci: source.spread_ci,
                 strong: true,
+                shown: source.shown,
             }
         })
         .collect();
     html! {
         h3 { "What makes restarts differ" }
         p.note {
-            "How much more trials vary at the first level than at the second, over all primary metrics together. Filled marks: the "
-            "interval excludes 1x, no effect. The percentage is the factor's share of the variance between trials; "
+            "How much more trials vary at the first level than at the second, over all primary metrics together. Filled marks: "
+            "shown, with all factors tested together. The percentage is the factor's share of the variance between trials; "
             (percent(sources.unexplained)) " is unexplained."
         }
         div.scroll tabindex="0" role="region" aria-label="Forest plot of sources of spread" {

@@ -19,7 +19,6 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
         page.summary.conditions.iter().map(|c| (c, c.metrics.iter().find(|m| m.name == metric))).collect();
     let scale = scale(rows.iter().filter_map(|(_, metric)| *metric));
     let with_modes = rows.iter().any(|(_, metric)| metric.is_some_and(|metric| !metric.modes.is_empty()));
-    let bad = page.summary.conditions.iter().any(|c| c.failed_trials + c.contaminated_trials > 0);
     Some(html! {
         div.scroll tabindex="0" role="region" aria-label="Table of conditions" {
             table {
@@ -29,7 +28,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                     th scope="col" { "trials" } th scope="col" { "mean" } th scope="col" { "95% from" } th scope="col" { "95% to" }
                     th scope="col" { "within" } th scope="col" { "between" } th scope="col" { "min" } th scope="col" { "max" }
                     @if with_modes { th.l scope="col" { "modes" } }
-                    @if bad { th scope="col" { "failed" } th scope="col" { "contam." } }
+                    th scope="col" { "clean" } th scope="col" { "disturbed" } th scope="col" { "failed" }
                 } }
                 tbody { @for (condition, metric) in &rows { tr {
                     th scope="row" { (marks::swatch(page.mark(&condition.name))) (condition.name) }
@@ -37,7 +36,9 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                         Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (reading::modes(metric)) } } },
                         None => { td colspan={ (8 + usize::from(with_modes)) } { "no usable trial" } },
                     }
-                    @if bad { td { (condition.failed_trials) } td { (condition.contaminated_trials) } }
+                    td { (condition.clean_trials) }
+                    td { (condition.disturbed_trials) @if condition.contaminated_trials > 0 { " (+" (condition.contaminated_trials) " put aside)" } }
+                    td { (condition.failed_trials) }
                 } } }
             }
         }
@@ -111,7 +112,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
         html! {
             p.note {
                 "Ratio of the first level to the second; 1x is no effect. Spread is the coefficient of variation between trials. "
-                "An interval that holds 1x shows no effect."
+                "Intervals are each for itself; * marks what is shown with all effects tested together."
             }
             div.scroll tabindex="0" role="region" aria-label="Table of effects" {
                 table {
@@ -121,9 +122,9 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
                         th scope="col" { "spread" } th scope="col" { "95% interval" }
                     } }
                     tbody { @for effect in effects.iter().take(400) { tr {
-                        th scope="row" { (effect.metric) } td.l { (effect.term) } td.l { (effect.levels) }
-                        td { (times(effect.mean_ratio)) } td { (interval(effect.ci)) }
-                        td { (effect.spread_ratio.map_or("–".to_owned(), times)) }
+                        th scope="row" { (effect.metric) } td.l { (effect.term.to_string()) } td.l { (effect.levels) }
+                        td { (times(effect.mean_ratio)) @if effect.shown { " *" } } td { (interval(effect.ci)) }
+                        td { (effect.spread_ratio.map_or("–".to_owned(), times)) @if effect.spread_shown { " *" } }
                         td { (interval(effect.spread_ci)) }
                     } } }
                 }

@@ -22,7 +22,11 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
         parts.push(format!("{}\n{}", style.bold(&plain(condition)), metrics(&rows)));
     }
     parts.push(explanation(options));
-    parts.extend(found.gate.map(|gate| style.bold(&wrap("", "", &gate_words(gate, found, options)))));
+    parts.extend(
+        found.gate.map(|gate| {
+            style.bold(&wrap("", "", &gate_words(gate, &found.metrics.iter().collect::<Vec<_>>(), options)))
+        }),
+    );
     parts.join("\n")
 }
 
@@ -53,14 +57,14 @@ fn metrics(rows: &[&MetricComparison]) -> String {
             format!("{} (n {})", scale.figure(metric.mean_b), metric.trials_b),
             metric.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}")),
             interval,
-            word(metric.verdict).to_owned(),
+            verdict(metric),
         ];
         add(&mut out, 1, cells);
     }
     finish(out)
 }
 
-fn word(verdict: Verdict) -> &'static str {
+pub(super) fn word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
@@ -69,17 +73,24 @@ fn word(verdict: Verdict) -> &'static str {
     }
 }
 
-fn explanation(options: &Options) -> String {
+/// The verdict; what rests on disturbed trials says so first.
+fn verdict(metric: &MetricComparison) -> String {
+    let disturbed = if metric.disturbed { "disturbed: " } else { "" };
+    format!("{disturbed}{}", word(metric.verdict))
+}
+
+pub(super) fn explanation(options: &Options) -> String {
     let text = format!(
         "faster and slower say which way B is, by the metric's better direction and by more than {}; equivalent: the \
-         difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together.",
+         difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together. Conditions \
+         of one run are compared block by block. A verdict on disturbed trials stands only if it stands without them.",
         percent(options.min_effect)
     );
     wrap("", "", &text)
 }
 
-fn gate_words(gate: Gate, found: &Comparison, options: &Options) -> String {
-    let judged: Vec<&str> = found.metrics.iter().filter(|m| m.judged).map(|m| m.name.as_str()).collect();
+pub(super) fn gate_words(gate: Gate, metrics: &[&MetricComparison], options: &Options) -> String {
+    let judged: Vec<&str> = metrics.iter().filter(|m| m.judged).map(|m| m.name.as_str()).collect();
     let mut names: Vec<&str> = Vec::new();
     judged.into_iter().for_each(|name| {
         if !names.contains(&name) {
@@ -90,8 +101,15 @@ fn gate_words(gate: Gate, found: &Comparison, options: &Options) -> String {
     let what = match gate {
         Gate::Passed => format!("gate passed: no judged metric can be more than {limit} slower"),
         Gate::Failed => format!("gate failed: slower by more than {limit}"),
+        Gate::Inconclusive if metrics.iter().any(|metric| metric.judged && metric.disturbed) => format!(
+            "gate inconclusive: disturbed trials decide whether anything is more than {limit} slower. Run again on a \
+             quieter machine, or both in one study, block by block (factors.binary = [\"A\", \"B\"]), so that what \
+             disturbs one disturbs the other"
+        ),
         Gate::Inconclusive => {
-            format!("gate inconclusive: whether B is more than {limit} slower, these trials do not tell; run more")
+            format!(
+                "gate inconclusive: whether anything is more than {limit} slower, these trials do not tell; run more"
+            )
         }
     };
     format!("{what} ({}).", names.join(", "))

@@ -27,18 +27,13 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let (better, top) = (first.better, metrics.map(|metric| metric.max).fold(0.0, f64::max));
     conditions.sort_by(|a, b| order(a.1, b.1, better));
     let ruler = format!("0{:─>width$}", scale.number(top), width = STRIP - 1);
-    let bad = conditions.iter().any(|(condition, _)| unused(condition) > 0);
-    let mut head = vec!["condition", "trials", "unused", "mean ± 95%", "within", "between", "min", "max", &ruler];
-    if !bad {
-        head.remove(2);
-    }
+    let states = States::of(summary);
+    let mut head = vec!["condition"];
+    head.extend(states.heads());
+    head.extend(["mean ± 95%", "within", "between", "min", "max", &ruler]);
     let mut rows = table(&head, 1);
     for (condition, metric) in conditions {
-        let mut cells = cells(condition, metric, &scale, top);
-        if !bad {
-            cells.remove(2);
-        }
-        add(&mut rows, 1, cells);
+        add(&mut rows, 1, cells(condition, states.cells(condition), metric, &scale, top));
     }
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let head = style.bold(&format!("{name}{unit} ({}; best first; intervals over trials)", better_word(better)));
@@ -53,15 +48,47 @@ fn order(a: Option<&MetricSummary>, b: Option<&MetricSummary>, better: Better) -
     }
 }
 
-/// Attempts that failed or were contaminated.
-fn unused(condition: &ConditionSummary) -> usize {
-    condition.failed_trials + condition.contaminated_trials
+/// Which columns say how trials ended: as many as there is something to say.
+#[derive(Clone, Copy)]
+struct States {
+    disturbed: bool,
+    failed: bool,
 }
 
-fn cells(condition: &ConditionSummary, metric: Option<&MetricSummary>, scale: &Scale, top: f64) -> Vec<String> {
-    let (trials, unused) = (condition.trials.to_string(), unused(condition).to_string());
+impl States {
+    fn of(summary: &Summary) -> Self {
+        Self {
+            disturbed: summary.conditions.iter().any(|condition| condition.disturbed_trials > 0),
+            failed: summary.conditions.iter().any(|condition| condition.failed_trials > 0),
+        }
+    }
+
+    fn heads(self) -> Vec<&'static str> {
+        let clean = if self.disturbed || self.failed { "clean" } else { "trials" };
+        let others = [(self.disturbed, "disturbed"), (self.failed, "failed")];
+        std::iter::once(clean).chain(others.into_iter().filter(|(any, _)| *any).map(|(_, head)| head)).collect()
+    }
+
+    /// Disturbed attempts that were put aside are no trials; they are among what is odd.
+    fn cells(self, condition: &ConditionSummary) -> Vec<String> {
+        let others = [(self.disturbed, condition.disturbed_trials), (self.failed, condition.failed_trials)];
+        let others = others.into_iter().filter(|(any, _)| *any).map(|(_, n)| n.to_string());
+        std::iter::once(condition.clean_trials.to_string()).chain(others).collect()
+    }
+}
+
+fn cells(
+    condition: &ConditionSummary,
+    states: Vec<String>,
+    metric: Option<&MetricSummary>,
+    scale: &Scale,
+    top: f64,
+) -> Vec<String> {
+    let mut cells = vec![plain(&condition.name)];
+    cells.extend(states);
     let Some(metric) = metric else {
-        return vec![plain(&condition.name), trials, unused, "no usable trial".to_owned()];
+        cells.push("no usable trial".to_owned());
+        return cells;
     };
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
     let middle = if metric.modes.is_empty() {
@@ -75,17 +102,15 @@ fn cells(condition: &ConditionSummary, metric: Option<&MetricSummary>, scale: &S
         let modes = metric.modes.iter().map(|mode| format!("{} in {}", scale.number(mode.mean), percent(mode.weight)));
         modes.collect::<Vec<_>>().join("\n")
     };
-    vec![
-        plain(&condition.name),
-        trials,
-        unused,
+    cells.extend([
         middle,
         cov(metric.within_cov),
         cov(metric.between_cov),
         scale.number(metric.min),
         scale.number(metric.max),
         strip(metric, top),
-    ]
+    ]);
+    cells
 }
 
 /// `····├─●─┤····`: range of the trials as dots, interval as a line, mean as a ball; modes as balls without a line.

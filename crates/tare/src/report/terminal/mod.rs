@@ -3,6 +3,7 @@
 mod captures;
 mod comparison;
 mod conditions;
+mod many;
 mod measured;
 mod scaling;
 mod show;
@@ -11,6 +12,7 @@ mod style;
 mod text;
 
 pub use comparison::comparison;
+pub use many::many;
 pub use measured::measured;
 pub use show::show;
 pub use style::{Style, WIDTH};

@@ -51,17 +51,19 @@ fn effects(summary: &Summary, style: Style) -> Option<String> {
             Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
             _ => "-".to_owned(),
         };
-        let spread = effect.spread_ratio.map_or("-".to_owned(), times);
+        let star = |shown: bool| if shown { " *" } else { "" };
+        let spread = effect.spread_ratio.map_or("-".to_owned(), times) + star(effect.spread_shown);
         let cells = vec![
-            plain(&effect.term),
+            plain(&effect.term.to_string()),
             plain(&effect.levels),
-            times(effect.mean_ratio),
+            times(effect.mean_ratio) + star(effect.shown),
             interval(effect.ci),
             spread,
             interval(effect.spread_ci),
         ];
         add(&mut rows, 2, cells);
     }
-    let head = style.bold(&format!("effects on {headline} (ratio of the first level to the second; 1x is none)"));
+    let head = style
+        .bold(&format!("effects on {headline} (first level / second; 1x is none; * is shown, all tested together)"));
     Some(format!("{head}\n{}", finish(rows)))
 }

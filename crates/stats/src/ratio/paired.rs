@@ -1,0 +1,105 @@
+//! The ratio of two conditions that ran in the same blocks.
+
+use super::fieller::Tested;
+use crate::descriptive::{mean, std_dev};
+use crate::error::{Error, all_finite};
+use crate::interval::Interval;
+use crate::quantiles::{t_two_sided, t_upper_tail};
+
+/// ln(B / A) of the means and its standard error over blocks.
+pub(super) struct Paired {
+    log_ratio: f64,
+    se: f64,
+    df: f64,
+}
+
+impl Paired {
+    /// Of trials paired by position. The ratio is that of the means; its standard error that of b_j / mean(B) - a_j /
+    /// mean(A) over the blocks (the delta method), from which whatever a block does to both sides has gone.
+    pub fn of(a: &[f64], b: &[f64]) -> Result<Self, Error> {
+        if a.len() != b.len() {
+            return Err(Error::Mismatch { what: "blocks of B".into(), expected: a.len(), got: b.len() });
+        }
+        all_finite("trial means", a)?;
+        all_finite("trial means", b)?;
+        let centre = |arm: &str, values: &[f64]| {
+            let centre = mean(values).ok_or(Error::TooFew { what: format!("trials of {arm}"), needed: 1, got: 0 })?;
+            let what = || format!("mean of {arm}");
+            if centre > 0.0 { Ok(centre) } else { Err(Error::NotPositive { what: what(), value: centre }) }
+        };
+        let (of_a, of_b) = (centre("A", a)?, centre("B", b)?);
+        let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b / of_b - a / of_a).collect();
+        let se = std_dev(&differences).map_or(f64::NAN, |sd| sd / (a.len() as f64).sqrt());
+        Ok(Self { log_ratio: of_b.ln() - of_a.ln(), se, df: a.len() as f64 - 1.0 })
+    }
+
+    fn statistic(&self, theta: f64) -> f64 {
+        let difference = self.log_ratio - theta.ln();
+        // Differences below rounding are none.
+        match difference {
+            d if d.abs() < 1e-14 => 0.0,
+            d if self.se > 0.0 => d / self.se,
+            d => d.signum() * f64::INFINITY,
+        }
+    }
+}
+
+impl Tested for Paired {
+    fn ratio(&self) -> f64 {
+        self.log_ratio.exp()
+    }
+
+    fn replicated(&self) -> bool {
+        self.df >= 1.0 && self.se.is_finite()
+    }
+
+    fn interval(&self, confidence: f64) -> Option<Interval> {
+        if !self.replicated() {
+            return None;
+        }
+        let half = t_two_sided(confidence, self.df) * self.se;
+        Interval::finite((self.log_ratio - half).exp(), (self.log_ratio + half).exp())
+    }
+
+    fn p_above(&self, theta: f64) -> f64 {
+        t_upper_tail(self.statistic(theta), self.df)
+    }
+
+    fn p_below(&self, theta: f64) -> f64 {
+        t_upper_tail(-self.statistic(theta), self.df)
+    }
+}
+
+/// The values of two conditions that have a block in common, in the same order; each is (block, trial mean). `None` when
+/// fewer than two blocks are, or when more than a third of either side would be left out.
+pub fn by_block(a: &[(usize, f64)], b: &[(usize, f64)]) -> Option<(Vec<f64>, Vec<f64>)> {
+    let of = |side: &[(usize, f64)], block: usize| side.iter().find(|(own, _)| *own == block).map(|(_, v)| *v);
+    let pairs: Vec<(f64, f64)> = a.iter().filter_map(|(block, v)| Some((*v, of(b, *block)?))).collect();
+    let most = a.len().max(b.len());
+    (pairs.len() >= 2 && 3 * pairs.len() >= 2 * most).then(|| pairs.into_iter().unzip())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_is_that_of_the_differences_and_its_ends_are_where_the_test_turns() {
+        let (a, b) = ([100.0, 110.0, 90.0, 120.0], [103.0, 112.0, 93.0, 122.0]);
+        let found = Paired::of(&a, &b).unwrap();
+        assert!((found.ratio() - 430.0 / 420.0).abs() < 1e-12);
+        let ci = found.interval(0.95).unwrap();
+        assert!((found.p_above(ci.low) - 0.025).abs() < 1e-9 && (found.p_below(ci.high) - 0.025).abs() < 1e-9);
+        assert!(ci.width() < 0.03, "drift of 14% between blocks is gone: {ci:?}");
+    }
+
+    #[test]
+    fn blocks_are_matched_by_number_or_not_at_all() {
+        let a = [(0, 1.0), (1, 2.0), (2, 3.0)];
+        assert_eq!(
+            by_block(&a, &[(2, 30.0), (0, 10.0), (1, 20.0)]),
+            Some((vec![1.0, 2.0, 3.0], vec![10.0, 20.0, 30.0]))
+        );
+        assert_eq!(by_block(&a, &[(2, 30.0), (5, 10.0), (6, 20.0)]), None);
+    }
+}

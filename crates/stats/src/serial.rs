@@ -1,0 +1,101 @@
+//! Trials that ran one after the other: does the machine drift, and what that costs a comparison of two runs.
+
+use crate::descriptive::{lag1_autocorrelation, mean};
+use crate::order::{generator, shuffle};
+
+/// Draws of the permutation test.
+const PERMUTATIONS: usize = 1999;
+/// Fewest trials of which a drift can be seen.
+pub const FEWEST: usize = 6;
+/// Correlation beyond which nothing is claimed of its size: a trend has no end.
+const LARGEST: f64 = 0.9;
+
+/// How the trials of one run follow each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RunOrder {
+    /// Correlation of neighbours, corrected for the number of trials; 0 when they are independent, never below.
+    pub correlation: f64,
+    /// Chance that as high a correlation comes from trials without order, by permutation.
+    pub p_value: f64,
+    /// Trials that entered.
+    pub trials: usize,
+}
+
+impl RunOrder {
+    /// By how much the variance of a mean over `n` trials exceeds that of independent ones of the same spread, when the
+    /// correlation falls by its power with distance (an AR(1) process): [1 + 2 sum (1 - k/n) rho^k] over what the
+    /// sample variance itself loses by it.
+    pub fn inflation(&self, n: usize) -> f64 {
+        inflation(self.correlation, n)
+    }
+}
+
+fn inflation(rho: f64, n: usize) -> f64 {
+    let n_f = n as f64;
+    let sum: f64 = (1..n).map(|k| (1.0 - k as f64 / n_f) * rho.powi(i32::try_from(k).unwrap_or(i32::MAX))).sum();
+    let of_mean = 1.0 + 2.0 * sum;
+    // E[s^2] = sigma^2 (n - of_mean) / (n - 1).
+    let of_spread = ((n_f - of_mean) / (n_f - 1.0)).max(1.0 / n_f);
+    of_mean / of_spread
+}
+
+/// Whether trials, in the order they ran, resemble their neighbours. The values are what conditions leave (residuals), so
+/// that the order of the conditions explains nothing. `None` below 6 trials or without spread: then nothing can be seen,
+/// which is not the same as nothing there.
+pub fn run_order(residuals: &[f64], seed: u64) -> Option<RunOrder> {
+    let n = residuals.len();
+    if n < FEWEST {
+        return None;
+    }
+    let found = lag1_autocorrelation(residuals)?;
+    let mut values = residuals.to_vec();
+    let mut rng = generator(seed);
+    let mut reached = 0usize;
+    for _ in 0..PERMUTATIONS {
+        shuffle(&mut rng, &mut values);
+        reached += usize::from(lag1_autocorrelation(&values).is_some_and(|r| r >= found - 1e-12));
+    }
+    // Kendall 1954: E[r] = rho - (1 + 4 rho) / n.
+    let corrected = (n as f64 * found + 1.0) / (n as f64 - 4.0);
+    Some(RunOrder {
+        correlation: corrected.clamp(0.0, LARGEST),
+        p_value: (1 + reached) as f64 / (1 + PERMUTATIONS) as f64,
+        trials: n,
+    })
+}
+
+/// A trend over a run in words of the values: mean of the last third over that of the first, less 1. `None` below 6
+/// trials or when the first third's mean is 0.
+pub fn drift(values: &[f64]) -> Option<f64> {
+    if values.len() < FEWEST {
+        return None;
+    }
+    let third = values.len() / 3;
+    let change = mean(&values[values.len() - third..])? / mean(&values[..third])? - 1.0;
+    change.is_finite().then_some(change)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trend_is_seen_and_an_alternation_is_not() {
+        let trend: Vec<f64> = (0..12).map(|i| f64::from(i) + if i % 2 == 0 { 0.3 } else { -0.3 }).collect();
+        let found = run_order(&trend, 1).unwrap();
+        assert!(found.p_value < 0.01 && found.correlation > 0.6, "{found:?}");
+        let saw: Vec<f64> = (0..12).map(|i| f64::from(i % 2)).collect();
+        let found = run_order(&saw, 1).unwrap();
+        assert!(found.p_value > 0.9 && found.correlation == 0.0, "{found:?}");
+        assert_eq!((run_order(&[1.0; 9], 1), run_order(&trend[..5], 1)), (None, None));
+        assert!((drift(&[10.0, 10.0, 11.0, 11.0, 12.0, 12.0]).unwrap() - 0.2).abs() < 1e-12);
+    }
+
+    #[test]
+    fn inflation_is_that_of_an_ar1_process() {
+        assert_eq!(inflation(0.0, 10), 1.0);
+        // n large: (1 + rho) / (1 - rho).
+        assert!((inflation(0.5, 10_000) - 3.0).abs() < 0.01);
+        assert!(inflation(0.5, 10) > 2.9 && inflation(0.8, 10) > 9.0);
+    }
+}

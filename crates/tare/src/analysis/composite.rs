@@ -1,0 +1,47 @@
+//! All that a study is about in one figure a trial: the mean logarithm of its primary metrics. Queries of one trial share
+//! its luck; taken together before anything is tested, they are counted once.
+
+use super::collect::{self, ConditionTrials};
+use tare_results::metric::{self, Better};
+
+/// One figure for every trial.
+#[derive(Debug, Clone)]
+pub(super) struct Composite {
+    /// The metrics that are in it.
+    pub metrics: Vec<String>,
+    /// Which way it improves.
+    pub better: Better,
+    /// (block, mean ln) of the trials of each condition, in the order of the conditions.
+    pub cells: Vec<Vec<(usize, f64)>>,
+}
+
+/// The primary metrics that improve the same way as `headline`, or it alone where it is not primary. Metrics that some
+/// trial lacks, or that are not positive, cannot take part. None where that leaves nothing.
+pub(super) fn of(conditions: &[ConditionTrials<'_>], headline: &str) -> Option<Composite> {
+    let own = metric::describe(headline);
+    let takes_part = |name: &&String| {
+        let described = metric::describe(name);
+        **name == headline || (own.is_primary() && described.is_primary() && described.better == own.better)
+    };
+    let all = collect::all_metrics(conditions);
+    let mut cells: Vec<Vec<(usize, f64)>> = conditions
+        .iter()
+        .map(|condition| condition.ok.iter().map(|trial| (condition.block(trial), 0.0)).collect())
+        .collect();
+    let mut metrics = Vec::new();
+    for name in all.iter().filter(takes_part) {
+        let values: Vec<Vec<f64>> =
+            conditions.iter().map(|c| c.with(name).into_iter().map(|(_, mean)| mean).collect()).collect();
+        let whole = values.iter().zip(&cells).all(|(values, cell)| values.len() == cell.len());
+        if !whole || values.iter().flatten().any(|v| *v <= 0.0) {
+            continue;
+        }
+        for (cell, values) in cells.iter_mut().zip(values) {
+            cell.iter_mut().zip(values).for_each(|((_, sum), v)| *sum += v.ln());
+        }
+        metrics.push(name.clone());
+    }
+    let count = metrics.len() as f64;
+    cells.iter_mut().flatten().for_each(|(_, sum)| *sum /= count);
+    (!metrics.is_empty()).then_some(Composite { metrics, better: own.better, cells })
+}

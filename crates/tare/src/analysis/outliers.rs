@@ -1,0 +1,134 @@
+//! A trial far from all others of its condition: named, with its log, what was odd about it, and the result without it.
+
+use super::collect::ConditionTrials;
+use super::ends;
+use super::figures::{figure, percent};
+use super::summarize::CONFIDENCE;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tare_results::covariate;
+use tare_results::metric;
+use tare_results::schema::TrialRecord;
+use tare_stats::outliers::farthest;
+use tare_stats::trials::mean_interval;
+use tare_stats::{Interval, descriptive};
+
+/// Covariates named beside an outlying trial.
+const NAMED: usize = 3;
+/// A covariate is named when it lies this many times its usual spread from its usual value.
+const ODD: f64 = 5.0;
+
+/// An outlying trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outlier {
+    /// Its condition.
+    pub condition: String,
+    /// Its place in the schedule.
+    pub trial: usize,
+    /// Which attempt at it.
+    pub attempt: u32,
+    /// The metric in which it lies far out.
+    pub metric: String,
+    /// Its mean of that metric.
+    pub value: f64,
+    /// Mean of the other trials.
+    pub mean_without: f64,
+    /// 95% interval of that mean.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Its log within the results directory; null for trials of a CSV file.
+    pub log: Option<String>,
+    /// What was recorded beside it and is far from the other trials' values: name, its value, theirs on average.
+    pub beside: Vec<(String, f64, f64)>,
+}
+
+/// The outlying trials of all conditions in these metrics; the first metric in which a trial is one.
+pub(super) fn find(conditions: &[ConditionTrials<'_>], metrics: &[String]) -> Vec<Outlier> {
+    let mut found: Vec<Outlier> = Vec::new();
+    for condition in conditions {
+        for metric in metrics {
+            let outlier = of(condition, metric);
+            let known = |o: &Outlier| found.iter().any(|f| f.condition == o.condition && f.trial == o.trial);
+            found.extend(outlier.filter(|o| !known(o)));
+        }
+    }
+    found
+}
+
+fn of(condition: &ConditionTrials<'_>, metric: &str) -> Option<Outlier> {
+    let trials = condition.with(metric);
+    let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
+    let far = farthest(&means)?;
+    let (trial, value) = trials.get(far.index)?;
+    let without: Vec<f64> = (0..means.len()).filter(|i| *i != far.index).map(|i| means[i]).collect();
+    let others: Vec<&TrialRecord> = trials.iter().map(|(other, _)| *other).filter(|o| o.trial != trial.trial).collect();
+    Some(Outlier {
+        condition: condition.name.to_owned(),
+        trial: trial.trial,
+        attempt: trial.attempt,
+        metric: metric.to_owned(),
+        value: *value,
+        mean_without: descriptive::mean(&without)?,
+        ci: mean_interval(&without, CONFIDENCE),
+        log: condition.blocked.then(|| format!("logs/trial-{:05}-{}.log", trial.trial, trial.attempt)),
+        beside: beside(trial, &others),
+    })
+}
+
+/// Means of what was recorded beside a trial and may be a reason.
+fn recorded(trial: &TrialRecord) -> BTreeMap<&str, f64> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    let samples = trial.samples.len().max(1) as f64;
+    for (name, value) in trial.samples.iter().flat_map(|sample| &sample.covariates) {
+        if covariate::may_explain(name) && value.is_finite() {
+            *sums.entry(name).or_default() += value / samples;
+        }
+    }
+    sums
+}
+
+fn beside(trial: &TrialRecord, others: &[&TrialRecord]) -> Vec<(String, f64, f64)> {
+    let all: Vec<BTreeMap<&str, f64>> = others.iter().map(|other| recorded(other)).collect();
+    let mut odd: Vec<(f64, (String, f64, f64))> = recorded(trial)
+        .into_iter()
+        .filter_map(|(name, own)| {
+            let usual: Vec<f64> = all.iter().filter_map(|other| other.get(name).copied()).collect();
+            let (mean, spread) = (descriptive::mean(&usual)?, descriptive::std_dev(&usual)?);
+            let far = (own - mean).abs() / spread.max(1e-3 * mean.abs()).max(f64::MIN_POSITIVE);
+            (far > ODD).then(|| (far, (name.to_owned(), own, mean)))
+        })
+        .collect();
+    odd.sort_by(|a, b| b.0.total_cmp(&a.0));
+    odd.into_iter().take(NAMED).map(|(_, named)| named).collect()
+}
+
+/// One sentence.
+pub(super) fn sentence(outlier: &Outlier) -> String {
+    let unit = metric::describe(&outlier.metric).unit;
+    let beside: Vec<String> = outlier
+        .beside
+        .iter()
+        .map(|(name, own, usual)| {
+            let unit = covariate::Covariate::of(name).map_or("", |known| known.unit);
+            format!("{name} {} against {}", figure(*own, unit), figure(*usual, unit))
+        })
+        .collect();
+    let beside = match beside.is_empty() {
+        true => "nothing recorded beside it stands out".to_owned(),
+        false => format!("beside it {}", beside.join(", ")),
+    };
+    let interval = outlier
+        .ci
+        .map_or(String::new(), |ci| format!(" (95% interval {} to {})", figure(ci.low, unit), figure(ci.high, unit)));
+    let log = outlier.log.as_ref().map_or(String::new(), |log| format!("; its log is {log}"));
+    format!(
+        "trial {} (attempt {}, {}) lies far out: {} {}, {} from the others' mean; without it {}{interval}; {beside}{log}",
+        outlier.trial,
+        outlier.attempt,
+        outlier.condition,
+        outlier.metric,
+        figure(outlier.value, unit),
+        percent((outlier.value / outlier.mean_without - 1.0).abs()),
+        figure(outlier.mean_without, unit),
+    )
+}

@@ -1,0 +1,77 @@
+//! The run-order check: do trials resemble the ones before them.
+
+use super::collect::ConditionTrials;
+use super::composite::Composite;
+use super::figures::percent;
+use serde::{Deserialize, Serialize};
+use tare_stats::descriptive::mean;
+use tare_stats::serial::{self, RunOrder};
+
+/// Fixed, so that the same results always read the same.
+const SEED: u64 = 1;
+/// From which chance on a resemblance is called drift.
+const SHOWN: f64 = 0.05;
+
+/// How the machine drifted during a run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Drift {
+    /// Correlation of a trial with the one before it, what conditions explain taken out; 0 when there is none.
+    pub correlation: f64,
+    /// Chance that trials without order look so.
+    pub p_value: f64,
+    /// Change of the last third of the run against the first, as a fraction.
+    pub change: Option<f64>,
+    /// Trials that entered.
+    pub trials: usize,
+}
+
+impl Drift {
+    /// Whether the trials are shown to resemble each other.
+    pub fn shown(&self) -> bool {
+        self.p_value <= SHOWN
+    }
+
+    /// By how much the variance of a mean over `n` trials exceeds what their spread says.
+    pub(super) fn inflation(&self, n: usize) -> f64 {
+        RunOrder { correlation: self.correlation, p_value: self.p_value, trials: self.trials }.inflation(n)
+    }
+}
+
+/// What conditions leave of each trial, in the order the trials ran.
+fn residuals(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<f64> {
+    let mut left: Vec<(usize, u32, f64)> = Vec::new();
+    for (condition, cell) in conditions.iter().zip(&composite.cells) {
+        let Some(centre) = mean(&cell.iter().map(|(_, ln)| *ln).collect::<Vec<_>>()) else { continue };
+        left.extend(condition.ok.iter().zip(cell).map(|(t, (_, ln))| (t.trial, t.attempt, ln - centre)));
+    }
+    left.sort_by_key(|(trial, attempt, _)| (*trial, *attempt));
+    left.into_iter().map(|(_, _, residual)| residual).collect()
+}
+
+/// The check of one run; none where its trials have no known order, or are too few.
+pub(super) fn check(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Option<Drift> {
+    let left = residuals(conditions, composite);
+    let found = serial::run_order(&left, SEED)?;
+    let levels: Vec<f64> = left.iter().map(|ln| ln.exp()).collect();
+    Some(Drift {
+        correlation: found.correlation,
+        p_value: found.p_value,
+        change: serial::drift(&levels),
+        trials: found.trials,
+    })
+}
+
+/// One sentence; none where nothing is shown.
+pub(super) fn sentence(drift: &Drift) -> Option<String> {
+    let change = drift.change.map_or(String::new(), |change| {
+        let way = if change < 0.0 { "lower" } else { "higher" };
+        format!("; the last third of the run is {} {way} than the first", percent(change.abs()))
+    });
+    drift.shown().then(|| {
+        format!(
+            "The machine drifted: a trial resembles the one before it (correlation {:.2}, p {:.3}){change}. Conditions \
+             were compared block by block, which takes it out; a comparison with another run cannot.",
+            drift.correlation, drift.p_value
+        )
+    })
+}

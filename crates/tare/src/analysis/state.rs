@@ -1,0 +1,86 @@
+//! The one state of a trial, clean, disturbed or failed, used by every table, page and JSON.
+
+use tare_results::metric::{self, Better};
+use tare_results::schema::{Outcome, TrialRecord};
+
+/// How far a trial may be believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Nothing foreign above the limits of the study.
+    Clean,
+    /// Something was, with who and how much. It counts when no attempt at a clean one was left.
+    Disturbed(String),
+    /// No result; it never counts.
+    Failed(String),
+}
+
+/// The state of a record. A throughput of 0 is no measurement of a server that works, and a metric that is not a number
+/// is none of anything: both fail the trial, whatever its own outcome says.
+pub fn of(trial: &TrialRecord) -> State {
+    let reason = || trial.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned());
+    match trial.outcome {
+        Outcome::Failed => State::Failed(reason()),
+        Outcome::Contaminated => State::Disturbed(reason()),
+        Outcome::Ok => match (unusable(trial), &trial.reason) {
+            (Some(why), _) => State::Failed(why),
+            (None, Some(reason)) => State::Disturbed(reason.clone()),
+            (None, None) => State::Clean,
+        },
+    }
+}
+
+fn unusable(trial: &TrialRecord) -> Option<String> {
+    let metrics =
+        trial.samples.iter().flat_map(|sample| sample.metrics.iter().map(move |(name, v)| (sample, name, *v)));
+    for (sample, name, value) in metrics {
+        if !value.is_finite() {
+            return Some(format!("{name} of sample {} is not a number", sample.sample));
+        }
+        let described = metric::describe(name);
+        if value <= 0.0 && described.is_primary() && described.better == Better::Higher {
+            return Some(format!("{name} of sample {} is {value}: nothing was done", sample.sample));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::schema::{Levels, PlannedTrial, SampleRecord};
+
+    fn trial(outcome: Outcome, reason: Option<&str>, tps: f64) -> TrialRecord {
+        let planned = PlannedTrial { trial: 0, block: 0, condition: "a".into() };
+        let mut record = TrialRecord::new(&planned, 1, Levels::new(), String::new());
+        record.outcome = outcome;
+        record.reason = reason.map(str::to_owned);
+        record.samples = vec![SampleRecord {
+            sample: 3,
+            started_at: String::new(),
+            elapsed_s: 1.0,
+            metrics: [("tps".to_owned(), tps)].into(),
+            tps_each_second: Vec::new(),
+            covariates: Default::default(),
+            threads: Vec::new(),
+        }];
+        record
+    }
+
+    #[test]
+    fn a_trial_has_exactly_one_state() {
+        assert_eq!(of(&trial(Outcome::Ok, None, 10.0)), State::Clean);
+        assert_eq!(of(&trial(Outcome::Ok, Some("hog"), 10.0)), State::Disturbed("hog".into()));
+        assert_eq!(of(&trial(Outcome::Contaminated, Some("hog"), 10.0)), State::Disturbed("hog".into()));
+        assert_eq!(of(&trial(Outcome::Failed, Some("died"), 10.0)), State::Failed("died".into()));
+    }
+
+    #[test]
+    fn no_throughput_and_no_number_fail_the_trial() {
+        for value in [0.0, f64::NAN, f64::INFINITY] {
+            assert!(matches!(of(&trial(Outcome::Ok, None, value)), State::Failed(why) if why.contains("sample 3")));
+        }
+        let mut lower = trial(Outcome::Ok, None, 10.0);
+        lower.samples[0].metrics.insert("loss".into(), 0.0);
+        assert_eq!(of(&lower), State::Clean, "0 is a fine loss");
+    }
+}

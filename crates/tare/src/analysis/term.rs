@@ -1,0 +1,99 @@
+//! The term of an effect: a factor, a level of one, or several of these together.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// One factor of a term.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TermFactor {
+    /// The factor; more than one where they always change together and cannot be told apart.
+    pub factors: Vec<String>,
+    /// The level that is compared with the first one, where the factor has more than two.
+    pub level: Option<String>,
+}
+
+impl TermFactor {
+    /// The factors' names joined by `+`.
+    pub fn factor(&self) -> String {
+        self.factors.join("+")
+    }
+}
+
+impl fmt::Display for TermFactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.factor())?;
+        self.level.as_ref().map_or(Ok(()), |level| write!(f, "={level}"))
+    }
+}
+
+/// A main effect (one factor) or an interaction (more). It is text only where it is shown: `aslr`, `aslr:ahi`,
+/// `allocator=jemalloc`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Term(pub Vec<TermFactor>);
+
+impl Term {
+    /// The factor of a main effect; none of an interaction.
+    pub fn main(&self) -> Option<&TermFactor> {
+        match self.0.as_slice() {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, factor) in self.0.iter().enumerate() {
+            if place > 0 {
+                f.write_str(":")?;
+            }
+            write!(f, "{factor}")?;
+        }
+        Ok(())
+    }
+}
+
+impl PartialEq<str> for Term {
+    fn eq(&self, text: &str) -> bool {
+        let own = self.to_string();
+        own.as_str() == text
+    }
+}
+
+impl PartialEq<&str> for Term {
+    fn eq(&self, text: &&str) -> bool {
+        self == *text
+    }
+}
+
+impl Serialize for Term {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Term {
+    /// From `--json`, where a level that itself holds a `:` cannot be told from an interaction: the text stays whole.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Ok(Self(vec![TermFactor { factors: vec![text], level: None }]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_with_a_colon_does_not_become_an_interaction() {
+        let one = |factor: &str, level: Option<&str>| TermFactor {
+            factors: vec![factor.into()],
+            level: level.map(str::to_owned),
+        };
+        let main = Term(vec![one("client", Some("node:0.core:1"))]);
+        assert_eq!(main, "client=node:0.core:1");
+        assert_eq!(main.main().map(TermFactor::factor).as_deref(), Some("client"));
+        assert_eq!(Term(vec![one("aslr", None), one("ahi", None)]), "aslr:ahi");
+        assert_eq!(Term(vec![one("aslr", None), one("ahi", None)]).main(), None);
+    }
+}

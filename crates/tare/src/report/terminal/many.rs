@@ -1,0 +1,49 @@
+//! `tare compare A B C ...`: every further side against the first, the largest change first.
+
+use super::comparison::{explanation, gate_words, word};
+use super::style::{Style, add, finish, table};
+use super::text::{plain, wrap};
+use crate::analysis::compare::{AgainstFirst, ManyComparison, MetricComparison, Options};
+use crate::analysis::figures::change;
+use tare_stats::Interval;
+
+/// Everything that it prints.
+pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
+    let base = found.sides.first().map_or(String::new(), |base| plain(base));
+    let mut parts = Vec::new();
+    if !found.notes.is_empty() {
+        let lines: String = found.notes.iter().map(|line| wrap("  ! ", "    ", &plain(line))).collect();
+        parts.push(style.warn(&lines));
+    }
+    let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
+    parts.push(format!("{}\n{}", style.bold(&format!("change against {base}, the largest first")), rows(&judged)));
+    parts.push(explanation(options));
+    let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
+    parts.extend(found.gate.map(|gate| style.bold(&wrap("", "", &gate_words(gate, &metrics, options)))));
+    parts.join("\n")
+}
+
+fn rows(judged: &[&AgainstFirst]) -> String {
+    let mut sorted = judged.to_vec();
+    let size = |row: &&AgainstFirst| row.metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    sorted.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let mut out = table(&["side", "condition", "metric", "change", "95% interval", "verdict"], 3);
+    for row in sorted {
+        let metric = &row.metric;
+        let interval = match metric.ci {
+            Some(Interval { low, high }) => format!("{} to {}", change(low - 1.0), change(high - 1.0)),
+            None => "-".to_owned(),
+        };
+        let disturbed = if metric.disturbed { "disturbed: " } else { "" };
+        let cells = vec![
+            plain(&row.against),
+            plain(&metric.condition),
+            plain(&metric.name),
+            metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)),
+            interval,
+            format!("{disturbed}{}", word(metric.verdict)),
+        ];
+        add(&mut out, 3, cells);
+    }
+    finish(out)
+}
