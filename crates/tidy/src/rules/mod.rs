@@ -10,6 +10,7 @@ mod length;
 mod links;
 mod manifests;
 mod opening;
+mod quotes;
 mod test_names;
 mod variables;
 mod words;
