@@ -35,7 +35,7 @@ pub(in super::super) struct Kind {
     pub account: fn(&str, &str) -> Vec<String>,
 }
 
-/// MariaDB's own.
+/// How MariaDB differs from MySQL.
 pub(super) static KIND: Kind = Kind {
     name: super::NAME,
     socket: "mariadb.sock",

@@ -9,7 +9,7 @@ use super::{NAME, binary, install};
 
 static DIALECT: InnoDb = InnoDb { global_status: "performance_schema.global_status" };
 
-/// MySQL's own.
+/// How MySQL differs from MariaDB.
 pub(super) static KIND: Kind = Kind {
     name: NAME,
     socket: "mysql.sock",
