@@ -42,8 +42,8 @@ impl CacheKey {
 /// makes `data`. A lock keeps two processes from making it twice, and it appears under its name only when complete
 /// and on disk: a process killed half-way leaves a part that the next one removes.
 ///
-/// A server is started on it, and what it holds can make that server do anything. So the cache must be a private folder,
-/// and an entry must be this user's and hold the very files that were made: one that is not is made anew.
+/// A server is started on it, and what it holds can make that server do anything. So the cache must be a private
+/// folder, and an entry must be this user's and hold the very files that were made: one that is not is made anew.
 pub(super) fn cached(
     cache: &Path,
     key: &CacheKey,
@@ -117,8 +117,8 @@ fn is_complete(directory: &Path, key: &CacheKey) -> bool {
     identity(key, &directory.join("data")).is_some_and(|expected| expected.as_bytes() == text)
 }
 
-/// What the file KEY of an entry says: what it is made of, who made it, and which files it had then. None when something
-/// else than files and folders of this user's is in it.
+/// What the file KEY of an entry says: what it is made of, who made it, and which files it had then. None when
+/// something else than files and folders of this user's is in it.
 fn identity(key: &CacheKey, data: &Path) -> Option<String> {
     let owner = rustix::process::geteuid().as_raw();
     let mut files = Vec::new();

@@ -25,9 +25,9 @@ const UNSETTLED: Duration = Duration::from_millis(500);
 /// The lock of this machine, held until it is dropped or its process dies (flock(2): the kernel frees it).
 ///
 /// The file is empty and never removed. Where users share it, it has mode 0444: all lock it alike through a descriptor
-/// open for reading, and nobody can write a lie into it. Root's own has mode 0600: nobody else can hold it. Who holds it
-/// is asked of the kernel (/proc/locks). The descriptor is close-on-exec: a server that outlives the run does not keep
-/// the lock.
+/// open for reading, and nobody can write a lie into it. Root's own has mode 0600: nobody else can hold it. Who holds
+/// it is asked of the kernel (/proc/locks). The descriptor is close-on-exec: a server that outlives the run does not
+/// keep the lock.
 #[derive(Debug)]
 pub struct HostLock {
     /// None in a child whose parent holds the lock.
@@ -70,7 +70,8 @@ impl HostLock {
                 Ok(()) => {}
                 Err(rustix::io::Errno::WOULDBLOCK) => {
                     let holder = holder(&path);
-                    // This process's own lock, dropped a moment ago, lives in a child that it was just forking until that one execs.
+                    // This process's own lock, dropped a moment ago, lives in a child that it was just forking until
+                    // that one execs.
                     let other = holder.filter(|pid| *pid != std::process::id().cast_signed());
                     if other.is_some_and(lives) || Instant::now() >= deadline {
                         return Err(NoiseError::Locked { holder: describe(holder), path });

@@ -49,12 +49,12 @@ impl Side {
 }
 
 /// Ratio of the geometric means of B and A with what the probe explains taken out: one slope for both sides on
-/// logarithms, a residual variance of its own for each, Welch-Satterthwaite degrees of freedom. Simulated coverage of the
-/// 95% interval is 94.6 to 96.3 at 6 to 20 trials a side for normal, t3 and lognormal trial means of equal and unequal
-/// spread.
+/// logarithms, a residual variance of its own for each, Welch-Satterthwaite degrees of freedom. Simulated coverage of
+/// the 95% interval is 94.6 to 96.3 at 6 to 20 trials a side for normal, t3 and lognormal trial means of equal and
+/// unequal spread.
 ///
-/// Decide to adjust before seeing the data, and only where the treatment cannot move the probe: one that does biases the
-/// ratio, and no test of it first repairs that.
+/// Decide to adjust before seeing the data, and only where the treatment cannot move the probe: one that does biases
+/// the ratio, and no test of it first repairs that.
 ///
 /// # Errors
 /// [`Error::TooFew`] below 4 trials a side, [`Error::Mismatch`] without a probe for each trial, [`Error::NotPositive`]

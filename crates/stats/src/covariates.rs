@@ -56,9 +56,9 @@ pub struct Association {
 }
 
 /// Associations of all covariates with a response, the best first: smallest p-value, then largest share. The response
-/// is centred within `groups` (conditions), so differences between conditions explain nothing, then within `strata`, and
-/// permuted within these. Trials that follow each other drift together: with [`neighbours`] as strata what changes slowly
-/// explains nothing either.
+/// is centred within `groups` (conditions), so differences between conditions explain nothing, then within `strata`,
+/// and permuted within these. Trials that follow each other drift together: with [`neighbours`] as strata what changes
+/// slowly explains nothing either.
 ///
 /// # Errors
 /// [`Error::Mismatch`] when groups, strata or a covariate have another length than the response, [`Error::NotFinite`].

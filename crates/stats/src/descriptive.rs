@@ -12,8 +12,8 @@ pub fn variance(values: &[f64]) -> Option<f64> {
     std_dev(values).map(|sd| sd * sd).filter(|variance| variance.is_finite())
 }
 
-/// Sample standard deviation, in the unit of the values. Deviations are squared in units of the largest, so that neither
-/// tiny nor huge values are lost. `None` below two values or when not finite.
+/// Sample standard deviation, in the unit of the values. Deviations are squared in units of the largest, so that
+/// neither tiny nor huge values are lost. `None` below two values or when not finite.
 pub fn std_dev(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;

@@ -64,8 +64,8 @@ pub struct Modes {
 /// T = ln(W1 / W2) exceeds what 2% of uniform samples reach (after Tibshirani, Walther & Hastie, "Estimating the number
 /// of clusters in a data set via the gap statistic", JRSS B 63, 2001; distances in place of squares and the limits are
 /// this program's own, by simulation). Skewed and heavy-tailed data stay one mode, tight clusters of unequal spread are
-/// found. Three modes when three clusters reach the stricter limit of their own, or when one of two found clusters again
-/// falls apart. Each mode has at least 3 trials. Values must be finite.
+/// found. Three modes when three clusters reach the stricter limit of their own, or when one of two found clusters
+/// again falls apart. Each mode has at least 3 trials. Values must be finite.
 pub fn detect(trial_means: &[f64]) -> Option<Modes> {
     let mut order: Vec<usize> = (0..trial_means.len()).collect();
     order.sort_by(|&i, &j| trial_means[i].total_cmp(&trial_means[j]));

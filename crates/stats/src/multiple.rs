@@ -1,9 +1,9 @@
 //! Many tests at once: p-values adjusted so that one study may say all it has to say.
 //!
 //! Holm's step-down where each claim must hold (a headline, a gate): it controls the chance of any false claim under
-//! any dependence. Benjamini-Yekutieli where many lines of a table are marked: it controls the share of false ones, also
-//! under any dependence. Queries of one trial share its luck, so neither independence nor a known correlation can be
-//! assumed, and e-values would cost more power for the same generality at a fixed number of trials.
+//! any dependence. Benjamini-Yekutieli where many lines of a table are marked: it controls the share of false ones,
+//! also under any dependence. Queries of one trial share its luck, so neither independence nor a known correlation can
+//! be assumed, and e-values would cost more power for the same generality at a fixed number of trials.
 
 /// Holm's step-down adjustment of p-values ("A simple sequentially rejective multiple test procedure", 1979): the k-th
 /// smallest of m is multiplied by m - k + 1, made monotone, capped at 1. In the order given.
@@ -17,9 +17,10 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// Benjamini-Yekutieli adjustment ("The control of the false discovery rate in multiple testing under dependency", Annals
-/// of Statistics 29, 2001): the k-th smallest of m is multiplied by m (1 + 1/2 + ... + 1/m) / k, made monotone from the
-/// largest down, capped at 1. Of those at or below q a share of at most q is false on average. In the order given.
+/// Benjamini-Yekutieli adjustment ("The control of the false discovery rate in multiple testing under dependency",
+/// Annals of Statistics 29, 2001): the k-th smallest of m is multiplied by m (1 + 1/2 + ... + 1/m) / k, made monotone
+/// from the largest down, capped at 1. Of those at or below q a share of at most q is false on average. In the order
+/// given.
 pub fn benjamini_yekutieli(p_values: &[f64]) -> Vec<f64> {
     let m = p_values.len();
     let harmonic: f64 = (1..=m).map(|i| 1.0 / i as f64).sum();

@@ -21,8 +21,8 @@ pub struct Outlier {
 
 /// The trial that lies farther from the others than chance explains, if there is one: Grubbs' test ("Procedures for
 /// detecting outlying observations in samples", Technometrics 11, 1969) as the externally studentised residual with
-/// Bonferroni's correction for the choice of the farthest. Positive values are judged by their logarithms, so that a long
-/// upper tail is not mistaken for an accident. It names at most one: two that agree are a mode, not an accident.
+/// Bonferroni's correction for the choice of the farthest. Positive values are judged by their logarithms, so that a
+/// long upper tail is not mistaken for an accident. It names at most one: two that agree are a mode, not an accident.
 pub fn farthest(trial_means: &[f64]) -> Option<Outlier> {
     let n = trial_means.len();
     if n < FEWEST || !trial_means.iter().all(|v| v.is_finite()) {

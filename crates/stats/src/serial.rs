@@ -39,9 +39,9 @@ fn inflation(rho: f64, n: usize) -> f64 {
     of_mean / of_spread
 }
 
-/// Whether trials, in the order they ran, resemble their neighbours. The values are what conditions leave (residuals), so
-/// that the order of the conditions explains nothing. `None` below 6 trials or without spread: then nothing can be seen,
-/// which is not the same as nothing there.
+/// Whether trials, in the order they ran, resemble their neighbours. The values are what conditions leave (residuals),
+/// so that the order of the conditions explains nothing. `None` below 6 trials or without spread: then nothing can be
+/// seen, which is not the same as nothing there.
 pub fn run_order(residuals: &[f64], seed: u64) -> Option<RunOrder> {
     let n = residuals.len();
     if n < FEWEST {

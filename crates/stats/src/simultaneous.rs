@@ -26,9 +26,9 @@ pub struct Ranking {
 }
 
 /// Orders conditions by their means and says which ends are shown, at `confidence` over all pairs together. Pairs that
-/// ran in the same blocks are compared block by block with the standard error of their own differences, others by Welch's;
-/// both against the studentized range (Games & Howell, "Pairwise multiple comparison procedures with unequal n's and/or
-/// variances", Journal of Educational Statistics 1, 1976). `None` below two conditions with trials.
+/// ran in the same blocks are compared block by block with the standard error of their own differences, others by
+/// Welch's; both against the studentized range (Games & Howell, "Pairwise multiple comparison procedures with unequal
+/// n's and/or variances", Journal of Educational Statistics 1, 1976). `None` below two conditions with trials.
 pub fn rank(conditions: &[Condition], confidence: f64, blocks: bool) -> Option<Ranking> {
     let means: Vec<f64> = conditions.iter().map(|c| mean(&values(c))).collect::<Option<_>>()?;
     let mut order: Vec<usize> = (0..means.len()).collect();

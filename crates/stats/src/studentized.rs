@@ -1,5 +1,5 @@
-//! The studentized range: the largest difference of k means over its standard error, by which all pairs may be judged at
-//! once (Tukey 1953).
+//! The studentized range: the largest difference of k means over its standard error, by which all pairs may be judged
+//! at once (Tukey 1953).
 
 use crate::quantiles::normal_cdf;
 
@@ -10,7 +10,8 @@ const OUTER: usize = 56;
 /// Standard deviations beyond which the normal density adds nothing.
 const REACH: f64 = 8.0;
 
-/// P(Q > q) for `k` means whose common standard deviation has `df` degrees of freedom. 1 where there is nothing to test.
+/// P(Q > q) for `k` means whose common standard deviation has `df` degrees of freedom. 1 where there is nothing to
+/// test.
 pub fn upper_tail(q: f64, k: usize, df: f64) -> f64 {
     let usable = k >= 2 && df > 0.0 && q > 0.0;
     if !usable {

@@ -161,7 +161,8 @@ fn false_verdicts_stay_within_the_family_error_rate() {
             .verdict
             != Verdict::Inconclusive
     });
-    // At the edge both claims are false: "changed" with 2.5% on its side, "equivalent" with the 5% of two one-sided tests.
+    // At the edge both claims are false: "changed" with 2.5% on its side, "equivalent" with the 5% of two one-sided
+    // tests.
     assert!(edge < 0.085, "{edge}");
 }
 

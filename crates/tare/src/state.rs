@@ -141,8 +141,8 @@ pub fn work_directory() -> Result<PathBuf, StateError> {
     Ok(cache_directory()?.join(format!("trial-{}", std::process::id())))
 }
 
-/// A fresh name for a server's socket directory, which nobody can guess and take: short, for a socket's path may have 107
-/// bytes.
+/// A fresh name for a server's socket directory, which nobody can guess and take: short, for a socket's path may have
+/// 107 bytes.
 pub fn run_directory() -> PathBuf {
     let ours = |place: &PathBuf| PrivateFolder::open(place, Access::Closed).is_ok_and(|folder| folder.is_some());
     let base = std::env::var_os("XDG_RUNTIME_DIR")

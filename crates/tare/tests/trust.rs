@@ -1,4 +1,5 @@
-//! What others leave in root's way is not believed: attacks of an ordinary user on root, in a mount namespace of its own.
+//! What others leave in root's way is not believed: attacks of an ordinary user on root, in a mount namespace of its
+//! own.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 

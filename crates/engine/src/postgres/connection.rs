@@ -35,7 +35,7 @@ pub(super) struct Connection<S> {
 }
 
 impl<S: Channel> Connection<S> {
-    /// Logs in.
+    /// Greets, logs in and enters the database.
     pub(super) fn open(stream: S, user: &str, password: &str, database: Option<&str>) -> Result<Self, SqlError> {
         let mut out = vec![0; 4];
         out.extend_from_slice(&PROTOCOL.to_be_bytes());

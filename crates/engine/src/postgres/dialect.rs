@@ -3,7 +3,7 @@
 use super::super::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan, number};
 use super::super::{Session, SqlError};
 
-/// PostgreSQL's own.
+/// SQL as PostgreSQL has it.
 #[derive(Debug)]
 pub(super) struct PostgresDialect;
 

@@ -44,8 +44,8 @@ fn complete_blocks(cells: &[&Cell], blocks: &[&[usize]]) -> Option<Vec<Vec<f64>>
     (complete.len() >= 2 && 3 * complete.len() >= 2 * most).then_some(complete)
 }
 
-/// Each block gives every coefficient once: their mean, and its standard error over the blocks. What a block does to all
-/// cells is gone, and no cell's spread is taken to be another's. `None` where [`complete_blocks`] finds none.
+/// Each block gives every coefficient once: their mean, and its standard error over the blocks. What a block does to
+/// all cells is gone, and no cell's spread is taken to be another's. `None` where [`complete_blocks`] finds none.
 pub(super) fn fit_blocks(cells: &[&Cell], blocks: &[&[usize]], design: &Design) -> Option<Vec<Coefficient>> {
     let complete = complete_blocks(cells, blocks)?;
     let ones = vec![1.0; cells.len()];
@@ -59,9 +59,9 @@ pub(super) fn fit_blocks(cells: &[&Cell], blocks: &[&[usize]], design: &Design) 
     (0..design.terms.len()).map(coefficient).collect()
 }
 
-/// Least squares on the cell means. Each cell's own variance makes the standard errors, because the factors are expected
-/// to change the spread: var(b_j) = sum a_jc^2 s_c^2 / n_c with Welch-Satterthwaite degrees of freedom. A cell with a
-/// single trial borrows the pooled variance.
+/// Least squares on the cell means. Each cell's own variance makes the standard errors, because the factors are
+/// expected to change the spread: var(b_j) = sum a_jc^2 s_c^2 / n_c with Welch-Satterthwaite degrees of freedom. A cell
+/// with a single trial borrows the pooled variance.
 pub(super) fn fit(cells: &[&Cell], design: &Design) -> Option<Vec<Coefficient>> {
     let ones = vec![1.0; cells.len()];
     let inverse = inverse_spd(&gram(&design.x, &ones))?;

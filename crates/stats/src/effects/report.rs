@@ -28,15 +28,15 @@ pub struct Effect {
 /// missing or have unequal numbers of trials; a term that the conditions cannot tell from one before it is left out.
 /// `factors` is the number of them.
 ///
-/// `blocks` are the blocks of each cell's trials, or empty where there are none: effects on the mean are then taken block
-/// by block, so that drift between blocks widens nothing.
+/// `blocks` are the blocks of each cell's trials, or empty where there are none: effects on the mean are then taken
+/// block by block, so that drift between blocks widens nothing.
 ///
 /// Spread intervals assume near-normal ln(trial means) within a condition, widened when their tails are pooled heavier.
 /// Five trials a condition are few for them, ten are usual.
 ///
 /// # Errors
-/// [`Error::Mismatch`], [`Error::NotPositive`] and [`Error::TooFew`] for cells of another width than the factors, values
-/// without a logarithm, or fewer than two conditions with trials.
+/// [`Error::Mismatch`], [`Error::NotPositive`] and [`Error::TooFew`] for cells of another width than the factors,
+/// values without a logarithm, or fewer than two conditions with trials.
 pub fn effects(
     factors: usize,
     cells: &[Cell],

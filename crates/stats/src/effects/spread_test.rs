@@ -1,18 +1,18 @@
-//! Does a factor change the spread: Brown & Forsythe's test ("Robust tests for the equality of variances", Journal of the
-//! American Statistical Association 69, 1974), for several factors and metrics at once.
+//! Does a factor change the spread: Brown & Forsythe's test ("Robust tests for the equality of variances", Journal of
+//! the American Statistical Association 69, 1974), for several factors and metrics at once.
 
 use super::design::{Cell, Design};
 use crate::descriptive::{mean, median};
 use crate::linear::{dot, gram, inverse_spd, moment, times};
 use crate::quantiles::t_upper_tail;
 
-/// p-value of each factor having no effect on the spread, 1 where that cannot be tested. `metrics` hold logarithms; cell c
-/// and trial t are the same trial in each.
+/// p-value of each factor having no effect on the spread, 1 where that cannot be tested. `metrics` hold logarithms;
+/// cell c and trial t are the same trial in each.
 ///
-/// A trial's distance from its cell's median, in units of the metric's mean distance, is averaged over the metrics: what
-/// trials of all queries share is then counted once. A model of main effects with one common variance is fitted to these
-/// distances. Of an odd number of trials of a single metric the smallest distance is left out: it is 0 by construction
-/// (Hines & O'Hara Hines, Biometrics 56, 2000).
+/// A trial's distance from its cell's median, in units of the metric's mean distance, is averaged over the metrics:
+/// what trials of all queries share is then counted once. A model of main effects with one common variance is fitted to
+/// these distances. Of an odd number of trials of a single metric the smallest distance is left out: it is 0 by
+/// construction (Hines & O'Hara Hines, Biometrics 56, 2000).
 pub(super) fn brown_forsythe(metrics: &[Vec<Cell>], factors: usize) -> Vec<f64> {
     tested(metrics, factors).unwrap_or_else(|| vec![1.0; factors])
 }

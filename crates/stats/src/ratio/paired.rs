@@ -70,8 +70,8 @@ impl Tested for Paired {
     }
 }
 
-/// The values of two conditions that have a block in common, in the same order; each is (block, trial mean). `None` when
-/// fewer than two blocks are, or when more than a third of either side would be left out.
+/// The values of two conditions that have a block in common, in the same order; each is (block, trial mean). `None`
+/// when fewer than two blocks are, or when more than a third of either side would be left out.
 pub fn by_block(a: &[(usize, f64)], b: &[(usize, f64)]) -> Option<(Vec<f64>, Vec<f64>)> {
     let of = |side: &[(usize, f64)], block: usize| side.iter().find(|(own, _)| *own == block).map(|(_, v)| *v);
     let pairs: Vec<(f64, f64)> = a.iter().filter_map(|(block, v)| Some((*v, of(b, *block)?))).collect();

@@ -77,9 +77,9 @@ impl Law {
     }
 }
 
-/// One point a rung, the geometric mean of its trials, for [`fit`]. What belongs to a rung (its pages, its placement) moves
-/// all of its trials alike, so that trials as points would be taken for more evidence than they are. Rungs with a value that
-/// is not positive are left out.
+/// One point a rung, the geometric mean of its trials, for [`fit`]. What belongs to a rung (its pages, its placement)
+/// moves all of its trials alike, so that trials as points would be taken for more evidence than they are. Rungs with a
+/// value that is not positive are left out.
 pub fn rung_points(rungs: &[Rung]) -> Vec<Point> {
     let point = |rung: &Rung| {
         let usable = rung.trials.iter().all(|x| *x > 0.0);

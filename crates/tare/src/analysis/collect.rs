@@ -23,8 +23,8 @@ pub struct ConditionTrials<'a> {
     pub blocked: bool,
 }
 
-/// Groups records by condition, in the order of the plan, then of first appearance. Unrealizable conditions and those of
-/// which nothing has run yet are left out.
+/// Groups records by condition, in the order of the plan, then of first appearance. Unrealizable conditions and those
+/// of which nothing has run yet are left out.
 pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
     let mut conditions: Vec<ConditionTrials<'_>> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -97,8 +97,8 @@ impl<'a> ConditionTrials<'a> {
     }
 }
 
-/// The trial means of two conditions of one run, block by block; none where they did not run in the same blocks, or where
-/// a metric is not positive.
+/// The trial means of two conditions of one run, block by block; none where they did not run in the same blocks, or
+/// where a metric is not positive.
 pub fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Option<(Vec<f64>, Vec<f64>)> {
     let blocked = a.blocked && b.blocked;
     let (a, b) = tare_stats::ratio::by_block(&a.numbered(metric), &b.numbered(metric)).filter(|_| blocked)?;

@@ -1,5 +1,5 @@
-//! All that a study is about in one figure a trial: the mean logarithm of its primary metrics. Queries of one trial share
-//! its luck; taken together before anything is tested, they are counted once.
+//! All that a study is about in one figure a trial: the mean logarithm of its primary metrics. Queries of one trial
+//! share its luck; taken together before anything is tested, they are counted once.
 
 use super::collect::{self, ConditionTrials};
 use tare_results::metric::{self, Better};

@@ -30,8 +30,8 @@ pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareE
     Ok(())
 }
 
-/// Fills ratios, intervals and verdicts in, the pairs given being one family. A verdict that would be another one without
-/// the disturbed trials is none.
+/// Fills ratios, intervals and verdicts in, the pairs given being one family. A verdict that would be another one
+/// without the disturbed trials is none.
 pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
     let outcomes = compared(&pairs, min_effect, |pair| &pair.all);
     let disturbed = pairs.iter().any(|pair| pair.clean.is_some());
