@@ -19,6 +19,8 @@ const SHARDS: usize = 24;
 pub enum Walk {
     /// The first counter every time.
     Same,
+    /// The one that lies as far into its page as the thread's restartable-sequence area lies into its own.
+    Aliased,
     /// One after the other, wrapping at this mask.
     Rotate(usize),
     /// Any of all, by a generator of half a nanosecond.
@@ -47,6 +49,16 @@ impl Rotate {
     pub const MASK: usize = 1023;
 }
 
+/// How far into its page the calling thread's area lies, in bytes; 0 where glibc has registered none. A set's rows begin
+/// at a page, and its counters are packed.
+fn area_in_page() -> usize {
+    // SAFETY: looks a symbol up by its name; glibc documents it as a constant ptrdiff_t.
+    let offset = unsafe { libc::dlsym(std::ptr::null_mut(), c"__rseq_offset".as_ptr()).cast::<isize>().as_ref() };
+    // SAFETY: no arguments; of the thread's own block only the address is taken, which is its thread pointer.
+    let thread = unsafe { libc::pthread_self() } as usize;
+    offset.map_or(0, |offset| thread.wrapping_add_signed(*offset) % 4096)
+}
+
 /// Something that has counters to add to.
 pub trait Contender: Sync {
     /// `adds` adds along the walk, by the calling thread.
@@ -56,17 +68,40 @@ pub trait Contender: Sync {
 #[inline(always)]
 fn walk(walk: Walk, adds: u64, seed: u64, add: impl Fn(usize)) {
     match walk {
-        Walk::Same => (0..adds).for_each(|_| add(0)),
-        Walk::Rotate(mask) => (0..adds).for_each(|turn| add(turn as usize & mask)),
-        Walk::Random => {
-            let mut state = seed;
-            for _ in 0..adds {
-                // A Weyl sequence, mixed by one multiplication: a generator must not hide what is measured.
-                state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let mixed = (state ^ (state >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-                add((((mixed >> 32) * MANY as u64) >> 32) as usize);
-            }
-        }
+        Walk::Same => same(adds, add),
+        Walk::Aliased => aliased(adds, add),
+        Walk::Rotate(mask) => rotate(adds, mask, add),
+        Walk::Random => random(adds, seed, add),
+    }
+}
+
+// Each loop is a function of its own, as in a program: in one with the others a compiler leaves more of the add inside
+// the loop, which cost a quarter when it happened.
+
+#[inline(never)]
+fn same(adds: u64, add: impl Fn(usize)) {
+    (0..adds).for_each(|_| add(0));
+}
+
+#[inline(never)]
+fn aliased(adds: u64, add: impl Fn(usize)) {
+    let counter = area_in_page() / size_of::<u64>();
+    (0..adds).for_each(|_| add(counter));
+}
+
+#[inline(never)]
+fn rotate(adds: u64, mask: usize, add: impl Fn(usize)) {
+    (0..adds).for_each(|turn| add(turn as usize & mask));
+}
+
+#[inline(never)]
+fn random(adds: u64, seed: u64, add: impl Fn(usize)) {
+    let mut state = seed;
+    for _ in 0..adds {
+        // A Weyl sequence, mixed by one multiplication: a generator must not hide what is measured.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (state ^ (state >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        add((((mixed >> 32) * MANY as u64) >> 32) as usize);
     }
 }
 
@@ -115,6 +150,19 @@ impl Contender for Plain {
         match amount {
             Amount::One => walk(path, adds, seed, |counter| add(self.0[counter].get(), 1)),
             Amount::Given(n) => walk(path, adds, seed, |counter| add(self.0[counter].get(), n)),
+        }
+    }
+}
+
+/// Counts nothing: 32 instructions that only pass through the core. Another thread on the same core takes half of that
+/// from it, and nothing from a plain add.
+pub struct NoOps;
+
+impl Contender for NoOps {
+    fn run(&self, _: Walk, _: Amount, adds: u64, _: u64) {
+        for _ in 0..adds {
+            // SAFETY: no-ops.
+            unsafe { std::arch::asm!(".rept 32", "nop", ".endr", options(nostack, nomem, preserves_flags)) };
         }
     }
 }
