@@ -6,7 +6,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # From the leaves up; the program and tidy belong to the tree.
 LIBRARIES := text files counters stats load topology noise engine results
 
-.PHONY: demo build tidy msrv deny deb package test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
+.PHONY: demo build fuzz tidy msrv deny deb package test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
 
 ## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
 demo: build
@@ -29,6 +29,10 @@ test: setup-test check
 ## test-numa: everything about nodes, on kernels that have several: virtual machines in software emulation, one at a time
 test-numa: setup-numa
 	$(CARGO) test --locked -p tare --test numa -- --ignored --test-threads=1 --nocapture
+
+## fuzz: every reader of text from outside on 100,000 mutated inputs and more (some minutes)
+fuzz:
+	TARE_FUZZ_INPUTS=15000 $(CARGO) test --locked -p tare --test fuzz -- --nocapture
 
 ## test-dbt3-large: the 22 queries on 600,000 rows of lineitem, MariaDB and SQLite held against each other (about a minute)
 test-dbt3-large:

@@ -8,6 +8,7 @@ mod directory;
 mod lines;
 pub mod metric;
 pub mod reader;
+mod repair;
 pub mod schema;
 pub mod store;
 
@@ -16,3 +17,4 @@ pub use time::now;
 
 pub use lines::DamagedLine;
 pub use reader::{ReadError, Results, Source, open};
+pub use repair::repair;

@@ -160,7 +160,7 @@ mod tests {
 
     fn place(variables: &[(&str, &str)], root: bool) -> Option<String> {
         let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
-        cache_place(find, root, |path| path.starts_with("/root")).map(|place| place.display().to_string())
+        cache_place(find, root, |path| path.starts_with("/admin")).map(|place| place.display().to_string())
     }
 
     #[test]
@@ -168,12 +168,12 @@ mod tests {
         assert_eq!(place(&[], false), None);
         assert_eq!(place(&[("HOME", "")], false), None);
         assert_eq!(place(&[], true).as_deref(), Some(ROOT_CACHE));
-        assert_eq!(place(&[("HOME", "/root")], true).as_deref(), Some("/root/.cache/tare"));
-        assert_eq!(place(&[("HOME", "/home/u"), ("XDG_CACHE_HOME", "/home/u/c")], true).as_deref(), Some(ROOT_CACHE));
+        assert_eq!(place(&[("HOME", "/admin")], true).as_deref(), Some("/admin/.cache/tare"));
+        assert_eq!(place(&[("HOME", "/users/u"), ("XDG_CACHE_HOME", "/users/u/c")], true).as_deref(), Some(ROOT_CACHE));
         assert_eq!(
-            place(&[("HOME", "/home/u"), ("XDG_CACHE_HOME", "/home/u/c")], false).as_deref(),
-            Some("/home/u/c/tare")
+            place(&[("HOME", "/users/u"), ("XDG_CACHE_HOME", "/users/u/c")], false).as_deref(),
+            Some("/users/u/c/tare")
         );
-        assert_eq!(place(&[("HOME", "/home/u"), ("TARE_CACHE_DIR", "cache")], true).as_deref(), Some("cache"));
+        assert_eq!(place(&[("HOME", "/users/u"), ("TARE_CACHE_DIR", "cache")], true).as_deref(), Some("cache"));
     }
 }

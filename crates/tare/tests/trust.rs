@@ -96,7 +96,8 @@ fn a_state_directory_that_others_may_write_to_kills_nothing_and_removes_nothing(
         mkdir -m 700 /mnt/precious
         mkdir -m 777 /var/lib/tare
         start=$(cut -d' ' -f22 /proc/$victim/stat)
-        user sh -c "printf '{\"boot_id\":\"%s\",\"owner\":{\"pid\":1,\"start_ticks\":999},\"server\":{\"pid\":$victim,\"start_ticks\":$start},\"behind\":null,\"directories\":[\"/mnt/precious\"]}' \
+        user sh -c "printf '{\"boot_id\":\"%s\",\"owner\":{\"pid\":1,\"start_ticks\":999},\"server\":{\"pid\":$victim,\"start_ticks\":$start},\
+\"behind\":null,\"directories\":[\"/mnt/precious\"]}' \
             \"\$(cat /proc/sys/kernel/random/boot_id)\" >/var/lib/tare/server-1-1-0.json"
         if as /mnt/tare restore 2>err; then cat err; fi
         kill -0 $victim && kill $victim
@@ -163,6 +164,28 @@ fn a_report_on_anothers_directory_writes_through_no_link() {
         for name in report.html report.html.part report.tmp; do user ln -s /mnt/victim "/tmp/mine/out/$name"; done
         as /mnt/tare report /tmp/mine/out
         grep precious /mnt/victim
+        "#,
+    );
+}
+
+#[test]
+fn anothers_study_or_results_are_run_only_when_trusted() {
+    holds(
+        r#"
+        user mkdir -m 755 /tmp/mine
+        user cp /mnt/study.toml /tmp/mine/study.toml
+        user TARE_CACHE_DIR=/tmp/mine/cache TARE_STATE_DIR=/tmp/mine/state /mnt/tare run /tmp/mine/study.toml --out /tmp/mine/out
+        # A program of the attacker's in the study, and a trial still to be done.
+        user sh -c ': >/tmp/mine/out/trials.jsonl'
+        user rm -rf /tmp/mine/out/logs && user ln -s /mnt /tmp/mine/out/logs
+        for what in '/tmp/mine/study.toml --out mine' '--resume /tmp/mine/out'; do
+            code=0; as /mnt/tare run $what 2>err || code=$?
+            cat err; test $code = 2; grep 'belongs to user 65534' err; grep -- --trust err
+        done
+        ls /mnt | (! grep trial)
+        # A study of who called sudo is theirs to run; and what is trusted is run.
+        as SUDO_UID=65534 /mnt/tare run /tmp/mine/study.toml --out sudo
+        as /mnt/tare run --trust /tmp/mine/study.toml --out trusted
         "#,
     );
 }

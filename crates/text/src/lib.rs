@@ -1,9 +1,11 @@
 //! Words that people write and read.
 
 mod nearest;
+mod shown;
 mod unknown_word;
 mod value;
 
 pub use nearest::nearest;
+pub use shown::shown;
 pub use unknown_word::{UnknownWord, did_you_mean};
 pub use value::Value;

@@ -81,7 +81,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "report",
         rooms: &["analysis"],
-        crates: &["files", "results", "stats", "topology"],
+        crates: &["files", "results", "stats", "topology", "text"],
         until_mended: &[],
     },
     Room {

@@ -38,6 +38,7 @@ enum Command {
     Show(super::show::Show),
     Compare(super::compare::Compare),
     Report(super::report::Report),
+    Repair(super::repair::Repair),
     /// Drive load against any running server, bound thread by thread
     Load(Box<super::load::LoadArgs>),
     /// Measure this machine's noise sources and say what removes them
@@ -81,6 +82,7 @@ pub fn main() -> ExitCode {
         Command::Show(args) => super::show::run(args),
         Command::Compare(args) => super::compare::run(args),
         Command::Report(args) => super::report::run(args),
+        Command::Repair(args) => super::repair::run(&args),
         Command::Load(args) => super::load::run(&args),
         Command::Doctor(args) => super::doctor::run(&args),
         Command::Restore(args) => super::restore::run(&args),

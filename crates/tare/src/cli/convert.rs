@@ -123,17 +123,21 @@ impl From<RunError> for Problem {
             RunError::Directory(e) => e.into(),
             RunError::Spawn(_) => Self::new(Exit::Machine, e.to_string()),
             RunError::Task(e) => e.into(),
-            RunError::Prepare(failure) => failure.into(),
+            RunError::Stopped(failure) => failure.into(),
+            RunError::Prepare(failure) => {
+                let what = format!("cannot prepare the data: {}", failure.what);
+                Failure { what, ..failure }.into()
+            }
         }
     }
 }
 
-/// What a child process could not prepare, as it said it itself.
+/// What a child process could not do, as it said it itself.
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         let Failure { what, place, expected, advice, exit_code } = failure;
         let exit = if exit_code == Exit::Usage as u8 { Exit::Usage } else { Exit::Machine };
-        Self { what: format!("cannot prepare the data: {what}"), place, expected, advice, exit }
+        Self { what, place, expected, advice, exit }
     }
 }
 

@@ -15,6 +15,7 @@ mod output;
 mod plan_view;
 mod problem;
 mod read_topology;
+mod repair;
 mod report;
 mod restore;
 mod results_problem;
@@ -25,6 +26,7 @@ mod sqlite_server;
 mod studies;
 mod topo;
 mod trial;
+mod trust;
 
 pub use args::main;
 pub use exit::Exit;

@@ -16,7 +16,8 @@ pub fn text(text: &str) -> Result<(), Problem> {
 
 /// Tells people something beside the result, on standard error. Nobody listening is no reason to stop a run.
 pub fn note(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    // What servers, logs and names say is in it.
+    let _ = writeln!(io::stderr().lock(), "{}", tare_text::shown(line));
 }
 
 /// Prints one JSON document.

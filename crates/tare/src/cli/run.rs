@@ -47,6 +47,9 @@ pub struct RunArgs {
     /// With --dry-run: plan for a described machine, for example "package:2 node:1 core:6 pu:2", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
+    /// Run a study, or go on with results, that belong to somebody else: they name programs that run as you
+    #[arg(long)]
+    trust: bool,
     /// Print one JSON document on standard output; progress still goes to standard error
     #[arg(long)]
     json: bool,
@@ -58,7 +61,11 @@ pub struct RunArgs {
 /// With exit codes 2 (study), 3 (machine), 4 (trials).
 pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     if let Some(directory) = &args.resume {
+        super::trust::check_results(directory, args.trust)?;
         return resume(directory, args.json);
+    }
+    if builtin::find(&args.study).is_none() && !args.dry_run {
+        super::trust::check(Path::new(&args.study), args.trust)?;
     }
     let overrides = Overrides { quick: args.quick, engine: args.engine.clone(), sets: args.set.clone() };
     let mut study = load(&args.study, &overrides)?;
@@ -114,7 +121,7 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, json: bool) -> Resu
     listener.finish();
     let end = end.map_err(|e| match e {
         // What was finished is kept; how to go on is known here.
-        RunError::Directory(_) => Problem::from(e).advice(format!(
+        RunError::Directory(_) | RunError::Stopped(_) => Problem::from(e).advice(format!(
             "make room or mend the permissions, then: tare run --resume {}",
             directory.path().display()
         )),

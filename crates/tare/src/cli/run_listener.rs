@@ -63,7 +63,7 @@ impl TerminalListener {
 
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => bar.println(tare_text::shown(text)),
             None => super::output::note(text),
         }
     }

@@ -11,6 +11,8 @@ use tare_results::store::read_trials;
 
 /// What making data may take.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
+/// What a child exits with when this machine cannot do it, as in the contract of exit codes.
+const STOPS_RUN: u8 = 3;
 /// Lines of a child's log that a reason shows.
 const LOG_LINES: usize = 8;
 
@@ -77,6 +79,7 @@ impl Runner for Children<'_> {
             Message::Failed(said) => failure = Some(said),
         })
         .map_err(RunError::Spawn)?;
+        let stopped = failure.clone().filter(|failure| failure.exit_code == STOPS_RUN);
         let reason = match exit {
             Exit::Interrupted => return Ok(Ended::Interrupted),
             Exit::TimedOut => format!("it took longer than {:.0} s", attempt.timeout.as_secs_f64()),
@@ -92,6 +95,10 @@ impl Runner for Children<'_> {
             Ok(_) => reason,
             Err(e) => format!("{reason}; what it left may still be there: {e}"),
         };
+        // No record, because no other trial would fare better here: a full disk says nothing about a condition.
+        if let Some(failure) = stopped {
+            return Err(RunError::Stopped(failure));
+        }
         Ok(Ended::NoRecord { reason, started_at, elapsed_s: clock.elapsed().as_secs_f64() })
     }
 }

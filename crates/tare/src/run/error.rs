@@ -18,6 +18,9 @@ pub enum RunError {
     /// The plan holds what this program cannot read.
     #[error(transparent)]
     Task(#[from] TaskError),
+    /// This machine cannot go on with any trial, as when its disk is full: none is blamed for it.
+    #[error("the run was stopped: {}", .0.what)]
+    Stopped(Failure),
     /// The data could not be prepared.
     #[error("cannot prepare the data: {}", .0.what)]
     Prepare(Failure),

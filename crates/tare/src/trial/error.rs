@@ -3,15 +3,16 @@
 use crate::plan::task::{OtherMachine, TaskError};
 use crate::state::StateError;
 use crate::workload::LoadError;
-use tare_engine::{EngineError, UnknownEngine};
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use tare_engine::{EngineError, SqlError, SqlErrorKind, UnknownEngine};
 use tare_noise::NoiseError;
 use tare_results::store::DirectoryError;
 use tare_topology::MachineError;
 use tare_topology::bind::BindError;
-use thiserror::Error;
 
 /// Why a trial has no result.
-#[derive(Debug, Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum TrialError {
     /// The results directory: no record could be written.
     #[error(transparent)]
@@ -67,6 +68,29 @@ impl TrialError {
     /// Its run is gone, and so nobody counts its attempts.
     pub fn is_orphaned(&self) -> bool {
         matches!(self, Self::State(StateError::Noise(NoiseError::NotParentsLock { .. })))
+    }
+
+    /// There is no room left: for the copy of the data, the server, a log or the record.
+    pub fn is_disk_full(&self) -> bool {
+        let mut cause: Option<&(dyn Error + 'static)> = match self {
+            // What is transparent does not name what it holds as its source.
+            Self::Load(LoadError::Own(own) | LoadError::Ended(own)) => Some(own.as_ref()),
+            Self::Load(LoadError::Engine(engine)) | Self::Engine(engine) => Some(engine),
+            other => Some(other),
+        };
+        while let Some(error) = cause {
+            let engine = error.downcast_ref::<EngineError>();
+            let sql = error.downcast_ref::<SqlError>();
+            let io = error.downcast_ref::<io::Error>();
+            if matches!(engine, Some(EngineError::DiskFull { .. }))
+                || sql.is_some_and(|sql| sql.kind == SqlErrorKind::DiskFull)
+                || io.is_some_and(|io| matches!(io.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
+            {
+                return true;
+            }
+            cause = error.source();
+        }
+        false
     }
 
     /// Whoever asked wants it to stop.

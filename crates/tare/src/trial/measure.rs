@@ -46,6 +46,8 @@ impl Trial<'_> {
             Ok(()) => contamination::mark(&mut record, &disturbed, task.sampling.attempts),
             Err(e) if e.is_interrupted() => return Ok(false),
             Err(e) if e.is_orphaned() => return Err(e),
+            // The run stops, and goes on as if this had not been tried.
+            Err(e) if e.is_disk_full() => return Err(e),
             // What fails while everything is being stopped says nothing about the condition.
             Err(_) if self.interrupted.load(Ordering::Relaxed) => return Ok(false),
             Err(e) => {

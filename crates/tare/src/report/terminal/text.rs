@@ -28,7 +28,7 @@ pub(super) fn wrap(first: &str, indent: &str, text: &str) -> String {
 
 /// Replaces control characters: a condition name or a log line must not steer the reader's terminal.
 pub(super) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+    tare_text::shown(text)
 }
 
 #[cfg(test)]

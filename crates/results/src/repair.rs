@@ -1,0 +1,41 @@
+//! Taking damaged lines out of the files of records, kept beside them.
+
+use super::lines::{self, DamagedLine};
+use super::store::{DirectoryError, io_error};
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+/// The largest file of records that is repaired, bytes.
+const LARGEST: u64 = 1 << 30;
+
+/// Moves every damaged line to a file beside its own, `trials.jsonl.damaged`, and says which. Nothing may be writing
+/// records meanwhile: the caller has the directory's lock, and other writers are the user's to know of.
+///
+/// # Errors
+/// When a file cannot be read or written; the records are as they were then.
+pub fn repair(directory: &Path) -> Result<Vec<DamagedLine>, DirectoryError> {
+    let damaged = lines::read(directory)?.damaged;
+    for path in lines::files(directory)? {
+        let bad: BTreeSet<usize> = damaged.iter().filter(|d| d.path == path).map(|d| d.line).collect();
+        if bad.is_empty() {
+            continue;
+        }
+        let missing = || io_error("read", &path, ErrorKind::NotFound.into());
+        let bytes = tare_files::read_regular(&path, LARGEST)?.ok_or_else(missing)?;
+        let (mut kept, mut aside) = (Vec::new(), Vec::new());
+        for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+            let to = if bad.contains(&(index + 1)) { &mut aside } else { &mut kept };
+            to.extend_from_slice(line);
+            if !line.ends_with(b"\n") {
+                to.push(b'\n');
+            }
+        }
+        // First on the disk beside, then out of the file.
+        let beside = path.with_extension("jsonl.damaged");
+        let mut file = tare_files::open_append(&beside)?;
+        file.write_all(&aside).and_then(|()| file.sync_all()).map_err(|e| io_error("write", &beside, e))?;
+        tare_files::write_whole(&path, &kept)?;
+    }
+    Ok(damaged)
+}

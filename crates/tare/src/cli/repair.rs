@@ -1,0 +1,47 @@
+//! `tare repair`: takes damaged lines out of the records of a results directory.
+
+use super::{Exit, Problem, output};
+use clap::Args;
+use serde::Serialize;
+use std::path::PathBuf;
+use tare_results::store::Directory;
+
+/// Take damaged lines out of the records of a results directory; they are kept beside them
+#[derive(Debug, Args)]
+pub struct Repair {
+    /// A results directory that nothing is writing to
+    results: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Line {
+    file: String,
+    line: usize,
+    what: String,
+}
+
+/// Moves damaged lines aside under the directory's lock, and prints which.
+///
+/// # Errors
+/// [`Problem`] when a run works on the directory, or a file cannot be read or written.
+pub fn run(args: &Repair) -> Result<Exit, Problem> {
+    let directory = Directory::resume(&args.results)?;
+    let damaged = tare_results::repair(directory.path())?;
+    if args.json {
+        let lines =
+            damaged.into_iter().map(|d| Line { file: d.path.display().to_string(), line: d.line, what: d.what });
+        output::json(&serde_json::json!({ "set_aside": lines.collect::<Vec<_>>() }))?;
+        return Ok(Exit::Done);
+    }
+    let mut text: String =
+        damaged.iter().map(|d| format!("{}, line {}: {}\n", d.path.display(), d.line, d.what)).collect();
+    text.push_str(&match damaged.len() {
+        0 => "every line is whole; nothing was changed\n".to_owned(),
+        n => format!("{n} damaged lines were moved beside their file, to *.jsonl.damaged\n"),
+    });
+    output::text(&tare_text::shown(&text))?;
+    Ok(Exit::Done)
+}
