@@ -49,8 +49,8 @@ impl Rotate {
     pub const MASK: usize = 1023;
 }
 
-/// How far into its page the calling thread's area lies, in bytes; 0 where glibc has registered none. A set's rows begin
-/// at a page, and its counters are packed.
+/// How far into its page the calling thread's area lies, in bytes; 0 where glibc has registered none. A set's rows
+/// begin at a page, and its counters are packed.
 fn area_in_page() -> usize {
     // SAFETY: looks a symbol up by its name; glibc documents it as a constant ptrdiff_t.
     let offset = unsafe { libc::dlsym(std::ptr::null_mut(), c"__rseq_offset".as_ptr()).cast::<isize>().as_ref() };
