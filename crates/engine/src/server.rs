@@ -183,6 +183,14 @@ pub trait Engine: Send + Sync {
     fn dialect(&self) -> &'static dyn Dialect;
     /// What starting and stopping it takes on an ordinary machine, seconds: a guess, until trials have been timed.
     fn start_cost_s(&self) -> f64;
+    /// The port where such servers usually listen.
+    fn default_port(&self) -> u16 {
+        3306
+    }
+    /// The account that such servers usually have.
+    fn default_user(&self) -> &'static str {
+        "root"
+    }
     /// Whether this server program can open a data directory, as far as can be told without starting it.
     ///
     /// # Errors

@@ -6,7 +6,9 @@ use std::io::{Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use tare_engine::{Address, ConnectTarget, Engine, EngineError, Mariadb, Session, SqlError, SqlErrorKind, Sqlite};
+use tare_engine::{
+    Address, ConnectTarget, Engine, EngineError, Mariadb, Postgresql, Session, SqlError, SqlErrorKind, Sqlite,
+};
 
 /// A server that does with each connection what it is told, until the test ends.
 struct Fake {
@@ -110,7 +112,7 @@ fn resident() -> u64 {
 #[test]
 fn a_server_that_closes_each_connection() {
     let fake = Fake::new(drop);
-    for engine in [&Mariadb as &dyn Engine, &Sqlite] {
+    for engine in [&Mariadb as &dyn Engine, &Postgresql, &Sqlite] {
         let text = fake.refuses(engine);
         assert!(text.contains("closed the connection"), "{text}");
     }
@@ -122,7 +124,7 @@ fn a_server_that_says_nothing() {
     let held = std::sync::Mutex::new(Vec::new());
     let fake = Fake::new(move |stream| held.lock().unwrap().push(stream));
     std::thread::scope(|scope| {
-        for engine in [&Mariadb as &(dyn Engine + Sync), &Sqlite] {
+        for engine in [&Mariadb as &(dyn Engine + Sync), &Postgresql, &Sqlite] {
             let fake = &fake;
             scope.spawn(move || {
                 let text = fake.refuses(engine);
@@ -268,4 +270,70 @@ fn a_session_that_waits_is_ended_from_another_thread() {
     interrupter.interrupt();
     assert_eq!(waiting.join().unwrap().kind, SqlErrorKind::Lost);
     assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+/// A message of PostgreSQL's.
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
+}
+
+/// A PostgreSQL that lets everybody in and answers the first statement so.
+fn postgres_answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Box<dyn Session> {
+    let fake = Fake::new(move |mut stream| {
+        let welcome = [message(b'R', &[0; 4]), message(b'Z', b"I")].concat();
+        if hear(&mut stream) && stream.write_all(&welcome).is_ok() && hear(&mut stream) {
+            answer(&mut stream);
+            let _ = hear(&mut stream);
+        }
+    });
+    let mut session = Postgresql.connect(&fake.target()).unwrap();
+    session.set_timeout(Some(Duration::from_millis(500))).unwrap();
+    session
+}
+
+#[test]
+fn a_postgresql_that_is_none_or_asks_for_what_nobody_knows() {
+    let fake = Fake::new(|mut stream| {
+        let _ = hear(&mut stream) && stream.write_all(b"HTTP/1.1 400 Bad Request\r\n").is_ok();
+        let _ = hear(&mut stream);
+    });
+    assert!(fake.refuses(&Postgresql).contains("is this PostgreSQL?"));
+    let fake = Fake::new(|mut stream| {
+        let _ = hear(&mut stream) && stream.write_all(&message(b'R', &[0, 0, 0, 7])).is_ok();
+        let _ = hear(&mut stream);
+    });
+    let error = Postgresql.connect(&fake.target()).err().unwrap().to_string();
+    assert!(error.contains("number 7") && error.contains("scram-sha-256") && !error.contains("secret"), "{error}");
+    let fake = Fake::new(|mut stream| {
+        let notice = message(b'N', b"SNOTICE\0\0");
+        let _ = hear(&mut stream);
+        while stream.write_all(&notice).is_ok() {}
+    });
+    assert!(fake.refuses(&Postgresql).contains("without end"));
+}
+
+#[test]
+fn a_postgresql_that_fails_stops_or_never_ends_in_the_middle_of_a_result() {
+    let row = || message(b'D', &[0, 1, 0, 0, 0, 1, b'x']);
+    let columns = || message(b'T', &[&[0, 1][..], b"c\0", &[0; 18]].concat());
+    let mut session = postgres_answering(move |stream| {
+        let error = message(b'E', b"SERROR\0C40P01\0Mdeadlock detected\0\0");
+        let _ = stream.write_all(&[columns(), row(), error, message(b'Z', b"E")].concat());
+    });
+    let error = session.query("SELECT 1").unwrap_err();
+    assert_eq!((error.kind, error.message.as_str()), (SqlErrorKind::Retry, "40P01: deadlock detected"));
+
+    let mut session = postgres_answering(move |stream| drop(stream.write_all(&[columns(), row()].concat()[..20])));
+    let error = session.query("SELECT 1").unwrap_err();
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("did not answer in time"), "{error}");
+
+    let mut session = postgres_answering(move |stream| {
+        let many: Vec<u8> = (0..1000).flat_map(|_| row()).collect();
+        let mut writable = stream.write_all(&columns()).is_ok();
+        while writable {
+            writable = stream.write_all(&many).is_ok();
+        }
+    });
+    let error = session.run("SELECT 1").unwrap_err();
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("has not ended"), "{error}");
 }

@@ -188,6 +188,16 @@ fn it_is_placed_and_killed_like_any_server() {
 }
 
 #[test]
+fn it_counts_what_it_does_and_says_that_it_times_no_locks() {
+    let (place, shared) = (Place::new(), shared());
+    let server = Postgresql.start(&place.start_request(&shared.data, None)).unwrap();
+    let mut diagnostics = server.diagnostics().unwrap();
+    let counters = diagnostics.counters().unwrap();
+    assert!(counters.contains_key("database.xact_commit") && counters.contains_key("wal.wal_bytes"), "{counters:?}");
+    assert!(diagnostics.watch_locks().unwrap_err().to_string().contains("does not tell"));
+}
+
+#[test]
 fn data_of_another_version_is_refused_before_a_start() {
     let place = Place::new();
     let other = place.path("other");

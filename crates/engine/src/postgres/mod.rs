@@ -6,6 +6,7 @@
 mod arguments;
 mod binary;
 mod connection;
+mod diagnostics;
 mod dialect;
 mod install;
 mod message;
@@ -35,6 +36,14 @@ impl Engine for Postgresql {
 
     fn start_cost_s(&self) -> f64 {
         1.0
+    }
+
+    fn default_port(&self) -> u16 {
+        5432
+    }
+
+    fn default_user(&self) -> &'static str {
+        server::ROOT
     }
 
     fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
+use super::super::diagnostics::Diagnostics;
 use super::super::directories::{free_port, socket_path};
 use super::super::instance::{Instance, Stage};
 use super::super::process::{Launch, Manners, children_of};
@@ -13,6 +14,7 @@ use super::super::secret::random_password;
 use super::super::{
     Address, Binary, ConnectTarget, Dialect, EngineError, Server, Session, StartRequest, StopOutcome, Transport,
 };
+use super::diagnostics::PostgresDiagnostics;
 use super::dialect::PostgresDialect;
 use super::session::PostgresSession;
 use super::{NAME, arguments, binary};
@@ -150,6 +152,10 @@ impl Server for PostgresServer {
 
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
         self.instance.stop(timeout)
+    }
+
+    fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
+        Ok(Box::new(PostgresDiagnostics(self.connect()?)))
     }
 
     fn is_alive(&mut self) -> bool {

@@ -30,12 +30,12 @@ pub struct LoadArgs {
     /// Host of the server, for TCP
     #[arg(long)]
     host: Option<String>,
-    /// Port of the server, for TCP
-    #[arg(long, default_value_t = 3306)]
-    port: u16,
-    /// Account
-    #[arg(long, default_value = "root")]
-    user: String,
+    /// Port of the server, for TCP [default: the engine's usual one]
+    #[arg(long)]
+    port: Option<u16>,
+    /// Account [default: the engine's usual one: root, or postgres]
+    #[arg(long)]
+    user: Option<String>,
     /// Password; better given as TARE_PASSWORD, which other users cannot see
     #[arg(long, env = "TARE_PASSWORD", default_value = "", hide_default_value = true, hide_env_values = true)]
     password: String,
@@ -110,7 +110,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good).
 pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     let engine = engine_by_name(&args.engine).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
-    let target = target(args);
+    let target = target(args, engine);
     let tables = Tables { tables: args.tables, rows: args.rows };
     tables.check().map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
     let failed = |e: oltp::OltpError| Problem::new(Exit::TrialFailed, e.to_string());
@@ -137,14 +137,16 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-fn target(args: &LoadArgs) -> ConnectTarget {
+fn target(args: &LoadArgs, engine: &dyn Engine) -> ConnectTarget {
     let address = match (&args.socket, &args.host) {
         (Some(path), _) => Address::Socket(path.clone()),
-        (None, host) => Address::Tcp(host.clone().unwrap_or_default(), args.port),
+        (None, host) => {
+            Address::Tcp(host.clone().unwrap_or_default(), args.port.unwrap_or_else(|| engine.default_port()))
+        }
     };
     ConnectTarget {
         address,
-        user: args.user.clone(),
+        user: args.user.clone().unwrap_or_else(|| engine.default_user().to_owned()),
         password: args.password.clone(),
         database: Some(args.database.clone()),
     }

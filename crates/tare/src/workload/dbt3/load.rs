@@ -199,7 +199,7 @@ impl Runner<'_> {
         self.client.tell(Task::Preload(on))?;
         let Done::Preloaded(read, pages) = self.client.reply(None)? else { return Err(Client::out_of_step()) };
         let mut verified = match on {
-            true => format!("{} entries of {} tables and indexes read", read.entries, read.indexes),
+            true => format!("{read} read"),
             false => "nothing read before the first query".to_owned(),
         };
         if let Some((held, all)) = pages {

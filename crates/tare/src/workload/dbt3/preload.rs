@@ -2,6 +2,7 @@
 
 use super::job::run;
 use super::{Dbt3Error, TABLES};
+use std::fmt;
 use tare_engine::{Counted, Dialect, Session};
 
 /// What a preload read.
@@ -13,6 +14,16 @@ pub struct Preloaded {
     pub entries: u64,
     /// Pages of those that were read page by page.
     pub pages: u64,
+}
+
+impl fmt::Display for Preloaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { indexes, entries, pages } = self;
+        match pages {
+            0 => write!(f, "{entries} entries of {indexes} tables and indexes"),
+            _ => write!(f, "{pages} pages of {indexes} tables and indexes"),
+        }
+    }
 }
 
 /// Reads every table and every index from end to end, on this session.

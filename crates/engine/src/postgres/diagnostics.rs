@@ -1,0 +1,65 @@
+//! What a cluster says of itself: its statistics views. It counts no time of waits for its locks.
+
+use std::collections::BTreeMap;
+
+use super::super::Session;
+use super::super::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
+use super::NAME;
+
+/// One row each, of which every number is a counter or a gauge.
+const VIEWS: [(&str, &str); 3] = [
+    ("database", "SELECT * FROM pg_stat_database WHERE datname = current_database()"),
+    ("bgwriter", "SELECT * FROM pg_stat_bgwriter"),
+    ("wal", "SELECT * FROM pg_stat_wal"),
+];
+
+/// Over a session of its own.
+pub(super) struct PostgresDiagnostics(pub Box<dyn Session>);
+
+impl Diagnostics for PostgresDiagnostics {
+    fn watch_locks(&mut self) -> Result<String, Unavailable> {
+        Silent(NAME).watch_locks()
+    }
+
+    fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
+        Silent(NAME).lock_waits()
+    }
+
+    fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
+        let mut all = BTreeMap::new();
+        for (view, sql) in VIEWS {
+            // A name and a value a row, whatever columns this version has; pg_stat_wal is there from 14 on.
+            let sql = format!("SELECT key, value FROM ({sql}) AS v, json_each_text(row_to_json(v))");
+            let Ok(rows) = self.0.query(&sql) else { continue };
+            all.extend(rows.iter().filter_map(|row| counter(view, row)));
+        }
+        match all.is_empty() {
+            true => Err(Unavailable("this cluster has no statistics views".to_owned())),
+            false => Ok(all),
+        }
+    }
+
+    fn report(&mut self) -> Result<(&'static str, String), Unavailable> {
+        Silent(NAME).report()
+    }
+}
+
+fn counter(view: &str, row: &[Option<String>]) -> Option<(String, f64)> {
+    let [Some(name), Some(value)] = row else { return None };
+    let number: f64 = value.parse().ok().filter(|number: &f64| number.is_finite())?;
+    // Numbers that name something and count nothing.
+    (!name.ends_with("id")).then(|| (format!("{view}.{name}"), number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_counters_but_those_that_name_something() {
+        let row = |name: &str, value: &str| counter("database", &[Some(name.to_owned()), Some(value.to_owned())]);
+        assert_eq!(row("xact_commit", "17"), Some(("database.xact_commit".to_owned(), 17.0)));
+        assert_eq!(row("datid", "5"), None);
+        assert_eq!(row("stats_reset", "2026-01-01T00:00:00"), None);
+    }
+}
