@@ -7,6 +7,7 @@ mod csv;
 mod directory;
 mod lines;
 pub mod metric;
+pub mod question;
 pub mod reader;
 mod repair;
 pub mod schema;

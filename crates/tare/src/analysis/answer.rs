@@ -3,11 +3,12 @@
 use super::collect::{self, ConditionTrials};
 use super::composite::{self, Composite};
 use super::figures::{count, figure, list, times};
-use super::question::{self, Question};
+use super::question;
 use super::summary::{ConditionSummary, Effect, MetricSummary, Summary};
 use super::{best, effects, reading, scaling_answer, steadiness};
 use serde::{Deserialize, Serialize};
 use tare_results::Results;
+use tare_results::question::Question;
 
 /// The answer, and what it rests on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

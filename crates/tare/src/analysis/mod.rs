@@ -20,7 +20,7 @@ mod modes;
 mod nodes;
 pub mod odd;
 mod outliers;
-pub mod question;
+mod question;
 pub mod reading;
 mod residuals;
 mod run_order;

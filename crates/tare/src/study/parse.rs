@@ -10,6 +10,7 @@ use super::{check, machine};
 use crate::workload::AnyLoad;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use tare_results::question::{self, Question};
 use tare_text::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -25,9 +26,10 @@ pub struct Overrides {
     pub sets: Vec<String>,
 }
 
-const SECTIONS: [&str; 14] = [
+const SECTIONS: [&str; 15] = [
     "name",
     "title",
+    "question",
     "engine",
     "workload",
     "placement",
@@ -75,6 +77,7 @@ fn empty() -> Study {
     Study {
         name: String::new(),
         title: String::new(),
+        question: None,
         base: Settings::default(),
         load_keys: Vec::new(),
         first_of: Vec::new(),
@@ -100,6 +103,7 @@ impl Parser<'_> {
             match key.get_ref().as_ref() {
                 "name" => self.study.name = self.source.scalar("name", value)?.to_string(),
                 "title" => self.study.title = self.source.scalar("title", value)?.to_string(),
+                "question" => self.study.question = Some(self.question(value)?),
                 "placements" => self.placements(value)?,
                 "factors" => self.study.factors = self.factors(self.source.as_table("factors", value)?)?,
                 "conditions" => self.conditions(value)?,
@@ -126,6 +130,12 @@ impl Parser<'_> {
             )),
             Some(_) => Ok(()),
         }
+    }
+
+    fn question(&self, value: &Spanned<DeValue<'_>>) -> Result<Question, StudyError> {
+        let words = self.source.scalar("question", value)?.to_string();
+        let wrong = || self.source.error(value.span(), format!("`{words}` is not a question"), question::EXPECTED);
+        Question::from_words(&words).ok_or_else(wrong)
     }
 
     fn quick(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {

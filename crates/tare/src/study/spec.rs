@@ -4,6 +4,7 @@ use super::key::{self, WORKLOAD};
 use super::settings::{Sampling, Settings};
 use super::{field, machine};
 use std::collections::BTreeMap;
+use tare_results::question::Question;
 use tare_text::Value;
 
 /// A parsed and checked study.
@@ -13,6 +14,8 @@ pub struct Study {
     pub name: String,
     /// One line that says what it is about.
     pub title: String,
+    /// What the first line of its report answers; none: what its conditions suggest.
+    pub question: Option<Question>,
     /// What every condition starts from.
     pub base: Settings,
     /// Keys of loads under `[workload]`, in the order in which they were set: a condition with another load than the

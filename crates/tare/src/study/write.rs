@@ -12,6 +12,9 @@ pub fn to_toml(study: &Study) -> String {
     let mut root = Table::new();
     root.insert("name".into(), text(&study.name));
     root.insert("title".into(), text(&study.title));
+    if let Some(question) = &study.question {
+        root.insert("question".into(), text(&question.to_string()));
+    }
     for section in ["engine", "workload", "placement", "process", "capture"] {
         root.insert(section.into(), Value::Table(section_table(study, section)));
     }

@@ -6,6 +6,7 @@ mod captures;
 mod commands;
 mod fake;
 mod html;
+mod nulls;
 mod numbers;
 mod reading_files;
 mod stability;
