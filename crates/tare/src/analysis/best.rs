@@ -69,14 +69,19 @@ fn conditions(basis: &Basis<'_>) -> Said {
         [one] => format!("{one} alone"),
         several => format!("{} together", list(several)),
     };
-    let [(best, ties), _] = ends;
-    let others: Vec<usize> = ties.iter().copied().filter(|i| *i != best).collect();
-    let best = named(basis.conditions, &[best]);
-    let group = match others.is_empty() {
-        true => format!("{best} is the best"),
-        false => format!("{best} cannot be told from {}", named(basis.conditions, &others)),
+    let end = |(end, ties): &(usize, Vec<usize>)| {
+        let others: Vec<usize> = ties.iter().copied().filter(|i| i != end).collect();
+        let told = match others.is_empty() {
+            true => "told from all others".to_owned(),
+            false => format!("not told from {}", named(basis.conditions, &others)),
+        };
+        format!("{} ({told})", named(basis.conditions, &[*end]))
     };
-    tested(format!("{mover} moved {what} {}{from_to}; {group}{few}.", ratio_words(&found)))
+    let [best, worst] = ends.each_ref().map(end);
+    tested(format!(
+        "{mover} moved {what} {}{from_to}; the best is {best}, the worst {worst}{few}.",
+        ratio_words(&found)
+    ))
 }
 
 /// Levels of one factor, the other factors averaged out, at the largest number of threads or nodes.

@@ -134,3 +134,96 @@ fn bad_results_give_file_line_column_and_exit_2() {
     assert_eq!(code, 2);
     assert!(err.contains("schema 3, newer than this tare reads") && err.contains("schema 2 or older"), "{err}");
 }
+
+/// Scales the throughput of the trials that `hit` chooses and marks them as counted although disturbed.
+fn disturb(dir: &Path, hit: impl Fn(usize) -> bool, scale: f64) {
+    let path = dir.join("trials.jsonl");
+    let lines = fs::read_to_string(&path).unwrap();
+    let changed = lines.lines().map(|line| {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        if hit(record["trial"].as_u64().unwrap() as usize) {
+            record["reason"] = "counted although disturbed, for no attempt is left: stress (77) took 76%".into();
+            for sample in record["samples"].as_array_mut().unwrap() {
+                sample["metrics"]["tps"] = (sample["metrics"]["tps"].as_f64().unwrap() * scale).into();
+            }
+        }
+        record.to_string() + "\n"
+    });
+    let text: String = changed.collect();
+    fs::write(&path, text).unwrap();
+}
+
+#[test]
+fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
+    let study = || {
+        let mut study = fake::bimodal();
+        study.conditions.drain(..1);
+        study.bad.clear();
+        study
+    };
+    let (base, hog) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for dir in [&base, &hog] {
+        fake::write(&study(), dir.path());
+    }
+    disturb(hog.path(), |_| true, 0.716);
+    let gate = |b: &Path| tare(&["compare", path(base.path()), path(b), "--fail-if-slower", "5", "--metric", "tps"]);
+    let (code, out, _) = gate(hog.path());
+    assert_eq!(code, 5, "{out}");
+    assert!(out.contains("disturbed: inconclusive") && out.contains("quieter machine"), "{out}");
+    assert!(out.contains("10 of 10 trials were disturbed and count all the same"), "{out}");
+    // A few disturbed trials that change nothing leave the verdict, and say that they are there.
+    let some = tempfile::tempdir().unwrap();
+    fake::write(&study(), some.path());
+    disturb(some.path(), |_| true, 0.716);
+    let lines = fs::read_to_string(some.path().join("trials.jsonl")).unwrap();
+    let clean: String = lines
+        .lines()
+        .map(|line| {
+            let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+            if record["trial"].as_u64().unwrap() >= 4 {
+                record["reason"] = serde_json::Value::Null;
+            }
+            record.to_string() + "\n"
+        })
+        .collect();
+    fs::write(some.path().join("trials.jsonl"), clean).unwrap();
+    let (code, out, _) = gate(some.path());
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("disturbed: slower"), "{out}");
+    let (_, out, _) = tare(&["show", path(hog.path()), "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (&json["conditions"][0]["clean_trials"], &json["conditions"][0]["disturbed_trials"]),
+        (&0.into(), &10.into())
+    );
+    assert_eq!(json["answer"]["disturbed"], true);
+    assert!(
+        json["answer"]["text"].as_str().unwrap().starts_with("20 of 20 trials were disturbed"),
+        "{}",
+        json["answer"]
+    );
+}
+
+#[test]
+fn many_sides_are_compared_with_the_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = made_up(dir.path(), "base", 10_000.0, 0.01, 10);
+    let slower = made_up(dir.path(), "slower", 8_000.0, 0.01, 10);
+    let same = made_up(dir.path(), "same", 10_010.0, 0.01, 10);
+    let page = dir.path().join("changes.html");
+    let sides = ["compare", path(&base), path(&slower), path(&same), "--html", path(&page)];
+    let (code, out, _) = tare(&sides);
+    assert_eq!(code, 0, "{out}");
+    let rows = &out[out.find("the largest first").unwrap()..];
+    let (first, second) = (rows.find("slower.csv").unwrap(), rows.find("same.csv").unwrap());
+    assert!(first < second && out.contains("-20%"), "the largest change first: {out}");
+    assert_eq!(fs::read_to_string(&page).unwrap().matches("<rect").count(), 2);
+    let (_, out, _) = tare(&[&sides[..4], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["sides"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        (json["metrics"][0]["verdict"].as_str(), json["metrics"][0]["name"].as_str()),
+        (Some("slower"), Some("tps"))
+    );
+    assert_eq!(tare(&[&sides[..4], &["--fail-if-slower", "5"]].concat()).0, 1);
+}
