@@ -1,7 +1,7 @@
 //! Appending records: one line a finished trial, one file a writer, nothing of another's ever cut.
 
+use super::error::{DirectoryError, io_error};
 use super::schema::TrialRecord;
-use super::store::{DirectoryError, io_error};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;

@@ -10,7 +10,6 @@
 //! | `status.json` | [`StatusFile`]: the server's counters over the capture sample |
 //! | `innodb-status.txt` | SHOW ENGINE INNODB STATUS at its end |
 
-use super::reader::Results;
 use super::schema::{SCHEMA, TrialRecord};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -131,8 +130,8 @@ pub fn read(results: &Path, trial: &TrialRecord) -> (Captures, Vec<String>) {
 }
 
 /// The folded call chains of a trial; none where there are none or they cannot be read.
-pub fn folded(results: &Results, trial: &TrialRecord) -> Option<String> {
-    text(&results.path, trial, FOLDED).ok().flatten()
+pub fn folded(results: &Path, trial: &TrialRecord) -> Option<String> {
+    text(results, trial, FOLDED).ok().flatten()
 }
 
 /// The part of every document that is read first.

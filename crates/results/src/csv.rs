@@ -1,6 +1,8 @@
 //! Reads results that something else measured: a CSV file of condition,trial,sample,metric,value.
 
-use super::reader::{ReadError, Results, Source, levels_of};
+use super::error::ReadError;
+use super::everything::{Results, Source};
+use super::levels::levels_of;
 use super::schema::{PlannedTrial, SampleRecord, TrialRecord};
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,8 +1,9 @@
 //! Reads a results directory: `plan.json`, `environment.json`, `study.toml` and `trials.jsonl`.
 
 use super::captures;
+use super::error::ReadError;
+use super::everything::{Results, Source};
 use super::lines::{self, Records, parse};
-use super::reader::{ReadError, Results, Source};
 use super::schema::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;

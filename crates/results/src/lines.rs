@@ -1,6 +1,6 @@
 //! The files of records, `trials.jsonl` and `trials-WRITER.jsonl`: read line by line, and what is damaged set aside.
 
-use super::reader::ReadError;
+use super::error::ReadError;
 use super::schema::{Outcome, Plan, SCHEMA, TrialRecord};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

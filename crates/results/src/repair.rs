@@ -1,7 +1,7 @@
 //! Taking damaged lines out of the files of records, kept beside them.
 
+use super::error::{DirectoryError, io_error};
 use super::lines::{self, DamagedLine};
-use super::store::{DirectoryError, io_error};
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
 use std::path::Path;

@@ -1,67 +1,19 @@
 //! Writing a results directory: created once, locked while a run owns it. Its records: `append`.
 
 use super::directory;
+use super::error::io_error;
 use super::lines::{self, DamagedLine};
-use super::reader::ReadError;
 use super::schema::{Environment, Plan, TrialRecord};
 use serde::Serialize;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use tare_files::FilesError;
-use thiserror::Error;
 
 pub use super::append::{Writer, append_trial, append_trial_of};
+pub use super::error::DirectoryError;
 
 /// The largest study that is read, bytes.
 const LARGEST_STUDY: u64 = 16 << 20;
-
-/// What can go wrong with a results directory.
-#[derive(Debug, Error)]
-pub enum DirectoryError {
-    /// A file or folder could not be read or written.
-    #[error("cannot {doing} {}: {source}", path.display())]
-    Io {
-        /// What was being done, for example "write".
-        doing: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
-    /// `--out` names a place that already holds something.
-    #[error("{} already exists and is not empty", .0.display())]
-    NotEmpty(PathBuf),
-    /// Another run works on it.
-    #[error("another tare run is working on {}", .0.display())]
-    Busy(PathBuf),
-    /// It is not a results directory.
-    #[error("{} is not a results directory: it has no {missing}", path.display())]
-    NotResults {
-        /// The folder.
-        path: PathBuf,
-        /// The file that is not there.
-        missing: &'static str,
-    },
-    /// It cannot be read back.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// A link, a pipe or another user's file stands where one of the run belongs.
-    #[error(transparent)]
-    File(FilesError),
-    /// A name that cannot be part of a file's.
-    #[error("{0:?} cannot name a writer: expected up to 100 letters, digits, dots, hyphens and underscores")]
-    BadWriter(String),
-}
-
-impl From<FilesError> for DirectoryError {
-    fn from(error: FilesError) -> Self {
-        match error {
-            FilesError::Io { doing, path, source } => Self::Io { doing, path, source },
-            other => Self::File(other),
-        }
-    }
-}
 
 /// A results directory that is open for writing; the lock goes with it.
 #[derive(Debug)]
@@ -180,8 +132,4 @@ fn write_document(path: &Path, text: &str) -> Result<(), DirectoryError> {
 
 fn pretty<T: Serialize>(value: &T) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
-}
-
-pub(crate) fn io_error(doing: &'static str, path: &Path, source: io::Error) -> DirectoryError {
-    DirectoryError::Io { doing, path: path.to_owned(), source }
 }

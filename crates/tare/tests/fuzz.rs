@@ -151,7 +151,7 @@ fn locations_sets_and_settings() {
         let _ = text.parse::<tare_topology::Location>();
         let _ = text.parse::<tare_topology::CpuSet>();
         let _ = text.parse::<tare_topology::MemoryPolicy>();
-        let _ = tare_results::reader::levels_of(&text);
+        let _ = tare_results::levels_of(&text);
         for setting in tare_noise::Setting::ALL {
             let _ = setting.level(&text);
         }

@@ -1,5 +1,6 @@
 //! The law, its intervals and predictions.
 
+use super::point::Point;
 use super::solve::{constrained, cost, covariance, minimise, profile};
 use crate::descriptive::mean;
 use crate::error::{Error, all_positive, valid_confidence};
@@ -7,15 +8,6 @@ use crate::interval::{Estimate, Interval};
 use crate::ladder::Rung;
 use crate::linear::{dot, times};
 use crate::quantiles::t_two_sided;
-
-/// One rung of the ladder.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Point {
-    /// Threads or nodes.
-    pub n: f64,
-    /// Throughput, the mean of its trials.
-    pub x: f64,
-}
 
 /// The fitted law.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,6 +2,8 @@
 //! Planning", 2007), fitted over threads or nodes.
 
 mod law;
+mod point;
 mod solve;
 
-pub use law::{Law, Point, fit, rung_points};
+pub use law::{Law, fit, rung_points};
+pub use point::Point;

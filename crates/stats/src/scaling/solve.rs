@@ -1,6 +1,6 @@
 //! Least squares on ln X: Levenberg-Marquardt, sign constraints, profile likelihood.
 
-use super::law::Point;
+use super::point::Point;
 use crate::interval::Interval;
 use crate::linear::{dot, gram, inverse_spd, moment, times};
 

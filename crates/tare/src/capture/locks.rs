@@ -1,6 +1,6 @@
 //! Lock waits inside the server.
 
-use super::sample::{Captured, Place};
+use super::place::{Captured, Place};
 use tare_engine::{Diagnostics, LockWait, Unavailable};
 use tare_results::captures::{LOCKS, LockShare, LocksFile};
 use tare_results::schema::SCHEMA;

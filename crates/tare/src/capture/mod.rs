@@ -5,6 +5,7 @@ pub mod interference;
 mod locks;
 pub mod memory;
 pub mod pages;
+pub mod place;
 mod profile;
 pub mod sample;
 pub mod settings;

@@ -1,6 +1,6 @@
 //! The server's own counters as differences, and its storage engine's report.
 
-use super::sample::{Captured, Place};
+use super::place::{Captured, Place};
 use std::collections::BTreeMap;
 use tare_engine::{Diagnostics, Unavailable};
 use tare_results::captures::{STATUS, StatusFile};

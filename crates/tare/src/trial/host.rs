@@ -1,7 +1,8 @@
 //! What the load of a trial tells it: progress, and when captures may begin.
 
 use super::Trial;
-use crate::capture::sample::{CaptureSample, Captured, Place};
+use crate::capture::place::{Captured, Place};
+use crate::capture::sample::CaptureSample;
 use crate::workload::{Extra, Host, Progress};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};

@@ -145,7 +145,7 @@ pub fn write(study: &Study, dir: &Path) -> usize {
 }
 
 fn levels(name: &str) -> Levels {
-    tare_results::reader::levels_of(name)
+    tare_results::levels_of(name)
 }
 
 fn planned_conditions(study: &Study) -> Vec<PlannedCondition> {

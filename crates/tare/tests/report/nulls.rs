@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tare::analysis::compare::{Gate, Options, Side, compare};
 use tare::analysis::summarize;
-use tare_results::reader::levels_of;
+use tare_results::levels_of;
 use tare_results::schema::*;
 use tare_results::{Results, Source};
 

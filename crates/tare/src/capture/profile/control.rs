@@ -1,6 +1,6 @@
 //! How a perf that has attached is told to begin, and says that it has.
 
-use super::super::sample::Place;
+use super::super::place::Place;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};

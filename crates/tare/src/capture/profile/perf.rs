@@ -1,6 +1,6 @@
 //! `perf record` around the capture sample, `perf script` after it.
 
-use super::super::sample::{Captured, Place};
+use super::super::place::{Captured, Place};
 use super::control::Control;
 use super::{fold, reason, table};
 use crate::capture::settings::CallGraph;

@@ -2,6 +2,7 @@
 //! law dotted. Lines differ by colour, by mark and by dashes.
 
 use super::axis::{Axis, px};
+use super::curve_words::{description, values};
 use super::rungs::Rungs;
 use super::{marks, small_multiples};
 use crate::analysis::curves::{Curve, Curves, LEGIBLE_LINES, Point};
@@ -49,19 +50,6 @@ pub fn draw(chart: &Curves) -> Markup {
 fn levels(chart: &Curves) -> impl Iterator<Item = f64> {
     chart.lines.iter().flat_map(|line| {
         line.points.iter().map(|point| point.n).chain(line.law.iter().filter_map(|law| Some(law.prediction?.n)))
-    })
-}
-
-/// Everything that needs a place on the y axis.
-pub(super) fn values(chart: &Curves) -> impl Iterator<Item = f64> {
-    chart.lines.iter().flat_map(|line| {
-        let predicted = line.law.iter().filter_map(|law| Some(law.prediction?.value));
-        line.points
-            .iter()
-            .flat_map(|p| {
-                p.trials.iter().copied().chain([p.mean]).chain(p.ci.into_iter().flat_map(|ci| [ci.low, ci.high]))
-            })
-            .chain(predicted)
     })
 }
 
@@ -157,17 +145,6 @@ fn name(chart: &Curves, index: usize, name_y: f64, x: &Rungs, y: &Axis) -> Marku
         path class=(marks::class(index)) d=(marks::path(index, RIGHT + 16.0, name_y - 4.0, 4.6)) {}
         text.value x=(px(RIGHT + 27.0)) y=(px(name_y)) { title { (label) } (shown) }
     }
-}
-
-/// The chart in words.
-pub(super) fn description(chart: &Curves, y: &Axis) -> String {
-    let words = chart.lines.iter().take(20).filter_map(|line| {
-        let (first, last) = (line.points.first()?, line.points.last()?);
-        let name = if line.label.is_empty() { &chart.metric } else { &line.label };
-        let (from, to) = (y.scale.figure(first.mean), y.scale.figure(last.mean));
-        Some(format!("{name}: from {from} at {} to {to} at {}", first.n, last.n))
-    });
-    words.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

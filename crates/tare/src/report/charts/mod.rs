@@ -2,6 +2,7 @@
 //! variables, so that it follows light and dark and prints.
 
 pub mod axis;
+mod curve_words;
 pub mod curves;
 pub mod dots;
 pub mod flame;

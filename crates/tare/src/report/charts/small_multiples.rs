@@ -2,7 +2,7 @@
 //! lines in one chart are a tangle that no colour scheme unpicks.
 
 use super::axis::{Axis, px};
-use super::curves::{description, values};
+use super::curve_words::{description, values};
 use super::marks;
 use super::rungs::Rungs;
 use crate::analysis::curves::{Curve, Curves};

@@ -1,6 +1,6 @@
 //! Builds side by side: before against after at each point, and what changed inside.
 
-use super::page::Page;
+use super::given::Page;
 use crate::analysis::compare::Verdict;
 use crate::analysis::curves::words_of;
 use crate::analysis::figures::{percent, times};

@@ -1,7 +1,7 @@
 //! Which lock is to blame: growth rankings, flame graphs of the first and the last rung, lock waits, and the cost of
 //! looking.
 
-use super::page::Page;
+use super::given::Page;
 use crate::analysis::curves::words_of;
 use crate::analysis::figures::{change, percent, times};
 use crate::analysis::summary::{CaptureSummary, GrowthRanking, Profiled};
@@ -130,7 +130,7 @@ fn folded_of(page: &Page<'_>, condition: &str) -> Option<(String, String)> {
         let profile = page.results.captures.get(&(trial.trial, trial.attempt))?.profile.as_ref()?;
         let kernel = if profile.kernel { "with the kernel" } else { "without the kernel" };
         let about = format!("{} samples of {} in trial {}, {kernel}", profile.samples, profile.event, trial.trial);
-        Some((captures::folded(page.results, trial)?, about))
+        Some((captures::folded(&page.results.path, trial)?, about))
     })
 }
 

@@ -1,6 +1,6 @@
 //! Curves of the headline metric, and folded those of the other primary ones.
 
-use super::page::Page;
+use super::given::Page;
 use crate::analysis::collect;
 use crate::analysis::curves::{self, Curves, words_of};
 use crate::analysis::reading::better_word;

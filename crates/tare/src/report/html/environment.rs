@@ -1,6 +1,6 @@
 //! The machine and its settings as found, and what trials set and verified.
 
-use super::page::Page;
+use super::given::Page;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 

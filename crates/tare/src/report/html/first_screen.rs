@@ -1,6 +1,6 @@
 //! What was run, on what, what came out, how sure, what is odd.
 
-use super::page::Page;
+use super::given::Page;
 use crate::analysis::first_screen;
 use maud::{Markup, html};
 

@@ -1,7 +1,7 @@
 //! The machine with its threads, a drawing a condition (a drawing a mode where there are two), and the table of
 //! threads.
 
-use super::page::Page;
+use super::given::Page;
 use crate::analysis::collect::{self, ConditionTrials};
 use crate::analysis::figures::{count, figure, percent};
 use crate::analysis::summary::MetricSummary;

@@ -9,6 +9,7 @@ mod curves;
 mod document;
 mod environment;
 mod first_screen;
+mod given;
 mod machines;
 mod measured;
 mod nodes;

@@ -1,6 +1,6 @@
 //! Memory by node.
 
-use super::page::Page;
+use super::given::Page;
 use crate::analysis::figures::{figure, percent};
 use crate::analysis::summary::NodeSummary;
 use maud::{Markup, html};

@@ -1,30 +1,14 @@
 //! The document: sections in the order in which a reader asks.
 
 use super::document::document;
+use super::given::Page;
 use super::{
     builds, captures, curves, environment, first_screen, machines, nodes, plots, record, scaling, stability, tables,
 };
-use crate::analysis::collect::{self, ConditionTrials};
-use crate::analysis::machine_view::{self, MachineBox};
 use crate::analysis::summary::Summary;
+use crate::analysis::{collect, machine_view};
 use maud::{Markup, html};
 use tare_results::Results;
-
-/// What every section draws from.
-pub(super) struct Page<'a> {
-    pub results: &'a Results,
-    pub summary: &'a Summary,
-    /// Trials by condition, in the order of `summary.conditions`.
-    pub conditions: Vec<ConditionTrials<'a>>,
-    pub machine: Option<MachineBox>,
-}
-
-impl Page<'_> {
-    /// Number of a condition's mark: its place in the plan, the same in every chart.
-    pub fn mark(&self, condition: &str) -> usize {
-        self.conditions.iter().position(|candidate| candidate.name == condition).unwrap_or(0)
-    }
-}
 
 /// The report as one HTML document.
 pub fn render(results: &Results, summary: &Summary) -> String {

@@ -1,6 +1,6 @@
 //! Dot plots and the run-order strip, fed from trials.
 
-use super::page::Page;
+use super::given::Page;
 use super::tables;
 use crate::analysis::collect;
 use crate::analysis::figures::figure;

@@ -1,6 +1,6 @@
 //! The command that repeats the run, the resolved study, and every trial as tab-separated values.
 
-use super::page::Page;
+use super::given::Page;
 use crate::analysis::collect;
 use maud::{Markup, html};
 use tare_results::Source;

@@ -1,6 +1,6 @@
 //! Scaling laws, the steps of each ladder, and predictions that say what they are.
 
-use super::page::Page;
+use super::given::Page;
 use crate::analysis::curves::words_of;
 use crate::analysis::figures::{figure, times};
 use crate::analysis::summary::Scaling;

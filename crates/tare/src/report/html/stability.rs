@@ -1,6 +1,6 @@
 //! How steady each query was, what makes it so, and every trial of it.
 
-use super::page::Page;
+use super::given::Page;
 use super::tables;
 use crate::analysis::collect;
 use crate::analysis::figures::percent;

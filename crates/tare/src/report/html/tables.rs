@@ -1,7 +1,7 @@
 //! Tables of figures. Each is a plain HTML table, so that it copies into a spreadsheet: a number a cell, units in
 //! heads.
 
-use super::page::Page;
+use super::given::Page;
 use crate::analysis::figures::{Scale, percent, times};
 use crate::analysis::reading;
 use crate::analysis::summary::{ConditionSummary, MetricSummary};

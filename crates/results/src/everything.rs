@@ -1,0 +1,41 @@
+//! Results from wherever they are, as one type.
+
+use super::captures::Captures;
+use super::lines::DamagedLine;
+use super::schema::{Environment, Plan, TrialRecord};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Where results were read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A directory that `tare run` wrote.
+    Directory,
+    /// A CSV file with the columns condition,trial,sample,metric,value.
+    Csv,
+}
+
+/// Everything that a finished or interrupted run left behind.
+#[derive(Debug, Clone)]
+pub struct Results {
+    /// The directory or file they came from, as the caller named it.
+    pub path: PathBuf,
+    /// Whether a run's directory or a CSV file was read.
+    pub source: Source,
+    /// Name of the study; of the file, for a CSV.
+    pub study: String,
+    /// What was to be run; a CSV has none.
+    pub plan: Option<Plan>,
+    /// The machine as found; a CSV has none.
+    pub environment: Option<Environment>,
+    /// The resolved study as written; a CSV has none.
+    pub study_toml: Option<String>,
+    /// Every record of the plan's trials, in the order written, whatever its outcome; none twice.
+    pub trials: Vec<TrialRecord>,
+    /// What was captured beside the metrics, by trial and attempt; a CSV has none.
+    pub captures: BTreeMap<(usize, u32), Captures>,
+    /// Lines of the files of records that are no records; [`Results::warnings`] says so too.
+    pub damaged: Vec<DamagedLine>,
+    /// What was not quite right with the files, one sentence each.
+    pub warnings: Vec<String>,
+}
