@@ -177,6 +177,12 @@ fn it_is_placed_and_killed_like_any_server() {
     let mut session = server.connect().unwrap();
     let backend = session.server_thread().unwrap().unwrap().pid;
     let all = server.processes();
+    // Shared memory that a killed server cannot leave behind.
+    let own = |pid: u32| std::fs::read_link(format!("/proc/{pid}/ns/ipc")).unwrap();
+    let is_root = rustix::process::geteuid().is_root();
+    assert_eq!(own(server.pid()) != own(std::process::id()), is_root);
+    let kind = server.setting("dynamic_shared_memory_type").unwrap();
+    assert_eq!(kind.as_deref(), Some(if is_root { "sysv" } else { "mmap" }));
     assert!(Aslr::Off.verify(backend.cast_unsigned()).is_ok());
     drop(server);
     all.into_iter().for_each(|pid| wait_until_gone(pid.cast_unsigned()));

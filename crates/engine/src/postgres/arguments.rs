@@ -41,6 +41,9 @@ pub(super) fn all(
     // What the distribution's way of starting would do with the log.
     set("logging_collector", "off");
     set("shared_buffers", &format!("{}kB", memory_for(data) >> 10));
+    // What parallel queries share must not outlive a server that is killed, as POSIX shared memory does: System V's
+    // ends with the namespace that a server gets when tare is root, files end with the data directory.
+    set("dynamic_shared_memory_type", if rustix::process::geteuid().is_root() { "sysv" } else { "mmap" });
     // Hundreds of clients.
     set("max_connections", "1000");
     for (name, value) in options {
