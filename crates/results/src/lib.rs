@@ -8,6 +8,7 @@ mod directory;
 mod error;
 mod everything;
 mod levels;
+mod limits;
 mod lines;
 pub mod metric;
 pub mod question;

@@ -4,6 +4,7 @@ use super::child::{Exit, Message, Stop, run_child};
 use super::{Attempt, Ended, Failure, Prepared, RunError, Runner};
 use crate::state;
 use crate::workload::Progress;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tare_results::schema::TrialRecord;
@@ -15,6 +16,8 @@ const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 const STOPS_RUN: u8 = 3;
 /// Lines of a child's log that a reason shows.
 const LOG_LINES: usize = 8;
+/// The part of a log in which they are looked for, bytes.
+const LOG_END: u64 = 64 << 10;
 
 /// Runs trials of one results directory as child processes.
 pub struct Children<'a> {
@@ -39,13 +42,25 @@ impl<'a> Children<'a> {
             return failure.what;
         }
         let name = format!("trial-{:05}-{}.log", attempt.trial, attempt.attempt);
-        let text = std::fs::read_to_string(self.directory.join("logs").join(&name)).unwrap_or_default();
+        let text = log_end(&self.directory.join("logs").join(&name));
         let lines: Vec<&str> = text.lines().rev().take(LOG_LINES).collect();
         if lines.is_empty() {
             return format!("logs/{name} is empty");
         }
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
+}
+
+/// The last part of a log, which may be as large as the disk.
+fn log_end(path: &Path) -> String {
+    let Ok(Some(mut file)) = tare_files::open_regular(path) else { return String::new() };
+    let length = file.metadata().map_or(0, |meta| meta.len());
+    let mut end = Vec::new();
+    // What cannot be read is as good as empty: the reason says so.
+    let _ = file
+        .seek(SeekFrom::Start(length.saturating_sub(LOG_END)))
+        .and_then(|_| file.take(LOG_END).read_to_end(&mut end));
+    String::from_utf8_lossy(&end).into_owned()
 }
 
 impl Runner for Children<'_> {

@@ -1,0 +1,52 @@
+//! How long the texts of a record may be: servers and logs say as much as they like, and a record is read by everyone.
+
+use super::schema::TrialRecord;
+
+/// The longest text of a record, bytes.
+pub const LONGEST_TEXT: usize = 16 << 10;
+
+/// The record with every text that came from outside cut to [`LONGEST_TEXT`]; the cut says how long the text was.
+pub(super) fn within_limits(record: &TrialRecord) -> TrialRecord {
+    let mut record = record.clone();
+    record.reason.iter_mut().chain(&mut record.server_version).for_each(cut);
+    for setting in &mut record.settings {
+        cut(&mut setting.verified);
+        cut(&mut setting.level);
+        setting.found.iter_mut().for_each(cut);
+    }
+    record.captures_missing.values_mut().for_each(cut);
+    for thread in record.samples.iter_mut().flat_map(|sample| &mut sample.threads) {
+        cut(&mut thread.name);
+    }
+    record
+}
+
+/// The beginning and the end are kept: what failed is named at the one, and why at the other.
+fn cut(text: &mut String) {
+    let all = text.len();
+    if all <= LONGEST_TEXT {
+        return;
+    }
+    let half = LONGEST_TEXT / 2;
+    let head = (0..=half).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let tail = (all - half..=all).find(|at| text.is_char_boundary(*at)).unwrap_or(all);
+    *text = format!("{} [... {all} bytes in all ...] {}", &text[..head], &text[tail..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_keeps_its_ends_and_says_how_long_it_was() {
+        let mut short = "ö".repeat(LONGEST_TEXT / 2);
+        let before = short.clone();
+        cut(&mut short);
+        assert_eq!(short, before);
+        let mut long = format!("begin {}ö end", "ö".repeat(LONGEST_TEXT));
+        let all = long.len();
+        cut(&mut long);
+        assert!(long.starts_with("begin ") && long.ends_with("ö end"));
+        assert!(long.contains(&format!("{all} bytes in all")) && long.len() < LONGEST_TEXT + 100);
+    }
+}
