@@ -76,11 +76,10 @@ fn links_and_other_kinds_are_refused_and_a_handle_outlives_its_name() {
 #[test]
 fn another_users_folder_file_or_parent_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
-    if chown(scratch.path(), Some(65534), None).is_err() {
+    if !rustix::process::geteuid().is_root() {
         println!("not root: nobody can be given a file here");
         return;
     }
-    chown(scratch.path(), Some(0), None).unwrap();
     let path = scratch.path().join("state");
     let folder = PrivateFolder::open_or_create(&path, Access::Closed).unwrap();
     folder.write("server-1.json", b"{}").unwrap();

@@ -26,9 +26,10 @@ pub(super) fn wrap(first: &str, indent: &str, text: &str) -> String {
     out
 }
 
-/// Replaces control characters: a condition name or a log line must not steer the reader's terminal.
+/// Shows control characters: a condition name or a log line must not steer the reader's terminal.
 pub(super) fn plain(text: &str) -> String {
-    tare_text::shown(text)
+    // A tab has no width of its own in a table.
+    tare_text::shown(text).replace('\t', " ")
 }
 
 #[cfg(test)]
@@ -44,6 +45,6 @@ mod tests {
 
     #[test]
     fn escape_sequences_from_outside_are_defused() {
-        assert_eq!(plain("a\u{1b}[2Jb\tc\u{9b}"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}");
+        assert_eq!(plain("a\u{1b}[2Jb\tc\u{9b}"), "a\\u{1b}[2Jb c\\u{9b}");
     }
 }
