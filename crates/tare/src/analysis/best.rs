@@ -121,10 +121,11 @@ fn levels(basis: &Basis<'_>, factor: &str) -> Option<Said> {
     let at = over.map_or(String::new(), |over| format!("At {most} {over}"));
     let at = if at.is_empty() { String::new() } else { format!("{at}, ") };
     let all = names.len();
+    let no = if at.is_empty() { "No" } else { "no" };
     let name = |i: usize| names.get(i).copied().unwrap_or_default().to_owned();
     let [(best, ties), (worst, _)] = ends(&found, basis.composite.better)?;
     if found.p_value > 1.0 - CONFIDENCE {
-        return Some(tested(format!("{at}no {factor} of {all} is shown to be better than another.")));
+        return Some(tested(format!("{at}{no} {factor} of {all} is shown to be better than another.")));
     }
     let others: Vec<String> = ties.iter().filter(|i| **i != best).map(|i| name(*i)).collect();
     let tied = match others.len() {

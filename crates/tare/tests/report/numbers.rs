@@ -126,3 +126,27 @@ fn results_without_a_usable_trial_say_so() {
     assert!(summary.reading.contains("No trial has been recorded"), "{}", summary.reading);
     assert!(summary.odd.iter().any(|line| line.contains("30 of 30 planned trials")), "{:?}", summary.odd);
 }
+
+#[test]
+fn the_first_line_answers_the_question_of_the_study() {
+    let ask = |question: &str, command: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        fake::write(&fake::eight(), dir.path());
+        let study = format!("name = \"single-thread-stability\"\nquestion = \"{question}\"\n");
+        fs::write(dir.path().join("study.toml"), study).unwrap();
+        let path = dir.path().join("environment.json");
+        let environment = fs::read_to_string(&path).unwrap().replace("--engine mariadb", command);
+        fs::write(&path, environment).unwrap();
+        summarize(&open(dir.path()).unwrap()).answer
+    };
+    let spread = ask("spread", "--engine mariadb");
+    assert!(spread.tested && spread.text.starts_with("aslr (on rather than off) accounts for"), "{spread:?}");
+    let effect = ask("effect", "--engine mariadb");
+    assert!(effect.tested && effect.text.starts_with("ahi moved throughput 1.10x"), "{effect:?}");
+    let best = ask("best aslr", "--engine mariadb");
+    assert_eq!(best.text, "No aslr of 2 is shown to be better than another.");
+    let scaling = ask("scaling", "--engine mariadb");
+    assert!(!scaling.tested && scaling.text.contains("cannot be answered here"), "{scaling:?}");
+    let rehearsal = ask("effect", "--quick");
+    assert!(rehearsal.text.starts_with("A rehearsal (--quick)"), "{rehearsal:?}");
+}
