@@ -34,7 +34,7 @@ test-numa: setup-numa
 fuzz:
 	TARE_FUZZ_INPUTS=15000 $(CARGO) test --locked -p tare --test fuzz -- --nocapture
 
-## test-dbt3-large: the 22 queries on 600,000 rows of lineitem, MariaDB and SQLite held against each other (about a minute)
+## test-dbt3-large: the 22 queries on 600,000 rows of lineitem, all engines held against each other (about two minutes)
 test-dbt3-large:
 	$(CARGO) test --locked -p tare --test dbt3 -- --ignored 0_1
 

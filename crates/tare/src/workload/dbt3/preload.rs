@@ -61,11 +61,13 @@ fn count(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
     })
 }
 
-/// What a session of dbt3 sends first.
+/// What a session of dbt3 sends first. Its server may be silent for as long as a query or a scan takes: who runs them
+/// has a limit for each, and ends the session.
 ///
 /// # Errors
 /// The server's refusal.
 pub fn set_up(session: &mut dyn Session, dialect: &dyn Dialect) -> Result<(), Dbt3Error> {
+    session.set_timeout(None).map_err(|source| Dbt3Error::statement("time-out", source))?;
     dialect.query_session().iter().try_for_each(|sql| run(session, sql).map(drop))
 }
 
