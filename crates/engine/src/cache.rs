@@ -114,34 +114,70 @@ fn remove(path: &Path) -> Result<(), EngineError> {
 fn is_complete(directory: &Path, key: &CacheKey) -> bool {
     let Ok(Some(folder)) = PrivateFolder::open(directory, Access::Closed) else { return false };
     let Ok(Some(text)) = folder.read(KEY, LARGEST) else { return false };
-    identity(key, &directory.join("data")).is_some_and(|expected| expected.as_bytes() == text)
+    let Some(found) = Identity::of(key, &directory.join("data")) else { return false };
+    let whole = format!("whole seconds: {}\n", found.by_seconds);
+    text == found.text().as_bytes()
+        || (found.has_whole_seconds && text.starts_with(found.head.as_bytes()) && text.ends_with(whole.as_bytes()))
 }
 
-/// What the file KEY of an entry says: what it is made of, who made it, and which files it had then. None when
-/// something else than files and folders of this user's is in it.
-fn identity(key: &CacheKey, data: &Path) -> Option<String> {
-    let owner = rustix::process::geteuid().as_raw();
-    let mut files = Vec::new();
-    list(data, data, owner, &mut files)?;
-    files.sort();
-    let content: String = Sha1::digest(files.concat().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    Some(format!("{}owner: {owner}\ncontent: {content}\n", key.text))
+/// What the file KEY of an entry says: what it is made of, who made it, and which files it had then.
+struct Identity {
+    head: String,
+    /// Of paths, lengths and times of last change.
+    content: String,
+    /// The same with times in whole seconds: archives, in which a cache may have moved, keep no finer ones.
+    by_seconds: String,
+    /// Whether the files have no finer times.
+    has_whole_seconds: bool,
 }
 
-/// One line a file or folder: its path, kind, length and time of last change.
-fn list(root: &Path, path: &Path, owner: u32, files: &mut Vec<String>) -> Option<()> {
+impl Identity {
+    /// None when something else than files and folders of this user's is in it.
+    fn of(key: &CacheKey, data: &Path) -> Option<Self> {
+        let owner = rustix::process::geteuid().as_raw();
+        let mut files = Vec::new();
+        list(data, data, owner, &mut files)?;
+        files.sort();
+        let hash = |line: &dyn Fn(&Listed) -> String| {
+            let lines: String = files.iter().map(line).collect();
+            Sha1::digest(lines.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+        };
+        Some(Self {
+            head: format!("{}owner: {owner}\n", key.text),
+            content: hash(&|file| format!("{}.{:09}\n", file.line, file.nanoseconds)),
+            by_seconds: hash(&|file| format!("{}\n", file.line)),
+            has_whole_seconds: files.iter().all(|file| file.nanoseconds == 0),
+        })
+    }
+
+    fn text(&self) -> String {
+        format!("{}content: {}\nwhole seconds: {}\n", self.head, self.content, self.by_seconds)
+    }
+}
+
+/// A file or folder of an entry.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Listed {
+    /// Its path and kind; of a file also its length and the second of its last change.
+    line: String,
+    /// The rest of that time; of a folder 0.
+    nanoseconds: i64,
+}
+
+fn list(root: &Path, path: &Path, owner: u32, files: &mut Vec<Listed>) -> Option<()> {
     let found = fs::symlink_metadata(path).ok()?;
     if found.uid() != owner || !(found.is_dir() || found.is_file()) {
         return None;
     }
     let name = path.strip_prefix(root).ok()?.to_string_lossy().escape_default().to_string();
     if found.is_dir() {
-        files.push(format!("{name} folder\n"));
+        files.push(Listed { line: format!("{name} folder"), nanoseconds: 0 });
         for entry in fs::read_dir(path).ok()? {
             list(root, &entry.ok()?.path(), owner, files)?;
         }
     } else {
-        files.push(format!("{name} {} {}.{:09}\n", found.len(), found.mtime(), found.mtime_nsec()));
+        let line = format!("{name} {} {}", found.len(), found.mtime());
+        files.push(Listed { line, nanoseconds: found.mtime_nsec() });
     }
     Some(())
 }
@@ -153,14 +189,14 @@ fn make_partial(
 ) -> Result<(), EngineError> {
     let folder = PrivateFolder::open_or_create(partial, Access::Closed).map_err(not_private)?;
     make(partial)?;
-    let text = identity(key, &partial.join("data")).ok_or_else(|| EngineError::Directory {
+    let identity = Identity::of(key, &partial.join("data")).ok_or_else(|| EngineError::Directory {
         path: partial.join("data"),
         reason: "holds something that is no file or folder of this user's".to_owned(),
     })?;
     let sync = || rustix::fs::syncfs(File::open(partial)?).map_err(std::io::Error::from);
     sync().map_err(|source| EngineError::io("sync", partial, source))?;
     // Last: an entry with a KEY is whole.
-    folder.write(KEY, text.as_bytes()).map_err(not_private)
+    folder.write(KEY, identity.text().as_bytes()).map_err(not_private)
 }
 
 #[cfg(test)]
@@ -217,6 +253,21 @@ mod tests {
         fs::create_dir_all(partial.join("data")).unwrap();
         let data = cached(cache.path(), &key, |p| fill(p, "whole")).unwrap();
         assert_eq!(fs::read_to_string(data.join("file")).unwrap(), "whole");
+    }
+
+    #[test]
+    fn an_entry_that_came_through_an_archive_is_the_same_entry() {
+        let cache = tempfile::tempdir().unwrap();
+        let key = CacheKey::new("e", &[]);
+        let data = cached(cache.path(), &key, |p| fill(p, "good")).unwrap();
+        let file = File::options().write(true).open(data.join("file")).unwrap();
+        let changed = file.metadata().unwrap().modified().unwrap();
+        let since = changed.duration_since(std::time::UNIX_EPOCH).unwrap();
+        let second = std::time::UNIX_EPOCH + std::time::Duration::from_secs(since.as_secs());
+        file.set_modified(second).unwrap();
+        assert!(is_complete(data.parent().unwrap(), &key), "whole seconds are what archives keep");
+        file.set_modified(second + std::time::Duration::from_secs(1)).unwrap();
+        assert!(!is_complete(data.parent().unwrap(), &key));
     }
 
     #[test]

@@ -6,6 +6,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use strum::{Display, EnumString, VariantNames};
+use tare_text::UnknownWord;
+
 use super::diagnostics::{Diagnostics, Silent};
 use super::{Aslr, Dialect, EngineError, Session};
 
@@ -13,13 +16,18 @@ use super::{Aslr, Dialect, EngineError, Session};
 pub const DEFAULT_DATABASE: &str = "sbtest";
 
 /// How a client reaches the server. It changes results by 18 to 35% and is therefore never a silent default of a study.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = unknown_transport)]
 pub enum Transport {
     /// Unix socket in a directory of mode 0700; no network at all.
     #[default]
     Socket,
     /// TCP on 127.0.0.1, on a port that the kernel chose, with a random password.
     Tcp,
+}
+
+fn unknown_transport(found: &str) -> UnknownWord {
+    UnknownWord::among(found, Transport::VARIANTS)
 }
 
 /// Where a server listens.

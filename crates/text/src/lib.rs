@@ -1,10 +1,12 @@
 //! Words that people write and read.
 
+mod figures;
 mod nearest;
 mod shown;
 mod unknown_word;
 mod value;
 
+pub use figures::{count, percent};
 pub use nearest::nearest;
 pub use shown::shown;
 pub use unknown_word::{UnknownWord, did_you_mean};

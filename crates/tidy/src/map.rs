@@ -68,7 +68,7 @@ pub const ROOMS: &[Room] = &[
         name: "plan",
         rooms: &["study", "workload"],
         crates: &["text", "engine", "noise", "results", "stats", "topology"],
-        until_mended: &["analysis"],
+        until_mended: &[],
     },
     Room {
         name: "trial",
@@ -77,7 +77,7 @@ pub const ROOMS: &[Room] = &[
         until_mended: &[],
     },
     Room { name: "run", rooms: &["study", "plan", "workload"], crates: &["files", "results"], until_mended: &[] },
-    Room { name: "analysis", rooms: &[], crates: &["results", "stats", "topology"], until_mended: &[] },
+    Room { name: "analysis", rooms: &[], crates: &["results", "stats", "text", "topology"], until_mended: &[] },
     Room {
         name: "report",
         rooms: &["analysis"],

@@ -1,5 +1,7 @@
 //! Numbers as people read them: a unit on every figure, one scale a column.
 
+pub use tare_text::{count, percent};
+
 /// How the values of one metric are written in one table or on one axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
@@ -86,19 +88,6 @@ pub fn figure(value: f64, unit: &str) -> String {
     Scale::new(unit, value, 3).figure(value)
 }
 
-/// A fraction as a percentage with two significant digits: `0.21%`, `5.7%`, `42%`.
-pub fn percent(fraction: f64) -> String {
-    let value = (fraction * 100.0).abs();
-    let decimals = if value >= 9.95 {
-        0
-    } else if value >= 0.995 {
-        1
-    } else {
-        2
-    };
-    format!("{:.*}%", decimals, fraction * 100.0)
-}
-
 /// A change of a share in points: `+12%`, `-0.34%`, `0.00%`.
 pub fn change(fraction: f64) -> String {
     let text = percent(fraction.abs());
@@ -120,11 +109,6 @@ pub fn times(ratio: f64) -> String {
         2
     };
     format!("{ratio:.decimals$}x")
-}
-
-/// `1 trial`, `2 trials`.
-pub fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// Words joined as in a sentence: `a`, `a and b`, `a, b and c`.

@@ -1,5 +1,8 @@
 //! `[capture]`: what is recorded beside the metrics.
 
+use strum::{Display, EnumString, IntoStaticStr, VariantNames};
+use tare_text::UnknownWord;
+
 /// The cheap ones (memory, schedule) belong to every sample; the others to one further sample, after the measured ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaptureSettings {
@@ -31,10 +34,16 @@ impl CaptureSettings {
 }
 
 /// How call chains are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = unknown)]
 pub enum CallGraph {
     /// From a copy of the stack and the program's unwind tables: whole chains on any build, and the larger cost.
     Dwarf,
     /// From frame pointers: cheap, and whole only where the server was built with them.
+    #[strum(serialize = "fp")]
     FramePointers,
+}
+
+fn unknown(found: &str) -> UnknownWord {
+    UnknownWord::among(found, CallGraph::VARIANTS)
 }

@@ -2,7 +2,6 @@
 //! trials of how many samples reach the half-width that was asked for, within the time there is (Kalibera & Jones, by
 //! `tare_stats::plan`). The decision is written into the plan with its reason; the schedule grows in the same order.
 
-use crate::analysis::figures::{count, percent};
 use crate::study::settings::{Sampling, Settings};
 use crate::study::spec::Study;
 use std::collections::BTreeSet;
@@ -11,6 +10,7 @@ use tare_results::schema::{Decision, Outcome, Plan, PlannedTrial, TrialRecord};
 use tare_stats::components::{Nested, components};
 use tare_stats::descriptive::mean;
 use tare_stats::plan::{Costs, Pilot, Recommendation, Target, recommend, warmup_readings};
+use tare_text::{count, percent};
 
 /// Confidence of the interval that is aimed at.
 const CONFIDENCE: f64 = 0.95;

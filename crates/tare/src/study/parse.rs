@@ -5,7 +5,7 @@ use super::field;
 use super::key::{Access, Field, WORKLOAD};
 use super::sampling_field::{self, SAMPLING_FIELDS};
 use super::settings::{Sampling, Settings};
-use super::spec::{Design, DesignKind, Factor, Study};
+use super::spec::{Design, Factor, Study};
 use super::{check, machine};
 use crate::workload::AnyLoad;
 use std::collections::BTreeMap;
@@ -341,8 +341,7 @@ impl Parser<'_> {
 fn set_design(design: &mut Design, name: &str, level: &Value) -> Result<Option<()>, String> {
     match name {
         "kind" => {
-            let kind = level.one_of(&["full-factorial", "one-at-a-time"])?;
-            design.kind = if kind == "one-at-a-time" { DesignKind::OneAtATime } else { DesignKind::FullFactorial };
+            design.kind = level.parsed()?;
         }
         "identical" => design.skip_identical = level.one_of(&["run", "skip"])? == "skip",
         _ => return Ok(None),

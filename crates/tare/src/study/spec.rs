@@ -4,8 +4,9 @@ use super::key::{self, WORKLOAD};
 use super::settings::{Sampling, Settings};
 use super::{field, machine};
 use std::collections::BTreeMap;
+use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_results::question::Question;
-use tare_text::Value;
+use tare_text::{UnknownWord, Value};
 
 /// A parsed and checked study.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,13 +48,18 @@ pub struct Design {
 }
 
 /// How levels are combined.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = unknown_kind)]
 pub enum DesignKind {
     /// Every combination of all levels.
     #[default]
     FullFactorial,
     /// The first level of every factor is the base; the others one at a time.
     OneAtATime,
+}
+
+fn unknown_kind(found: &str) -> UnknownWord {
+    UnknownWord::among(found, DesignKind::VARIANTS)
 }
 
 /// A factor and its levels.

@@ -2,7 +2,7 @@
 
 use super::field;
 use super::sampling_field::SAMPLING_FIELDS;
-use super::spec::{DesignKind, Factor, Study};
+use super::spec::{Factor, Study};
 use std::collections::BTreeMap;
 use tare_text::Value as Scalar;
 use toml::{Table, Value};
@@ -64,10 +64,7 @@ fn section_table(study: &Study, section: &str) -> Table {
 }
 
 fn design(study: &Study) -> Table {
-    let kind = match study.design.kind {
-        DesignKind::FullFactorial => "full-factorial",
-        DesignKind::OneAtATime => "one-at-a-time",
-    };
+    let kind: &str = study.design.kind.into();
     let identical = if study.design.skip_identical { "skip" } else { "run" };
     [("kind".to_owned(), text(kind)), ("identical".to_owned(), text(identical))].into_iter().collect()
 }

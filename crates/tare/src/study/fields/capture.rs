@@ -2,7 +2,6 @@
 
 use super::super::key::CAPTURE;
 use super::super::key::{Access, Field};
-use crate::capture::settings::CallGraph;
 
 /// The rows, in the order in which a study is written.
 pub const FIELDS: &[Field] = &[
@@ -20,12 +19,8 @@ pub const FIELDS: &[Field] = &[
         key: "call_graph",
         help: "call chains of the profile: dwarf (any build) or fp (cheaper; servers built with frame pointers)",
         access: Access::Common {
-            get: |s| Some(if s.capture.call_graph == CallGraph::Dwarf { "dwarf" } else { "fp" }.into()),
-            set: |s, v| {
-                let dwarf = v.one_of(&["dwarf", "fp"])? == "dwarf";
-                s.capture.call_graph = if dwarf { CallGraph::Dwarf } else { CallGraph::FramePointers };
-                Ok(())
-            },
+            get: |s| Some(s.capture.call_graph.to_string().into()),
+            set: |s, v| v.parsed().map(|v| s.capture.call_graph = v),
         },
     },
     Field {

@@ -1,7 +1,7 @@
 //! Which database, and how it is started.
 
 use super::super::key::{Access, Field};
-use tare_engine::{Transport, engine_names};
+use tare_engine::engine_names;
 
 /// The rows, in the order in which a study is written.
 pub const FIELDS: &[Field] = &[
@@ -44,12 +44,8 @@ pub const FIELDS: &[Field] = &[
         key: "transport",
         help: "socket (Unix) or tcp (loopback)",
         access: Access::Common {
-            get: |s| Some(if s.engine.transport == Transport::Tcp { "tcp" } else { "socket" }.into()),
-            set: |s, v| {
-                let v = v.one_of(&["socket", "tcp"])?;
-                s.engine.transport = if v == "tcp" { Transport::Tcp } else { Transport::Socket };
-                Ok(())
-            },
+            get: |s| Some(s.engine.transport.to_string().into()),
+            set: |s, v| v.parsed().map(|v| s.engine.transport = v),
         },
     },
     Field {

@@ -8,6 +8,7 @@ use crate::workload::{
 };
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
+use strum::VariantNames;
 use tare_engine::{Dialect, Interrupter, Server, Session};
 use tare_load::{
     Arrivals, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Reading, RunError, Sample,
@@ -18,8 +19,7 @@ use tare_topology::{ResolvedPlacement, ThreadRef, bind};
 
 impl OltpSettings {
     /// What `workload.name` may say: sysbench's scripts without their `oltp_`.
-    pub const NAMES: &'static [&'static str] =
-        &["point_select", "read_only", "read_write", "write_only", "update_index", "update_non_index"];
+    pub const NAMES: &'static [&'static str] = <Workload as VariantNames>::VARIANTS;
 
     /// The script of this name, as a study finds it when it says nothing else.
     pub fn named(name: &str) -> Option<Self> {

@@ -29,5 +29,5 @@ pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::{Fill, prepare};
 pub use load::{judge, run};
-pub use settings::{Counts, OltpSettings, Tables, UnknownWorkload, Workload};
+pub use settings::{Counts, OltpSettings, Tables, Workload};
 pub use tables::{check, cleanup};

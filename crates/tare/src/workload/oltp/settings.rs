@@ -1,12 +1,13 @@
 //! Which workload, on which tables.
 
 use super::OltpError;
-use std::fmt;
-use std::str::FromStr;
+use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 use tare_load::Distribution;
+use tare_text::UnknownWord;
 
 /// The workloads, named as sysbench's scripts without their `oltp_`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, IntoStaticStr, VariantArray, VariantNames)]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownWord, parse_err_fn = unknown)]
 pub enum Workload {
     /// One SELECT by primary key, autocommit.
     PointSelect,
@@ -22,50 +23,15 @@ pub enum Workload {
     UpdateNonIndex,
 }
 
-/// A name that is no workload.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown OLTP workload {given:?}: expected one of {}", Workload::names().collect::<Vec<_>>().join(", "))]
-pub struct UnknownWorkload {
-    /// The name as given.
-    pub given: String,
-}
-
 impl Workload {
-    /// All workloads, in the order in which help lists them.
-    pub const ALL: [Self; 6] =
-        [Self::PointSelect, Self::ReadOnly, Self::ReadWrite, Self::WriteOnly, Self::UpdateIndex, Self::UpdateNonIndex];
-
     /// Its name in studies and for `tare load`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::PointSelect => "point_select",
-            Self::ReadOnly => "read_only",
-            Self::ReadWrite => "read_write",
-            Self::WriteOnly => "write_only",
-            Self::UpdateIndex => "update_index",
-            Self::UpdateNonIndex => "update_non_index",
-        }
-    }
-
-    /// The names of all, for help and for suggestions.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        Self::ALL.into_iter().map(Self::name)
+        self.into()
     }
 }
 
-impl fmt::Display for Workload {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Workload {
-    type Err = UnknownWorkload;
-
-    fn from_str(text: &str) -> Result<Self, UnknownWorkload> {
-        let found = Self::ALL.into_iter().find(|workload| workload.name() == text);
-        found.ok_or_else(|| UnknownWorkload { given: text.to_owned() })
-    }
+fn unknown(found: &str) -> UnknownWord {
+    UnknownWord::among(found, <Workload as VariantNames>::VARIANTS)
 }
 
 /// The tables `sbtest1` to `sbtest<tables>`.
@@ -172,14 +138,14 @@ mod tests {
 
     #[test]
     fn names_parse_and_print_back() {
-        for workload in Workload::ALL {
-            assert_eq!(workload.to_string().parse(), Ok(workload));
+        for workload in <Workload as VariantArray>::VARIANTS {
+            assert_eq!(workload.to_string().parse(), Ok(*workload));
         }
-        let message = "oltp_read_only".parse::<Workload>().unwrap_err().to_string();
+        let message = "point_selects".parse::<Workload>().unwrap_err().to_string();
         assert_eq!(
             message,
-            "unknown OLTP workload \"oltp_read_only\": expected one of point_select, read_only, read_write, write_only, \
-             update_index, update_non_index"
+            "expected one of point_select, read_only, read_write, write_only, update_index, update_non_index, found \
+             \"point_selects\"; did you mean \"point_select\"?"
         );
     }
 
