@@ -43,7 +43,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "capture",
         rooms: &[],
-        crates: &["engine", "noise", "results", "topology", "files"],
+        crates: &["text", "engine", "noise", "results", "topology", "files"],
         until_mended: &[],
     },
     Room {
