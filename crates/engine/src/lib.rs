@@ -11,6 +11,7 @@
 //! | `namespace` | for servers that refuse to run as root |
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
 //! | `allocator` | another memory allocator, preloaded |
+//! | `address` | where a server listens, and how a client reaches it |
 //! | `address_space` | randomisation and fixed layouts of a server process |
 //! | `cache`, `directories` | prepared data directories, private copies, run directories |
 //! | `stream`, `answer`, `ask` | limits: how long servers and programs may take, how much they may say |
@@ -20,6 +21,7 @@
 //! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
 //! (`PR_SET_PDEATHSIG`), so start servers from a thread that lives as long as they should.
 
+mod address;
 mod address_space;
 mod allocator;
 mod answer;
@@ -52,6 +54,7 @@ mod stream;
 mod threads;
 mod wire;
 
+pub use address::{Address, ConnectTarget, Transport};
 pub use address_space::{Aslr, Positions};
 pub use allocator::Allocator;
 pub use cache::remove_half_made;
@@ -65,8 +68,7 @@ pub use postgres::Postgresql;
 pub use process::dies_with_parent;
 pub use registry::{UnknownEngine, engine_by_name, engine_names};
 pub use server::{
-    Address, Binary, ConnectTarget, DEFAULT_DATABASE, DataDirectory, Engine, Fill, PrepareRequest, Server,
-    StartRequest, StopOutcome, Transport,
+    Binary, DEFAULT_DATABASE, DataDirectory, Engine, Fill, PrepareRequest, Server, StartRequest, StopOutcome,
 };
 pub use session::{Param, SILENCE, Session, SqlError, SqlErrorKind, StatementId};
 pub use sqlite::Sqlite;

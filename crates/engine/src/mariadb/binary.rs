@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::ask::ask;
 use super::super::{Binary, EngineError};
-use super::NAME;
+use super::names::NAME;
 
 const INSTALL: &str = "sudo apt-get install mariadb-server";
 /// Where distributions put servers and a user's PATH usually does not look.

@@ -15,7 +15,8 @@ use super::super::{
     Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
 };
 use super::explain::explain;
-use super::{Kind, NAME, arguments, binary, server};
+use super::names::NAME;
+use super::{Kind, arguments, binary, server};
 
 /// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
 const RECIPE: &str = "1";

@@ -59,8 +59,8 @@ mod tests {
     #[test]
     fn the_installed_server_knows_its_own_options_and_no_others() {
         for name in ["innodb_adaptive_hash_index", "--innodb-old-blocks-time", "skip-log-bin", "loose_anything"] {
-            assert!(knows(&super::super::kind::KIND, name, None).unwrap(), "{name}");
+            assert!(knows(&super::super::own::KIND, name, None).unwrap(), "{name}");
         }
-        assert!(!knows(&super::super::kind::KIND, "cache_size", None).unwrap());
+        assert!(!knows(&super::super::own::KIND, "cache_size", None).unwrap());
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::super::ask::ask;
 use super::super::mariadb::binary::{identified, is_program, places, start};
 use super::super::{Binary, EngineError};
-use super::NAME;
+use super::names::NAME;
 
 const INSTALL: &str = "scripts/get-mysql (which installs nothing), or name one of yours as engine.binary";
 

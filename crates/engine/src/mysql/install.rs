@@ -10,7 +10,8 @@ use super::super::mariadb::arguments;
 use super::super::mariadb::explain::explain;
 use super::super::process::{Launch, Manners};
 use super::super::{Binary, EngineError, PrepareRequest};
-use super::{NAME, binary};
+use super::binary;
+use super::names::NAME;
 
 /// `mysqld --initialize-insecure`: root without password over the socket, and no other account.
 pub(super) fn install(

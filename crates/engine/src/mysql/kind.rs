@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::super::mariadb::Kind;
 use super::super::mariadb::dialect::InnoDb;
-use super::{NAME, binary, install};
+use super::names::NAME;
+use super::{binary, install};
 
 static DIALECT: InnoDb = InnoDb { global_status: "performance_schema.global_status" };
 

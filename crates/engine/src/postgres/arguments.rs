@@ -7,8 +7,8 @@ use std::path::Path;
 use super::super::directories::memory_for;
 use super::super::options::same_value;
 use super::super::{EngineError, Transport};
-use super::NAME;
 use super::binary::option_name;
+use super::names::NAME;
 
 /// Options that tare sets itself: another value would make the cluster less private or unreachable.
 const RESERVED: [&str; 11] = [

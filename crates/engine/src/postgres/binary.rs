@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::super::ask::ask;
 use super::super::mariadb::binary::{identified, is_program, places, start};
 use super::super::{Binary, EngineError};
-use super::NAME;
+use super::names::NAME;
 
 const INSTALL: &str = "sudo apt-get install postgresql-15";
 /// Where Debian puts every version.

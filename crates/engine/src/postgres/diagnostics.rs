@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::Session;
 use super::super::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
-use super::NAME;
+use super::names::NAME;
 
 /// One row each, of which every number is a counter or a gauge.
 const VIEWS: [(&str, &str); 3] = [

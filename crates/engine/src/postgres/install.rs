@@ -12,8 +12,9 @@ use super::super::server::Fill;
 use super::super::{
     Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
 };
+use super::binary;
+use super::names::NAME;
 use super::server::{self, MANNERS, ROOT};
-use super::{NAME, binary};
 
 /// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
 const RECIPE: &str = "1";

@@ -16,8 +16,9 @@ use super::super::{
 };
 use super::diagnostics::PostgresDiagnostics;
 use super::dialect::PostgresDialect;
+use super::names::NAME;
 use super::session::PostgresSession;
-use super::{NAME, arguments, binary};
+use super::{arguments, binary};
 
 /// The account that may do everything, over the private socket.
 pub(super) const ROOT: &str = "postgres";

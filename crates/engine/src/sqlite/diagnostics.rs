@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::super::Session;
 use super::super::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
-use super::NAME;
+use super::names::NAME;
 use super::waits::WAITS_REQUEST;
 
 /// Over a session of its own; the waits at the start of watching, as the server's count from its own start.

@@ -20,9 +20,10 @@ use super::super::{
 };
 use super::diagnostics::SqliteDiagnostics;
 use super::dialect::SqliteDialect;
+use super::names::{DATABASE_FILE, NAME, SUBCOMMAND};
+use super::pragmas;
 use super::serve::{PASSWORD, PORT, REFUSED, SOCKET};
 use super::session::SqliteSession;
-use super::{DATABASE_FILE, NAME, SUBCOMMAND, pragmas};
 
 /// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out
 /// differently.

@@ -77,7 +77,7 @@ fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> 
 /// Whether SQLite has a PRAGMA of this name.
 pub(super) fn exists(name: &str) -> Result<bool, EngineError> {
     let refused = |e: rusqlite::Error| EngineError::OptionRefused {
-        engine: super::NAME,
+        engine: super::names::NAME,
         option: name.to_owned(),
         reason: e.to_string(),
     };

@@ -18,8 +18,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::super::stream::Stream;
+use super::names::DATABASE_FILE;
 use super::waits::Waits;
-use super::{DATABASE_FILE, connection, memory, pragmas};
+use super::{connection, memory, pragmas};
 
 /// Name of the Unix socket in the run directory.
 pub(super) const SOCKET: &str = "sqlite.sock";

@@ -1,16 +1,15 @@
 //! One connection: handshake, prepare, execute, text.
 
-use std::io;
 use std::time::Duration;
 
 use super::super::answer::AnswerLimits;
-use super::super::stream::{Channel, lost_words};
+use super::super::stream::Channel;
 use super::super::{Param, SqlError, SqlErrorKind, StatementId};
 use super::execute::Statement;
 use super::framing::{HEADER, Packets};
 use super::greeting::Greeting;
 use super::login::authenticate;
-use super::response::{self, First, malformed};
+use super::response::{self, First, lost, malformed};
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
@@ -169,17 +168,14 @@ impl<S: Channel> Connection<S> {
 }
 
 #[cold]
-pub(super) fn lost(error: io::Error) -> SqlError {
-    SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) }
-}
-
-#[cold]
 fn unknown_statement() -> SqlError {
     SqlError { kind: SqlErrorKind::Other, code: 0, message: "a statement of another session".to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::super::super::stream::Interrupter;
     use super::*;
     use proptest::prelude::*;

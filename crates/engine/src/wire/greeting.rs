@@ -1,10 +1,8 @@
 //! The first packets of a connection: the server's greeting, the client's answer, the password.
 
-use sha1::{Digest, Sha1};
-
 use super::bytes::{Bytes, put_length};
 use super::framing::HEADER;
-use super::login::{CACHING_SHA2, scramble_sha2};
+use super::scramble::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
 
 const CLIENT_MYSQL: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;
@@ -23,7 +21,6 @@ const CACHE_METADATA: u32 = 1 << 4;
 
 /// Collation id of utf8mb4_general_ci, known to every version.
 const UTF8MB4: u8 = 45;
-pub(super) const NATIVE_PASSWORD: &str = "mysql_native_password";
 
 /// What the server says first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,19 +113,10 @@ impl Greeting {
     }
 }
 
-/// `SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password)))`; nothing for an empty password.
-pub(super) fn scramble(password: &str, nonce: &[u8]) -> Vec<u8> {
-    if password.is_empty() {
-        return Vec::new();
-    }
-    let once = Sha1::digest(password.as_bytes());
-    let twice = Sha1::digest(once);
-    let mixed = Sha1::new().chain_update(nonce).chain_update(twice).finalize();
-    once.iter().zip(mixed).map(|(a, b)| a ^ b).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use sha1::{Digest, Sha1};
+
     use super::*;
     use proptest::prelude::*;
 

@@ -7,17 +7,14 @@
 use rsa::pkcs8::DecodePublicKey;
 use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
-use sha2::{Digest, Sha256};
 
 use super::super::stream::Channel;
 use super::super::{SqlError, SqlErrorKind};
 use super::bytes::Bytes;
-use super::connection::lost;
 use super::framing::{HEADER, Packets};
-use super::greeting::{NATIVE_PASSWORD, scramble};
-use super::response::{self, malformed};
+use super::response::{self, lost, malformed};
+use super::scramble::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
 
-pub(super) const CACHING_SHA2: &str = "caching_sha2_password";
 /// Packets that a login can take: a switch, a hint, a key, an end.
 const STEPS: usize = 8;
 
@@ -59,17 +56,6 @@ pub(super) fn authenticate<S: Channel>(packets: &mut Packets<S>, password: &str,
     Err(malformed("authentication steps without end"))
 }
 
-/// `SHA256(password) XOR SHA256(SHA256(SHA256(password)) + nonce)`; nothing for an empty password.
-pub(super) fn scramble_sha2(password: &str, nonce: &[u8]) -> Vec<u8> {
-    if password.is_empty() {
-        return Vec::new();
-    }
-    let once = Sha256::digest(password.as_bytes());
-    let twice = Sha256::digest(once);
-    let mixed = Sha256::new().chain_update(twice).chain_update(nonce).finalize();
-    once.iter().zip(mixed).map(|(a, b)| a ^ b).collect()
-}
-
 fn with_nul(password: &str) -> Vec<u8> {
     [password.as_bytes(), &[0]].concat()
 }
@@ -96,6 +82,8 @@ fn unsupported(method: &str) -> SqlError {
 
 #[cfg(test)]
 mod tests {
+    use sha2::{Digest, Sha256};
+
     use super::*;
     use proptest::prelude::*;
 

@@ -16,5 +16,6 @@ mod framing;
 mod greeting;
 mod login;
 mod response;
+mod scramble;
 
 pub(super) use connection::Connection;

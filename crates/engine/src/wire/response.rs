@@ -1,5 +1,8 @@
 //! What a server answers: OK, an error, or the start of a result set.
 
+use std::io;
+
+use super::super::stream::lost_words;
 use super::super::{SqlError, SqlErrorKind};
 use super::bytes::Bytes;
 
@@ -141,6 +144,12 @@ fn cut_short() -> SqlError {
 #[cold]
 pub(super) fn malformed(what: &str) -> SqlError {
     SqlError { kind: SqlErrorKind::Lost, code: 0, message: format!("the server sent {what}") }
+}
+
+/// The connection is gone, in the words of what happened to it.
+#[cold]
+pub(super) fn lost(error: io::Error) -> SqlError {
+    SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) }
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl Arms<'_> {
 /// be at its limit. With `min_effect` 0 nothing can be equivalent.
 ///
 /// # Errors
-/// As [`fieller`], and [`Error::OutOfRange`] for a negative minimum effect.
+/// As [`super::fieller()`], and [`Error::OutOfRange`] for a negative minimum effect.
 pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<Comparison>, Error> {
     if !(min_effect >= 0.0 && min_effect.is_finite()) {
         return Err(Error::OutOfRange { what: "minimum effect".into(), expected: "0 or more".into(), got: min_effect });

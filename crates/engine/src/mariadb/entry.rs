@@ -1,0 +1,52 @@
+//! What stands in the registry for this engine.
+
+use std::path::{Path, PathBuf};
+
+use super::super::server::Fill;
+use super::super::{
+    Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest,
+};
+use super::names::NAME;
+use super::{binary, dialect, install, options, own, server, session};
+
+/// The engine `mariadb`: MariaDB 10.2 or newer (10.6 or newer sends no repeated column metadata).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mariadb;
+
+impl Engine for Mariadb {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &dialect::MARIADB
+    }
+
+    fn start_cost_s(&self) -> f64 {
+        3.0
+    }
+
+    fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError> {
+        server::check_version(&own::KIND, data, binary)
+    }
+
+    fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
+        binary::find(explicit)
+    }
+
+    fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError> {
+        options::knows(&own::KIND, name, binary)
+    }
+
+    fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+        install::prepare_data(&own::KIND, request, fill)
+    }
+
+    fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
+        Ok(Box::new(server::start(&own::KIND, request)?))
+    }
+
+    fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(session::MariadbSession::open(target)?))
+    }
+}

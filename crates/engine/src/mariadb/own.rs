@@ -1,0 +1,35 @@
+//! MariaDB, of the two.
+
+use super::dialect::MARIADB;
+use super::kind::Kind;
+use super::names::NAME;
+use super::{arguments, binary, install};
+
+/// How MariaDB differs from MySQL.
+pub(super) static KIND: Kind = Kind {
+    name: NAME,
+    socket: "mariadb.sock",
+    variables: "information_schema.GLOBAL_VARIABLES",
+    dialect: &MARIADB,
+    find: binary::find,
+    made_by: |data| {
+        let read = |name| std::fs::read_to_string(data.join(name)).ok();
+        // MySQL's own dictionary, which MariaDB cannot read.
+        let foreign = data.join("mysql.ibd").exists().then(|| "MySQL 8.0 or newer".to_owned());
+        foreign.or_else(|| ["mariadb_upgrade_info", "mysql_upgrade_info"].into_iter().find_map(read))
+    },
+    install: install::install,
+    arguments: |binary, log, lock_waits| {
+        // Loose: a server without it is still a server.
+        let mut more = vec![format!("--loose-performance-schema={}", if lock_waits { "ON" } else { "OFF" }).into()];
+        if binary::is_safe_script(binary) {
+            more.extend(arguments::of_safe_script(log));
+        }
+        more
+    },
+    root_stays_local: &[
+        "DELETE FROM mysql.global_priv WHERE User = 'root' AND Host <> 'localhost'",
+        "FLUSH PRIVILEGES",
+    ],
+    account: |account, password| vec![format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'")],
+};

@@ -1,0 +1,54 @@
+//! What stands in the registry for this engine.
+
+use std::path::{Path, PathBuf};
+
+use super::super::mariadb::session::MariadbSession;
+use super::super::mariadb::{install as shared, options, server};
+use super::super::server::Fill;
+use super::super::{
+    Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest,
+};
+use super::names::NAME;
+use super::{binary, kind};
+
+/// The engine `mysql`: MySQL 5.7 or newer, tried with 9.7.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Mysql;
+
+impl Engine for Mysql {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        kind::KIND.dialect
+    }
+
+    fn start_cost_s(&self) -> f64 {
+        4.0
+    }
+
+    fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError> {
+        server::check_version(&kind::KIND, data, binary)
+    }
+
+    fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
+        binary::find(explicit)
+    }
+
+    fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError> {
+        options::knows(&kind::KIND, name, binary)
+    }
+
+    fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+        shared::prepare_data(&kind::KIND, request, fill)
+    }
+
+    fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
+        Ok(Box::new(server::start(&kind::KIND, request)?))
+    }
+
+    fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(MariadbSession::open(target)?))
+    }
+}

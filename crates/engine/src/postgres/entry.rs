@@ -1,0 +1,60 @@
+//! What stands in the registry for this engine.
+
+use std::path::{Path, PathBuf};
+
+use super::super::server::Fill;
+use super::super::{
+    Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest,
+};
+use super::names::NAME;
+use super::{binary, dialect, install, server, session};
+
+/// The engine `postgresql`: PostgreSQL 12 or newer, tried with 15.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Postgresql;
+
+impl Engine for Postgresql {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &dialect::PostgresDialect
+    }
+
+    fn start_cost_s(&self) -> f64 {
+        1.0
+    }
+
+    fn default_port(&self) -> u16 {
+        5432
+    }
+
+    fn default_user(&self) -> &'static str {
+        server::ROOT
+    }
+
+    fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError> {
+        server::check_version(data, binary)
+    }
+
+    fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
+        binary::find(explicit)
+    }
+
+    fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError> {
+        binary::knows_option(name, binary)
+    }
+
+    fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+        install::prepare_data(request, fill)
+    }
+
+    fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
+        Ok(Box::new(server::start(request)?))
+    }
+
+    fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(session::PostgresSession::open(target)?))
+    }
+}

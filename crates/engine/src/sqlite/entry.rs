@@ -1,0 +1,52 @@
+//! What stands in the registry for this engine.
+
+use std::path::{Path, PathBuf};
+
+use super::super::server::Fill;
+use super::super::{
+    Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest,
+};
+use super::names::NAME;
+use super::{dialect, engine, pragmas, session};
+
+/// The engine `sqlite`: the SQLite that is built into this program.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Sqlite;
+
+impl Engine for Sqlite {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        &dialect::SqliteDialect
+    }
+
+    fn start_cost_s(&self) -> f64 {
+        0.3
+    }
+
+    fn check_data(&self, data: &Path, _binary: &Binary) -> Result<(), EngineError> {
+        engine::check_data(data)
+    }
+
+    fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
+        engine::binary(explicit)
+    }
+
+    fn knows_option(&self, name: &str, _binary: Option<&Path>) -> Result<bool, EngineError> {
+        pragmas::exists(name)
+    }
+
+    fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+        engine::prepare_data(request, fill)
+    }
+
+    fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
+        Ok(Box::new(engine::start(request)?))
+    }
+
+    fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
+        Ok(Box::new(session::SqliteSession::open(target)?))
+    }
+}

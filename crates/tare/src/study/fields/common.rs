@@ -1,0 +1,8 @@
+//! The sections that every study has.
+
+use super::super::key::Field;
+use super::{capture, engine, placement, process, workload};
+
+/// Those that every study has; the loads bring theirs, which stand behind `[workload]`.
+pub const COMMON: &[&[Field]] =
+    &[engine::FIELDS, workload::FIELDS, placement::FIELDS, process::FIELDS, capture::FIELDS];
