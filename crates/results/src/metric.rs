@@ -2,6 +2,8 @@
 
 pub use tare_stats::ratio::Better;
 
+use std::borrow::Cow;
+
 /// What is known of a metric from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
@@ -23,20 +25,88 @@ impl Metric {
     }
 }
 
-/// Full name -> description, for names that a suffix does not describe.
-const BY_NAME: &[(&str, Metric)] = &[
-    ("tps", Metric { unit: "1/s", better: Better::Higher, rank: 0 }),
-    ("rounds_per_s", Metric { unit: "1/s", better: Better::Higher, rank: 1 }),
-    ("qps", Metric { unit: "1/s", better: Better::Higher, rank: 11 }),
-    // The same as rounds_per_s the other way round: averaged with it, an effect would cancel out.
-    ("ns_per_increment", Metric { unit: "ns", better: Better::Lower, rank: 12 }),
+/// A metric that a load measures: its name, and what is known of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    name: Cow<'static, str>,
+    /// Its unit, its better direction and its place in a table.
+    pub metric: Metric,
+}
+
+impl Named {
+    /// Declares a metric. The lower its rank, the earlier it stands in a table; below 10 it is what a study is about.
+    pub const fn new(name: &'static str, unit: &'static str, better: Better, rank: u8) -> Self {
+        Self { name: Cow::Borrowed(name), metric: Metric { unit, better, rank } }
+    }
+
+    /// Seconds of one execution of query `number` of dbt3.
+    pub fn query_s(number: u8) -> Self {
+        Self { name: Cow::Owned(format!("{QUERY_S}q{number}")), metric: QUERY }
+    }
+
+    /// As it stands in records and tables.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Transactions a second, over all threads.
+pub const TPS: Named = Named::new("tps", "1/s", Better::Higher, 0);
+/// Queries a second, over all threads.
+pub const QPS: Named = Named::new("qps", "1/s", Better::Higher, 11);
+/// Rounds of counting a second, over all threads.
+pub const ROUNDS_PER_S: Named = Named::new("rounds_per_s", "1/s", Better::Higher, 1);
+/// The same as rounds a second the other way round: averaged with it, an effect would cancel out.
+pub const NS_PER_INCREMENT: Named = Named::new("ns_per_increment", "ns", Better::Lower, 12);
+/// Share of increments that the counters do not show.
+pub const LOSS: Named = Named::new("loss", "", Better::Lower, SUFFIX_RANK);
+/// Memory that a counter takes.
+pub const BYTES_PER_COUNTER: Named = Named::new("bytes_per_counter", "bytes", Better::Lower, SUFFIX_RANK);
+/// Time that reading all counters takes.
+pub const FULL_READ_NS: Named = Named::new("full_read_ns", "ns", Better::Lower, SUFFIX_RANK);
+/// Share of the time that drawing random numbers takes.
+pub const GENERATOR_FRACTION: Named = Named::new("generator_fraction", "fraction", Better::Lower, SUFFIX_RANK);
+/// CPU time of the clients, user and system, for each transaction.
+pub const CLIENT_CPU_US_PER_TRANSACTION: Named =
+    Named::new("client_cpu_us_per_transaction", "us", Better::Lower, SUFFIX_RANK);
+/// Mean latency of transactions.
+pub const LATENCY_MS_MEAN: Named = Named::new("latency_ms_mean", "ms", Better::Lower, 12);
+/// Latency that half of all transactions keep.
+pub const LATENCY_MS_P50: Named = Named::new("latency_ms_p50", "ms", Better::Lower, 12);
+/// Latency that nine of ten transactions keep.
+pub const LATENCY_MS_P90: Named = Named::new("latency_ms_p90", "ms", Better::Lower, 12);
+/// Latency that 95% of transactions keep.
+pub const LATENCY_MS_P95: Named = Named::new("latency_ms_p95", "ms", Better::Lower, 12);
+/// Latency that 99% of transactions keep.
+pub const LATENCY_MS_P99: Named = Named::new("latency_ms_p99", "ms", Better::Lower, 12);
+/// Latency that 99.9% of transactions keep.
+pub const LATENCY_MS_P99_9: Named = Named::new("latency_ms_p99_9", "ms", Better::Lower, 12);
+/// The longest latency of all transactions.
+pub const LATENCY_MS_MAX: Named = Named::new("latency_ms_max", "ms", Better::Lower, 12);
+
+/// Every metric of this program's loads but the family of query times.
+pub static DECLARED: &[Named] = &[
+    TPS,
+    QPS,
+    ROUNDS_PER_S,
+    NS_PER_INCREMENT,
+    LOSS,
+    BYTES_PER_COUNTER,
+    FULL_READ_NS,
+    GENERATOR_FRACTION,
+    CLIENT_CPU_US_PER_TRANSACTION,
+    LATENCY_MS_MEAN,
+    LATENCY_MS_P50,
+    LATENCY_MS_P90,
+    LATENCY_MS_P95,
+    LATENCY_MS_P99,
+    LATENCY_MS_P99_9,
+    LATENCY_MS_MAX,
 ];
 
-/// Beginning of a name -> description.
-const BY_PREFIX: &[(&str, Metric)] = &[
-    ("query_s_", Metric { unit: "s", better: Better::Lower, rank: 3 }),
-    ("latency_ms_", Metric { unit: "ms", better: Better::Lower, rank: 12 }),
-];
+/// Beginning of the names of query times.
+const QUERY_S: &str = "query_s_";
+const QUERY: Metric = Metric { unit: "s", better: Better::Lower, rank: 3 };
 
 /// End of a name -> unit and direction: units stand last in names. The first that fits counts.
 const BY_SUFFIX: &[(&str, &str, Better)] = &[
@@ -54,13 +124,19 @@ const BY_SUFFIX: &[(&str, &str, Better)] = &[
 const SUFFIX_RANK: u8 = 20;
 const UNKNOWN_RANK: u8 = 30;
 
-/// Describes a metric by its name. A name that says nothing has no unit and is taken as better when higher.
+/// What is known of a metric: as it was declared; what comes from elsewhere, in a CSV file or from another version, is
+/// guessed from its name.
 pub fn describe(name: &str) -> Metric {
-    if let Some((_, metric)) = BY_NAME.iter().find(|(known, _)| *known == name) {
-        return *metric;
+    if let Some(declared) = DECLARED.iter().find(|declared| declared.name == name) {
+        return declared.metric;
     }
-    if let Some((_, metric)) = BY_PREFIX.iter().find(|(prefix, _)| name.starts_with(prefix)) {
-        return *metric;
+    if name.starts_with(QUERY_S) { QUERY } else { guess(name) }
+}
+
+/// A foreign name that says nothing has no unit and is taken as better when higher.
+fn guess(name: &str) -> Metric {
+    if name.starts_with("latency_ms_") {
+        return LATENCY_MS_MEAN.metric;
     }
     let bare = [("s", "s"), ("ms", "ms"), ("us", "us"), ("ns", "ns"), ("seconds", "s")];
     if let Some((_, unit)) = bare.iter().find(|(known, _)| *known == name) {
@@ -144,5 +220,13 @@ mod tests {
                 "latency_ms_max"
             ]
         );
+    }
+
+    #[test]
+    fn what_is_declared_is_described_as_declared() {
+        for declared in DECLARED.iter().chain([&Named::query_s(12)]) {
+            assert_eq!(describe(declared.name()), declared.metric, "{}", declared.name());
+        }
+        assert_eq!(Named::query_s(12).name(), "query_s_q12");
     }
 }

@@ -1,56 +1,15 @@
 //! The first line of every report: what the study asked, answered from tested effects or not at all.
 
+use super::basis::{Basis, extremes};
 use super::collect::{self, ConditionTrials};
-use super::composite::{self, Composite};
+use super::composite;
 use super::figures::{count, figure, list, times};
 use super::question;
-use super::summary::{ConditionSummary, Effect, MetricSummary, Summary};
+use super::said::{Answer, Said, tested, untested};
+use super::summary::{Effect, Summary};
 use super::{best, effects, reading, scaling_answer, steadiness};
-use serde::{Deserialize, Serialize};
 use tare_results::Results;
 use tare_results::question::Question;
-
-/// The answer, and what it rests on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    /// One or two sentences.
-    pub text: String,
-    /// Whether it says something that was tested, all that it says together at 95%.
-    pub tested: bool,
-    /// Whether trials that count although disturbed are among those it rests on.
-    pub disturbed: bool,
-}
-
-/// What a question came to.
-pub(super) struct Said {
-    pub text: String,
-    pub tested: bool,
-}
-
-pub(super) fn tested(text: String) -> Said {
-    Said { text, tested: true }
-}
-
-pub(super) fn untested(text: String) -> Said {
-    Said { text, tested: false }
-}
-
-/// What all answers are made from.
-pub(super) struct Basis<'a> {
-    pub summary: &'a Summary,
-    pub conditions: &'a [ConditionTrials<'a>],
-    pub composite: &'a Composite,
-}
-
-impl Basis<'_> {
-    /// "throughput", or "the 22 queries".
-    pub fn what(&self) -> String {
-        match self.composite.metrics.as_slice() {
-            [one] => reading::phrase(one),
-            many => format!("the {} on average", steadiness::many(many.len(), &many[0])),
-        }
-    }
-}
 
 /// Answers the study's question.
 pub(super) fn answer(summary: &Summary, results: &Results, conditions: &[ConditionTrials<'_>]) -> Answer {
@@ -195,38 +154,6 @@ fn alone(summary: &Summary, name: &str) -> String {
         "Only {called} was measured: {} {mean}{interval}. There is nothing to compare it with.",
         reading::phrase(name)
     )
-}
-
-/// "from 13 k/s at a to 65 k/s at b".
-pub(super) fn extremes(summary: &Summary, name: &str) -> String {
-    let mut measured: Vec<(&ConditionSummary, &MetricSummary)> = summary
-        .conditions
-        .iter()
-        .filter_map(|c| Some((c, c.metrics.iter().find(|metric| metric.name == name)?)))
-        .collect();
-    measured.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));
-    let (Some(low), Some(high)) = (measured.first(), measured.last()) else { return String::new() };
-    let at = |(condition, metric): &(&ConditionSummary, &MetricSummary)| {
-        format!("{} at {}", figure(metric.mean, &metric.unit), condition.name)
-    };
-    format!("from {} to {}", at(low), at(high))
-}
-
-/// Trials a condition, at least.
-pub(super) fn fewest(conditions: &[ConditionTrials<'_>]) -> usize {
-    conditions.iter().map(|condition| condition.ok.len()).min().unwrap_or(0)
-}
-
-/// The names of some conditions, the first few and how many more.
-pub(super) fn named(conditions: &[ConditionTrials<'_>], which: &[usize]) -> String {
-    const SHOWN: usize = 4;
-    let mut names: Vec<String> = which.iter().filter_map(|i| Some(conditions.get(*i)?.name.to_owned())).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    if more > 1 {
-        names.truncate(SHOWN);
-        names.push(format!("{more} more"));
-    }
-    list(&names)
 }
 
 /// Every metric that an answer may be about, for notes.

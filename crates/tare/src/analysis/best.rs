@@ -1,10 +1,11 @@
 //! Which condition, or which level of a factor, is the best: all pairs at once.
 
-use super::answer::{Basis, Said, extremes, fewest, named, tested};
+use super::basis::{Basis, extremes, fewest, named};
+use super::confidence::CONFIDENCE;
 use super::figures::{count, list, times};
 use super::ladders::OVER;
 use super::reading;
-use super::summarize::CONFIDENCE;
+use super::said::{Said, tested};
 use std::collections::BTreeMap;
 use tare_results::metric::Better;
 use tare_stats::simultaneous::{self, Condition, Ranking};
@@ -49,7 +50,7 @@ fn conditions(basis: &Basis<'_>) -> Said {
             Some((found.clone(), ends(&found, basis.composite.better)?.map(|(i, tied)| (i, tied.to_vec()))))
         })
     else {
-        return super::answer::untested("The conditions cannot be ranked.".to_owned());
+        return super::said::untested("The conditions cannot be ranked.".to_owned());
     };
     let few = match fewest(basis.conditions) {
         n if n < ENOUGH_TRIALS => format!("; {} a condition are few, repeat before relying on it", count(n, "trial")),

@@ -2,7 +2,7 @@
 
 use super::captures::{self, mean_of, shares};
 use super::collect::{ConditionTrials, by_block};
-use super::summarize::CONFIDENCE;
+use super::confidence::CONFIDENCE;
 use super::summary::{BuildComparison, Changed, Profiled};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;

@@ -2,8 +2,8 @@
 //! capturing cost.
 
 use super::collect::ConditionTrials;
+use super::confidence::CONFIDENCE;
 use super::ladders::{Ladder, ladders};
-use super::summarize::CONFIDENCE;
 use super::summary::{CaptureSummary, Grown, GrowthRanking, LockSummary, Profiled, SymbolSummary};
 use std::collections::BTreeMap;
 use tare_results::Results;

@@ -5,9 +5,9 @@
 
 use super::collect::{self, ConditionTrials};
 use super::composite::Composite;
+use super::confidence::CONFIDENCE;
 use super::ladders::OVER;
 use super::reading::varying_factors;
-use super::summarize::CONFIDENCE;
 use super::summary::{Effect, SpreadSource, SpreadSources};
 use super::term::{Term, TermFactor};
 use std::cmp::Ordering;

@@ -1,12 +1,14 @@
 //! From trial records to what they say: one summary that the terminal, the HTML report and --json share.
 
 pub mod answer;
+mod basis;
 mod best;
 mod builds;
 mod captures;
 pub mod collect;
 pub mod compare;
 mod composite;
+pub mod confidence;
 mod culprits;
 pub mod curves;
 mod differences;
@@ -24,6 +26,7 @@ mod question;
 pub mod reading;
 mod residuals;
 mod run_order;
+pub mod said;
 mod scaling;
 mod scaling_answer;
 pub mod spread;

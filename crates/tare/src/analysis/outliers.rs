@@ -1,9 +1,9 @@
 //! A trial far from all others of its condition: named, with its log, what was odd about it, and the result without it.
 
 use super::collect::ConditionTrials;
+use super::confidence::CONFIDENCE;
 use super::ends;
 use super::figures::{figure, percent};
-use super::summarize::CONFIDENCE;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::covariate;

@@ -1,8 +1,8 @@
 //! The scalability law over threads or nodes, other factors held.
 
 use super::collect::{self, ConditionTrials};
+use super::confidence::CONFIDENCE;
 use super::ladders::{Ladder, ladders};
-use super::summarize::CONFIDENCE;
 use super::summary::{Prediction, Scaling, Step};
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;

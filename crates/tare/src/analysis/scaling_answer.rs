@@ -1,9 +1,10 @@
 //! What more threads or nodes give, and where they stop helping.
 
-use super::answer::{Basis, Said, tested, untested};
+use super::basis::Basis;
 use super::best;
 use super::curves::words_of;
 use super::figures::{count, times};
+use super::said::{Said, tested, untested};
 use super::summary::{Scaling, Step};
 
 /// Sentences of one kind; the rest are counted.

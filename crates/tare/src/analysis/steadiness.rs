@@ -1,7 +1,7 @@
 //! Sentences about how steady results are: where their spread comes from, and what goes with what is left of it.
 
-use super::answer::{Said, tested, untested};
 use super::figures::{count, list, percent};
+use super::said::{Said, tested, untested};
 use super::summary::{ConditionSummary, Spread, Summary};
 use std::collections::BTreeSet;
 

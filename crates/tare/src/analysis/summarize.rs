@@ -1,7 +1,9 @@
 //! Results -> [`Summary`].
 
-use super::answer::{self, Answer};
+use super::answer;
 use super::collect::{self, ConditionTrials};
+use super::confidence::CONFIDENCE;
+use super::said::Answer;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{
     builds, captures, composite, effects, modes, nodes, odd, outliers, reading, residuals, run_order, scaling, spread,
@@ -10,9 +12,6 @@ use tare_results::Results;
 use tare_results::metric;
 use tare_stats::trials;
 use tare_topology::Machine;
-
-/// Confidence of every interval.
-pub const CONFIDENCE: f64 = 0.95;
 
 /// Analyses results. Clean trials count, and disturbed ones where no attempt at a clean one was left; all others are
 /// counted and listed.

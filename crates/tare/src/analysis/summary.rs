@@ -1,9 +1,9 @@
 //! The summary: what `tare show --json` prints and every report is drawn from.
 
-use super::answer::Answer;
 use super::ends;
 use super::outliers::Outlier;
 use super::run_order::Drift;
+use super::said::Answer;
 use super::term::Term;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -158,7 +158,7 @@ impl Trial<'_> {
             sample: number,
             started_at: around.started_at,
             elapsed_s: measured.elapsed_s,
-            metrics: measured.metrics,
+            metrics: measured.metrics.into_iter().map(|(metric, value)| (metric.name().to_owned(), value)).collect(),
             tps_each_second: measured.tps_each_second,
             covariates,
             threads: around.threads,

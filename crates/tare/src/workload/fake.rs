@@ -1,8 +1,8 @@
 //! A load that a test adds exactly as any load is added: this file, and its line in the registry.
 
 use super::{Counts, Driven, FillError, FillJob, Key, KeyInfo, Load, LoadError, Measured, Stage, key};
-use std::collections::BTreeMap;
 use tare_engine::Server;
+use tare_results::metric;
 use tare_text::Value;
 
 /// What the fake load is asked to do.
@@ -69,7 +69,7 @@ impl Load for FakeSettings {
         for _ in 0..stage.counts.samples {
             stage.watch.start();
             let surroundings = stage.watch.finish()?;
-            let metrics = BTreeMap::from([("tps".to_owned(), self.speed)]);
+            let metrics = vec![(metric::TPS, self.speed)];
             samples.push(Measured { elapsed_s: 1.0, metrics, surroundings, ..Measured::default() });
         }
         Ok(Driven { samples, ..Driven::default() })

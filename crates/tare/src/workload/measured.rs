@@ -2,6 +2,7 @@
 
 use crate::subject::Surroundings;
 use std::collections::BTreeMap;
+use tare_results::metric::Named;
 use tare_results::schema::AppliedSetting;
 
 /// One measured run inside a trial.
@@ -9,8 +10,8 @@ use tare_results::schema::AppliedSetting;
 pub struct Measured {
     /// How long it took, seconds.
     pub elapsed_s: f64,
-    /// Metric name -> value.
-    pub metrics: BTreeMap<String, f64>,
+    /// What was measured, each with its unit and its better direction.
+    pub metrics: Vec<(Named, f64)>,
     /// Transactions a second, one reading a second.
     pub tps_each_second: Vec<f64>,
     /// What the load itself saw beside its metrics: restarts of transactions and the like.

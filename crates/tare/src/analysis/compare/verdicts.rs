@@ -2,7 +2,7 @@
 
 use super::model::{CompareError, Gate};
 use super::pairs::{Pair, Values};
-use crate::analysis::summarize::CONFIDENCE;
+use crate::analysis::confidence::CONFIDENCE;
 use tare_results::metric::{self, Better};
 use tare_stats::ratio::{self, Arms, Verdict};
 

@@ -4,10 +4,10 @@ use super::CountersSettings;
 use super::keys::KEYS;
 use crate::subject::SubjectError;
 use crate::workload::{Counts, Driven, FillError, FillJob, KeyInfo, Load, LoadError, Measured, Progress, Stage, key};
-use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use tare_counters::workload::{Config, Outcome};
 use tare_engine::Server;
+use tare_results::metric::{self, Named};
 use tare_text::Value;
 use tare_topology::ThreadRef;
 use tare_topology::bind::{self, BindError};
@@ -118,17 +118,14 @@ impl CountersSettings {
     }
 }
 
-/// Metric name -> value. `loss` is the share of increments that the counters do not show.
-fn metrics(outcome: &Outcome) -> BTreeMap<String, f64> {
-    let mut metrics = BTreeMap::from([
-        ("rounds_per_s".to_owned(), outcome.rounds_per_s),
-        ("ns_per_increment".to_owned(), outcome.ns_per_increment),
-        ("loss".to_owned(), outcome.loss()),
-        ("bytes_per_counter".to_owned(), outcome.bytes_per_counter),
-        ("full_read_ns".to_owned(), outcome.full_read_ns),
-    ]);
-    if let Some(share) = outcome.generator_share {
-        metrics.insert("generator_fraction".to_owned(), share);
-    }
+fn metrics(outcome: &Outcome) -> Vec<(Named, f64)> {
+    let mut metrics = vec![
+        (metric::ROUNDS_PER_S, outcome.rounds_per_s),
+        (metric::NS_PER_INCREMENT, outcome.ns_per_increment),
+        (metric::LOSS, outcome.loss()),
+        (metric::BYTES_PER_COUNTER, outcome.bytes_per_counter),
+        (metric::FULL_READ_NS, outcome.full_read_ns),
+    ];
+    metrics.extend(outcome.generator_share.map(|share| (metric::GENERATOR_FRACTION, share)));
     metrics
 }

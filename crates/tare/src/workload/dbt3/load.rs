@@ -5,10 +5,11 @@ use super::keys::KEYS;
 use super::{Dbt3Error, Dbt3Settings, Fill, Query, RECIPE, check};
 use crate::subject::Surroundings;
 use crate::workload::{Counts, Driven, FillError, FillJob, KeyInfo, Load, LoadError, Measured, Progress, Stage, key};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use tare_engine::{Dialect, Server};
+use tare_results::metric::Named;
 use tare_results::schema::AppliedSetting;
 use tare_text::Value;
 
@@ -213,14 +214,14 @@ impl Runner<'_> {
 /// One sample, put together from an execution of each query.
 #[derive(Debug, Clone, Default)]
 struct SampleBuilder {
-    metrics: BTreeMap<String, f64>,
+    metrics: Vec<(Named, f64)>,
     around: Option<Surroundings>,
     elapsed_s: f64,
 }
 
 impl SampleBuilder {
-    fn add(&mut self, metric: String, seconds: f64, around: Surroundings) {
-        self.metrics.insert(metric, seconds);
+    fn add(&mut self, metric: Named, seconds: f64, around: Surroundings) {
+        self.metrics.push((metric, seconds));
         self.elapsed_s += seconds;
         match &mut self.around {
             Some(all) => all.merge(around),

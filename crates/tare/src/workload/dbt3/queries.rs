@@ -2,6 +2,7 @@
 
 use super::{QUERIES, Scale};
 use tare_engine::Dialect;
+use tare_results::metric::Named;
 
 /// All of them, in one file that can be read and compared with the specification.
 const TEXTS: &str = include_str!("queries.sql");
@@ -30,8 +31,8 @@ impl Query {
     }
 
     /// Name of the metric: seconds of one execution.
-    pub fn metric(&self) -> String {
-        format!("query_s_q{}", self.number)
+    pub fn metric(&self) -> Named {
+        Named::query_s(self.number)
     }
 }
 

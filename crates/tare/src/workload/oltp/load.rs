@@ -14,6 +14,7 @@ use tare_load::{
     Arrivals, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Reading, RunError, Sample,
     Stage as Phase,
 };
+use tare_results::metric;
 use tare_text::Value;
 use tare_topology::{ResolvedPlacement, ThreadRef, bind};
 
@@ -280,22 +281,20 @@ fn cost(measured: &[(Sample, Surroundings)], extra: &Sample) -> Extra {
 }
 
 fn of_sample(sample: &Sample, surroundings: Surroundings) -> Measured {
-    let mut metrics = BTreeMap::from([("tps".to_owned(), sample.tps()), ("qps".to_owned(), sample.qps())]);
+    let mut metrics = vec![(metric::TPS, sample.tps()), (metric::QPS, sample.qps())];
     if let Some(l) = sample.latency_ms {
-        for (name, value) in [
-            ("mean", l.mean),
-            ("p50", l.p50),
-            ("p90", l.p90),
-            ("p95", l.p95),
-            ("p99", l.p99),
-            ("p99_9", l.p99_9),
-            ("max", l.max),
-        ] {
-            metrics.insert(format!("latency_ms_{name}"), value);
-        }
+        metrics.extend([
+            (metric::LATENCY_MS_MEAN, l.mean),
+            (metric::LATENCY_MS_P50, l.p50),
+            (metric::LATENCY_MS_P90, l.p90),
+            (metric::LATENCY_MS_P95, l.p95),
+            (metric::LATENCY_MS_P99, l.p99),
+            (metric::LATENCY_MS_P99_9, l.p99_9),
+            (metric::LATENCY_MS_MAX, l.max),
+        ]);
     }
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
-        metrics.insert("client_cpu_us_per_transaction".into(), cpu.user + cpu.system);
+        metrics.push((metric::CLIENT_CPU_US_PER_TRANSACTION, cpu.user + cpu.system));
     }
     Measured {
         elapsed_s: sample.elapsed_s,
