@@ -1,7 +1,7 @@
 //! Sentences on where more gives less, and on what grows: which lock is to blame.
 
-use super::curves::words_of;
 use super::figures::{count, percent, times};
+use super::level_words::words_of;
 use super::summary::{GrowthRanking, Profiled, Scaling, Step, Summary};
 
 /// Sentences of one kind; the rest are counted.

@@ -1,6 +1,7 @@
 //! A metric over a numeric factor (threads, nodes ...): which conditions make a line, which lines stand in one chart.
 
 use super::collect::ConditionTrials;
+use super::level_words::words_of;
 use super::summary::{MetricSummary, Scaling, Summary};
 use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
@@ -160,11 +161,6 @@ fn words(line: &Levels, within: &[String]) -> String {
         }
         _ => words_of(line),
     }
-}
-
-/// `factor=level` words.
-pub fn words_of(levels: &Levels) -> String {
-    levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(" ")
 }
 
 fn point(n: f64, condition: &ConditionTrials<'_>, values: &MetricSummary, metric: &str) -> Point {

@@ -17,6 +17,7 @@ mod ends;
 pub mod figures;
 pub mod first_screen;
 mod ladders;
+pub mod level_words;
 pub mod machine_view;
 mod modes;
 mod nodes;

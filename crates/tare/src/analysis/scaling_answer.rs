@@ -2,8 +2,8 @@
 
 use super::basis::Basis;
 use super::best;
-use super::curves::words_of;
 use super::figures::{count, times};
+use super::level_words::words_of;
 use super::said::{Said, tested, untested};
 use super::summary::{Scaling, Step};
 

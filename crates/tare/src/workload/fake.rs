@@ -1,9 +1,8 @@
 //! A load that a test adds exactly as any load is added: this file, and its line in the registry.
 
-use super::{Counts, Driven, FillError, FillJob, Key, KeyInfo, Load, LoadError, Measured, Stage, key};
+use super::{Counts, Driven, FillError, FillJob, Key, Keyed, Load, LoadError, Measured, Stage};
 use tare_engine::Server;
 use tare_results::metric;
-use tare_text::Value;
 
 /// What the fake load is asked to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,12 +11,14 @@ pub struct FakeSettings {
     pub speed: f64,
 }
 
-const KEYS: &[Key<FakeSettings>] = &[Key {
-    name: "speed",
-    help: "what the fake load claims to have measured",
-    get: |s| Some(s.speed.into()),
-    set: |s, v| v.positive("transactions a second").map(|v| s.speed = v),
-}];
+impl Keyed for FakeSettings {
+    const KEYS: &'static [Key<Self>] = &[Key {
+        name: "speed",
+        help: "what the fake load claims to have measured",
+        get: |s| Some(s.speed.into()),
+        set: |s, v| v.positive("transactions a second").map(|v| s.speed = v),
+    }];
+}
 
 impl FakeSettings {
     /// What `workload.name` says in a study.
@@ -38,18 +39,6 @@ impl Default for FakeSettings {
 impl Load for FakeSettings {
     fn name(&self) -> &'static str {
         "fake"
-    }
-
-    fn keys(&self) -> Vec<KeyInfo> {
-        key::infos(KEYS)
-    }
-
-    fn get(&self, key: &str) -> Option<Value> {
-        key::get(KEYS, self, key)
-    }
-
-    fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
-        key::set(KEYS, self, key, value)
     }
 
     fn needs_server(&self) -> bool {

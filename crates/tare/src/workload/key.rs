@@ -23,28 +23,38 @@ pub struct KeyInfo {
     pub help: &'static str,
 }
 
-/// The key called `name`; none when the load has no such key.
-fn find<S>(keys: &'static [Key<S>], name: &str) -> Option<&'static Key<S>> {
-    keys.iter().find(|key| key.name == name)
+/// Settings that are set by keys: what a load declares.
+pub trait Keyed: Sized + 'static {
+    /// Its keys, in the order in which a study is written.
+    const KEYS: &'static [Key<Self>];
 }
 
-/// What the keys of a load are.
-pub fn infos<S>(keys: &'static [Key<S>]) -> Vec<KeyInfo> {
-    keys.iter().map(|key| KeyInfo { name: key.name, help: key.help }).collect()
+/// What is asked of settings whose keys are declared, whatever their type.
+pub trait Keys {
+    /// Its own keys of a study, in the order in which they are written.
+    fn keys(&self) -> Vec<KeyInfo>;
+    /// The present value of a key; none when it is not set, or no key of this load.
+    fn get(&self, key: &str) -> Option<Value>;
+    /// Sets one of its keys.
+    ///
+    /// # Errors
+    /// What was expected.
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), String>;
 }
 
-/// The present value of a key.
-pub fn get<S>(keys: &'static [Key<S>], settings: &S, name: &str) -> Option<Value> {
-    find(keys, name).and_then(|key| (key.get)(settings))
-}
+impl<S: Keyed> Keys for S {
+    fn keys(&self) -> Vec<KeyInfo> {
+        S::KEYS.iter().map(|key| KeyInfo { name: key.name, help: key.help }).collect()
+    }
 
-/// Sets a key of this load.
-///
-/// # Errors
-/// What was expected.
-pub fn set<S>(keys: &'static [Key<S>], settings: &mut S, name: &str, value: &Value) -> Result<(), String> {
-    match find(keys, name) {
-        Some(key) => (key.set)(settings, value),
-        None => Err(format!("one of {}", keys.iter().map(|key| key.name).collect::<Vec<_>>().join(", "))),
+    fn get(&self, name: &str) -> Option<Value> {
+        S::KEYS.iter().find(|key| key.name == name).and_then(|key| (key.get)(self))
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), String> {
+        match S::KEYS.iter().find(|key| key.name == name) {
+            Some(key) => (key.set)(self, value),
+            None => Err(format!("one of {}", S::KEYS.iter().map(|key| key.name).collect::<Vec<_>>().join(", "))),
+        }
     }
 }

@@ -1,25 +1,15 @@
 //! What every load can do, and what it is given.
 
-use super::{Driven, FillError, KeyInfo, LoadError, Progress};
+use super::{Driven, FillError, Keys, LoadError, Progress};
 use crate::subject::{SubjectWatch, WatchSettings};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use tare_engine::{Dialect, Server, Session};
-use tare_text::Value;
 
 /// A load with its settings. Everything that the rest of the program needs to know of it is asked here.
-pub trait Load {
+pub trait Load: Keys {
     /// What `workload.name` says in a study.
     fn name(&self) -> &'static str;
-    /// Its own keys of a study, in the order in which they are written.
-    fn keys(&self) -> Vec<KeyInfo>;
-    /// The present value of a key; none when it is not set, or no key of this load.
-    fn get(&self, key: &str) -> Option<Value>;
-    /// Sets one of its keys.
-    ///
-    /// # Errors
-    /// What was expected.
-    fn set(&mut self, key: &str, value: &Value) -> Result<(), String>;
     /// What no single key can check.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ mod error;
 #[cfg(test)]
 mod fake;
 mod fill;
-pub mod key;
+mod key;
 mod load;
 mod measured;
 pub mod oltp;
@@ -25,7 +25,7 @@ mod progress;
 mod registry;
 
 pub use error::{FillError, LoadError};
-pub use key::{Key, KeyInfo};
+pub use key::{Key, KeyInfo, Keyed, Keys};
 pub use load::{Counts, FillJob, Host, Load, Stage};
 pub use measured::{Driven, Extra, Measured};
 pub use progress::Progress;

@@ -56,7 +56,7 @@ pub(super) fn draw(chart: &Curves) -> Markup {
 
 /// Unique in a page: no two of its charts have the same metric, factor and levels.
 fn id(chart: &Curves) -> String {
-    let words = format!("pale-{}-{}-{}", chart.metric, chart.over, crate::analysis::curves::words_of(&chart.at));
+    let words = format!("pale-{}-{}-{}", chart.metric, chart.over, crate::analysis::level_words::words_of(&chart.at));
     words.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 

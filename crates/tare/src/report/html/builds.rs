@@ -2,8 +2,8 @@
 
 use super::given::Page;
 use crate::analysis::compare::Verdict;
-use crate::analysis::curves::words_of;
 use crate::analysis::figures::{percent, times};
+use crate::analysis::level_words::words_of;
 use crate::analysis::summary::{BuildComparison, Changed};
 use maud::{Markup, html};
 use tare_stats::Interval;

@@ -2,8 +2,8 @@
 //! looking.
 
 use super::given::Page;
-use crate::analysis::curves::words_of;
 use crate::analysis::figures::{change, percent, times};
+use crate::analysis::level_words::words_of;
 use crate::analysis::summary::{CaptureSummary, GrowthRanking, Profiled};
 use crate::report::charts::flame;
 use maud::{Markup, html};

@@ -2,7 +2,8 @@
 
 use super::given::Page;
 use crate::analysis::collect;
-use crate::analysis::curves::{self, Curves, words_of};
+use crate::analysis::curves::{self, Curves};
+use crate::analysis::level_words::words_of;
 use crate::analysis::reading::better_word;
 use crate::report::charts;
 use maud::{Markup, html};

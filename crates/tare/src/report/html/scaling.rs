@@ -1,8 +1,8 @@
 //! Scaling laws, the steps of each ladder, and predictions that say what they are.
 
 use super::given::Page;
-use crate::analysis::curves::words_of;
 use crate::analysis::figures::{figure, times};
+use crate::analysis::level_words::words_of;
 use crate::analysis::summary::Scaling;
 use maud::{Markup, html};
 use tare_results::metric;

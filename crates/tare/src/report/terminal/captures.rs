@@ -4,8 +4,8 @@ use super::scaling::interval;
 use super::style::{Style, add, finish, table};
 use super::text::plain;
 use crate::analysis::compare::Verdict;
-use crate::analysis::curves::words_of;
 use crate::analysis::figures::{change, percent, times};
+use crate::analysis::level_words::words_of;
 use crate::analysis::summary::{Grown, GrowthRanking, Profiled, Summary};
 
 /// Names of a ranking on a terminal; the report has more.

@@ -2,8 +2,8 @@
 
 use super::style::{Style, add, finish, table};
 use super::text::plain;
-use crate::analysis::curves::words_of;
 use crate::analysis::figures::{figure, times};
+use crate::analysis::level_words::words_of;
 use crate::analysis::summary::{Scaling, Summary};
 use tare_results::metric;
 use tare_stats::Interval;

@@ -1,50 +1,51 @@
 //! Keys of the workload `counters`.
 
 use super::CountersSettings;
-use crate::workload::Key;
+use crate::workload::{Key, Keyed};
 
-/// The rows, in the order in which a study is written.
-pub(super) const KEYS: &[Key<CountersSettings>] = &[
-    Key {
-        name: "strategy",
-        help: "how counters are kept: pthread-mutex, atomic, counter-set ... (tare-counters lists them)",
-        get: |s| Some(s.strategy.to_string().into()),
-        set: |s, v| v.parsed().map(|v| s.strategy = v),
-    },
-    Key {
-        name: "generator",
-        help: "faithful: libc rand() and its lock, as in the article; corrected: a generator a thread",
-        get: |s| Some(s.generator.to_string().into()),
-        set: |s, v| v.parsed().map(|v| s.generator = v),
-    },
-    Key {
-        name: "data_work",
-        help: "on: a round works on data blocks as in the article; off: counters only",
-        get: |s| Some(s.data_work.into()),
-        set: |s, v| v.switch().map(|on| s.data_work = on),
-    },
-    Key {
-        name: "rounds",
-        help: "rounds a thread and sample",
-        get: |s| Some(s.rounds.into()),
-        set: |s, v| v.whole(1, 1_000_000_000).map(|v| s.rounds = v),
-    },
-    Key {
-        name: "counter_blocks",
-        help: "blocks of global counters",
-        get: |s| Some(s.counter_blocks.into()),
-        set: |s, v| v.whole(1, 1_000_000_000).map(|v| s.counter_blocks = v),
-    },
-    Key {
-        name: "counters_per_block",
-        help: "global counters a block",
-        get: |s| Some(s.counters_per_block.into()),
-        set: |s, v| v.whole(1, 1_000_000).map(|v| s.counters_per_block = v),
-    },
-    Key {
-        name: "data_blocks",
-        help: "data blocks of 16 KiB, each with a counter of its own",
-        get: |s| Some(s.data_blocks.into()),
-        set: |s, v| v.whole(0, 1_000_000_000_000).map(|v| s.data_blocks = v),
-    },
-];
+impl Keyed for CountersSettings {
+    const KEYS: &'static [Key<Self>] = &[
+        Key {
+            name: "strategy",
+            help: "how counters are kept: pthread-mutex, atomic, counter-set ... (tare-counters lists them)",
+            get: |s| Some(s.strategy.to_string().into()),
+            set: |s, v| v.parsed().map(|v| s.strategy = v),
+        },
+        Key {
+            name: "generator",
+            help: "faithful: libc rand() and its lock, as in the article; corrected: a generator a thread",
+            get: |s| Some(s.generator.to_string().into()),
+            set: |s, v| v.parsed().map(|v| s.generator = v),
+        },
+        Key {
+            name: "data_work",
+            help: "on: a round works on data blocks as in the article; off: counters only",
+            get: |s| Some(s.data_work.into()),
+            set: |s, v| v.switch().map(|on| s.data_work = on),
+        },
+        Key {
+            name: "rounds",
+            help: "rounds a thread and sample",
+            get: |s| Some(s.rounds.into()),
+            set: |s, v| v.whole(1, 1_000_000_000).map(|v| s.rounds = v),
+        },
+        Key {
+            name: "counter_blocks",
+            help: "blocks of global counters",
+            get: |s| Some(s.counter_blocks.into()),
+            set: |s, v| v.whole(1, 1_000_000_000).map(|v| s.counter_blocks = v),
+        },
+        Key {
+            name: "counters_per_block",
+            help: "global counters a block",
+            get: |s| Some(s.counters_per_block.into()),
+            set: |s, v| v.whole(1, 1_000_000).map(|v| s.counters_per_block = v),
+        },
+        Key {
+            name: "data_blocks",
+            help: "data blocks of 16 KiB, each with a counter of its own",
+            get: |s| Some(s.data_blocks.into()),
+            set: |s, v| v.whole(0, 1_000_000_000_000).map(|v| s.data_blocks = v),
+        },
+    ];
+}

@@ -1,14 +1,12 @@
 //! What a trial does with counters: rounds on as many threads as asked, each bound where the placement says.
 
 use super::CountersSettings;
-use super::keys::KEYS;
 use crate::subject::SubjectError;
-use crate::workload::{Counts, Driven, FillError, FillJob, KeyInfo, Load, LoadError, Measured, Progress, Stage, key};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Progress, Stage};
 use std::sync::{Mutex, PoisonError};
 use tare_counters::workload::{Config, Outcome};
 use tare_engine::Server;
 use tare_results::metric::{self, Named};
-use tare_text::Value;
 use tare_topology::ThreadRef;
 use tare_topology::bind::{self, BindError};
 
@@ -40,18 +38,6 @@ impl CountersSettings {
 impl Load for CountersSettings {
     fn name(&self) -> &'static str {
         "counters"
-    }
-
-    fn keys(&self) -> Vec<KeyInfo> {
-        key::infos(KEYS)
-    }
-
-    fn get(&self, key: &str) -> Option<Value> {
-        key::get(KEYS, self, key)
-    }
-
-    fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
-        key::set(KEYS, self, key, value)
     }
 
     fn needs_server(&self) -> bool {

@@ -1,17 +1,15 @@
 //! The load `dbt3`: each query warmed up, measured and checked, one after the other, on one connection.
 
 use super::client::{Client, Done, Task, client};
-use super::keys::KEYS;
 use super::{Dbt3Error, Dbt3Settings, Fill, Query, RECIPE, check};
 use crate::subject::Surroundings;
-use crate::workload::{Counts, Driven, FillError, FillJob, KeyInfo, Load, LoadError, Measured, Progress, Stage, key};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Progress, Stage};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use tare_engine::{Dialect, Server};
 use tare_results::metric::Named;
 use tare_results::schema::AppliedSetting;
-use tare_text::Value;
 
 impl Dbt3Settings {
     /// What `workload.name` says in a study.
@@ -31,18 +29,6 @@ impl Dbt3Settings {
 impl Load for Dbt3Settings {
     fn name(&self) -> &'static str {
         "dbt3"
-    }
-
-    fn keys(&self) -> Vec<KeyInfo> {
-        key::infos(KEYS)
-    }
-
-    fn get(&self, key: &str) -> Option<Value> {
-        key::get(KEYS, self, key)
-    }
-
-    fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
-        key::set(KEYS, self, key, value)
     }
 
     fn check(&self, threads: usize) -> Result<(), String> {

@@ -1,11 +1,8 @@
 //! The load `oltp`: one connection a client thread, transactions for a number of seconds.
 
-use super::keys::KEYS;
 use super::{Fill, OltpClient, OltpError, OltpSettings, Workload};
 use crate::subject::{Connected, Surroundings};
-use crate::workload::{
-    Counts, Driven, Extra, FillError, FillJob, Host, KeyInfo, Load, LoadError, Measured, Progress, Stage, key,
-};
+use crate::workload::{Counts, Driven, Extra, FillError, FillJob, Host, Load, LoadError, Measured, Progress, Stage};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use strum::VariantNames;
@@ -15,7 +12,6 @@ use tare_load::{
     Stage as Phase,
 };
 use tare_results::metric;
-use tare_text::Value;
 use tare_topology::{ResolvedPlacement, ThreadRef, bind};
 
 impl OltpSettings {
@@ -40,18 +36,6 @@ impl Default for OltpSettings {
 impl Load for OltpSettings {
     fn name(&self) -> &'static str {
         self.workload.name()
-    }
-
-    fn keys(&self) -> Vec<KeyInfo> {
-        key::infos(KEYS)
-    }
-
-    fn get(&self, key: &str) -> Option<Value> {
-        key::get(KEYS, self, key)
-    }
-
-    fn set(&mut self, key: &str, value: &Value) -> Result<(), String> {
-        key::set(KEYS, self, key, value)
     }
 
     fn dataset(&self, seed: u64) -> String {

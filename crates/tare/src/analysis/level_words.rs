@@ -1,0 +1,8 @@
+//! Levels as words.
+
+use tare_results::schema::Levels;
+
+/// `factor=level` words.
+pub fn words_of(levels: &Levels) -> String {
+    levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(" ")
+}
