@@ -168,7 +168,7 @@ mod tests {
     /// Dyestuff yields, 6 batches x 5: Davies & Goldsmith 1972; the components are 2451.25 within and 1764.05 between
     /// (Bates et al., lme4).
     #[test]
-    fn dyestuff() {
+    fn dyestuff_yields_give_the_published_components() {
         let batches = vec![
             vec![1545., 1440., 1440., 1520., 1580.],
             vec![1540., 1555., 1490., 1560., 1495.],

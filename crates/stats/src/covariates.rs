@@ -29,7 +29,7 @@ pub enum Values {
 pub struct Covariate {
     /// What the report calls it.
     pub name: String,
-    /// Its values.
+    /// One value a trial: numbers, or words.
     pub values: Values,
 }
 
@@ -45,7 +45,7 @@ pub enum Shape {
 /// How well one covariate explains the response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Association {
-    /// The covariate.
+    /// Name of the covariate that goes with the values.
     pub name: String,
     /// Share of the response's variance (within groups) that it explains, 0 to 1. It counts luck too: judge by the
     /// p-value.

@@ -59,7 +59,7 @@ pub(crate) fn quantile_of_sorted(sorted: &[f64], p: f64) -> f64 {
     sorted[below] + (h - h.floor()) * (sorted[above] - sorted[below])
 }
 
-/// The middle value.
+/// The middle value; of an even count, the mean of the two in the middle.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }

@@ -10,7 +10,7 @@ use crate::quantiles::t_two_sided;
 /// The profile, or the lock waits, of one trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Profile {
-    /// Threads or nodes.
+    /// Threads or nodes of this rung.
     pub n: f64,
     /// Share of each name as a fraction of the whole. A name that is missing has share 0.
     pub shares: BTreeMap<String, f64>,
@@ -19,7 +19,7 @@ pub struct Profile {
 /// How the share of one name changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Growth {
-    /// Symbol or lock.
+    /// Symbol or lock that grows.
     pub name: String,
     /// Mean share on the first rung.
     pub first: f64,

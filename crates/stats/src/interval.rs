@@ -3,9 +3,9 @@
 /// A two-sided confidence interval, in the unit of what it belongs to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// Lower bound.
+    /// Lower bound, in the unit of what is estimated.
     pub low: f64,
-    /// Upper bound.
+    /// Upper bound, in the unit of what is estimated.
     pub high: f64,
 }
 
@@ -26,7 +26,7 @@ impl Interval {
         Self { low: a.min(b), high: a.max(b) }
     }
 
-    /// high - low.
+    /// From the lower bound to the upper one.
     pub fn width(&self) -> f64 {
         self.high - self.low
     }
@@ -35,8 +35,8 @@ impl Interval {
 /// A point estimate and its interval, absent where the data cannot carry one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {
-    /// The point estimate.
+    /// The point estimate, in the unit of what was measured.
     pub value: f64,
-    /// Its confidence interval.
+    /// Its confidence interval; none where nothing says how sure it is.
     pub ci: Option<Interval>,
 }

@@ -4,10 +4,10 @@ use crate::error::Error;
 use crate::interval::Estimate;
 use crate::ratio::{Arms, Better, Design, Verdict, by_block, compare};
 
-/// One rung.
+/// One rung of a ladder, with all of its trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
-    /// Threads or nodes.
+    /// Threads or nodes of this rung.
     pub n: f64,
     /// Trial means of throughput.
     pub trials: Vec<f64>,

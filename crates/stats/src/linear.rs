@@ -52,12 +52,12 @@ pub(crate) fn moment(x: &[Vec<f64>], w: &[f64], y: &[f64]) -> Vec<f64> {
     (0..p).map(|j| x.iter().zip(w).zip(y).map(|((row, w), y)| row[j] * w * y).sum()).collect()
 }
 
-/// Matrix times vector.
+/// The product of a matrix, row by row, with a vector.
 pub(crate) fn times(a: &[Vec<f64>], v: &[f64]) -> Vec<f64> {
     a.iter().map(|row| dot(row, v)).collect()
 }
 
-/// Inner product.
+/// The inner product of two vectors of one length.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }

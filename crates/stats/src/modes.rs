@@ -38,7 +38,7 @@ const THREE: [(f64, f64); 9] = [
     (200.0, 1.287),
 ];
 
-/// One mode.
+/// A group of values around a centre of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mode {
     /// Median of its trials, in the metric's unit.
@@ -52,7 +52,7 @@ pub struct Mode {
 /// Two or three modes and the evidence for them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Modes {
-    /// The lowest first.
+    /// The modes, that of the lowest values first.
     pub modes: Vec<Mode>,
     /// How far the gap statistic exceeds its limit; above 0.
     pub excess: f64,

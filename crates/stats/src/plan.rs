@@ -21,7 +21,7 @@ pub struct Pilot<'a> {
     pub samples: &'a [Vec<f64>],
 }
 
-/// What repetition costs.
+/// What a trial and a sample cost in time.
 #[derive(Debug, Clone, Copy)]
 pub struct Costs {
     /// Seconds to start, prepare and stop one trial, without warm-up and samples.
@@ -32,7 +32,7 @@ pub struct Costs {
     pub conditions: u64,
 }
 
-/// What is wanted.
+/// What is wanted of the repetitions that are to be planned.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
     /// Half-width of the interval of the mean, as a fraction of the mean, e.g. 0.01.
@@ -45,7 +45,7 @@ pub struct Target {
     pub max_samples: u64,
 }
 
-/// The advice.
+/// How often to repeat what, and what that gives.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recommendation {
     /// Seconds to discard at the start of a trial.

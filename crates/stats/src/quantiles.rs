@@ -54,7 +54,7 @@ pub(crate) fn t_upper_tail(x: f64, df: f64) -> f64 {
     StudentsT::new(0.0, 1.0, df).map_or(1.0, |d| d.sf(x))
 }
 
-/// Quantile of chi-squared.
+/// The quantile of the chi-squared distribution with `df` degrees of freedom.
 pub(crate) fn chi_squared(p: f64, df: f64) -> f64 {
     ChiSquared::new(df).map_or(f64::INFINITY, |d| d.inverse_cdf(p))
 }

@@ -17,7 +17,7 @@ pub struct RunOrder {
     pub correlation: f64,
     /// Chance that as high a correlation comes from trials without order, by permutation.
     pub p_value: f64,
-    /// Trials that entered.
+    /// Number of trials that entered.
     pub trials: usize,
 }
 

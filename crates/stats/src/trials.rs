@@ -21,13 +21,13 @@ pub struct Summary {
     pub between_cov: Option<f64>,
     /// Interval for `between_cov`, see [`cov_interval`].
     pub between_cov_ci: Option<Interval>,
-    /// Smallest trial mean.
+    /// Smallest mean of a trial.
     pub min: f64,
-    /// Largest trial mean.
+    /// Largest mean of a trial.
     pub max: f64,
-    /// Smallest single sample.
+    /// Smallest sample of all trials.
     pub sample_min: f64,
-    /// Largest single sample.
+    /// Largest sample of all trials.
     pub sample_max: f64,
 }
 

@@ -8,7 +8,7 @@ use crate::quantiles::trigamma;
 /// Log-linear model of the between-trial variance of ln(value), which is the squared CoV for small spreads.
 pub(super) struct Dispersion {
     pub design: Design,
-    /// Coefficients of ln(variance).
+    /// Coefficients of the logarithm of the variance between trials.
     pub values: Vec<f64>,
     /// Their variances when trial means are normal.
     pub variances: Vec<f64>,

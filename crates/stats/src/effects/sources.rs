@@ -12,7 +12,7 @@ use crate::quantiles::normal_two_sided;
 /// One factor as a source of spread.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactorSpread {
-    /// The factor.
+    /// The factor whose levels differ in spread.
     pub factor: String,
     /// The level under which trials vary more: `true` the high one.
     pub noisy_level: bool,

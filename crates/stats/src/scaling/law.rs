@@ -9,7 +9,7 @@ use crate::ladder::Rung;
 use crate::linear::{dot, times};
 use crate::quantiles::t_two_sided;
 
-/// The fitted law.
+/// The law as it was fitted, with intervals where they can be had.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Law {
     /// Throughput of one thread or node.

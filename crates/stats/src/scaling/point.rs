@@ -3,7 +3,7 @@
 /// One rung of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Threads or nodes.
+    /// Threads or nodes of this rung.
     pub n: f64,
     /// Throughput, the mean of its trials.
     pub x: f64,

@@ -42,7 +42,7 @@ pub fn share(studies: usize, mut holds: impl FnMut() -> bool) -> f64 {
     (0..studies).filter(|_| holds()).count() as f64 / studies as f64
 }
 
-/// 95 +- 2%.
+/// Holds the coverage of a 95% interval to 95 +- 2%.
 #[track_caller]
 pub fn assert_covers(what: &str, coverage: f64) {
     println!("{what}: {:.2}%", 100.0 * coverage);

@@ -9,9 +9,9 @@ use tare_results::{Results, Source};
 /// The trials of one condition.
 #[derive(Debug, Clone)]
 pub struct ConditionTrials<'a> {
-    /// Its name.
+    /// Its name, unique in the study.
     pub name: &'a str,
-    /// Factor -> level.
+    /// What it sets, factor by factor.
     pub levels: &'a Levels,
     /// Analysed: clean ones, and disturbed ones where no attempt at a clean one was left.
     pub ok: Vec<&'a TrialRecord>,
@@ -80,7 +80,7 @@ impl<'a> ConditionTrials<'a> {
         if self.blocked { trial.block } else { trial.trial }
     }
 
-    /// Analysed although disturbed.
+    /// The trials that are analysed although they were disturbed.
     pub fn disturbed(&self) -> Vec<&'a TrialRecord> {
         self.ok.iter().copied().filter(|trial| matches!(state::of(trial), State::Disturbed(_))).collect()
     }

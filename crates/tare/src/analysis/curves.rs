@@ -22,11 +22,11 @@ const APART: [&str; 1] = ["workload"];
 /// One chart: a metric over one factor, a line for each combination of the levels that vary within the chart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curves {
-    /// The metric.
+    /// The metric on the y axis.
     pub metric: String,
-    /// Its unit.
+    /// The unit that its values are in.
     pub unit: &'static str,
-    /// Its better direction.
+    /// Which way the metric improves.
     pub better: Better,
     /// The factor along the chart.
     pub over: String,
@@ -52,11 +52,11 @@ pub struct Curve {
 pub struct Point {
     /// Level of the factor along the chart.
     pub n: f64,
-    /// Mean over trials.
+    /// Mean over the trials of this rung.
     pub mean: f64,
     /// 95% interval over trials; none with a single one.
     pub ci: Option<Interval>,
-    /// Every trial's mean.
+    /// The mean of each of its trials.
     pub trials: Vec<f64>,
     /// The trials fall into two modes, and the mean describes none of them.
     pub bimodal: bool,

@@ -9,15 +9,15 @@ use tare_results::{Results, Source};
 /// The first screen of a report: one sentence a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstScreen {
-    /// What was run.
+    /// What was run, in one sentence.
     pub run: String,
-    /// On what.
+    /// On which machine it ran.
     pub machine: String,
-    /// What came out.
+    /// What came out of it.
     pub out: String,
     /// More of what came out.
     pub further: Vec<String>,
-    /// How sure.
+    /// How sure that is, and why.
     pub sure: String,
 }
 

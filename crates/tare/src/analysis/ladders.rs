@@ -7,9 +7,9 @@ use tare_results::schema::Levels;
 /// Factors whose levels count something that may scale.
 pub(super) const OVER: [&str; 2] = ["threads", "nodes"];
 
-/// One ladder.
+/// Conditions that differ in one number alone.
 pub(super) struct Ladder<'c, 'r> {
-    /// `threads` or `nodes`.
+    /// Which number that is: `threads` or `nodes`.
     pub over: &'static str,
     /// The levels of the other factors.
     pub levels: Levels,

@@ -23,7 +23,7 @@ pub enum BoxKind {
 /// One box and what it contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineBox {
-    /// What it is.
+    /// What the box stands for.
     pub kind: BoxKind,
     /// Its words in the drawing, such as `L3 32 MiB`.
     pub label: String,

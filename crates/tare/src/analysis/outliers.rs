@@ -18,10 +18,10 @@ const NAMED: usize = 3;
 /// A covariate is named when it lies this many times its usual spread from its usual value.
 const ODD: f64 = 5.0;
 
-/// An outlying trial.
+/// A trial that lies far from the others of its condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outlier {
-    /// Its condition.
+    /// Name of the condition it belongs to.
     pub condition: String,
     /// Its place in the schedule.
     pub trial: usize,
@@ -102,7 +102,7 @@ fn beside(trial: &TrialRecord, others: &[&TrialRecord]) -> Vec<(String, f64, f64
     odd.into_iter().take(NAMED).map(|(_, named)| named).collect()
 }
 
-/// One sentence.
+/// Names it, its log and the result without it.
 pub(super) fn sentence(outlier: &Outlier) -> String {
     let unit = metric::describe(&outlier.metric).unit;
     let beside: Vec<String> = outlier

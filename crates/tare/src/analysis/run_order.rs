@@ -21,7 +21,7 @@ pub struct Drift {
     pub p_value: f64,
     /// Change of the last third of the run against the first, as a fraction.
     pub change: Option<f64>,
-    /// Trials that entered.
+    /// Number of trials that entered.
     pub trials: usize,
 }
 

@@ -62,7 +62,7 @@ pub struct Summary {
 /// Memory of one node under one condition, means over samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NodeSummary {
-    /// The condition.
+    /// Name of the condition profiled.
     pub condition: String,
     /// OS number of the node.
     pub node: u32,
@@ -79,7 +79,7 @@ pub struct NodeSummary {
 /// What the captures of one condition say, means over its trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaptureSummary {
-    /// The condition.
+    /// Name of the condition whose captures these are.
     pub condition: String,
     /// Trials with a capture sample.
     pub trials: usize,
@@ -91,9 +91,9 @@ pub struct CaptureSummary {
     pub event: Option<String>,
     /// Samples of the profiles, all trials together.
     pub samples: u64,
-    /// The largest symbols.
+    /// The functions with the largest shares.
     pub symbols: Vec<SymbolSummary>,
-    /// The longest waits.
+    /// The locks that were waited for longest.
     pub locks: Vec<LockSummary>,
 }
 
@@ -138,7 +138,7 @@ pub enum Profiled {
 pub struct GrowthRanking {
     /// Locks, symbols or calls.
     pub what: Profiled,
-    /// `threads` or `nodes`.
+    /// Over which number it grows: `threads` or `nodes`.
     pub over: String,
     /// The levels of the other factors.
     pub levels: Levels,
@@ -149,7 +149,7 @@ pub struct GrowthRanking {
 /// How one share changes along a ladder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Grown {
-    /// Lock or function.
+    /// The lock or function that grows.
     pub name: String,
     /// Share on the first rung, 0 to 1.
     pub first: f64,
@@ -165,11 +165,11 @@ pub struct Grown {
 /// One build against the first, other levels the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BuildComparison {
-    /// Metric.
+    /// Name of the metric compared.
     pub metric: String,
-    /// The first build.
+    /// The build that is divided by.
     pub a: String,
-    /// The other one.
+    /// The build that is compared with it.
     pub b: String,
     /// The levels of the other factors.
     pub levels: Levels,
@@ -189,18 +189,18 @@ pub struct BuildComparison {
 /// A share in two builds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Changed {
-    /// Function or lock.
+    /// The function or lock in question.
     pub name: String,
     /// Share in A, 0 to 1.
     pub a: f64,
-    /// Share in B.
+    /// Its share in build B.
     pub b: f64,
 }
 
 /// A recorded covariate (migrations, steal, layout ...) that goes with what conditions do not explain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResidualCause {
-    /// Its name.
+    /// Name of the covariate as it is recorded.
     pub covariate: String,
     /// Share of the variance between trials of the same condition that goes with it, 0 to 1.
     pub share: f64,
@@ -241,20 +241,20 @@ pub struct Components {
 /// A condition that was not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unrealizable {
-    /// Its name.
+    /// Its name as the study has it.
     pub name: String,
     /// Why the machine cannot do it.
     pub reason: String,
 }
 
-/// One condition.
+/// What a condition's trials came to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConditionSummary {
-    /// Its name.
+    /// Its name, unique in the study.
     pub name: String,
-    /// Factor -> level.
+    /// What it sets, factor by factor.
     pub levels: Levels,
-    /// Analysed trials.
+    /// Number of trials that are analysed.
     pub trials: usize,
     /// What they gave, in table order.
     pub metrics: Vec<MetricSummary>,
@@ -280,7 +280,7 @@ pub struct MetricSummary {
     pub name: String,
     /// Unit, empty where unknown.
     pub unit: String,
-    /// Better direction.
+    /// Which way the metric improves.
     pub better: Better,
     /// Mean over trials of the trial means.
     pub mean: f64,
@@ -295,9 +295,9 @@ pub struct MetricSummary {
     /// Variance components; null below two trials.
     #[serde(default)]
     pub components: Option<Components>,
-    /// Smallest trial mean.
+    /// Smallest mean of a trial.
     pub min: f64,
-    /// Largest trial mean.
+    /// Largest mean of a trial.
     pub max: f64,
     /// Two or three entries when the trials fall into modes, and then the mean describes no trial; else empty.
     pub modes: Vec<Mode>,
@@ -311,7 +311,7 @@ pub struct MetricSummary {
 /// One mode of a bimodal metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mode {
-    /// Centre.
+    /// The centre that its trials lie around.
     pub mean: f64,
     /// Share of trials, 0 to 1.
     pub weight: f64,
@@ -320,7 +320,7 @@ pub struct Mode {
 /// Effect of a factor or an interaction on a metric's mean and on its spread between trials.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Effect {
-    /// Metric.
+    /// Name of the metric that it moves.
     pub metric: String,
     /// `aslr`, or `aslr:ahi` for an interaction; `allocator=jemalloc` for one level of a factor that has more than two.
     pub term: Term,
@@ -353,17 +353,17 @@ pub struct Effect {
 /// What a scaling law says over threads or nodes, other factors held.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// Metric.
+    /// Name of the metric that scales.
     pub metric: String,
-    /// `threads` or `nodes`.
+    /// Over which number: `threads` or `nodes`.
     pub over: String,
     /// The levels of the other factors; empty when there are none.
     pub levels: Levels,
-    /// Throughput of one.
+    /// Throughput of a single thread or node.
     pub lambda: f64,
-    /// Contention.
+    /// Contention: the share of the work that is serial.
     pub sigma: f64,
-    /// Coherency.
+    /// Coherency: the cost of keeping each pair in step.
     pub kappa: f64,
     /// Number at which the law peaks; null when it never does.
     pub peak: Option<f64>,
@@ -388,9 +388,9 @@ pub struct Scaling {
 /// Throughput that a law predicts where nothing was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
-    /// Threads or nodes.
+    /// Threads or nodes that are predicted for.
     pub n: f64,
-    /// Throughput.
+    /// Throughput that the law predicts.
     pub value: f64,
     /// 95% prediction interval of one more trial.
     #[serde(flatten, with = "ends::ci")]
@@ -407,9 +407,9 @@ impl Scaling {
 /// From one number of threads or nodes to the next.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Before.
+    /// Threads or nodes before the step.
     pub from: f64,
-    /// After.
+    /// Threads or nodes after the step.
     pub to: f64,
     /// Throughput after / before.
     pub ratio: f64,
@@ -432,7 +432,7 @@ pub struct SpreadSources {
 /// One factor as a source of spread.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpreadSource {
-    /// The factor.
+    /// The factor whose levels were compared.
     pub factor: String,
     /// The level at which trials vary more.
     pub noisy_level: String,

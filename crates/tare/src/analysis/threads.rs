@@ -13,7 +13,7 @@ pub struct ThreadSummary {
     pub class: ThreadClass,
     /// Its pair, where it has one.
     pub pair: Option<usize>,
-    /// Its kernel name.
+    /// Its name as the kernel knows it.
     pub name: String,
     /// The distinct sets of CPUs it was allowed, as OS lists.
     pub allowed: BTreeSet<String>,
@@ -21,11 +21,11 @@ pub struct ThreadSummary {
     pub seen: BTreeMap<usize, f64>,
     /// Samples it was found in.
     pub samples: usize,
-    /// Mean a sample.
+    /// Moves between CPUs, mean of a sample.
     pub migrations: f64,
-    /// Mean a sample.
+    /// Times it gave up its CPU, mean of a sample.
     pub voluntary_switches: f64,
-    /// Mean a sample.
+    /// Times its CPU was taken away, mean of a sample.
     pub involuntary_switches: f64,
     /// CPU time a sample, seconds, user and system.
     pub cpu_s: f64,

@@ -22,7 +22,7 @@ pub struct Options {
 /// One side: results, and of them all conditions or one.
 #[derive(Debug, Clone, Copy)]
 pub struct Side<'a> {
-    /// The results.
+    /// The results that the side is part of.
     pub results: &'a Results,
     /// One condition of them; none is all.
     pub condition: Option<&'a str>,
@@ -75,21 +75,21 @@ pub enum Gate {
 /// One metric of one pair of conditions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricComparison {
-    /// Metric.
+    /// Name of the metric compared.
     pub name: String,
     /// Condition in A and B; both names where they differ.
     pub condition: String,
-    /// Unit.
+    /// Unit that its values are in.
     pub unit: String,
-    /// Better direction.
+    /// Which way the metric improves.
     pub better: Better,
     /// Mean over trials in A.
     pub mean_a: f64,
     /// Mean over trials in B.
     pub mean_b: f64,
-    /// Trials in A.
+    /// Number of trials on side A.
     pub trials_a: usize,
-    /// Trials in B.
+    /// Number of trials on side B.
     pub trials_b: usize,
     /// B / A of the means; null when A's mean is zero.
     pub ratio: Option<f64>,
@@ -113,7 +113,7 @@ pub struct MetricComparison {
 pub struct AgainstFirst {
     /// The side, as the caller named it.
     pub against: String,
-    /// What is compared.
+    /// What came of this side against the first.
     #[serde(flatten)]
     pub metric: MetricComparison,
 }
@@ -136,7 +136,7 @@ pub struct ManyComparison {
 pub struct Comparison {
     /// What is different in how the two were made.
     pub differences: Vec<Difference>,
-    /// Judged metrics first.
+    /// All compared metrics, those that are judged first.
     pub metrics: Vec<MetricComparison>,
     /// None without a gate.
     pub gate: Option<Gate>,

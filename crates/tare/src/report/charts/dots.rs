@@ -15,15 +15,15 @@ const TOP: f64 = 10.0;
 
 /// One condition of the plot.
 pub struct Row<'a> {
-    /// Its name.
+    /// Its name, beside the row.
     pub label: &'a str,
     /// Number of its mark, the same in every chart of the page.
     pub mark: usize,
     /// Name and mean of every trial.
     pub trials: Vec<(String, f64)>,
-    /// Every sample.
+    /// Every sample of every trial.
     pub samples: Vec<f64>,
-    /// Interval and modes.
+    /// Its interval and its modes.
     pub summary: &'a MetricSummary,
 }
 

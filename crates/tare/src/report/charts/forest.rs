@@ -21,7 +21,7 @@ const WIDEST: f64 = 100.0;
 pub struct Line {
     /// What the ratio is of.
     pub label: String,
-    /// The ratio.
+    /// The ratio that the dot stands at.
     pub ratio: f64,
     /// Its interval, where there is one.
     pub ci: Option<Interval>,

@@ -50,7 +50,7 @@ impl Figures {
     }
 }
 
-/// Draws it.
+/// Draws the cells with their values and the scale.
 pub fn draw(heat: &Heat) -> Markup {
     let signed = heat.figures == Figures::Change;
     let size = move |value: f64| if signed { value.abs() } else { value };

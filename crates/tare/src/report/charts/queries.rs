@@ -13,16 +13,16 @@ const TOP: f64 = 8.0;
 const LINE: f64 = 11.0;
 const GAP: f64 = 9.0;
 
-/// One query.
+/// A query with all of its trials, a group a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// Its name.
+    /// Its name, above the panel.
     pub label: String,
     /// Each condition's mark, and its trial means relative to the mean of them all (0.02 is 2% above).
     pub conditions: Vec<(usize, Vec<f64>)>,
 }
 
-/// Draws them.
+/// Draws a panel for each query.
 pub fn draw(queries: &[Query]) -> Markup {
     let values = || queries.iter().flat_map(|query| &query.conditions).flat_map(|(_, values)| values).copied();
     let reach = values().map(f64::abs).fold(0.001, f64::max);

@@ -21,7 +21,7 @@ pub struct Point {
     pub value: Option<f64>,
     /// Mark of its condition.
     pub mark: usize,
-    /// Tooltip.
+    /// What is shown when the mark is pointed at.
     pub title: String,
 }
 

@@ -75,7 +75,7 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
     Some(format!("{}\n{}", style.bold(&head), finish(rows)))
 }
 
-/// What capturing cost.
+/// What the captures cost in throughput, in one sentence.
 pub(super) fn cost(summary: &Summary, style: Style) -> Option<String> {
     let mut rows =
         table(&["condition", "trials", "throughput while capturing / measured", "samples of the profile"], 1);

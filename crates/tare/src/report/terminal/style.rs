@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 /// Columns that tables fit into.
 pub const WIDTH: u16 = 100;
 
-/// Whether to colour.
+/// Whether and how words are coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// Bold heads and yellow warnings.
