@@ -89,8 +89,10 @@ pub(super) fn error(body: &[u8]) -> SqlError {
 /// What a SQLSTATE means for the caller (Appendix A of PostgreSQL's manual).
 fn kind(state: &str) -> SqlErrorKind {
     match state {
-        // serialization_failure, deadlock_detected, lock_not_available
-        "40001" | "40P01" | "55P03" => SqlErrorKind::Retry,
+        // serialization_failure, deadlock_detected, lock_not_available; and unique_violation, which is what two sessions
+        // meet that delete the same row and put it back: the second waits, deletes nothing, and inserts a row that is
+        // there. sysbench begins anew after it too.
+        "40001" | "40P01" | "55P03" | "23505" => SqlErrorKind::Retry,
         // disk_full
         "53100" => SqlErrorKind::DiskFull,
         // admin_shutdown, crash_shutdown, cannot_connect_now, idle session time-outs
@@ -127,6 +129,7 @@ mod tests {
     fn errors_are_sorted_by_what_the_caller_can_do() {
         let of = |state: &str| error(format!("SERROR\0VERROR\0C{state}\0Mwoe\0\0").as_bytes());
         assert_eq!(of("40P01"), SqlError { kind: SqlErrorKind::Retry, code: 0, message: "40P01: woe".into() });
+        assert_eq!(of("23505").kind, SqlErrorKind::Retry);
         assert_eq!(of("53100").kind, SqlErrorKind::DiskFull);
         assert_eq!(of("57P01").kind, SqlErrorKind::Lost);
         assert_eq!(of("42601").kind, SqlErrorKind::Other);
