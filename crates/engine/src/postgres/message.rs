@@ -89,9 +89,9 @@ pub(super) fn error(body: &[u8]) -> SqlError {
 /// What a SQLSTATE means for the caller (Appendix A of PostgreSQL's manual).
 fn kind(state: &str) -> SqlErrorKind {
     match state {
-        // serialization_failure, deadlock_detected, lock_not_available; and unique_violation, which is what two sessions
-        // meet that delete the same row and put it back: the second waits, deletes nothing, and inserts a row that is
-        // there. sysbench begins anew after it too.
+        // serialization_failure, deadlock_detected, lock_not_available; and unique_violation, which is what two
+        // sessions meet that delete the same row and put it back: the second waits, deletes nothing, and inserts a row
+        // that is there. sysbench begins anew after it too.
         "40001" | "40P01" | "55P03" | "23505" => SqlErrorKind::Retry,
         // disk_full
         "53100" => SqlErrorKind::DiskFull,
