@@ -58,6 +58,14 @@ fn a_run_begun_with_two_cpus_is_neither_resumed_nor_continued_by_a_trial_on_one(
     let last = trials(&results).pop().unwrap();
     assert_eq!((last["outcome"].as_str(), last["attempt"].as_u64()), (Some("ok"), Some(3)), "{err}");
     assert!(last["ran_on"]["host"].as_str().is_some_and(|host| !host.is_empty()), "{last}");
+
+    // A writer of its own writes a file of its own, and all are read.
+    let local = std::fs::read_to_string(results.join("trials.jsonl")).unwrap();
+    world.exits(0, &["trial", "--directory", "results", "--trial", "0", "--attempt", "4", "--writer", "node-1.2"]);
+    assert_eq!(std::fs::read_to_string(results.join("trials.jsonl")).unwrap(), local);
+    let own = std::fs::read_to_string(results.join("trials-node-1.2.jsonl")).unwrap();
+    assert_eq!((own.lines().count(), support::json(&own)["attempt"].as_u64()), (1, Some(4)));
+    world.exits(2, &["trial", "--directory", "results", "--trial", "0", "--attempt", "5", "--writer", "../x"]);
     world.assert_clean();
 }
 

@@ -14,7 +14,7 @@ use clap::Args;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::path::PathBuf;
 use tare_noise::{HostLock, TrialLock};
-use tare_results::store::read_plan;
+use tare_results::store::{Writer, read_plan};
 
 /// Options of the hidden `tare trial`.
 #[derive(Debug, Args)]
@@ -31,6 +31,9 @@ pub struct TrialArgs {
     /// Process id of the run that waits for it; without one, the trial takes the machine itself
     #[arg(long)]
     parent: Option<i32>,
+    /// Whose file the record goes to: trials-WRITER.jsonl, which nobody else writes; without one, the local run's
+    #[arg(long)]
+    writer: Option<String>,
 }
 
 /// Runs one trial, or prepares its data.
@@ -66,8 +69,16 @@ fn one(args: &TrialArgs) -> Result<Exit, Problem> {
     let plan = read_plan(&args.directory)?;
     let task = Task::find(&read_study(&args.directory)?, &plan, args.trial).map_err(TrialError::from)?;
     let tell = |step: Progress| Message::Step(step).send();
-    let trial =
-        Trial { directory: &args.directory, plan: &plan, task, attempt: args.attempt, interrupted, tell: &tell };
+    let writer = args.writer.as_deref().map(Writer::new).transpose()?;
+    let trial = Trial {
+        writer,
+        directory: &args.directory,
+        plan: &plan,
+        task,
+        attempt: args.attempt,
+        interrupted,
+        tell: &tell,
+    };
     if args.attempt == 0 {
         trial.prepare()?;
         return Ok(Exit::Done);

@@ -43,13 +43,13 @@ fn process(settings: &Settings) -> Result<(), String> {
     }
 }
 
+/// A data directory of the user's own must be there, and of a version that the server can open.
 fn data(settings: &Settings) -> Result<(), String> {
-    match &settings.engine.data {
-        Some(path) => std::fs::read_dir(path)
-            .map(drop)
-            .map_err(|e| format!("the data directory {} cannot be read: {e}", path.display())),
-        None => Ok(()),
-    }
+    let Some(path) = &settings.engine.data else { return Ok(()) };
+    std::fs::read_dir(path).map_err(|e| format!("the data directory {} cannot be read: {e}", path.display()))?;
+    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
+    let binary = engine.binary(settings.engine.binary.as_deref()).map_err(|e| e.to_string())?;
+    engine.check_data(path, &binary).map_err(|e| e.to_string())
 }
 
 fn options(settings: &Settings) -> Result<(), String> {

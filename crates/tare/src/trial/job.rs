@@ -5,6 +5,7 @@ use crate::workload::Progress;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use tare_results::schema::Plan;
+use tare_results::store::Writer;
 
 /// What a trial works on.
 pub struct Trial<'a> {
@@ -16,6 +17,8 @@ pub struct Trial<'a> {
     pub task: Task,
     /// The first one is 1.
     pub attempt: u32,
+    /// Whose file the record goes to; none: the local run's.
+    pub writer: Option<Writer>,
     /// Set when whoever started it wants it to stop.
     pub interrupted: &'a AtomicBool,
     /// Told every step as it begins.

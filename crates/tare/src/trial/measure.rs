@@ -56,7 +56,10 @@ impl Trial<'_> {
             }
         }
         record.elapsed_s = clock.elapsed().as_secs_f64();
-        store::append_trial(self.directory, &record)?;
+        match &self.writer {
+            Some(writer) => store::append_trial_of(self.directory, writer, &record)?,
+            None => store::append_trial(self.directory, &record)?,
+        }
         Ok(true)
     }
 
