@@ -15,6 +15,7 @@ mod journal;
 mod kernel;
 mod lock;
 mod lock_file;
+mod process_stat;
 mod session;
 mod setting;
 mod state_dir;

@@ -7,25 +7,14 @@ use super::counters::{CpuTimes, parse_stat};
 use crate::system::System;
 use tare_topology::CpuSet;
 
-/// PF_KTHREAD of include/linux/sched.h, in field 9 of /proc/pid/stat.
-const KERNEL_THREAD: u64 = 0x0020_0000;
-
-/// One process as its stat file shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Process {
-    name: String,
-    parent: u32,
-    kernel_thread: bool,
-    /// User and system time of all its threads, ended ones too, clock ticks.
-    ticks: u64,
-}
+use crate::process_stat::{self, ProcessStat};
 
 /// CPU time of all processes and all CPUs at one moment. Taking one reads a small file a process.
 #[derive(Debug, Clone)]
 pub struct CpuUse {
     taken: Instant,
     cpus: BTreeMap<u32, CpuTimes>,
-    processes: BTreeMap<u32, Process>,
+    processes: BTreeMap<u32, ProcessStat>,
 }
 
 /// What others did on given CPUs between two moments.
@@ -52,7 +41,7 @@ impl CpuUse {
         let (cpus, _) = parse_stat(&system.read_optional("/proc/stat").unwrap_or_default());
         let process = |name: String| {
             let pid: u32 = name.parse().ok()?;
-            Some((pid, parse_process(&system.read_optional(&format!("/proc/{pid}/stat"))?)?))
+            Some((pid, process_stat::parse(&system.read_optional(&format!("/proc/{pid}/stat"))?)?))
         };
         let processes = system.names("/proc").into_iter().filter_map(process).collect();
         Self { taken: Instant::now(), cpus, processes }
@@ -90,7 +79,7 @@ impl CpuUse {
     }
 
     /// Ticks that each process of this moment used since `earlier`; one that began since has used all it has.
-    fn used_since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = (u32, &'a Process, u64)> {
+    fn used_since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = (u32, &'a ProcessStat, u64)> {
         self.processes.iter().map(|(pid, process)| {
             let before = earlier.processes.get(pid).map_or(0, |p| p.ticks);
             (*pid, process, process.ticks.saturating_sub(before))
@@ -114,28 +103,12 @@ impl CpuUse {
     }
 }
 
-/// The fields needed of /proc/pid/stat (proc_pid_stat(5)). The name may hold anything, even ") R 1".
-fn parse_process(stat: &str) -> Option<Process> {
-    let (head, tail) = stat.rsplit_once(')')?;
-    let (_, name) = head.split_once('(')?;
-    // The tail begins with field 3.
-    let fields: Vec<&str> = tail.split_whitespace().collect();
-    let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-    Some(Process {
-        name: name.to_owned(),
-        parent: u32::try_from(number(4)?).ok()?,
-        kernel_thread: number(9)? & KERNEL_THREAD != 0,
-        ticks: number(14)?.checked_add(number(15)?)?,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use proptest::prelude::*;
-
     use super::*;
+    use crate::process_stat::KERNEL_THREAD;
 
     /// A machine of two CPUs and these processes: (pid, parent, flags, ticks).
     fn machine(cpu0: u64, cpu1: u64, processes: &[(u32, u32, u64, u64)]) -> CpuUse {
@@ -178,12 +151,5 @@ mod tests {
         let own = after.used_since(&before).find(|(pid, ..)| *pid == me).unwrap().2;
         assert!(own >= 1, "{own}");
         assert!(after.family(&before, &[1]).contains(&me) || after.family(&before, &[me]).contains(&me));
-    }
-
-    proptest! {
-        #[test]
-        fn never_panics(text in "[0-9a-z() -]{0,120}") {
-            parse_process(&text);
-        }
     }
 }
