@@ -168,6 +168,8 @@ impl Connect for Connector<'_> {
 
     fn connect(&self, thread: ClientThread) -> Result<WorkloadClient, LoadError> {
         let mut session = (self.connect)()?;
+        // The run itself ends sessions that wait too long; a limit of the socket's own would arm a timer a statement.
+        session.set_timeout(None).map_err(LoadError::own)?;
         self.interrupters.lock().unwrap_or_else(PoisonError::into_inner).extend(session.interrupter());
         let serving = self.serving(session.as_mut())?;
         self.serving.lock().unwrap_or_else(PoisonError::into_inner)[thread.index] = serving;
