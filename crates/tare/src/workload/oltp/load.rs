@@ -62,13 +62,15 @@ impl Load for OltpSettings {
     }
 }
 
+/// The samples as a trial takes them: each what was asked for, or none.
 fn drive(settings: &OltpSettings, stage: Stage<'_>) -> Result<Driven, LoadError> {
     let counts = stage.counts;
     let mut samples = run(settings, stage)?;
+    // What captures cost belongs to no metric, and fails no trial.
+    let extra = samples.split_off(counts.samples.min(samples.len()));
     for (sample, _) in &samples {
         judge(settings, sample)?;
     }
-    let extra = samples.split_off(counts.samples.min(samples.len()));
     Ok(Driven {
         extra: extra.first().map(|(extra, _)| cost(&samples, extra)),
         samples: samples.into_iter().map(|(sample, around)| of_sample(&sample, around)).collect(),
