@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::Address;
@@ -99,21 +100,19 @@ impl Stream {
         self.socket.shutdown();
     }
 
-    /// Lets the next read or write wait no longer than the deadline allows.
-    #[cold]
-    fn limit(&self, deadline: Instant) -> io::Result<()> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(ErrorKind::TimedOut.into());
-        }
-        self.socket.set_timeout(Some(self.silence.map_or(left, |silence| silence.min(left))))
+    /// How long the next read or write may wait; none: for ever.
+    #[inline]
+    fn patience(&self) -> io::Result<Option<Duration>> {
+        let Some(deadline) = self.deadline else { return Ok(self.silence) };
+        let left = left(deadline)?;
+        Ok(Some(self.silence.map_or(left, |silence| silence.min(left))))
     }
 }
 
 impl Channel for Stream {
     fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()> {
         self.silence = limit;
-        self.socket.set_timeout(limit)
+        self.socket.set_write_timeout(limit)
     }
 
     fn set_deadline(&mut self, deadline: Option<Instant>) {
@@ -130,11 +129,26 @@ impl Channel for Stream {
 }
 
 impl Socket {
-    fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match self {
-            Self::Unix(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),
-            Self::Tcp(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),
+            Self::Unix(stream) => stream.set_write_timeout(timeout),
+            Self::Tcp(stream) => stream.set_write_timeout(timeout),
         }
+    }
+
+    /// Waits until something can be read, or the other side has closed.
+    ///
+    /// Sleeping in the read itself would end a Unix socket's every sleep twice: the kernel also wakes a reader when the
+    /// other side takes what was sent (room to write), and only a poll can say that it waits for nothing but data. On a
+    /// shared PU that second wake-up costs more than this call.
+    #[inline]
+    fn wait_readable(&self, patience: Option<Duration>) -> io::Result<()> {
+        let timeout = patience.map(Timespec::try_from).transpose().unwrap_or_default();
+        let mut fds = [match self {
+            Self::Unix(stream) => PollFd::new(stream, PollFlags::IN),
+            Self::Tcp(stream) => PollFd::new(stream, PollFlags::IN),
+        }];
+        if poll(&mut fds, timeout.as_ref())? == 0 { Err(ErrorKind::TimedOut.into()) } else { Ok(()) }
     }
 
     fn try_clone(&self) -> io::Result<Self> {
@@ -193,9 +207,7 @@ pub(super) fn lost_words(error: &io::Error) -> String {
 impl Read for Stream {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if let Some(deadline) = self.deadline {
-            self.limit(deadline)?;
-        }
+        self.socket.wait_readable(self.patience()?)?;
         match &mut self.socket {
             Socket::Unix(stream) => stream.read(buffer),
             Socket::Tcp(stream) => stream.read(buffer),
@@ -206,8 +218,8 @@ impl Read for Stream {
 impl Write for Stream {
     #[inline]
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        if let Some(deadline) = self.deadline {
-            self.limit(deadline)?;
+        if self.deadline.is_some() {
+            self.socket.set_write_timeout(self.patience()?)?;
         }
         match &mut self.socket {
             Socket::Unix(stream) => stream.write(buffer),
@@ -217,5 +229,58 @@ impl Write for Stream {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use procfs::process::Process;
+
+    use super::*;
+
+    const EXCHANGES: u64 = 50;
+
+    /// How often this thread went to sleep by itself.
+    fn sleeps() -> u64 {
+        let myself = rustix::thread::gettid().as_raw_nonzero().get();
+        let status = Process::myself().and_then(|process| process.task_from_tid(myself)).and_then(|task| task.status());
+        status.unwrap().voluntary_ctxt_switches.unwrap()
+    }
+
+    #[test]
+    fn waiting_for_an_answer_sleeps_once() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let answers = thread::spawn(move || {
+            let mut theirs = theirs;
+            for _ in 0..EXCHANGES {
+                theirs.read_exact(&mut [0; 100]).unwrap();
+                // The request is taken: this is when a reader that only sleeps in its read is woken for nothing.
+                thread::sleep(Duration::from_millis(1));
+                theirs.write_all(&[1; 100]).unwrap();
+            }
+        });
+        let mut stream = Stream::unix(ours);
+        let before = sleeps();
+        for _ in 0..EXCHANGES {
+            stream.write_all(&[0; 100]).unwrap();
+            stream.read_exact(&mut [0; 100]).unwrap();
+        }
+        let slept = sleeps() - before;
+        answers.join().unwrap();
+        assert!(slept < EXCHANGES * 3 / 2, "{slept} sleeps for {EXCHANGES} answers");
+    }
+
+    #[test]
+    fn silence_and_deadline_end_a_wait() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let mut stream = Stream::unix(ours);
+        stream.set_silence(Some(Duration::from_millis(20))).unwrap();
+        assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::TimedOut);
+        stream.set_silence(None).unwrap();
+        stream.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
+        assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::TimedOut);
+        assert_eq!(stream.write(&[0]).unwrap_err().kind(), ErrorKind::TimedOut);
     }
 }
