@@ -1,12 +1,14 @@
 //! Machine-wide settings: record, apply, verify and restore, with a journal; what disturbs a measurement.
 //!
-//! The only place that writes under /proc/sys, /proc/irq and /sys. No printing: everything is data.
+//! The only place that writes under /proc/sys, /proc/irq and /sys, control groups of servers included. No printing:
+//! everything is data.
 //!
 //! Take the [`HostLock`], begin a [`Session`] (which first puts back what a killed run left), apply levels of
 //! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`,
 //! [`recover_trial`] for whoever ends a trial that could not; [`verify_as_found`] is what a trial asks before it
 //! begins. [`Snapshot`]s before and after a sample say what else the machine did.
 
+mod control_group;
 pub mod doctor;
 mod error;
 pub mod fake;
@@ -21,6 +23,7 @@ mod setting;
 mod state_dir;
 mod system;
 
+pub use control_group::ControlGroup;
 pub use error::{NoiseError, Result};
 pub use interference::{CpuUse, Foreign, Snapshot};
 pub use journal::{Journal, Outcome, RestoreReport, Restored, recover, recover_trial, verify_as_found};

@@ -1,0 +1,198 @@
+//! A control group that holds a server and all that it starts: nothing gets out of it by forking or by a session of its
+//! own. It takes no controller, so nothing in it is scheduled, counted or limited otherwise than before.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Access, AtFlags, CWD};
+use rustix::process::{Pid, Signal, kill_process};
+use serde::{Deserialize, Serialize};
+
+/// `off` leaves servers where they are started.
+const SWITCH: &str = "TARE_CGROUP";
+/// How every group of this kind is called, so that no other one is ever emptied.
+const PREFIX: &str = "tare-server-";
+/// Hierarchies of version 1 that do nothing but group, or next to it.
+const HARMLESS: [&str; 3] = ["name=systemd", "freezer", "pids"];
+/// How long the last of its processes may take to be gone.
+const GONE: Duration = Duration::from_secs(5);
+
+/// One group, by its folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlGroup(PathBuf);
+
+impl ControlGroup {
+    /// A name for a new one below this process's own group; `name` makes it unique. None where this process may make
+    /// none, which is so for ordinary users outside a delegated group, and where version 2 would put the processes of
+    /// the new group and this one under controllers of their own.
+    pub fn planned(name: &str) -> Option<Self> {
+        if std::env::var_os(SWITCH).is_some_and(|value| value == "off") {
+            return None;
+        }
+        let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let here = places(&mounts, &own).into_iter().find(|place| is_open(place))?;
+        Some(Self(here.join(format!("{PREFIX}{name}"))))
+    }
+
+    /// Makes it, and returns the file through which a process enters: by writing `0` itself.
+    ///
+    /// # Errors
+    /// The kernel's reason.
+    pub fn make(&self) -> io::Result<File> {
+        fs::create_dir(&self.0)?;
+        // Nobody asks how long its processes waited; keeping the account costs a little at every switch. Before Linux
+        // 6.1 it cannot be turned off.
+        let _ = fs::write(self.0.join("cgroup.pressure"), "0");
+        OpenOptions::new().write(true).open(self.0.join("cgroup.procs"))
+    }
+
+    /// What runs in it now.
+    pub fn processes(&self) -> Vec<i32> {
+        let text = fs::read_to_string(self.0.join("cgroup.procs")).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid > 0).collect()
+    }
+
+    /// Ends all that runs in it, what is just being forked included, and returns when it is gone.
+    pub fn kill(&self) {
+        if !self.is_ours() {
+            return;
+        }
+        let deadline = Instant::now() + GONE;
+        // All at once since Linux 5.14. Else one after the other, until none is left: what forks meanwhile is in it too.
+        let at_once = fs::write(self.0.join("cgroup.kill"), "1").is_ok();
+        loop {
+            let left = self.processes();
+            if left.is_empty() || Instant::now() >= deadline {
+                return;
+            }
+            if !at_once {
+                for pid in left.into_iter().filter_map(Pid::from_raw) {
+                    // One that has ended is as good as killed.
+                    let _ = kill_process(pid, Signal::KILL);
+                }
+            }
+            sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Removes the empty group.
+    pub fn remove(&self) {
+        let deadline = Instant::now() + GONE;
+        // The kernel lets go of a group a moment after its last process. One that is not there is as good as removed.
+        while self.is_ours()
+            && fs::remove_dir(&self.0).is_err_and(|error| error.kind() == ErrorKind::ResourceBusy)
+            && Instant::now() < deadline
+        {
+            sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// A path that was read from a file must be one of these.
+    fn is_ours(&self) -> bool {
+        let named = self.0.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
+        named && self.0.starts_with("/sys/fs/cgroup") && !self.0.components().any(|part| part.as_os_str() == "..")
+    }
+}
+
+/// The folders of the groups that this process is in, best first: version 2, then version 1.
+fn places(mounts: &str, own: &str) -> Vec<PathBuf> {
+    let group_of = |wanted: &dyn Fn(&str) -> bool| {
+        own.lines().find_map(|line| {
+            let (_, rest) = line.split_once(':')?;
+            let (controllers, path) = rest.split_once(':')?;
+            wanted(controllers).then_some(path)
+        })
+    };
+    let mut found = Vec::new();
+    for line in mounts.lines() {
+        // "36 31 0:33 / /sys/fs/cgroup/freezer rw,relatime - cgroup cgroup rw,freezer"
+        let Some((place, what)) = line.split_once(" - ") else { continue };
+        let (place, what): (Vec<&str>, Vec<&str>) = (place.split(' ').collect(), what.split(' ').collect());
+        let (Some(root), Some(at), Some(kind)) = (place.get(3), place.get(4), what.first()) else { continue };
+        let options: Vec<&str> = what.get(2).map(|options| options.split(',').collect()).unwrap_or_default();
+        let (rank, group) = match *kind {
+            "cgroup2" => (0, group_of(&|controllers| controllers.is_empty())),
+            "cgroup" => {
+                let Some(rank) = HARMLESS.iter().position(|name| options.contains(name)) else { continue };
+                (rank + 1, group_of(&|controllers| controllers.split(',').any(|name| name == HARMLESS[rank])))
+            }
+            _ => continue,
+        };
+        // What is mounted may be a part only.
+        let Some(below) = group.and_then(|group| group.strip_prefix(root.trim_end_matches('/'))) else { continue };
+        if !below.contains("..") {
+            found.push((rank, Path::new(at).join(below.trim_start_matches('/'))));
+        }
+    }
+    found.sort();
+    found.into_iter().map(|(_, place)| place).collect()
+}
+
+/// Whether this process may make a group there and move what it starts into it, without controllers in the way.
+fn is_open(place: &Path) -> bool {
+    let may = |path: &Path| rustix::fs::accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).is_ok();
+    let controllers = fs::read_to_string(place.join("cgroup.subtree_control")).unwrap_or_default();
+    may(place) && may(&place.join("cgroup.procs")) && controllers.trim().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::Command;
+
+    const MOUNTS: &str = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
+        34 31 0:31 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n\
+        37 31 0:34 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n\
+        41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+
+    fn at(mounts: &str, own: &str) -> Vec<String> {
+        places(mounts, own).iter().map(|place| place.display().to_string()).collect()
+    }
+
+    #[test]
+    fn a_group_is_made_in_version_2_before_version_1_and_never_where_it_would_bind() {
+        let own = "6:freezer:/a\n3:cpuset:/\n0::/user.slice/x.scope\n";
+        assert_eq!(at(MOUNTS, own), ["/sys/fs/cgroup/unified/user.slice/x.scope", "/sys/fs/cgroup/freezer/a"]);
+        assert_eq!(at(MOUNTS, "3:cpuset:/\n"), Vec::<String>::new());
+        let part = "41 31 0:38 /docker/1 /sys/fs/cgroup rw - cgroup2 cgroup rw\n";
+        assert_eq!(at(part, "0::/docker/1/app\n"), ["/sys/fs/cgroup/app"]);
+        assert_eq!(at(part, "0::/elsewhere\n"), Vec::<String>::new());
+        assert_eq!(at(part, "0::/docker/1/../2\n"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn only_groups_of_this_kind_are_ever_emptied() {
+        for path in ["/sys/fs/cgroup/system.slice", "/tmp/tare-server-1", "/sys/fs/cgroup/../tare-server-1"] {
+            assert!(!ControlGroup(path.into()).is_ours(), "{path}");
+        }
+        assert!(ControlGroup("/sys/fs/cgroup/unified/tare-server-1".into()).is_ours());
+    }
+
+    #[test]
+    fn whatever_is_started_in_it_ends_with_it() {
+        let Some(group) = ControlGroup::planned(&format!("test-{}", std::process::id())) else {
+            assert!(!rustix::process::geteuid().is_root(), "root may make groups, here without a read-only /sys");
+            return;
+        };
+        let mut entry = group.make().unwrap();
+        let script = "read go; setsid sh -c 'setsid sleep 600 & setsid sleep 600 & exit' & exit 0";
+        let mut shell = Command::new("sh").args(["-c", script]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+        entry.write_all(shell.id().to_string().as_bytes()).unwrap();
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while group.processes().len() != 2 {
+            assert!(Instant::now() < deadline, "{:?}", group.processes());
+            sleep(Duration::from_millis(5));
+        }
+        group.kill();
+        assert_eq!(group.processes(), Vec::<i32>::new());
+        group.remove();
+        assert!(!group.0.exists());
+    }
+}
