@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// The longest line that is read, bytes: a record of 100,000 samples is shorter.
@@ -73,6 +73,20 @@ pub(super) fn read(directory: &Path) -> Result<Records, ReadError> {
         }
     }
     Ok(records)
+}
+
+/// Reads the records behind byte `from` of the local run's own file.
+///
+/// # Errors
+/// As [`read`].
+pub(super) fn read_behind(directory: &Path, from: u64) -> Result<Vec<TrialRecord>, ReadError> {
+    let path = directory.join("trials.jsonl");
+    let mut records = Records::default();
+    if let Some(mut file) = tare_files::open_regular(&path)? {
+        file.seek(SeekFrom::Start(from)).map_err(|source| ReadError::Io { path: path.clone(), source })?;
+        read_file(file, &path, &mut records)?;
+    }
+    Ok(records.trials)
 }
 
 fn read_file(file: File, path: &Path, records: &mut Records) -> Result<(), ReadError> {

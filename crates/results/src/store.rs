@@ -115,6 +115,26 @@ pub fn read_trials_and_damage(directory: &Path) -> Result<(Vec<TrialRecord>, Vec
     Ok((lines::without_strangers(records.trials, None).0, records.damaged))
 }
 
+/// Where the next record of the local run will begin in `trials.jsonl`, bytes.
+///
+/// # Errors
+/// When the file cannot be looked at.
+pub fn end_of_trials(directory: &Path) -> Result<u64, DirectoryError> {
+    let path = directory.join("trials.jsonl");
+    let file = tare_files::open_regular(&path)?;
+    let length = file.map(|file| file.metadata()).transpose().map_err(|e| io_error("read", &path, e))?;
+    Ok(length.map_or(0, |file| file.len()))
+}
+
+/// The local run's records from byte `from` on, as [`end_of_trials`] told it before they were appended. Damaged lines
+/// are left out.
+///
+/// # Errors
+/// As [`read_trials`].
+pub fn read_trials_behind(directory: &Path, from: u64) -> Result<Vec<TrialRecord>, DirectoryError> {
+    Ok(lines::read_behind(directory, from)?)
+}
+
 /// The resolved study that a run wrote, as text.
 ///
 /// # Errors

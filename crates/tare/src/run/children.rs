@@ -8,7 +8,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tare_results::schema::TrialRecord;
-use tare_results::store::read_trials;
+use tare_results::store::{end_of_trials, read_trials_behind};
 
 /// What making data may take.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
@@ -31,8 +31,20 @@ impl<'a> Children<'a> {
         Self { directory, stop }
     }
 
-    fn record(&self, attempt: &Attempt) -> Result<Option<TrialRecord>, RunError> {
-        let mut records = read_trials(self.directory)?.into_iter();
+    /// Runs a child to its end: how it ended, and why, where it said so itself.
+    fn child(&self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<(Exit, Option<Failure>), RunError> {
+        let mut failure = None;
+        let exit = run_child(self.directory, attempt, self.stop, |message| match message {
+            Message::Step(progress) => hear(progress),
+            Message::Failed(said) => failure = Some(said),
+        })
+        .map_err(RunError::Spawn)?;
+        Ok((exit, failure))
+    }
+
+    /// What an attempt left behind the records that were there before it: what all others left is not read again.
+    fn record(&self, attempt: &Attempt, before: u64) -> Result<Option<TrialRecord>, RunError> {
+        let mut records = read_trials_behind(self.directory, before)?.into_iter();
         Ok(records.rfind(|r| r.trial == attempt.trial && r.attempt == attempt.attempt))
     }
 
@@ -66,12 +78,7 @@ fn log_end(path: &Path) -> String {
 impl Runner for Children<'_> {
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
         let attempt = Attempt { trial, attempt: 0, timeout: PREPARE_TIMEOUT };
-        let mut failure = None;
-        let exit = run_child(self.directory, &attempt, self.stop, |message| match message {
-            Message::Step(progress) => hear(progress),
-            Message::Failed(said) => failure = Some(said),
-        })
-        .map_err(RunError::Spawn)?;
+        let (exit, failure) = self.child(&attempt, hear)?;
         let plain = |what: String| Failure { what, place: None, expected: None, advice: None, exit_code: 4 };
         Ok(match exit {
             Exit::By(status) if status.success() => Prepared::Done,
@@ -88,18 +95,14 @@ impl Runner for Children<'_> {
     fn run(&mut self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError> {
         let started_at = tare_results::now();
         let clock = Instant::now();
-        let mut failure = None;
-        let exit = run_child(self.directory, attempt, self.stop, |message| match message {
-            Message::Step(progress) => hear(progress),
-            Message::Failed(said) => failure = Some(said),
-        })
-        .map_err(RunError::Spawn)?;
+        let before = end_of_trials(self.directory)?;
+        let (exit, failure) = self.child(attempt, hear)?;
         let stopped = failure.clone().filter(|failure| failure.exit_code == STOPS_RUN);
         let reason = match exit {
             Exit::Interrupted => return Ok(Ended::Interrupted),
             Exit::TimedOut => format!("it took longer than {:.0} s", attempt.timeout.as_secs_f64()),
             Exit::By(status) => {
-                if let Some(record) = self.record(attempt)? {
+                if let Some(record) = self.record(attempt, before)? {
                     return Ok(Ended::Recorded(Box::new(record)));
                 }
                 format!("its process ended with {status}: {}", self.said(attempt, failure))
