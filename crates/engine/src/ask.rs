@@ -4,16 +4,18 @@ use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::EngineError;
 use super::process::{clean_environment, dies_with_parent};
+use super::{EngineError, interrupt};
 
 /// How long an answer may take; of a server on a cold disk a second, as a rule.
 const DEADLINE: Duration = Duration::from_secs(10);
+/// Time between two looks whether anybody still wants it.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Bytes of an answer; the longest known, `mysqld --verbose --help`, has 160 KiB.
 const LIMIT: usize = 4 << 20;
 
@@ -33,7 +35,7 @@ pub(super) fn ask(program: &Path, arguments: &[&str]) -> Result<String, EngineEr
     let stdout = child.stdout.take();
     let (answer, answered) = channel();
     let reader = std::thread::spawn(move || drop(answer.send(read(stdout))));
-    let told = answered.recv_timeout(DEADLINE);
+    let told = wait(&answered);
     // What it started goes with it: a program behind a script would keep the pipe open.
     let _ = kill_process_group(group, Signal::KILL);
     let _ = child.wait();
@@ -46,7 +48,21 @@ pub(super) fn ask(program: &Path, arguments: &[&str]) -> Result<String, EngineEr
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         }
         Ok(Err(error)) => Err(unusable(format!("its answer to {asked} cannot be read: {error}"))),
-        Err(_) => Err(unusable(format!("does not answer to {asked} within {} s: is it a server?", DEADLINE.as_secs()))),
+        Err(_) => {
+            interrupt::check()?;
+            Err(unusable(format!("does not answer to {asked} within {} s: is it a server?", DEADLINE.as_secs())))
+        }
+    }
+}
+
+/// What comes before the deadline, or before nobody wants it any more.
+fn wait<T>(answered: &Receiver<T>) -> Result<T, RecvTimeoutError> {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        match answered.recv_timeout(LOOK_EVERY) {
+            Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !interrupt::interrupted() => {}
+            told => return told,
+        }
     }
 }
 
@@ -61,7 +77,6 @@ fn read(stdout: Option<impl Read>) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
 
     #[test]
     fn an_answer_comes_and_a_program_that_does_not_answer_or_says_too_much_is_named() {

@@ -1,6 +1,7 @@
 //! Directories that live as long as a server: run directories and private copies of data.
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
+use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
@@ -8,9 +9,11 @@ use std::path::{Path, PathBuf};
 
 use tare_files::FilesError;
 
-use super::{DataDirectory, EngineError};
+use super::{DataDirectory, EngineError, interrupt};
 
 const MIB: u64 = 1 << 20;
+/// Part of a file that is copied before anything else is looked at, bytes: a fraction of a second on a slow disk.
+const COPIED_AT_ONCE: u64 = 64 * MIB;
 /// Longest path of a Unix socket, without the terminating NUL (`sun_path` has 108 bytes).
 const SOCKET_PATH_LIMIT: usize = 107;
 
@@ -115,10 +118,26 @@ fn copy_tree(from: &Path, to: &Path) -> Result<(), EngineError> {
                 .map_err(|e| EngineError::io("make the directory", &target, e))?;
             copy_tree(&source, &target)?;
         } else if kind.is_file() {
-            fs::copy(&source, &target).map_err(|error| EngineError::io("copy data to", &target, error))?;
+            copy_file(&source, &target)?;
         }
     }
     Ok(())
+}
+
+/// Copies a file with its mode, in parts: nobody waits for the rest of a large one that is no longer wanted.
+fn copy_file(from: &Path, to: &Path) -> Result<(), EngineError> {
+    let failed = |error| EngineError::io("copy data to", to, error);
+    let mut source = File::open(from).map_err(|error| EngineError::io("open the data file", from, error))?;
+    let mode = source.metadata().map_err(failed)?.permissions();
+    let mut target = File::create_new(to).map_err(failed)?;
+    target.set_permissions(mode).map_err(failed)?;
+    loop {
+        interrupt::check()?;
+        // The kernel copies, and shares blocks, in both ways that the standard library has.
+        if std::io::copy(&mut (&mut source).take(COPIED_AT_ONCE), &mut target).map_err(failed)? == 0 {
+            return Ok(());
+        }
+    }
 }
 
 /// What a server's own memory of pages gets for a data directory, bytes.

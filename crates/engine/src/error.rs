@@ -133,6 +133,9 @@ pub enum EngineError {
     /// Filling the data directory failed.
     #[error("filling the data directory: {0}")]
     Fill(#[source] Box<dyn Error + Send + Sync>),
+    /// The end of this program is wanted.
+    #[error("interrupted")]
+    Interrupted,
     /// A file operation failed.
     #[error("cannot {what} {}: {source}", path.display())]
     Io {

@@ -1,23 +1,29 @@
 //! Programs that make a data directory: run to their end, with the reason where they fail.
 
-use std::time::Duration;
-
-use super::EngineError;
 use super::instance::ERROR_LINES;
+use super::leftovers::Registration;
 use super::process::{Launch, ServerProcess};
+use super::{EngineError, PrepareRequest, interrupt};
 
-/// Runs it. `explain` reads the reason of a failure out of the log.
+/// Runs it, listed where the next start finds it after a kill. `explain` reads the reason of a failure out of the log.
 ///
 /// # Errors
 /// What `explain` says, or else the log's lines about errors.
 pub(super) fn run_installer(
     name: &'static str,
     launch: &Launch<'_>,
-    timeout: Duration,
+    request: &PrepareRequest,
     explain: impl Fn(&str) -> Option<EngineError>,
 ) -> Result<(), EngineError> {
+    let state = request.state_directory.as_deref();
+    let mut registration = state.map(|state| Registration::begin(state, Vec::new(), &launch.family)).transpose()?;
+    // Dropped first: it is listed until all of it has ended.
     let mut process = ServerProcess::spawn(launch)?;
-    let ended = process.wait(timeout)?;
+    if let Some(registration) = &mut registration {
+        registration.started(process.pid())?;
+    }
+    let ended = process.wait(request.timeout)?;
+    interrupt::check()?;
     if ended && process.succeeded() {
         return Ok(());
     }
@@ -33,6 +39,6 @@ pub(super) fn run_installer(
         EngineError::Died { engine: name, status: process.status(), log, tail }
     } else {
         let reason = "what makes the data directory still runs".to_owned();
-        EngineError::NotReady { engine: name, waited: timeout, reason, log, tail }
+        EngineError::NotReady { engine: name, waited: request.timeout, reason, log, tail }
     })
 }

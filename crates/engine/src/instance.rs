@@ -6,6 +6,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::directories::{DataInUse, PrivateDirectory};
+use super::family::Family;
+use super::interrupt;
 use super::leftovers::Registration;
 use super::process::{Launch, ServerProcess, verify_preload};
 use super::{DataDirectory, EngineError, Session, StartRequest, StopOutcome};
@@ -19,6 +21,7 @@ const CONNECT_EVERY: Duration = Duration::from_millis(10);
 pub(super) struct Stage {
     data: DataInUse,
     run: PrivateDirectory,
+    family: Family,
     registration: Option<Registration>,
 }
 
@@ -28,13 +31,14 @@ impl Stage {
         if let DataDirectory::CopyOf { at, .. } = &request.data {
             directories.push(at.clone());
         }
+        let family = Family::planned();
         let registration = match &request.state_directory {
-            Some(state) => Some(Registration::begin(state, directories)?),
+            Some(state) => Some(Registration::begin(state, directories, &family)?),
             None => None,
         };
         let run = PrivateDirectory::create(&request.run_directory)?;
         let data = DataInUse::make(&request.data)?;
-        Ok(Self { data, run, registration })
+        Ok(Self { data, run, family, registration })
     }
 
     pub(super) fn run(&self) -> &Path {
@@ -43,6 +47,11 @@ impl Stage {
 
     pub(super) fn data(&self) -> &Path {
         self.data.path()
+    }
+
+    /// What the server that is spawned here belongs to.
+    pub(super) fn family(&self) -> Family {
+        self.family.clone()
     }
 
     pub(super) fn spawn(mut self, launch: &Launch<'_>) -> Result<Instance, EngineError> {
@@ -73,6 +82,7 @@ impl Instance {
     ) -> Result<Box<dyn Session>, EngineError> {
         let deadline = Instant::now() + request.start_timeout;
         loop {
+            interrupt::check()?;
             let alive = self.process.is_alive();
             let reason = match connect() {
                 Ok(session) if alive => {
@@ -83,6 +93,8 @@ impl Instance {
                 Err(error) => error.to_string(),
             };
             let late = Instant::now() >= deadline;
+            // It was ended for that: what it says of its end is no reason.
+            interrupt::check()?;
             if !alive || late {
                 if let Some(explained) = explain(&self.process.log_text()) {
                     return Err(explained);

@@ -1,60 +1,24 @@
 //! What is left when this program is killed with SIGKILL, and its removal by the next start.
 //!
 //! While a server lives, one JSON file in the state directory names its owner (the process that started it), the
-//! server process and the directories that go with it. A process is identified by number *and* start time *and* boot,
-//! so a number that the kernel gave to someone else is never killed.
+//! server process, what marks all that it starts, and the directories that go with it. A process is identified by
+//! number *and* start time *and* boot, so a number that the kernel gave to someone else is never killed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use procfs::process::Process;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 use tare_files::{Access, PrivateFolder};
 
 use super::EngineError;
 use super::directories::not_private;
+use super::family::Family;
+use super::identity::Identity;
 
 /// The most that is read of a registration, bytes.
 const LARGEST: u64 = 1 << 20;
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-
-/// A process that cannot be mistaken for another one of this boot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Identity {
-    pid: i32,
-    /// Field 22 of `/proc/<pid>/stat`: clock ticks between boot and its start.
-    start_ticks: u64,
-}
-
-impl Identity {
-    fn of(pid: i32) -> Option<Self> {
-        let stat = Process::new(pid).and_then(|process| process.stat()).ok()?;
-        // A zombie runs nothing any more.
-        (stat.state != 'Z').then_some(Self { pid, start_ticks: stat.starttime })
-    }
-
-    fn lives(self) -> bool {
-        Self::of(self.pid) == Some(self)
-    }
-
-    /// Kills it unless the number belongs to someone else by now, and waits until it is gone.
-    fn kill(self) -> bool {
-        let Some(pid) = Pid::from_raw(self.pid) else { return false };
-        // Opened before the check: from then on the descriptor means one process only.
-        let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return false };
-        if !self.lives() || pidfd_send_signal(&handle, Signal::KILL).is_err() {
-            return false;
-        }
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while self.lives() && Instant::now() < deadline {
-            sleep(Duration::from_millis(5));
-        }
-        true
-    }
-}
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Record {
@@ -66,12 +30,15 @@ struct Record {
     behind: Option<Identity>,
     /// Run directory and private copy of the data.
     directories: Vec<PathBuf>,
+    /// Of the server and all that it starts; none where an older version wrote this.
+    #[serde(default)]
+    family: Option<Family>,
 }
 
 impl Record {
     /// What may still run, the wrapper first: it would start the server again. A server that did not answer yet when
-    /// its owner was killed is known by the process group that began with its wrapper and by a directory of this record
-    /// on its command line.
+    /// its owner was killed is known by its family, or by the process group that began with its wrapper and a directory
+    /// of this record on its command line.
     fn processes(&self) -> Vec<Identity> {
         let Some(spawned) = self.server else { return Vec::new() };
         let is_ours = |process: &Process| {
@@ -97,12 +64,17 @@ pub(super) struct Registration {
 
 impl Registration {
     /// Lists the directories before they are made; [`Registration::started`] adds the server.
-    pub(super) fn begin(state_directory: &Path, directories: Vec<PathBuf>) -> Result<Self, EngineError> {
+    pub(super) fn begin(
+        state_directory: &Path,
+        directories: Vec<PathBuf>,
+        family: &Family,
+    ) -> Result<Self, EngineError> {
         let folder = PrivateFolder::open_or_create(state_directory, Access::Closed).map_err(not_private)?;
         let owner = rustix::process::getpid().as_raw_nonzero().get();
         let owner = Identity::of(owner).ok_or_else(|| no_proc(owner))?;
         let directories = directories.iter().filter_map(|path| std::path::absolute(path).ok()).collect();
-        let record = Record { boot_id: boot_id(), owner, server: None, behind: None, directories };
+        let family = Some(family.clone());
+        let record = Record { boot_id: boot_id(), owner, server: None, behind: None, directories, family };
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let name = format!("server-{}-{}-{number}.json", owner.pid, owner.start_ticks);
@@ -173,7 +145,9 @@ pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError
     let mut reaped = Vec::new();
     for (name, record) in records.iter().filter(|(_, record)| !owned(record)) {
         let processes = if record.boot_id == boot { record.processes() } else { Vec::new() };
-        let killed = processes.into_iter().filter(|process| process.kill()).map(|process| process.pid as u32).collect();
+        let killed = processes.into_iter().filter(|process| process.kill());
+        let family = record.family.iter().filter(|_| record.boot_id == boot).flat_map(Family::end);
+        let killed = killed.chain(family).map(|process| process.pid as u32).collect();
         let mut removed = Vec::new();
         for directory in record.directories.iter().filter(|directory| !in_use.contains(directory)) {
             if fs::remove_dir_all(directory).is_ok() {
@@ -213,8 +187,14 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let mut child = Command::new("sleep").arg("600").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let server = Identity::of(child.id() as i32).unwrap();
-        let record =
-            Record { boot_id: boot_id(), owner: dead_owner(), server: Some(server), behind: None, directories: vec![] };
+        let record = Record {
+            boot_id: boot_id(),
+            owner: dead_owner(),
+            server: Some(server),
+            behind: None,
+            directories: vec![],
+            family: None,
+        };
 
         let other = Identity { start_ticks: server.start_ticks + 1, ..server };
         plant(state.path(), &Record { server: Some(other), ..record.clone() });
@@ -233,11 +213,18 @@ mod tests {
     fn what_a_living_owner_uses_stays() {
         let state = tempfile::tempdir().unwrap();
         let run = tempfile::tempdir().unwrap();
-        let living = Registration::begin(state.path(), vec![run.path().to_owned()]).unwrap();
+        let living = Registration::begin(state.path(), vec![run.path().to_owned()], &Family::planned()).unwrap();
         let same = vec![run.path().to_owned()];
         plant(
             state.path(),
-            &Record { boot_id: boot_id(), owner: dead_owner(), server: None, behind: None, directories: same },
+            &Record {
+                boot_id: boot_id(),
+                owner: dead_owner(),
+                server: None,
+                behind: None,
+                directories: same,
+                family: None,
+            },
         );
         assert_eq!(reap_leftovers(state.path()).unwrap(), [Reaped { killed: vec![], removed: vec![] }]);
         assert!(run.path().exists() && state.path().join(&living.name).exists());
@@ -251,11 +238,13 @@ mod tests {
         let mut child = Command::new("sleep").arg("600").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         let server = Identity::of(child.id() as i32);
         let directories = vec![victim.path().to_owned()];
-        plant(state.path(), &Record { boot_id: boot_id(), owner: dead_owner(), server, behind: None, directories });
+        let owner = dead_owner();
+        let family = None;
+        plant(state.path(), &Record { boot_id: boot_id(), owner, server, behind: None, directories, family });
         fs::set_permissions(state.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         let error = reap_leftovers(state.path()).unwrap_err().to_string();
         assert!(error.contains("others may write"), "{error}");
-        assert!(Registration::begin(state.path(), Vec::new()).is_err());
+        assert!(Registration::begin(state.path(), Vec::new(), &Family::planned()).is_err());
         assert!(child.try_wait().unwrap().is_none() && victim.path().exists());
         child.kill().unwrap();
         child.wait().unwrap();

@@ -10,12 +10,14 @@
 //! | `mariadb/`, `mysql/`, `postgres/`, `sqlite/` | the engines; `wire/` is the protocol of the first two |
 //! | `namespace` | for servers that refuse to run as root |
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
+//! | `family`, `identity` | a server and all that it starts, however far that goes |
+//! | `interrupt` | the end of this program is wanted |
 //! | `allocator` | another memory allocator, preloaded |
 //! | `address` | where a server listens, and how a client reaches it |
 //! | `address_space` | randomisation and fixed layouts of a server process |
 //! | `cache`, `directories` | prepared data directories, private copies, run directories |
 //! | `stream`, `answer`, `ask` | limits: how long servers and programs may take, how much they may say |
-//! | `log`, `log_watch` | a server's log, and its end when it fills the disk |
+//! | `log`, `guard` | a server's log; the end of a server when it fills the disk or is no longer wanted |
 //! | `threads` | the server thread behind a connection, for engines that cannot say it |
 //!
 //! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
@@ -34,11 +36,14 @@ mod directories;
 mod error;
 #[cfg(test)]
 mod fake;
+mod family;
+mod guard;
+mod identity;
 mod installer;
 mod instance;
+mod interrupt;
 mod leftovers;
 mod log;
-mod log_watch;
 mod mariadb;
 mod mysql;
 mod namespace;
@@ -61,6 +66,7 @@ pub use cache::remove_half_made;
 pub use diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};
 pub use error::EngineError;
+pub use interrupt::{interrupted, interrupted_by};
 pub use leftovers::{Reaped, reap_leftovers};
 pub use mariadb::Mariadb;
 pub use mysql::Mysql;

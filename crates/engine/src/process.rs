@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,9 @@ use rustix::process::{
     pidfd_open, pidfd_send_signal, set_parent_process_death_signal, waitid,
 };
 
-use super::log_watch::LogWatch;
+use super::family::Family;
+use super::guard::Guard;
+use super::interrupt::interrupted;
 use super::namespace;
 use super::{Aslr, EngineError, StopOutcome, log};
 
@@ -35,6 +37,8 @@ pub(super) struct Launch<'a> {
     pub preload: Option<&'a Path>,
     pub log: &'a Path,
     pub manners: Manners,
+    /// What it and all that it starts belong to: new, and listed where a kill of this process must not lose it.
+    pub family: Family,
 }
 
 /// What a server expects of who starts and stops it.
@@ -63,9 +67,12 @@ pub(super) struct ServerProcess {
     behind: Option<Behind>,
     log: PathBuf,
     log_start: u64,
-    /// Ends the server when its log grows without bounds; stops watching when dropped.
-    log_watch: LogWatch,
+    /// Ends the server when that is wanted, or its log grows without bounds; stops watching when dropped.
+    guard: Guard,
     manners: Manners,
+    /// None when all of it has ended.
+    family: Option<Family>,
+    outlived: Vec<String>,
 }
 
 /// A process that is not our child: its descriptor never means another one.
@@ -107,20 +114,26 @@ impl ServerProcess {
             command.env("LD_PRELOAD", library);
         }
         let hide_root = launch.manners.refuses_root && geteuid().is_root();
-        before_exec(&mut command, launch.aslr, hide_root);
-        let child = command.spawn().map_err(|source| match hide_root {
-            true if source.kind() == io::ErrorKind::PermissionDenied => no_namespace(launch.program, &source),
-            _ => EngineError::io("run", launch.program, source),
+        let door = launch.family.begin(&mut command);
+        before_exec(&mut command, Before { aslr: launch.aslr, hide_root, door });
+        let child = command.spawn().map_err(|source| {
+            launch.family.end();
+            match hide_root {
+                true if source.kind() == io::ErrorKind::PermissionDenied => no_namespace(launch.program, &source),
+                _ => EngineError::io("run", launch.program, source),
+            }
         })?;
-        let log_watch = LogWatch::start(launch.log, log_start, &child);
+        let guard = Guard::start(launch.log, log_start, &child, launch.family.clone());
         Ok(Self {
             child,
             status: None,
             behind: None,
             log: launch.log.to_owned(),
             log_start,
-            log_watch,
+            guard,
             manners: launch.manners,
+            family: Some(launch.family.clone()),
+            outlived: Vec::new(),
         })
     }
 
@@ -137,7 +150,7 @@ impl ServerProcess {
         let gone = |source| EngineError::io("watch the server", Path::new(&format!("/proc/{answering}")), source);
         let pid = Pid::from_raw(answering.cast_signed()).ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;
         let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(|e| gone(e.into()))?;
-        self.log_watch.also(&handle);
+        self.guard.also(&handle);
         self.behind = Some(Behind { pid: answering, handle });
         Ok(())
     }
@@ -168,11 +181,14 @@ impl ServerProcess {
             None => drop(kill_process(Pid::from_child(&self.child), self.manners.stop)),
         }
         let outcome = if self.wait(timeout)? { StopOutcome::Graceful } else { StopOutcome::Killed };
+        if outcome == StopOutcome::Graceful {
+            self.note_outliving();
+        }
         self.kill();
         Ok(outcome)
     }
 
-    /// Waits until the server ends; false when it has not after `timeout`.
+    /// Waits until the server ends; false when it has not after `timeout`, or the end of this program is wanted.
     pub(super) fn wait(&mut self, timeout: Duration) -> Result<bool, EngineError> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -180,7 +196,7 @@ impl ServerProcess {
             if self.behind.as_ref().map_or(ended.is_some(), |behind| !behind.is_alive()) {
                 return Ok(true);
             }
-            if Instant::now() >= deadline {
+            if Instant::now() >= deadline || interrupted() {
                 return Ok(false);
             }
             sleep(POLL);
@@ -192,13 +208,18 @@ impl ServerProcess {
         matches!(self.ended(), Ok(Some(status)) if status.success())
     }
 
+    /// What the server had started and left running when it ended in good order; it was ended then.
+    pub(super) fn outlived(&self) -> &[String] {
+        &self.outlived
+    }
+
     pub(super) fn log_text(&self) -> String {
-        self.log_watch.settle();
+        self.guard.settle();
         log::text_since(&self.log, self.log_start)
     }
 
     pub(super) fn log_tail(&self, lines: usize) -> Vec<String> {
-        self.log_watch.settle();
+        self.guard.settle();
         log::tail(&self.log, self.log_start, lines)
     }
 
@@ -222,7 +243,21 @@ impl ServerProcess {
         Ok(self.status)
     }
 
-    /// Ends the process and what it may have started: the wrapper first, or it would start the server again.
+    /// Looks for what the server leaves behind, and says it in the log too.
+    fn note_outliving(&mut self) {
+        let Some(family) = &self.family else { return };
+        self.outlived = family.outliving(Pid::from_child(&self.child).as_raw_nonzero().get());
+        let add = || -> io::Result<()> {
+            let mut log = OpenOptions::new().append(true).open(&self.log)?;
+            self.outlived.iter().try_for_each(|left| {
+                writeln!(log, "tare: {left}, which the server had started, outlived it and was ended")
+            })
+        };
+        // It is in the record as well.
+        let _ = add();
+    }
+
+    /// Ends the process and all that it started: the wrapper first, or it would start the server again.
     fn kill(&mut self) {
         if matches!(self.ended(), Ok(None)) {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
@@ -235,6 +270,9 @@ impl ServerProcess {
             while behind.is_alive() && Instant::now() < deadline {
                 sleep(POLL);
             }
+        }
+        if let Some(family) = self.family.take() {
+            family.end();
         }
     }
 }
@@ -271,13 +309,6 @@ pub(super) fn clean_environment(command: &mut Command) {
         }));
 }
 
-/// Processes that this one started and that have not ended, in no order.
-pub(super) fn children_of(pid: i32) -> Vec<i32> {
-    let all = procfs::process::all_processes().into_iter().flatten().flatten();
-    let stats = all.filter_map(|process| process.stat().ok());
-    stats.filter(|stat| stat.ppid == pid && stat.state != 'Z').map(|stat| stat.pid).collect()
-}
-
 fn no_namespace(program: &Path, source: &io::Error) -> EngineError {
     let reason = format!(
         "refuses to run as root, and this kernel makes no user namespace in which it would not be ({source}): \
@@ -288,14 +319,29 @@ fn no_namespace(program: &Path, source: &io::Error) -> EngineError {
 
 /// Makes the kernel kill the command's process when the thread that starts it ends, however it ends.
 pub fn dies_with_parent(command: &mut Command) {
-    before_exec(command, None, false);
+    before_exec(command, Before::default());
 }
 
-/// What the child does between fork and exec: die with its parent, and choose its address space, which exec passes on.
-fn before_exec(command: &mut Command, aslr: Option<Aslr>, hide_root: bool) {
+/// What a child chooses for itself before it becomes another program.
+#[derive(Debug, Default)]
+struct Before {
+    aslr: Option<Aslr>,
+    hide_root: bool,
+    /// The entry of its control group.
+    door: Option<File>,
+}
+
+/// What the child does between fork and exec: enter its control group, die with its parent, and choose its address
+/// space, which exec passes on.
+fn before_exec(command: &mut Command, before: Before) {
     let parent = getpid();
+    let Before { aslr, hide_root, door } = before;
     let prepare = move || {
-        // First: who a process is, is part of whether it dies with its parent.
+        // While it is root still. Refused, it is found by its mark.
+        if let Some(door) = &door {
+            let _ = rustix::io::write(door, b"0");
+        }
+        // First of the rest: who a process is, is part of whether it dies with its parent.
         if hide_root {
             namespace::hide_root()?;
         }
@@ -342,6 +388,7 @@ mod tests {
             preload: None,
             log,
             manners: Manners::default(),
+            family: Family::planned(),
         }
     }
 

@@ -178,10 +178,6 @@ pub trait Engine: Send + Sync {
 pub trait Server: Send + Sync {
     /// Process id; with a process a connection that of the one that started all others.
     fn pid(&self) -> u32;
-    /// All processes of it that run now, the one of [`Server::pid`] first.
-    fn processes(&self) -> Vec<i32> {
-        vec![self.pid().cast_signed()]
-    }
     /// The SQL that it speaks.
     fn dialect(&self) -> &'static dyn Dialect;
     /// The data directory that it runs on.
@@ -211,6 +207,10 @@ pub trait Server: Send + Sync {
     /// # Errors
     /// When the process cannot be waited for.
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError>;
+    /// What it had started and left running when it ended in good order, in words; it was ended then.
+    fn outlived(&self) -> &[String] {
+        &[]
+    }
     /// Whether the process still runs.
     fn is_alive(&mut self) -> bool;
     /// What the server says of itself, over a connection of its own.

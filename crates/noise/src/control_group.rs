@@ -62,7 +62,7 @@ impl ControlGroup {
             return;
         }
         let deadline = Instant::now() + GONE;
-        // All at once since Linux 5.14. Else one after the other, until none is left: what forks meanwhile is in it too.
+        // All at once since Linux 5.14. Else one by one until none is left: what forks meanwhile is in it too.
         let at_once = fs::write(self.0.join("cgroup.kill"), "1").is_ok();
         loop {
             let left = self.processes();

@@ -115,9 +115,10 @@ impl HostLock {
     /// a moment to notice, to put its settings back and to append its record; whoever comes next must not meet it.
     ///
     /// # Errors
-    /// [`NoiseError::Locked`] with the trial when it is still there after `patience`.
-    pub fn wait_for_trials(&self, patience: Duration) -> Result<()> {
-        NoTrial::wait(self.path.parent().unwrap_or(Path::new("/")), patience).map(drop)
+    /// [`NoiseError::Locked`] with the trial when it is still there after `patience`, or when nobody wants to wait any
+    /// more.
+    pub fn wait_for_trials(&self, patience: Duration, enough: impl Fn() -> bool) -> Result<()> {
+        NoTrial::wait(self.path.parent().unwrap_or(Path::new("/")), patience, enough).map(drop)
     }
 
     /// The process of another user that has the machine as well, where this lock is root's.
@@ -174,14 +175,14 @@ pub(crate) struct NoTrial {
 
 impl NoTrial {
     /// Waits until no trial lives, for as long as `patience`.
-    pub(crate) fn wait(dir: &Path, patience: Duration) -> Result<Self> {
+    pub(crate) fn wait(dir: &Path, patience: Duration, enough: impl Fn() -> bool) -> Result<Self> {
         let path = dir.join(TRIALS);
         let file = open(&path)?;
         let deadline = Instant::now() + patience;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Self { _file: file }),
-                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < deadline => {
+                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < deadline && !enough() => {
                     std::thread::sleep(Duration::from_millis(20));
                 }
                 Err(rustix::io::Errno::WOULDBLOCK) => {

@@ -14,7 +14,7 @@ pub(super) fn within_limits(record: &TrialRecord) -> TrialRecord {
         cut(&mut setting.level);
         setting.found.iter_mut().for_each(cut);
     }
-    record.captures_missing.values_mut().for_each(cut);
+    record.captures_missing.values_mut().chain(&mut record.outlived).for_each(cut);
     for thread in record.samples.iter_mut().flat_map(|sample| &mut sample.threads) {
         cut(&mut thread.name);
     }

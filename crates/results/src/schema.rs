@@ -258,6 +258,10 @@ pub struct TrialRecord {
     pub settings: Vec<AppliedSetting>,
     /// Engine version as the server itself reports it.
     pub server_version: Option<String>,
+    /// Processes that the server had started and left running when it ended in good order, in words; they were ended
+    /// then, and were beside the samples before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outlived: Vec<String>,
     /// The measured runs, in their order.
     pub samples: Vec<SampleRecord>,
     /// Files of captures (profiles, lock waits ...) relative to the results directory, by name.
@@ -305,6 +309,7 @@ impl TrialRecord {
             elapsed_s: 0.0,
             settings: Vec::new(),
             server_version: None,
+            outlived: Vec::new(),
             samples: Vec::new(),
             captures: BTreeMap::new(),
             captures_missing: BTreeMap::new(),

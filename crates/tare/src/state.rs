@@ -100,24 +100,29 @@ fn is_roots(path: &Path) -> bool {
 pub fn take_host() -> Result<Host, StateError> {
     let state = directory()?;
     let lock = HostLock::acquire(&HostLock::default_dir())?;
-    lock.wait_for_trials(TRIAL_PATIENCE)?;
+    lock.wait_for_trials(TRIAL_PATIENCE, tare_engine::interrupted)?;
     let reaped = reap_leftovers(&state)?;
-    // A cache that cannot be used is no reason not to put settings back: whoever uses it says why.
-    let half_made = cache_directory().map_or_else(|_| Ok(Vec::new()), |cache| remove_half_made(&cache))?;
+    let half_made = remove_half_made_data()?;
     let restored = tare_noise::recover(&System::of_environment(), &state, &lock)?;
     Ok(Host { lock, reaped, half_made, restored })
 }
 
-/// For whoever ended a trial that could not end itself: ends its server, removes its directories, puts its settings
-/// back and proves it.
+/// For whoever ended a trial that could not end itself: ends its server, removes its directories and the data that it
+/// was making, puts its settings back and proves it.
 ///
 /// # Errors
 /// When there is no place where servers and settings are listed, it cannot be read, or something cannot be put back.
 pub fn reap() -> Result<Vec<Reaped>, StateError> {
     let state = directory()?;
     let reaped = reap_leftovers(&state)?;
+    remove_half_made_data()?;
     tare_noise::recover_trial(&System::of_environment(), &state, &HostLock::default_dir(), TRIAL_PATIENCE)?;
     Ok(reaped)
+}
+
+/// A cache that cannot be used is no reason not to put settings back: whoever uses it says why.
+fn remove_half_made_data() -> Result<Vec<PathBuf>, EngineError> {
+    cache_directory().map_or_else(|_| Ok(Vec::new()), |cache| remove_half_made(&cache))
 }
 
 /// What a trial does before it begins: no setting of an earlier one may be left, of this user's or of root's.

@@ -115,3 +115,92 @@ fn after_kill_9_a_server_behind_a_wrapper_that_stays_is_ended_by_the_next_start(
         assert!(!runs(pid) && !place.path("run").exists() && !place.path("copy").exists());
     }
 }
+
+/// A shell script's way to be found while it runs.
+fn pid_in(file: &Path) -> Option<u32> {
+    std::fs::read_to_string(file).ok()?.trim().parse().ok()
+}
+
+fn wait_for_pid(file: &Path) -> u32 {
+    let deadline = std::time::Instant::now() + engine_support::PATIENCE;
+    loop {
+        if let Some(pid) = pid_in(file) {
+            return pid;
+        }
+        assert!(std::time::Instant::now() < deadline, "nothing ever wrote {}", file.display());
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn after_kill_9_a_server_in_a_session_of_its_own_is_ended_by_the_next_start() {
+    // With a control group where this process may make one, and without; answering already, and never.
+    for (group, ready) in [("on", true), ("on", false), ("off", true), ("off", false)] {
+        let place = Place::new();
+        let data = prepared(&Sqlite, &place, tare());
+        std::fs::rename(data, place.path("data")).unwrap();
+        let (pid_file, tare) = (place.path("pid"), tare().unwrap().display().to_string());
+        let become_it = if ready { format!("exec {tare} \"$@\"") } else { "exec sleep 600".to_owned() };
+        let inner = engine_support::script(&place, &format!("echo $$ > {}; {become_it}", pid_file.display()));
+        let outer = engine_support::script(&place, &format!("setsid {} \"$@\" & sleep 600", inner.display()));
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "the_program_that_is_killed", "--ignored", "--nocapture"])
+            .env(PLACE, place.folder.path())
+            .env(WRAPPER, outer)
+            .env("TARE_CGROUP", group)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        if ready {
+            lines.find(|line| line.starts_with("server ")).unwrap();
+        }
+        let pid = wait_for_pid(&pid_file);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(runs(pid), "nothing to end: this test proves nothing");
+        let reaped = reap_leftovers(&place.path("state")).unwrap();
+        assert!(reaped.len() == 1 && reaped[0].killed.contains(&pid), "{group} {ready}: {reaped:?}");
+        assert!(!runs(pid) && !place.path("run").exists() && !place.path("copy").exists(), "{group} {ready}");
+    }
+}
+
+/// Not a test: a server that leaves helpers behind, with a control group or without, as the environment says.
+#[test]
+#[ignore = "run as a child by the test below"]
+fn a_server_with_helpers() {
+    let place = Place::new();
+    let data = prepared(&Sqlite, &place, tare());
+    let (first, second) = (place.path("first"), place.path("second"));
+    // Both in sessions of their own, one of them with nothing in its environment that would tell whose it is.
+    let helper = |file: &Path, with: &str| {
+        format!("{with} setsid sh -c 'echo $$ > {}; exec sleep 600' >/dev/null 2>&1 &\n", file.display())
+    };
+    let lines = format!("{}{}exec {} \"$@\"", helper(&first, ""), helper(&second, "env -i"), tare().unwrap().display());
+    let wrapper = engine_support::script(&place, &lines);
+    let mut server = Sqlite.start(&place.start_request(&data, Some(&wrapper))).unwrap();
+    let pids = [wait_for_pid(&first), wait_for_pid(&second)];
+    assert_eq!(server.stop(engine_support::PATIENCE).unwrap(), tare_engine::StopOutcome::Graceful);
+    for pid in pids {
+        assert!(!runs(pid), "{:?}", server.outlived());
+        assert!(server.outlived().contains(&format!("process {pid} (sleep)")), "{:?}", server.outlived());
+        let log = std::fs::read_to_string(place.path("server.log")).unwrap();
+        assert!(log.contains(&format!("tare: process {pid} (sleep)")), "{log}");
+    }
+    // One that leaves nothing says nothing.
+    let mut plain = Sqlite.start(&place.start_request(&data, tare())).unwrap();
+    plain.stop(engine_support::PATIENCE).unwrap();
+    assert_eq!(plain.outlived(), Vec::<String>::new());
+}
+
+#[test]
+fn helpers_that_outlive_their_server_are_ended_and_named() {
+    for group in ["on", "off"] {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_server_with_helpers", "--ignored", "--nocapture"])
+            .env("TARE_CGROUP", group)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{group}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use engine_support::{PATIENCE, Place, one, prepared, wait_until_gone};
+use tare::subject::Subject;
 use tare_engine::{
     Address, Aslr, ConnectTarget, Engine, EngineError, Param, Postgresql, SqlErrorKind, StartRequest, StopOutcome,
     Transport,
@@ -120,7 +121,7 @@ fn each_connection_has_a_process_that_can_be_bound_like_a_thread() {
     let (idle_thread, busy_thread) = (idle.server_thread().unwrap().unwrap(), busy.server_thread().unwrap().unwrap());
     assert!(idle_thread.pid != busy_thread.pid && busy_thread.tid == busy_thread.pid);
     assert_eq!(one(&mut *busy, "SELECT pg_backend_pid()"), Some(busy_thread.pid.to_string()));
-    let processes = server.processes();
+    let processes = Subject::started(&*server).processes();
     assert_eq!(processes[0], server.pid().cast_signed());
     assert!(processes.contains(&idle_thread.pid) && processes.contains(&busy_thread.pid), "{processes:?}");
     assert!(processes.len() > 5, "checkpointer, writers and others: {processes:?}");
@@ -176,7 +177,7 @@ fn it_is_placed_and_killed_like_any_server() {
     let server = Postgresql.start(&request).unwrap();
     let mut session = server.connect().unwrap();
     let backend = session.server_thread().unwrap().unwrap().pid;
-    let all = server.processes();
+    let all = Subject::started(&*server).processes();
     // Shared memory that a killed server cannot leave behind.
     let own = |pid: u32| std::fs::read_link(format!("/proc/{pid}/ns/ipc")).unwrap();
     let is_root = rustix::process::geteuid().is_root();

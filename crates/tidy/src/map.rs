@@ -17,7 +17,7 @@ pub const CRATES: &[Crate] = &[
     Crate { folder: "load", may_use: &["text", "files", "topology"] },
     Crate { folder: "topology", may_use: &["text", "files"] },
     Crate { folder: "noise", may_use: &["text", "files", "topology"] },
-    Crate { folder: "engine", may_use: &["text", "files", "topology"] },
+    Crate { folder: "engine", may_use: &["text", "files", "topology", "noise"] },
     Crate { folder: "results", may_use: &["text", "files", "topology", "stats"] },
     Crate {
         folder: "tare",

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::cache::{CacheKey, cached};
 use super::super::directories::PrivateDirectory;
+use super::super::family::Family;
 use super::super::installer::run_installer;
 use super::super::instance::ERROR_LINES;
 use super::super::process::{Launch, Manners};
@@ -69,9 +70,10 @@ pub(super) fn install(
         preload: None,
         log: &request.log,
         manners: Manners::default(),
+        family: Family::planned(),
     };
     let explain = |log: &str| explain("mariadb-install-db", log, &data, &binary.version);
-    run_installer("mariadb-install-db", &launch, request.timeout, explain)?;
+    run_installer("mariadb-install-db", &launch, request, explain)?;
     Ok(data)
 }
 

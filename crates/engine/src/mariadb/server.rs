@@ -58,6 +58,7 @@ pub(in super::super) fn start(kind: &'static Kind, request: &StartRequest) -> Re
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
         manners: Manners::default(),
+        family: stage.family(),
     };
     let administration = ConnectTarget {
         address: Address::Socket(socket.clone()),
@@ -156,6 +157,10 @@ impl Server for MariadbServer {
             session: Box::new(MariadbSession::open(&self.administration)?),
             variables: self.kind.variables,
         }))
+    }
+
+    fn outlived(&self) -> &[String] {
+        self.instance.process.outlived()
     }
 
     fn is_alive(&mut self) -> bool {

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::super::directories::PrivateDirectory;
+use super::super::family::Family;
 use super::super::installer::run_installer;
 use super::super::mariadb::arguments;
 use super::super::mariadb::explain::explain;
@@ -40,8 +41,9 @@ pub(super) fn install(
         preload: None,
         log: &request.log,
         manners: Manners::default(),
+        family: Family::planned(),
     };
     let explain = |log: &str| explain(NAME, log, &data, &server.version);
-    run_installer("mysqld --initialize", &launch, request.timeout, explain)?;
+    run_installer("mysqld --initialize", &launch, request, explain)?;
     Ok(data)
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::super::cache::{CacheKey, cached};
+use super::super::family::Family;
 use super::super::installer::run_installer;
 use super::super::instance::ERROR_LINES;
 use super::super::process::Launch;
@@ -45,8 +46,9 @@ fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(),
         preload: None,
         log: &request.log,
         manners: MANNERS,
+        family: Family::planned(),
     };
-    run_installer("initdb", &launch, request.timeout, |log| server::explain(log, data, &server.version))
+    run_installer("initdb", &launch, request, |log| server::explain(log, data, &server.version))
 }
 
 /// Starts a server on the fresh directory, lets the caller fill it and shuts it down so that every copy starts alike.

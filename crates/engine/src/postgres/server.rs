@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use super::super::diagnostics::Diagnostics;
 use super::super::directories::{free_port, socket_path};
 use super::super::instance::{Instance, Stage};
-use super::super::process::{Launch, Manners, children_of};
+use super::super::process::{Launch, Manners};
 use super::super::secret::random_password;
 use super::super::{
     Address, Binary, ConnectTarget, Dialect, EngineError, Server, Session, StartRequest, StopOutcome, Transport,
@@ -57,6 +57,7 @@ pub(super) fn start(request: &StartRequest) -> Result<PostgresServer, EngineErro
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
         manners: MANNERS,
+        family: stage.family(),
     };
     let administration = ConnectTarget {
         address: Address::Socket(socket.clone()),
@@ -112,12 +113,6 @@ impl Server for PostgresServer {
         self.instance.process.pid()
     }
 
-    /// The one that accepts, those in the background, and one for each connection.
-    fn processes(&self) -> Vec<i32> {
-        let first = self.pid().cast_signed();
-        [first].into_iter().chain(children_of(first)).collect()
-    }
-
     fn dialect(&self) -> &'static dyn Dialect {
         &PostgresDialect
     }
@@ -157,6 +152,10 @@ impl Server for PostgresServer {
 
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
         Ok(Box::new(PostgresDiagnostics(self.connect()?)))
+    }
+
+    fn outlived(&self) -> &[String] {
+        self.instance.process.outlived()
     }
 
     fn is_alive(&mut self) -> bool {

@@ -124,6 +124,7 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
         manners: Manners::default(),
+        family: stage.family(),
     };
     let data = stage.data().to_owned();
     let mut instance = stage.spawn(&launch)?;
@@ -182,6 +183,10 @@ impl Server for SqliteServer {
 
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
         Ok(Box::new(SqliteDiagnostics::new(self.connect()?)))
+    }
+
+    fn outlived(&self) -> &[String] {
+        self.instance.process.outlived()
     }
 
     fn is_alive(&mut self) -> bool {

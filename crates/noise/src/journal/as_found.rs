@@ -22,7 +22,7 @@ pub fn recover_trial(system: &System, state_dir: &Path, lock_dir: &Path, patienc
     if !Journal::pending(state_dir) {
         return Ok(RestoreReport::default());
     }
-    let _no_trial = NoTrial::wait(lock_dir, patience)?;
+    let _no_trial = NoTrial::wait(lock_dir, patience, || false)?;
     let report = put_back(system, state_dir)?;
     report.check()?;
     verify_as_found(system, state_dir)?;

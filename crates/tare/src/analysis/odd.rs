@@ -30,6 +30,7 @@ pub fn list(summary: &Summary, results: &Results) -> Vec<String> {
     odd.extend(single_trials(summary));
     odd.extend(versions(results));
     odd.extend(missing_captures(results));
+    odd.extend(outliving(results));
     odd
 }
 
@@ -141,6 +142,21 @@ fn missing_captures(results: &Results) -> Vec<String> {
         format!("{name} was not captured in {}: {reason}", count(trials, "trial"))
     };
     missing.into_iter().map(line).collect()
+}
+
+/// Helpers that servers left running, by their names: they ran beside what was measured.
+fn outliving(results: &Results) -> Vec<String> {
+    let mut names: BTreeMap<&str, usize> = BTreeMap::new();
+    for left in results.trials.iter().flat_map(|trial| &trial.outlived) {
+        // "process 123 (name)": the number is another one in every trial.
+        *names
+            .entry(left.split_once(" (").map_or(left.as_str(), |(_, name)| name.trim_end_matches(')')))
+            .or_default() += 1;
+    }
+    let line = |(name, times)| {
+        format!("a process {name} that the server had started outlived it in {}, and was ended", count(times, "trial"))
+    };
+    names.into_iter().map(line).collect()
 }
 
 /// More than one server version in one set of results compares apples with pears unless a build is a factor.

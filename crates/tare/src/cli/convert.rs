@@ -107,6 +107,7 @@ impl From<EngineError> for Problem {
             EngineError::DiskFull { .. } => {
                 (Exit::Machine, Some("make room, or set TARE_CACHE_DIR to a place that has some".to_owned()))
             }
+            EngineError::Interrupted => (Exit::Interrupted, None),
             _ => (Exit::Machine, None),
         };
         let problem = Self::new(exit, e.to_string());

@@ -28,6 +28,8 @@ pub fn stop() -> Result<Stop<'static>, Problem> {
         };
         std::thread::Builder::new().name("signals".into()).spawn(listen).map_err(failed)?;
         let _ = LISTENER.set(());
+        // Servers are ended, and waiting for them and for what they are asked ends, with the first signal.
+        tare_engine::interrupted_by(&ASKED);
     }
     Ok(Stop { asked: &ASKED, at_once: &AT_ONCE })
 }

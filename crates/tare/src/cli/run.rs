@@ -18,7 +18,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_results::schema::Plan;
 use tare_results::store::Directory;
-use tare_topology::Machine;
+use tare_topology::{Fingerprint, Machine};
 
 /// Options of `tare run`.
 #[derive(Debug, Args)]
@@ -62,20 +62,21 @@ pub struct RunArgs {
 pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     if let Some(directory) = &args.resume {
         super::trust::check_results(directory, args.trust)?;
+        interrupt::stop()?;
         return resume(directory, args.json);
     }
     if builtin::find(&args.study).is_none() && !args.dry_run {
         super::trust::check(Path::new(&args.study), args.trust)?;
     }
-    let overrides = Overrides { quick: args.quick, engine: args.engine.clone(), sets: args.set.clone() };
-    let mut study = load(&args.study, &overrides)?;
     let (machine, place) = match &args.topology {
         Some(spec) => (read_topology::describe(spec)?, Where::Described),
         None => (Machine::this()?, Where::Here),
     };
-    let notes = adapt(&mut study, &machine).map_err(|e| Problem::new(Exit::Usage, e))?;
-    let mut plan = resolve(&study, &machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
-    plan.notes.extend(notes);
+    // Programs of the study are asked from here on: they end when this one does.
+    interrupt::stop()?;
+    let Some((study, plan)) = unless_interrupted(planned(args, &machine, place))? else {
+        return Ok(Exit::Interrupted);
+    };
     if args.dry_run {
         plan_view::print(&plan, args.json)?;
         return something_left(&plan).map(|()| Exit::Done);
@@ -85,7 +86,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         plan_view::print_unrealizable(&plan);
     }
     something_left(&plan)?;
-    let _host = super::host::take()?;
+    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let out = args.out.clone().unwrap_or_else(|| default_out(&study));
     let directory = Directory::create(&out)?;
     let command = std::env::args().collect::<Vec<_>>().join(" ");
@@ -93,13 +94,28 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     finish(&study, &plan, &directory, args.json)
 }
 
+/// The study as it was asked for, and its plan on this machine.
+fn planned(args: &RunArgs, machine: &Machine, place: Where) -> Result<(Study, Plan), Problem> {
+    let overrides = Overrides { quick: args.quick, engine: args.engine.clone(), sets: args.set.clone() };
+    let mut study = load(&args.study, &overrides)?;
+    let notes = adapt(&mut study, machine).map_err(|e| Problem::new(Exit::Usage, e))?;
+    let mut plan = resolve(&study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
+    plan.notes.extend(notes);
+    Ok((study, plan))
+}
+
+/// None where a signal came meanwhile: what failed because of it is nobody's concern.
+fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
+    if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
+}
+
 fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
-    let _host = super::host::take()?;
+    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let directory = Directory::resume(path)?;
     let study = crate::study::written::read_study(path)?;
     let plan = tare_results::store::read_plan(path)?;
     // A condition's name must not hold two placements.
-    same_machine(&plan, &Machine::this()?).map_err(|changed: OtherMachine| {
+    same_machine(&plan, &Fingerprint::of(&Machine::this()?)).map_err(|changed: OtherMachine| {
         Problem::from(changed).at(path.display().to_string()).advice(
             "go on where it was begun, with the same CPUs; or run the study anew here, and compare the two with tare compare",
         )

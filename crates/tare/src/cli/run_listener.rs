@@ -15,7 +15,8 @@ pub struct TerminalListener {
     total: usize,
     trial_s: f64,
     /// Mean length of the trials so far: better than the estimate as soon as there is one.
-    spent: Vec<f64>,
+    spent_s: f64,
+    ended: usize,
     began: Instant,
     condition: String,
     left: usize,
@@ -37,7 +38,8 @@ impl TerminalListener {
             bar,
             total,
             trial_s: plan.estimated_s / total.max(1) as f64,
-            spent: Vec::new(),
+            spent_s: 0.0,
+            ended: 0,
             began: Instant::now(),
             condition: String::new(),
             left: total,
@@ -54,8 +56,7 @@ impl TerminalListener {
 
     fn show(&self, step: &str) {
         let Some(bar) = &self.bar else { return };
-        let mean_s =
-            if self.spent.is_empty() { self.trial_s } else { self.spent.iter().sum::<f64>() / self.spent.len() as f64 };
+        let mean_s = if self.ended == 0 { self.trial_s } else { self.spent_s / self.ended as f64 };
         let here_s = (mean_s - self.began.elapsed().as_secs_f64()).max(0.0);
         let left = super::output::duration(here_s + mean_s * self.left as f64);
         bar.set_message(format!("{} | {step} | {left} left | {}", self.condition, self.last));
@@ -96,7 +97,14 @@ impl Listener for TerminalListener {
     }
 
     fn end(&mut self, record: &TrialRecord) {
-        self.spent.push(record.elapsed_s);
+        self.spent_s += record.elapsed_s;
+        self.ended += 1;
+        for left in &record.outlived {
+            self.line(&format!(
+                "trial {}: {left}, which the server had started, outlived it and was ended",
+                record.trial
+            ));
+        }
         let number = record.trial;
         let reason = record.reason.as_deref().unwrap_or_default();
         match record.outcome {

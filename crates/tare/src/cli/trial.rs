@@ -13,6 +13,7 @@ use crate::workload::Progress;
 use clap::Args;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use tare_noise::{HostLock, TrialLock};
 use tare_results::store::{Writer, read_plan};
 
@@ -80,8 +81,11 @@ fn one(args: &TrialArgs) -> Result<Exit, Problem> {
         tell: &tell,
     };
     if args.attempt == 0 {
-        trial.prepare()?;
-        return Ok(Exit::Done);
+        return match trial.prepare() {
+            // What fails while everything is being stopped says nothing.
+            Err(_) if interrupted.load(Ordering::Relaxed) => Ok(Exit::Interrupted),
+            prepared => prepared.map(|()| Exit::Done).map_err(Problem::from),
+        };
     }
     let finished = trial.run()?;
     Ok(if finished { Exit::Done } else { Exit::Interrupted })

@@ -7,7 +7,7 @@ use crate::study::spec::Study;
 use crate::study::values::{ValueError, from_values};
 use std::fmt;
 use tare_results::schema::{Plan, PlannedTrial};
-use tare_topology::{Change, Fingerprint, Machine, ResolvedPlacement};
+use tare_topology::{Change, Fingerprint, ResolvedPlacement};
 use thiserror::Error;
 
 /// Why the plan has no such trial for this program.
@@ -81,7 +81,7 @@ impl fmt::Display for OtherMachine {
 ///
 /// # Errors
 /// What changed, in words.
-pub fn same_machine(plan: &Plan, now: &Machine) -> Result<(), OtherMachine> {
-    let changes = plan.machine.as_ref().map(|was| was.changes(&Fingerprint::of(now))).unwrap_or_default();
+pub fn same_machine(plan: &Plan, now: &Fingerprint) -> Result<(), OtherMachine> {
+    let changes = plan.machine.as_ref().map(|was| was.changes(now)).unwrap_or_default();
     if changes.is_empty() { Ok(()) } else { Err(OtherMachine(changes)) }
 }

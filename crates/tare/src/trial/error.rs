@@ -95,6 +95,10 @@ impl TrialError {
 
     /// Whoever asked wants it to stop.
     pub fn is_interrupted(&self) -> bool {
-        matches!(self, Self::Load(LoadError::Interrupted))
+        matches!(
+            self,
+            Self::Load(LoadError::Interrupted | LoadError::Engine(EngineError::Interrupted))
+                | Self::Engine(EngineError::Interrupted)
+        )
     }
 }

@@ -65,9 +65,9 @@ impl Trial<'_> {
 
     fn measure(&self, record: &mut TrialRecord, disturbed: &mut Vec<String>) -> Result<(), TrialError> {
         (self.tell)(Progress::Starting);
-        let here = Machine::this()?;
-        record.ran_on = Some(ran_on(&here));
-        same_machine(self.plan, &here)?;
+        let machine = Fingerprint::of(&Machine::this()?);
+        same_machine(self.plan, &machine)?;
+        record.ran_on = Some(ran_on(machine));
         let settings = &self.task.condition.settings;
         let prepared = if settings.workload.load.load().needs_server() { Some(dataset::prepared(self)?) } else { None };
         // Put back when it is dropped, on every way out of here.
@@ -109,6 +109,7 @@ impl Trial<'_> {
             }
         };
         server.stop(STOP_TIMEOUT)?;
+        record.outlived = server.outlived().to_vec();
         note_captures(captures, driven.extra, record);
         Ok(driven)
     }
@@ -210,7 +211,7 @@ fn check(sample: &SampleRecord) -> Result<(), TrialError> {
     }
 }
 
-fn ran_on(machine: &Machine) -> RanOn {
+fn ran_on(machine: Fingerprint) -> RanOn {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    RanOn { host, boot_id: Fingerprint::of(machine).boot_id }
+    RanOn { host, boot_id: machine.boot_id }
 }

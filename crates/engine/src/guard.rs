@@ -1,4 +1,5 @@
-//! A server that fills the disk with its log is ended, and its log cut, with the reason as its last line.
+//! A server whose end is wanted is ended, and whoever waits for it goes on. One that fills the disk with its log is
+//! ended too, and its log cut, with the reason as its last line.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -12,25 +13,28 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
+use super::family::Family;
+use super::interrupt::interrupted;
+
 /// What a server may write into its log in one life.
 const LIMIT: u64 = 64 << 20;
 /// Time between two looks: one call of the kernel each, next to nothing beside what is measured.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long a killed process is waited for.
 const GONE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
 
-/// Watches a log until it is dropped.
-pub(super) struct LogWatch {
+/// Watches a server and its log until it is dropped.
+pub(super) struct Guard {
     more: Option<Sender<OwnedFd>>,
     /// Held while the server is ended and its log cut.
     ending: Arc<Mutex<()>>,
 }
 
-impl LogWatch {
-    /// Watches what is added to `log` behind byte `from`; `child` writes it. Where the kernel has no handles of
-    /// processes, nothing is watched.
-    pub(super) fn start(log: &Path, from: u64, child: &Child) -> Self {
+impl Guard {
+    /// Watches `child`, which began a family, and what is added to `log` behind byte `from`. Where the kernel has no
+    /// handles of processes, nothing is watched.
+    pub(super) fn start(log: &Path, from: u64, child: &Child, family: Family) -> Self {
         let Ok(handle) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
             return Self { more: None, ending: Arc::default() };
         };
@@ -44,9 +48,15 @@ impl LogWatch {
                 match more.recv_timeout(LOOK_EVERY) {
                     Ok(handle) => writers.push(handle),
                     Err(RecvTimeoutError::Disconnected) => return,
+                    // Its data are a copy, and a trial that is interrupted leaves no record: nothing is lost.
+                    Err(RecvTimeoutError::Timeout) if interrupted() => {
+                        end(&writers, &family);
+                        return;
+                    }
                     Err(RecvTimeoutError::Timeout) if length(&log) > from + LIMIT => {
                         let _held = held.lock();
-                        end(&writers, &log, from);
+                        end(&writers, &family);
+                        cut(&log, from);
                         return;
                     }
                     Err(RecvTimeoutError::Timeout) => {}
@@ -54,7 +64,7 @@ impl LogWatch {
             }
         };
         // Without the thread nothing is watched; the server runs all the same.
-        let started = std::thread::Builder::new().name("tare-log-watch".to_owned()).spawn(watch);
+        let started = std::thread::Builder::new().name("tare-guard".to_owned()).spawn(watch);
         Self { more: started.ok().map(|_| sender), ending }
     }
 
@@ -75,12 +85,18 @@ fn length(log: &Path) -> u64 {
     fs::metadata(log).map_or(0, |found| found.len())
 }
 
-fn end(writers: &[OwnedFd], log: &Path, from: u64) {
+fn end(writers: &[OwnedFd], family: &Family) {
     for writer in writers {
         let _ = pidfd_send_signal(writer, Signal::KILL);
+    }
+    family.kill();
+    for writer in writers {
         // Readable when it has ended: until then it may still write.
         let _ = poll(&mut [PollFd::new(writer, PollFlags::IN)], Some(&GONE));
     }
+}
+
+fn cut(log: &Path, from: u64) {
     let cut = || -> io::Result<()> {
         let mut file = OpenOptions::new().append(true).open(log)?;
         file.set_len(from + LIMIT)?;

@@ -1,0 +1,226 @@
+//! Ctrl-C at many moments, with whatever server there is stopped by SIGSTOP: over within 3 s, and nothing left.
+//!
+//! `TARE_TEST_MOMENTS` is how many moments of each kind are tried.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use support::{World, names, text};
+use tare_engine::{DataDirectory, Engine, Mariadb, PrepareRequest, Server, Sqlite, StartRequest};
+
+/// From Ctrl-C to the end, with room for a busy machine; 3 s are promised.
+const SOON: Duration = Duration::from_secs(5);
+
+const STUDY: &str = "name = \"long\"\n[workload]\nrows = 2000\n[sampling]\ntrials = 3\nwarmup_s = 0\nsample_s = 3600\n\
+                     steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n";
+
+fn moments(usual: u32) -> u32 {
+    std::env::var("TARE_TEST_MOMENTS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+fn send(pid: u32, signal: Signal) {
+    // It may have ended by itself.
+    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
+}
+
+fn is_server(pid: u32) -> bool {
+    let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+    line.contains("sqlite-server") || line.split('\0').next().is_some_and(|program| program.ends_with("mariadbd"))
+}
+
+/// What must be over soon after Ctrl-C.
+struct Interrupted<'a> {
+    world: &'a World,
+    args: Vec<&'a str>,
+    /// Stopped in place of the servers that the command itself starts.
+    server: Option<u32>,
+}
+
+impl Interrupted<'_> {
+    /// At `count` moments from the start up to `longest` later. How often a server was there to be stopped.
+    fn at_moments(&self, count: u32, longest: Duration) -> u32 {
+        let (mut stopped, mut slowest) = (0, Duration::ZERO);
+        for moment in 0..count {
+            let wait = longest * moment / count;
+            let took = self.once(wait, &mut stopped);
+            slowest = slowest.max(took);
+        }
+        println!("{:?}: {count} moments, {stopped} stopped servers, over after {slowest:?} at most", self.args);
+        stopped
+    }
+
+    fn once(&self, wait: Duration, stopped: &mut u32) -> Duration {
+        let mut child = self.world.tare(&self.args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(wait);
+        let servers = match self.server {
+            Some(pid) => vec![pid],
+            None => self.world.processes().into_iter().filter(|pid| is_server(*pid)).collect(),
+        };
+        servers.iter().for_each(|pid| send(*pid, Signal::STOP));
+        *stopped += u32::from(!servers.is_empty());
+        // What was done before is no matter.
+        let done = child.try_wait().unwrap().is_some_and(|status| status.success());
+        let began = Instant::now();
+        send(child.id(), Signal::INT);
+        while child.try_wait().unwrap().is_none() {
+            if began.elapsed() > SOON {
+                let who = self.world.processes();
+                send(child.id(), Signal::KILL);
+                panic!("{:?}, Ctrl-C after {wait:?}: not over within {SOON:?}: {who:?}", self.args);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let took = began.elapsed();
+        if let Some(pid) = self.server {
+            send(pid, Signal::CONT);
+        }
+        let output = child.wait_with_output().unwrap();
+        // Before the program handles signals, the signal's own effect ends it.
+        let code = output.status.code();
+        assert!(
+            done || code == Some(130) || code.is_none(),
+            "after {wait:?}: {:?}: {}",
+            output.status,
+            text(&output.stderr)
+        );
+        if self.server.is_none() {
+            self.nothing_is_left(wait);
+        }
+        took
+    }
+
+    fn nothing_is_left(&self, wait: Duration) {
+        self.world.assert_clean();
+        let halves = names(&self.world.path("cache")).into_iter().filter(|name| name.ends_with(".partial"));
+        assert_eq!(halves.collect::<Vec<_>>(), Vec::<String>::new(), "half-made data left after {wait:?}");
+        let _ = std::fs::remove_dir_all(self.world.path("results"));
+    }
+}
+
+/// A run that must prepare its data at every moment, one that has them, and a trial as a cluster's scheduler starts it.
+fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Duration) {
+    let world = World::new();
+    let study = world.study(&format!("{STUDY}[engine]\nname = \"{engine}\"\n"));
+    let mut stopped = 0;
+    let run = vec!["run", &study, "--out", "results"];
+    let run = Interrupted { world: &world, args: run, server: None };
+    for moment in 0..count {
+        // Data that became complete in the meantime would be found.
+        let _ = std::fs::remove_dir_all(world.path("cache"));
+        let took = run.once(preparing * moment / count, &mut stopped);
+        println!("preparing {engine}: over after {took:?}");
+    }
+    // One whole run makes the data, and a plan for trials that nobody waits for.
+    world.exits(0, &["run", &study, "--out", "plan", "--set", "sampling.sample_s=0.05", "--set", "sampling.trials=1"]);
+    stopped += run.at_moments(count, running);
+    std::fs::rename(world.path("plan"), world.path("short")).unwrap();
+    let mut long = world.tare(&run.args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !world.path("results/plan.json").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    send(long.id(), Signal::INT);
+    long.wait().unwrap();
+    std::fs::rename(world.path("results"), world.path("plan")).unwrap();
+    let trial = ["trial", "--directory", "plan", "--trial", "0", "--attempt", "1", "--writer", "w"].to_vec();
+    stopped += Interrupted { world: &world, args: trial, server: None }.at_moments(count, running);
+    assert!(stopped >= count, "{stopped} servers were there to be stopped: this test proves little");
+    let records = world.path("plan/trials-w.jsonl");
+    assert!(!records.exists(), "an interrupted trial leaves no record: {:?}", std::fs::read_to_string(records));
+}
+
+#[test]
+fn runs_and_trials_on_sqlite() {
+    runs_and_trials("sqlite", moments(8), Duration::from_millis(800), Duration::from_millis(1200));
+}
+
+#[test]
+fn runs_and_trials_on_mariadb() {
+    runs_and_trials("mariadb", moments(6), Duration::from_millis(3500), Duration::from_millis(2000));
+}
+
+fn server(world: &World, engine: &dyn Engine) -> Box<dyn Server> {
+    let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
+    let binary = (engine.name() == "sqlite").then(|| tare.to_owned());
+    let request = PrepareRequest {
+        binary: binary.clone(),
+        cache_directory: world.path("cache"),
+        dataset: "empty".into(),
+        options: Default::default(),
+        run_directory: world.path("run/prepare"),
+        log: world.path("prepare.log"),
+        state_directory: None,
+        timeout: Duration::from_secs(60),
+    };
+    let prepared = engine.prepare_data(&request, &mut |_| Ok(())).unwrap();
+    let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
+    let request = StartRequest::new(data, world.path("run/server"), world.path("server.log"));
+    engine.start(&StartRequest { binary, ..request }).unwrap()
+}
+
+#[test]
+fn a_load_and_its_preparation() {
+    for engine in [&Sqlite as &dyn Engine, &Mariadb] {
+        let world = World::new();
+        let server = server(&world, engine);
+        let socket = server.address().to_string();
+        let base = ["load", "read_write", "--engine", engine.name(), "--socket", &socket, "--rows", "20000"];
+        let with = |more: &[&'static str]| [&base[..], more].concat();
+        let (count, longest, pid) = (moments(6), Duration::from_millis(900), Some(server.pid()));
+        let load = with(&["--time", "3600s", "--warmup", "0s", "--threads", "2"]);
+        let prepare = with(&["--prepare"]);
+        world.exits(0, &prepare);
+        Interrupted { world: &world, args: load, server: pid }.at_moments(count, longest);
+        world.exits(0, &with(&["--cleanup"]));
+        for moment in 0..count {
+            let once = Interrupted { world: &world, args: prepare.clone(), server: pid };
+            once.once(Duration::from_millis(400) * moment / count, &mut 0);
+            world.exits(0, &with(&["--cleanup"]));
+        }
+    }
+}
+
+#[test]
+fn a_second_ctrl_c_ends_a_run_at_once_whatever_hangs() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let mut run = world.tare(&["run", &study, "--out", "results"]);
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !world.processes().into_iter().any(is_server) || !world.path("results/logs/server-00000-1.log").exists() {
+        assert!(Instant::now() < deadline, "no trial began");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    world.processes().into_iter().filter(|pid| *pid != run.id()).for_each(|pid| send(pid, Signal::STOP));
+    send(run.id(), Signal::INT);
+    std::thread::sleep(Duration::from_millis(100));
+    let began = Instant::now();
+    send(run.id(), Signal::INT);
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    println!("over {:?} after the second", began.elapsed());
+    // 1 s is promised.
+    assert!(began.elapsed() < Duration::from_millis(1800), "{:?}", began.elapsed());
+    world.assert_clean();
+}
+
+#[test]
+fn a_program_that_does_not_say_its_version_is_told_about_and_ends_with_ctrl_c() {
+    let world = World::new();
+    let hangs = world.path("mariadbd");
+    // Its helper names this world, so that it is found when it is left behind.
+    let script = format!("#!/bin/sh\nsh -c 'sleep 600; : {}' & wait\n", world.directory.path().display());
+    std::fs::write(&hangs, script).unwrap();
+    std::fs::set_permissions(&hangs, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let study = world.study(&format!("{STUDY}[engine]\nname = \"mariadb\"\nbinary = \"{}\"\n", hangs.display()));
+    let args = vec!["run", &study, "--out", "results"];
+    let asked = Interrupted { world: &world, args, server: None };
+    asked.at_moments(3, Duration::from_millis(1500));
+    let (_, err) = world.exits(3, &asked.args);
+    assert!(err.contains("does not answer to") && err.contains("within 10 s"), "{err}");
+    world.assert_clean();
+}
