@@ -114,7 +114,7 @@ fn no_proc(pid: i32) -> EngineError {
     EngineError::Directory { path, reason: "cannot be read; is /proc mounted?".to_owned() }
 }
 
-fn boot_id() -> String {
+pub(super) fn boot_id() -> String {
     fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
 }
 

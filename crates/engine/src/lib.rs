@@ -16,6 +16,7 @@
 //! | `address` | where a server listens, and how a client reaches it |
 //! | `address_space` | randomisation and fixed layouts of a server process |
 //! | `cache`, `directories` | prepared data directories, private copies, run directories |
+//! | `working/` | the one copy of prepared data that trials work on, brought back before each |
 //! | `stream`, `answer`, `ask` | limits: how long servers and programs may take, how much they may say |
 //! | `log`, `guard` | a server's log; the end of a server when it fills the disk or is no longer wanted |
 //! | `threads` | the server thread behind a connection, for engines that cannot say it |
@@ -58,6 +59,7 @@ pub mod sqlite;
 mod stream;
 mod threads;
 mod wire;
+mod working;
 
 pub use address::{Address, ConnectTarget, Transport};
 pub use address_space::{Aslr, Positions};
@@ -81,3 +83,4 @@ pub use sqlite::Sqlite;
 pub use stream::Interrupter;
 pub use tare_topology::ThreadRef;
 pub use threads::find_serving_thread;
+pub use working::{Restored, Way, WorkingCopy, remove_working_copies};
