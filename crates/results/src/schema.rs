@@ -228,6 +228,39 @@ pub struct RanOn {
     pub boot_id: Option<String>,
 }
 
+/// How the data directory of a trial got the prepared content.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DataRecord {
+    /// `shared`: the file system shares the blocks; `put-back`: what an earlier trial had changed was written again;
+    /// `copied`: everything was.
+    pub way: String,
+    /// Files of the prepared data.
+    pub files: usize,
+    /// Their bytes, holes included.
+    pub bytes: u64,
+    /// Files that were not as prepared, or for which no time of change could vouch.
+    pub files_put_back: usize,
+    /// Bytes that were written for this trial.
+    pub bytes_copied: u64,
+    /// Bytes that were read and compared for it.
+    pub bytes_compared: u64,
+    /// How long it took, seconds.
+    pub elapsed_s: f64,
+}
+
+/// What the server's own memory of pages held of the data, asked of the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PoolRecord {
+    /// Pages of all tables and indexes.
+    pub data_pages: u64,
+    /// Pages held before the warm-up of the first sample, those of a freshly started server aside.
+    pub held_pages_before: u64,
+    /// The same after the last sample.
+    pub held_pages_after: u64,
+    /// The smaller of the two over the data's pages; above 1 where the server needs pages of its own.
+    pub resident_fraction: f64,
+}
+
 /// One line of `trials.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
@@ -256,6 +289,12 @@ pub struct TrialRecord {
     pub elapsed_s: f64,
     /// What was set and verified.
     pub settings: Vec<AppliedSetting>,
+    /// How its data came to be those that were prepared; none where it had no server, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataRecord>,
+    /// What the server held of it in memory; none where it does not say, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<PoolRecord>,
     /// Engine version as the server itself reports it.
     pub server_version: Option<String>,
     /// Processes that the server had started and left running when it ended in good order, in words; they were ended
@@ -308,6 +347,8 @@ impl TrialRecord {
             started_at,
             elapsed_s: 0.0,
             settings: Vec::new(),
+            data: None,
+            pool: None,
             server_version: None,
             outlived: Vec::new(),
             samples: Vec::new(),

@@ -55,7 +55,7 @@ pub struct Restored {
 #[derive(Debug)]
 pub struct WorkingCopy {
     data: PathBuf,
-    /// What it took.
+    /// How it was made equal, and at which price.
     pub restored: Restored,
     _lock: File,
 }

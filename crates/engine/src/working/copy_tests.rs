@@ -8,7 +8,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// Names a prepared directory to the child that is killed.
-const KILLED: &str = "TARE_TEST_WORKING_COPY";
+const KILLED: &str = "WORKING_COPY_OF_A_TEST";
 
 /// Twenty files, two of them large, in folders, one of which is empty.
 fn prepared() -> TempDir {

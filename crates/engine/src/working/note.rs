@@ -78,7 +78,7 @@ impl Note {
 
 /// Whether the file system of a folder tells every change of its files: else all of them are compared each time.
 pub(super) fn tells_changes(folder: &Path, tree: &Tree) -> bool {
-    let known = rustix::fs::statfs(folder).is_ok_and(|found| KEEP_TIMES.contains(&i64::from(found.f_type)));
+    let known = rustix::fs::statfs(folder).is_ok_and(|found| KEEP_TIMES.contains(&found.f_type));
     // Old inodes keep whole seconds.
     known && tree.files.values().any(|stamp| stamp.changed.1 != 0)
 }

@@ -17,7 +17,7 @@ const BLOCK: usize = 64 << 10;
 pub(super) struct Put {
     /// Whether the two share their blocks now.
     pub shared: bool,
-    /// Bytes written.
+    /// Bytes that were written into the copy.
     pub copied: u64,
     /// Bytes of the original that were read to find what differs.
     pub compared: u64,

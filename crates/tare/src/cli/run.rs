@@ -9,6 +9,7 @@ use crate::plan::resolve::{Where, resolve};
 use crate::plan::task::{OtherMachine, Task, same_machine};
 use crate::report::write_report_to;
 use crate::run::{Children, Run, RunEnd, RunError};
+use crate::state::{self, StateError};
 use crate::study::builtin;
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
@@ -30,7 +31,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
     /// Go on with an interrupted run: the same study, order and seed, without the trials that are finished
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["engine", "set", "quick", "dry_run"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["engine", "set", "quick", "article", "dry_run"])]
     resume: Option<PathBuf>,
     /// Run on this engine in place of the study's: sqlite, mariadb, mysql or postgresql
     #[arg(long)]
@@ -41,6 +42,9 @@ pub struct RunArgs {
     /// A rehearsal: the study's own short settings
     #[arg(long)]
     quick: bool,
+    /// The size and settings that the study's article published, each with its source in the study's file
+    #[arg(long, conflicts_with = "quick")]
+    article: bool,
     /// Show conditions, CPUs and trials, and start nothing
     #[arg(long)]
     dry_run: bool,
@@ -96,7 +100,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
 
 /// The study as it was asked for, and its plan on this machine.
 fn planned(args: &RunArgs, machine: &Machine, place: Where) -> Result<(Study, Plan), Problem> {
-    let overrides = Overrides { quick: args.quick, engine: args.engine.clone(), sets: args.set.clone() };
+    let overrides =
+        Overrides { quick: args.quick, article: args.article, engine: args.engine.clone(), sets: args.set.clone() };
     let mut study = load(&args.study, &overrides)?;
     let notes = adapt(&mut study, machine).map_err(|e| Problem::new(Exit::Usage, e))?;
     let mut plan = resolve(&study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
@@ -135,6 +140,14 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, json: bool) -> Resu
     let mut run = Run { study, plan, runner, book: directory };
     let end = run.execute(&mut listener);
     listener.finish();
+    // A run that goes on later saves the first copy of its data.
+    let goes_on = match &end {
+        Ok(end) => end.left > 0,
+        Err(e) => matches!(e, RunError::Directory(_) | RunError::Stopped(_)),
+    };
+    if !goes_on {
+        tare_engine::remove_working_copies(&state::cache_directory()?).map_err(StateError::from)?;
+    }
     let end = end.map_err(|e| match e {
         // What was finished is kept; how to go on is known here.
         RunError::Directory(_) | RunError::Stopped(_) => Problem::from(e).advice(format!(

@@ -89,7 +89,8 @@ fn keys() -> String {
          [[conditions]]     in place of [factors]: a list, each entry with factors and levels of its own\n\
          [design]           kind = full-factorial or one-at-a-time; identical = run or skip\n\
          [placements.NAME]  keys of [placement]; chosen by the factor placement\n\
-         [quick.SECTION]    what --quick changes\n",
+         [quick.SECTION]    what --quick changes\n\
+         [article.SECTION]  what --article changes: the size and settings that an article published\n",
     );
     text
 }

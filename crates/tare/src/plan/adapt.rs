@@ -14,7 +14,10 @@ use tare_topology::Machine;
 pub fn adapt(study: &mut Study, on: &Machine) -> Result<Vec<String>, String> {
     let mut notes: Vec<String> = place(study, on)?.into_iter().collect();
     if let Some(from) = study.moved_from.take() {
-        notes.extend(leave_out_options(study, &from)?);
+        let why = format!("this {from} study runs on {}, which has none", study.base.engine.name);
+        notes.extend(leave_out_options(study, &why)?);
+    } else if study.as_published {
+        notes.extend(leave_out_of_published(study)?);
     }
     Ok(notes)
 }
@@ -49,8 +52,19 @@ fn place(study: &mut Study, on: &Machine) -> Result<Option<String>, String> {
     Ok(Some(format!("placement {name}, the first of {} that this machine has{tried}", names.join(", "))))
 }
 
-/// A study that was moved to another engine leaves out what only the first one knows.
-fn leave_out_options(study: &mut Study, from: &str) -> Result<Vec<String>, String> {
+/// An article's server was of another version than today's: what this one no longer knows, or did not know yet, is left
+/// out and said. Where there is no server to ask, as on the computer where a plan is made, nothing is.
+fn leave_out_of_published(study: &mut Study) -> Result<Vec<String>, String> {
+    let (name, binary) = (study.base.engine.name.clone(), study.base.engine.binary.clone());
+    let engine = engine_by_name(&name).map_err(|e| e.to_string())?;
+    match engine.binary(binary.as_deref()) {
+        Ok(_) => leave_out_options(study, &format!("the {name} that is installed here has none")),
+        Err(_) => Ok(vec![format!("{name} is not installed here: which of the options it knows was not asked")]),
+    }
+}
+
+/// Leaves out what the study's engine does not know.
+fn leave_out_options(study: &mut Study, why: &str) -> Result<Vec<String>, String> {
     let base = &study.base.engine;
     let engine = engine_by_name(&base.name).map_err(|e| e.to_string())?;
     let binary = base.binary.clone();
@@ -58,8 +72,7 @@ fn leave_out_options(study: &mut Study, from: &str) -> Result<Vec<String>, Strin
     let mut unknown = |option: &str, what: &str| -> Result<bool, String> {
         let known = knows(engine, option, binary.as_ref())?;
         if !known {
-            notes
-                .push(format!("{what} {option} left out: this {from} study runs on {}, which has none", engine.name()));
+            notes.push(format!("{what} {option} left out: {why}"));
         }
         Ok(!known)
     };

@@ -20,13 +20,15 @@ use toml::de::{DeTable, DeValue};
 pub struct Overrides {
     /// `--quick`: the study's own `[quick]` tables.
     pub quick: bool,
+    /// `--article`: the study's `[article]` tables, the size and settings that an article published.
+    pub article: bool,
     /// The engine named by `--engine`.
     pub engine: Option<String>,
     /// `--set path.to.key=value`, in order.
     pub sets: Vec<String>,
 }
 
-const SECTIONS: [&str; 15] = [
+const SECTIONS: [&str; 16] = [
     "name",
     "title",
     "question",
@@ -42,6 +44,7 @@ const SECTIONS: [&str; 15] = [
     "conditions",
     "placements",
     "quick",
+    "article",
 ];
 
 /// Parses a study and applies what the command line changes.
@@ -52,10 +55,17 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
     let root = source.table()?;
     let mut parser = Parser { source, study: empty(), narrow: Vec::new() };
     parser.sections(root.get_ref())?;
+    if overrides.article {
+        let article = root.get_ref().get("article").ok_or_else(|| {
+            source.error(0..0, "--article: this study stands for no article's", "a study with [article] tables")
+        })?;
+        parser.overlay(article)?;
+        parser.study.as_published = true;
+    }
     if overrides.quick
         && let Some(quick) = root.get_ref().get("quick")
     {
-        parser.quick(quick)?;
+        parser.overlay(quick)?;
     }
     let own_engine = parser.study.base.engine.name.clone();
     if let Some(engine) = &overrides.engine {
@@ -82,6 +92,7 @@ fn empty() -> Study {
         load_keys: Vec::new(),
         first_of: Vec::new(),
         moved_from: None,
+        as_published: false,
         placements: BTreeMap::new(),
         design: Design::default(),
         factors: Vec::new(),
@@ -108,9 +119,9 @@ impl Parser<'_> {
                 "factors" => self.study.factors = self.factors(self.source.as_table("factors", value)?)?,
                 "conditions" => self.conditions(value)?,
                 // Read even where it is not used, so that a mistake in it does not wait for the first --quick.
-                "quick" => {
+                "quick" | "article" => {
                     let kept = self.study.clone();
-                    self.quick(value)?;
+                    self.overlay(value)?;
                     self.study = kept;
                 }
                 section if SECTIONS.contains(&section) => {
@@ -138,8 +149,9 @@ impl Parser<'_> {
         Question::from_words(&words).ok_or_else(wrong)
     }
 
-    fn quick(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
-        for (section, table) in self.source.as_table("quick", value)? {
+    /// Sets what `[quick]` or `[article]` says in place of the study's own.
+    fn overlay(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
+        for (section, table) in self.source.as_table("quick or article", value)? {
             for (key, value) in self.source.as_table(section.get_ref(), table)? {
                 self.key(section.get_ref(), key, value)?;
             }

@@ -1,4 +1,4 @@
-//! The data a workload needs, made once and cached.
+//! The data a workload needs: made once and cached, and the copy of them that a trial may change.
 
 use super::{Trial, TrialError};
 use crate::state;
@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use tare_engine::{PrepareRequest, Server, engine_by_name};
+use tare_engine::{DataDirectory, PrepareRequest, Server, WorkingCopy, engine_by_name};
+use tare_results::schema::DataRecord;
 
 /// The data directory of a trial's condition: the one that the study names, or else the cached one, made when it is not
 /// there.
@@ -38,4 +39,48 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
     let job = FillJob { seed, parallel, go_on: &go_on };
     Ok(engine.prepare_data(&request, &mut |server: &dyn Server| load.fill(&job, server))?)
+}
+
+/// The data of one trial, for as long as this lives.
+pub struct TrialData {
+    copy: Option<WorkingCopy>,
+    prepared: PathBuf,
+}
+
+impl TrialData {
+    /// Brings the working copy back to the prepared content. Where another process has it, the trial gets a copy of its
+    /// own when its server starts.
+    ///
+    /// # Errors
+    /// When files cannot be read or written.
+    pub fn take(prepared: PathBuf) -> Result<Self, TrialError> {
+        Ok(Self { copy: WorkingCopy::take(&prepared, &state::cache_directory()?)?, prepared })
+    }
+
+    /// What the server is started on.
+    ///
+    /// # Errors
+    /// When there is no place for a copy of its own.
+    pub fn directory(&self) -> Result<DataDirectory, TrialError> {
+        Ok(match &self.copy {
+            Some(copy) => DataDirectory::InPlace(copy.data().to_owned()),
+            None => DataDirectory::CopyOf { prepared: self.prepared.clone(), at: state::work_directory()? },
+        })
+    }
+
+    /// What it took, for the record; none where that is not known.
+    pub fn record(&self) -> Option<DataRecord> {
+        self.copy.as_ref().map(|copy| {
+            let took = copy.restored;
+            DataRecord {
+                way: took.way.to_string(),
+                files: took.files,
+                bytes: took.bytes,
+                files_put_back: took.files_put_back,
+                bytes_copied: took.bytes_copied,
+                bytes_compared: took.bytes_compared,
+                elapsed_s: took.elapsed_s,
+            }
+        })
+    }
 }

@@ -1,5 +1,6 @@
 //! One trial, in a process of its own: set, start, bind, load, verify, stop, put back, append one record.
 
+use super::dataset::TrialData;
 use super::host::{TrialHost, note_captures, note_no_captures};
 use super::{Trial, TrialError, contamination, dataset, machine, process, server_start};
 use crate::capture::interference::Seen;
@@ -9,11 +10,10 @@ use crate::plan::task::same_machine;
 use crate::state::{self, StateError};
 use crate::subject::{Subject, SubjectWatch, WatchSettings};
 use crate::workload::{Driven, LoadError, Measured, Progress, Stage};
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_engine::{Server, engine_by_name};
-use tare_results::schema::{AppliedSetting, Outcome, RanOn, SampleRecord, TrialRecord};
+use tare_results::schema::{AppliedSetting, Outcome, PoolRecord, RanOn, SampleRecord, TrialRecord};
 use tare_results::{metric, store};
 use tare_topology::{Fingerprint, Machine};
 
@@ -21,13 +21,14 @@ use tare_topology::{Fingerprint, Machine};
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Trial<'_> {
-    /// Makes sure that the data of this condition is in the cache.
+    /// Makes sure that the data of this condition is in the cache, and that there is a copy to work on.
     ///
     /// # Errors
     /// When the server cannot be started or filled.
     pub fn prepare(&self) -> Result<(), TrialError> {
         if self.task.condition.settings.workload.load.load().needs_server() {
-            dataset::prepared(self)?;
+            // The first copy of all is no trial's work. Where it cannot be made, the first trial says so and stops.
+            drop(TrialData::take(dataset::prepared(self)?));
         }
         Ok(())
     }
@@ -69,18 +70,28 @@ impl Trial<'_> {
         same_machine(self.plan, &machine)?;
         record.ran_on = Some(ran_on(machine));
         let settings = &self.task.condition.settings;
-        let prepared = if settings.workload.load.load().needs_server() { Some(dataset::prepared(self)?) } else { None };
+        let data = match settings.workload.load.load().needs_server() {
+            true => Some(TrialData::take(dataset::prepared(self)?)?),
+            false => None,
+        };
+        record.data = data.as_ref().and_then(TrialData::record);
         // Put back when it is dropped, on every way out of here.
         let mut machine = machine::apply(settings)?;
         record.settings.append(&mut machine.applied);
         if let Some(reason) = settings.workload.load.load().no_captures() {
             note_no_captures(self, reason, record);
         }
-        let driven = match prepared {
-            Some(prepared) => self.measure_server(&prepared, record)?,
+        let driven = match &data {
+            Some(data) => self.measure_server(data, record)?,
             None => self.drive(None)?.0,
         };
         record.settings.extend(driven.applied);
+        record.pool = driven.pool.map(|(before, after)| PoolRecord {
+            data_pages: before.data_pages,
+            held_pages_before: before.held_pages,
+            held_pages_after: after.held_pages,
+            resident_fraction: before.fraction().min(after.fraction()),
+        });
         for (number, sample) in driven.samples.into_iter().enumerate() {
             let (sample, reason) = self.sample(number, sample);
             check(&sample)?;
@@ -91,8 +102,8 @@ impl Trial<'_> {
         Ok(())
     }
 
-    fn measure_server(&self, prepared: &Path, record: &mut TrialRecord) -> Result<Driven, TrialError> {
-        let mut server = server_start::start(self, prepared)?;
+    fn measure_server(&self, data: &TrialData, record: &mut TrialRecord) -> Result<Driven, TrialError> {
+        let mut server = server_start::start(self, data)?;
         record.server_version = Some(server.version().to_owned());
         record.settings.append(&mut self.server_settings(server.as_ref())?);
         let driven = self.drive(Some(server.as_ref()));

@@ -5,7 +5,7 @@
 //! | `job` | what a trial is given |
 //! | `measure` | the sequence, and the record of it |
 //! | `host` | what the load of a trial tells it: progress, captures |
-//! | `dataset`, `server_start` | the data, and the server on a copy of them |
+//! | `dataset`, `server_start` | the data, brought back to what was prepared, and the server on them |
 //! | `machine`, `process` | settings of the machine and of the server process: set, verified |
 //! | `contamination` | which samples were interfered with |
 //! | `error` | why a trial has no result |

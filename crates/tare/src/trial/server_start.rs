@@ -1,17 +1,16 @@
 //! Starting the server of a trial where its placement says: CPUs and memory policy are inherited by the new process.
 
+use super::dataset::TrialData;
 use super::{Trial, TrialError, process};
 use crate::state;
-use std::path::Path;
 use std::time::Duration;
-use tare_engine::{DataDirectory, Server, StartRequest, engine_by_name};
+use tare_engine::{Server, StartRequest, engine_by_name};
 use tare_topology::{CpuSet, bind};
 
-/// Starts it on a private copy of the prepared data.
-pub fn start(trial: &Trial<'_>, prepared: &Path) -> Result<Box<dyn Server>, TrialError> {
+/// Starts it on data that it may change.
+pub fn start(trial: &Trial<'_>, data: &TrialData) -> Result<Box<dyn Server>, TrialError> {
     let settings = &trial.task.condition.settings;
     let engine = engine_by_name(&settings.engine.name)?;
-    let data = DataDirectory::CopyOf { prepared: prepared.to_owned(), at: state::work_directory()? };
     let log =
         trial.directory.join("logs").join(format!("server-{:05}-{}.log", trial.task.planned.trial, trial.attempt));
     let mut request = StartRequest {
@@ -21,7 +20,7 @@ pub fn start(trial: &Trial<'_>, prepared: &Path) -> Result<Box<dyn Server>, Tria
         start_timeout: Duration::from_secs_f64(settings.engine.start_timeout_s),
         transport: settings.engine.transport,
         lock_waits: settings.capture.locks,
-        ..StartRequest::new(data, state::run_directory(), log)
+        ..StartRequest::new(data.directory()?, state::run_directory(), log)
     };
     process::request(&settings.process, &mut request).map_err(TrialError::Process)?;
     let all: CpuSet = trial.task.placement.server.iter().flat_map(CpuSet::iter).collect();

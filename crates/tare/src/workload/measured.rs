@@ -31,6 +31,22 @@ pub struct Extra {
     pub tps_ratio: f64,
 }
 
+/// What the server's own memory of pages holds of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pool {
+    /// Pages of all tables and indexes.
+    pub data_pages: u64,
+    /// Pages that it holds more than when it had started.
+    pub held_pages: u64,
+}
+
+impl Pool {
+    /// The share of the data that it holds; above 1 where it holds pages of its own besides.
+    pub fn fraction(self) -> f64 {
+        self.held_pages as f64 / self.data_pages.max(1) as f64
+    }
+}
+
 /// Everything that a load gives.
 #[derive(Debug, Clone, Default)]
 pub struct Driven {
@@ -40,4 +56,6 @@ pub struct Driven {
     pub applied: Vec<AppliedSetting>,
     /// The further sample for captures, where one was asked for.
     pub extra: Option<Extra>,
+    /// The pool before the warm-up of the first sample and after the last one, where the server says.
+    pub pool: Option<(Pool, Pool)>,
 }

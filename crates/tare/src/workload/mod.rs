@@ -27,6 +27,6 @@ mod registry;
 pub use error::{FillError, LoadError};
 pub use key::{Key, KeyInfo, Keyed, Keys};
 pub use load::{Counts, FillJob, Host, Load, Stage};
-pub use measured::{Driven, Extra, Measured};
+pub use measured::{Driven, Extra, Measured, Pool};
 pub use progress::Progress;
 pub use registry::AnyLoad;

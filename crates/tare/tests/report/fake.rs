@@ -198,6 +198,8 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
         })
         .collect();
     TrialRecord {
+        data: None,
+        pool: None,
         ran_on: None,
         schema: SCHEMA,
         trial,

@@ -29,8 +29,8 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "engine",
         key: "data",
-        help: "data directory of a stopped server that already holds the workload's tables, copied for every trial and \
-               never changed; as a factor: data of two builds side by side; absent: made by tare and cached",
+        help: "data directory of a stopped server that already holds the workload's tables; trials run on a copy of \
+               it, brought back before each, and it is never changed; as a factor: data of two builds side by side; absent: made by tare and cached",
         access: Access::Common {
             get: |s| s.engine.data.as_ref().map(|p| p.display().to_string().into()),
             set: |s, v| {

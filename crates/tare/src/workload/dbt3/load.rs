@@ -129,7 +129,7 @@ impl Runner<'_> {
             verified: format!("rows compared with {}", against.into_iter().collect::<Vec<_>>().join(" and ")),
         });
         let samples = samples.into_iter().map(SampleBuilder::build).collect();
-        Ok(Driven { samples, applied, extra: None })
+        Ok(Driven { samples, applied, ..Driven::default() })
     }
 
     /// All executions of one query. Where the expected rows are from.

@@ -30,6 +30,42 @@ impl Keyed for OltpSettings {
             set: |s, v| v.positive("transactions a second").map(|v| s.rate = Some(v)),
         },
         Key {
+            name: "preload",
+            help: "on: every table and every index is read from end to end before the first sample, and the trial fails \
+                   where the server then holds less than 99% of them",
+            get: |s| Some(s.warm.preload.into()),
+            set: |s, v| v.switch().map(|on| s.warm.preload = on),
+        },
+        Key {
+            name: "warmup_workload",
+            help: "a load that warms the server up before the measured one begins its own warm-up (sampling.warmup_s); \
+                   none: no such load",
+            get: |s| Some(s.warm.workload.map_or("none".into(), |workload| workload.to_string().into())),
+            set: |s, v| {
+                s.warm.workload = if v.to_string() == "none" { None } else { Some(v.parsed()?) };
+                Ok(())
+            },
+        },
+        Key {
+            name: "warmup_threads",
+            help: "its client threads; absent: as many as workload.threads",
+            get: |s| s.warm.threads.map(Into::into),
+            set: |s, v| v.whole(1, 65_536).map(|v| s.warm.threads = Some(v)),
+        },
+        Key {
+            name: "warmup_until",
+            help: "when it ends: time (warmup_limit_s), pool (the server's pool grew by less than 0.1% of the data in \
+                   10 s) or throughput (the last 10 s less than 2% above the 10 s before)",
+            get: |s| Some(s.warm.until.to_string().into()),
+            set: |s, v| v.parsed().map(|v| s.warm.until = v),
+        },
+        Key {
+            name: "warmup_limit_s",
+            help: "seconds that it may take, and takes where it ends by time",
+            get: |s| Some(s.warm.limit_s.into()),
+            set: |s, v| v.positive("seconds").map(|v| s.warm.limit_s = v),
+        },
+        Key {
             name: "point_selects",
             help: "point selects in a transaction",
             get: |s| Some(s.counts.point_selects.into()),

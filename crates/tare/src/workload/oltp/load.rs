@@ -1,18 +1,17 @@
 //! The load `oltp`: one connection a client thread, transactions for a number of seconds.
 
-use super::{Fill, OltpClient, OltpError, OltpSettings, Workload};
+use super::connector::Connector;
+use super::warm::{self, Held};
+use super::{Fill, OltpError, OltpSettings, Workload, warm_phase};
 use crate::subject::{Connected, Surroundings};
 use crate::workload::{Counts, Driven, Extra, FillError, FillJob, Host, Load, LoadError, Measured, Progress, Stage};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use strum::VariantNames;
-use tare_engine::{Dialect, Interrupter, Server, Session};
+use tare_engine::Server;
 use tare_load::{
-    Arrivals, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Reading, RunError, Sample,
-    Stage as Phase,
+    Arrivals, ClientThread, Distribution, LoadSettings, Observer, Pace, Reading, RunError, Sample, Stage as Phase,
 };
 use tare_results::metric;
-use tare_topology::{ResolvedPlacement, ThreadRef, bind};
 
 impl OltpSettings {
     /// What `workload.name` may say: sysbench's scripts without their `oltp_`.
@@ -39,7 +38,7 @@ impl Load for OltpSettings {
     }
 
     fn dataset(&self, seed: u64) -> String {
-        format!("sysbench oltp, tables {}, rows {}, seed {seed}", self.tables.tables, self.tables.rows)
+        format!("sysbench oltp, analysed, tables {}, rows {}, seed {seed}", self.tables.tables, self.tables.rows)
     }
 
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
@@ -50,7 +49,14 @@ impl Load for OltpSettings {
             sessions: job.parallel,
             dialect: server.dialect(),
         };
-        Ok(super::prepare(&fill, &|| server.connect(), job.go_on)?)
+        super::prepare(&fill, &|| server.connect(), job.go_on)?;
+        // Made anew once, so that no trial's server does it in the background, and its pages are counted right.
+        let mut session = server.connect()?;
+        for table in 1..=self.tables.tables {
+            let sql = server.dialect().analyze(&format!("sbtest{table}"));
+            session.run(&sql).map_err(|source| OltpError::statement(&sql, source))?;
+        }
+        Ok(())
     }
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
@@ -65,7 +71,14 @@ impl Load for OltpSettings {
 /// The samples as a trial takes them: each what was asked for, or none.
 fn drive(settings: &OltpSettings, stage: Stage<'_>) -> Result<Driven, LoadError> {
     let counts = stage.counts;
+    let held = Held::at_start(&stage);
+    let applied: Vec<_> = [warm::preload(settings, &stage, held)?, warm_phase::run(settings, &stage, held)?]
+        .into_iter()
+        .flatten()
+        .collect();
+    let before = held.and_then(|held| held.now());
     let mut samples = run(settings, stage)?;
+    let after = held.and_then(|held| held.now());
     // What captures cost belongs to no metric, and fails no trial.
     let extra = samples.split_off(counts.samples.min(samples.len()));
     for (sample, _) in &samples {
@@ -74,7 +87,8 @@ fn drive(settings: &OltpSettings, stage: Stage<'_>) -> Result<Driven, LoadError>
     Ok(Driven {
         extra: extra.first().map(|(extra, _)| cost(&samples, extra)),
         samples: samples.into_iter().map(|(sample, around)| of_sample(&sample, around)).collect(),
-        applied: Vec::new(),
+        applied,
+        pool: before.zip(after),
     })
 }
 
@@ -94,15 +108,7 @@ pub fn run(settings: &OltpSettings, stage: Stage<'_>) -> Result<Vec<(Sample, Sur
         sample_s: counts.sample_s,
         ..LoadSettings::default()
     };
-    let connector = Connector {
-        settings,
-        connect: stage.connect,
-        dialect: stage.dialect,
-        placement: &stage.placement.placement,
-        server_is_here: stage.server_is_here,
-        serving: Mutex::new(vec![None; stage.threads]),
-        interrupters: Mutex::default(),
-    };
+    let connector = Connector::new(settings, &stage, stage.threads);
     let mut watcher = Watcher { stage, connector: &connector, around: Vec::new() };
     let samples = tare_load::run(&load_settings, &connector, &mut watcher).map_err(|e| match e {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
@@ -131,71 +137,6 @@ pub fn judge(settings: &OltpSettings, sample: &Sample) -> Result<(), OltpError> 
     }
 }
 
-/// Connects one client, in its own thread.
-struct Connector<'a> {
-    settings: &'a OltpSettings,
-    connect: &'a (dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync),
-    dialect: &'static dyn Dialect,
-    placement: &'a ResolvedPlacement,
-    server_is_here: bool,
-    serving: Mutex<Vec<Option<ThreadRef>>>,
-    /// End sessions that wait for a server which does not answer.
-    interrupters: Mutex<Vec<Interrupter>>,
-}
-
-impl Connector<'_> {
-    /// The server thread behind a connection. Who may not ask need not know, unless that thread is to be bound.
-    fn serving(&self, session: &mut dyn Session) -> Result<Option<ThreadRef>, LoadError> {
-        if !self.server_is_here {
-            return Ok(None);
-        }
-        match session.server_thread() {
-            Ok(thread) => Ok(thread),
-            Err(_) if self.placement.server.is_empty() => Ok(None),
-            Err(e) => Err(LoadError::own(e)),
-        }
-    }
-}
-
-impl Connect for Connector<'_> {
-    type Client = WorkloadClient;
-    type Error = LoadError;
-
-    fn bind(&self, thread: ClientThread) -> Result<(), LoadError> {
-        match self.placement.client_cpus(thread.index) {
-            Some(cpus) => bind::bind_thread(thread.id, cpus).map_err(|e| LoadError::Subject(e.into())),
-            None => Ok(()),
-        }
-    }
-
-    fn connect(&self, thread: ClientThread) -> Result<WorkloadClient, LoadError> {
-        let mut session = (self.connect)()?;
-        // The run itself ends sessions that wait too long; a limit of the socket's own would arm a timer a statement.
-        session.set_timeout(None).map_err(LoadError::own)?;
-        self.interrupters.lock().unwrap_or_else(PoisonError::into_inner).extend(session.interrupter());
-        let serving = self.serving(session.as_mut())?;
-        self.serving.lock().unwrap_or_else(PoisonError::into_inner)[thread.index] = serving;
-        Ok(WorkloadClient(OltpClient::new(session, self.settings, self.dialect)?))
-    }
-}
-
-impl From<OltpError> for LoadError {
-    fn from(error: OltpError) -> Self {
-        Self::own(error)
-    }
-}
-
-/// An OLTP client whose errors are a load's.
-struct WorkloadClient(OltpClient);
-
-impl tare_load::Client for WorkloadClient {
-    type Error = LoadError;
-
-    fn transaction(&mut self, random: &mut tare_load::Random) -> Result<tare_load::Attempt, LoadError> {
-        Ok(self.0.transaction(random)?)
-    }
-}
-
 /// Binds when all are connected, watches every sample, stops when asked.
 struct Watcher<'a> {
     stage: Stage<'a>,
@@ -217,7 +158,7 @@ impl Observer for Watcher<'_> {
     type Error = LoadError;
 
     fn connected(&mut self, threads: &[ClientThread]) -> Result<(), LoadError> {
-        let serving = self.connector.serving.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let serving = self.connector.found();
         let connected: Vec<Connected> =
             threads.iter().zip(serving).map(|(thread, serving)| Connected { client: thread.id, serving }).collect();
         self.stage.watch.connected(&connected)?;
@@ -252,8 +193,7 @@ impl Observer for Watcher<'_> {
     }
 
     fn abandon(&mut self) {
-        let sessions = self.connector.interrupters.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.iter().for_each(Interrupter::interrupt);
+        self.connector.interrupt();
     }
 
     fn poll(&mut self) -> Result<(), LoadError> {

@@ -5,15 +5,17 @@
 //! | --- | --- |
 //! | `settings` | which workload, on how many tables of how many rows, how keys are drawn |
 //! | `statements` | the texts, and which of them make up a transaction |
-//! | `client` | one connection that runs transactions |
+//! | `client`, `connector` | one connection that runs transactions, and how it is made |
 //! | `keys`, `load` | its keys of a study, and what a trial does with it |
 //! | `fill`, `tables` | making, checking and dropping the tables |
+//! | `warm`, `warm_phase` | a warm pool before the first sample, and its proof |
 //!
 //! Two differences from sysbench are deliberate. After a deadlock, lock timeout or busy, a transaction is rolled back
 //! before it is run again: sysbench begins anew at once, which after a lock timeout commits the half that was done and
 //! can lose rows. And on SQLite, which sysbench does not know, transactions that write begin with `BEGIN IMMEDIATE`.
 
 mod client;
+mod connector;
 mod error;
 mod fill;
 mod keys;
@@ -21,6 +23,8 @@ mod load;
 mod settings;
 mod statements;
 mod tables;
+mod warm;
+mod warm_phase;
 
 #[cfg(test)]
 mod fake;
@@ -29,5 +33,5 @@ pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::{Fill, prepare};
 pub use load::{judge, run};
-pub use settings::{Counts, OltpSettings, Tables, Workload};
+pub use settings::{Counts, OltpSettings, Tables, Until, Warm, Workload};
 pub use tables::{check, cleanup};

@@ -117,6 +117,46 @@ pub struct OltpSettings {
     pub counts: Counts,
     /// Transactions a second over all threads (open loop); none: as fast as they go (closed loop).
     pub rate: Option<f64>,
+    /// What comes before the measured load's own warm-up.
+    pub warm: Warm,
+}
+
+/// What fills the server's memory before the measured load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Warm {
+    /// Whether every table and index is read from end to end first.
+    pub preload: bool,
+    /// A load that follows; none: the measured one follows at once.
+    pub workload: Option<Workload>,
+    /// Its client threads; none: as many as the measured load's.
+    pub threads: Option<usize>,
+    /// What it waits for before it ends.
+    pub until: Until,
+    /// How long it may take, seconds; how long it takes, where it ends by time.
+    pub limit_s: f64,
+}
+
+impl Default for Warm {
+    /// Nothing; a phase that is only named runs as the articles' scripts do, for two minutes.
+    fn default() -> Self {
+        Self { preload: false, workload: None, threads: None, until: Until::Time, limit_s: 120.0 }
+    }
+}
+
+/// What ends a load that warms up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = unknown_end)]
+pub enum Until {
+    /// Its time is over.
+    Time,
+    /// The server's pool of pages does not grow any more.
+    Pool,
+    /// Throughput does not rise any more.
+    Throughput,
+}
+
+fn unknown_end(found: &str) -> UnknownWord {
+    UnknownWord::among(found, Until::VARIANTS)
 }
 
 impl OltpSettings {
@@ -128,6 +168,7 @@ impl OltpSettings {
             distribution: Distribution::default(),
             counts: Counts::default(),
             rate: None,
+            warm: Warm::default(),
         }
     }
 }

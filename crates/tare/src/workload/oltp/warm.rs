@@ -1,0 +1,101 @@
+//! A warm pool before the first sample: what is asked for, doing it, and the proof of what the server holds.
+
+use super::{OltpError, OltpSettings};
+use crate::workload::fill::in_parallel;
+use crate::workload::load::Connect;
+use crate::workload::{LoadError, Pool, Stage};
+use std::ops::ControlFlow;
+use tare_engine::{Counted, Dialect, Index};
+use tare_results::schema::AppliedSetting;
+
+/// Sessions that read tables at the same time, at most: enough for the disks and cores of large machines.
+const READERS: usize = 16;
+/// Share of the data's pages that must be held after all of them were read: less is another condition than was asked
+/// for.
+const RESIDENT: f64 = 0.99;
+
+/// What the server has in memory as a trial goes on.
+#[derive(Clone, Copy)]
+pub struct Held<'a> {
+    connect: &'a Connect<'a>,
+    dialect: &'static dyn Dialect,
+    /// Before anything of the data was read: what a server always holds.
+    at_start: u64,
+    /// Pages of tables and indexes.
+    data: u64,
+}
+
+impl<'a> Held<'a> {
+    /// Asks a server of this program's; none where it has no pool, or does not say.
+    pub fn at_start(stage: &Stage<'a>) -> Option<Self> {
+        stage.server?;
+        let (at_start, data) = pages(stage.connect, stage.dialect)?;
+        Some(Self { connect: stage.connect, dialect: stage.dialect, at_start, data })
+    }
+
+    /// What it holds now.
+    pub fn now(&self) -> Option<Pool> {
+        let (held, _) = pages(self.connect, self.dialect)?;
+        Some(Pool { data_pages: self.data, held_pages: held.saturating_sub(self.at_start) })
+    }
+}
+
+fn pages(connect: &Connect<'_>, dialect: &dyn Dialect) -> Option<(u64, u64)> {
+    let mut session = connect().ok()?;
+    dialect.pages_in_memory(session.as_mut()).ok()?.filter(|(_, data)| *data > 0)
+}
+
+/// Reads every table and every index from end to end, where that is asked for, and proves it where the server can say.
+///
+/// # Errors
+/// A table that has not the rows that it should, or a pool that does not hold what was read.
+pub fn preload(
+    settings: &OltpSettings,
+    stage: &Stage<'_>,
+    held: Option<Held<'_>>,
+) -> Result<Option<AppliedSetting>, LoadError> {
+    if !settings.warm.preload {
+        return Ok(None);
+    }
+    let go_on = |_| if stage.host.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let tables = settings.tables.tables;
+    let sessions = std::thread::available_parallelism().map_or(1, usize::from).min(READERS).min(tables);
+    in_parallel(
+        sessions,
+        tables,
+        &go_on,
+        || LoadError::Interrupted,
+        |shared| {
+            let mut session = (stage.connect)()?;
+            shared.fills(session.as_mut()).map_err(LoadError::own)?;
+            while let Some(table) = shared.take() {
+                // Tables are numbered from 1.
+                let table = table + 1;
+                let (name, index) = (format!("sbtest{table}"), format!("k_{table}"));
+                for scan in stage.dialect.scans(&name, "pad", &[Index { name: &index, columns: "k" }]) {
+                    let found = session.query(&scan.sql).map_err(|source| OltpError::statement(&scan.sql, source))?;
+                    let found: Option<u64> = found.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
+                    let expected = settings.tables.rows;
+                    if scan.counts == Counted::Rows && found != Some(expected) {
+                        let found = found.map_or("no number of rows".to_owned(), |found| format!("{found} rows"));
+                        return Err(OltpError::TableSize { table, found, expected }.into());
+                    }
+                }
+                shared.added(0)?;
+            }
+            Ok(())
+        },
+    )?;
+    let mut verified = format!("{tables} tables and their indexes read from end to end");
+    match held.and_then(|held| held.now()) {
+        Some(pool) if pool.fraction() < RESIDENT => {
+            return Err(OltpError::NotResident { held: pool.held_pages, data: pool.data_pages }.into());
+        }
+        Some(pool) => verified.push_str(&format!(
+            "; the server's pool then held {} pages more than at its start, the data have {}",
+            pool.held_pages, pool.data_pages
+        )),
+        None => verified.push_str("; this server does not say what it holds of them"),
+    }
+    Ok(Some(AppliedSetting { factor: "preload".into(), level: "on".into(), found: None, verified }))
+}

@@ -1,0 +1,146 @@
+//! The load that warms a server up before the measured one: its own workload and threads, until its rule says so.
+
+use super::connector::Connector;
+use super::settings::{OltpSettings, Until};
+use super::warm::Held;
+use crate::workload::{LoadError, Progress, Stage};
+use tare_load::{LoadSettings, Observer, Reading, RunError};
+use tare_results::schema::AppliedSetting;
+
+/// Readings, one a second, that are compared with as many before them.
+const LOOK_BACK: usize = 10;
+/// Throughput that grows by less between them does not rise any more.
+const STILL_RISING: f64 = 0.02;
+/// A pool that grows by less, as a share of the data, between them does not grow any more.
+const STILL_GROWING: f64 = 0.001;
+
+/// Runs it, where one is asked for.
+///
+/// # Errors
+/// As the measured load.
+pub fn run(
+    settings: &OltpSettings,
+    stage: &Stage<'_>,
+    held: Option<Held<'_>>,
+) -> Result<Option<AppliedSetting>, LoadError> {
+    let warm = settings.warm;
+    let Some(workload) = warm.workload else { return Ok(None) };
+    let load = OltpSettings { workload, rate: None, ..*settings };
+    let threads = warm.threads.unwrap_or(stage.threads);
+    let load_settings = LoadSettings {
+        threads,
+        // Other keys than the measured samples draw.
+        seed: stage.seed.wrapping_add(u64::MAX / 2),
+        warmup_s: 0.0,
+        samples: 1,
+        sample_s: warm.limit_s,
+        ..LoadSettings::default()
+    };
+    let connector = Connector::new(&load, stage, threads);
+    let mut watcher = Warming { stage, connector: &connector, until: warm.until, held, readings: Vec::new() };
+    stage.host.progress(Progress::WarmUp { seconds: warm.limit_s });
+    let ended = tare_load::run(&load_settings, &connector, &mut watcher);
+    let readings = watcher.readings;
+    let verified = match ended {
+        Ok(_) if warm.until == Until::Time => format!("ran for {} s", warm.limit_s),
+        Ok(_) => format!("ended by its limit of {} s: {} was still growing", warm.limit_s, warm.until.subject()),
+        Err(RunError::Observer(End::Warm)) => format!(
+            "ended after {} s: {} grew by less than {}% in {LOOK_BACK} s",
+            readings.len(),
+            warm.until.subject(),
+            100.0 * warm.until.still()
+        ),
+        Err(RunError::Observer(End::Failed(e)) | RunError::Connect { source: e, .. }) => return Err(e),
+        Err(RunError::Transaction { source, .. }) => return Err(source),
+        Err(other) => return Err(LoadError::Generator(other.to_string())),
+    };
+    let level = format!("{workload}, {threads} threads, until {}", warm.until);
+    Ok(Some(AppliedSetting { factor: "warmup".into(), level, found: None, verified }))
+}
+
+impl Until {
+    fn subject(self) -> &'static str {
+        match self {
+            Self::Time => "nothing",
+            Self::Pool => "the pool",
+            Self::Throughput => "throughput",
+        }
+    }
+
+    fn still(self) -> f64 {
+        if self == Self::Pool { STILL_GROWING } else { STILL_RISING }
+    }
+}
+
+/// Why the phase ended before its limit.
+#[derive(Debug, thiserror::Error)]
+enum End {
+    #[error("it is warm")]
+    Warm,
+    #[error(transparent)]
+    Failed(LoadError),
+}
+
+struct Warming<'a> {
+    stage: &'a Stage<'a>,
+    connector: &'a Connector<'a>,
+    until: Until,
+    held: Option<Held<'a>>,
+    /// Throughput, or the share of the data that the pool holds, one a second.
+    readings: Vec<f64>,
+}
+
+impl Observer for Warming<'_> {
+    type Error = End;
+
+    fn reading(&mut self, reading: Reading) -> Result<(), End> {
+        let step = Progress::Reading { tps: reading.tps, second: reading.second, warming_up: true };
+        self.stage.host.progress(step);
+        self.readings.push(match self.until {
+            Until::Pool => self.held.and_then(|held| held.now()).map_or(0.0, |pool| pool.fraction()),
+            _ => reading.tps,
+        });
+        if is_warm(self.until, &self.readings) { Err(End::Warm) } else { Ok(()) }
+    }
+
+    fn abandon(&mut self) {
+        self.connector.interrupt();
+    }
+
+    fn poll(&mut self) -> Result<(), End> {
+        if self.stage.host.interrupted() { Err(End::Failed(LoadError::Interrupted)) } else { Ok(()) }
+    }
+}
+
+/// The rule: the last readings are hardly above those before them.
+fn is_warm(until: Until, readings: &[f64]) -> bool {
+    let mean = |readings: &[f64]| readings.iter().sum::<f64>() / readings.len() as f64;
+    match until {
+        Until::Time => false,
+        Until::Pool => {
+            let last = readings.len().checked_sub(LOOK_BACK + 1).map(|at| (readings[at], readings[readings.len() - 1]));
+            last.is_some_and(|(before, now)| now > 0.0 && now - before < STILL_GROWING)
+        }
+        Until::Throughput => readings.len().checked_sub(2 * LOOK_BACK).is_some_and(|from| {
+            let (before, now) = readings[from..].split_at(LOOK_BACK);
+            mean(now) < mean(before) * (1.0 + STILL_RISING)
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_ends_when_what_it_watches_has_stopped_growing() {
+        let growing: Vec<f64> = (0..60).map(|second| f64::from(second) / 60.0).collect();
+        let then_flat = [growing.clone(), vec![1.0; 20]].concat();
+        for until in [Until::Pool, Until::Throughput] {
+            assert!(!is_warm(until, &growing) && !is_warm(until, &growing[..5]), "{until}");
+            assert!(is_warm(until, &then_flat), "{until}");
+        }
+        assert!(!is_warm(Until::Time, &then_flat));
+        assert!(!is_warm(Until::Pool, &[0.0; 40]), "a pool that does not say anything has not stopped growing");
+    }
+}

@@ -1,0 +1,94 @@
+//! Trials begin with the prepared content, and hardly anything is copied for it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use support::{World, names, trials, wait_for_trials};
+
+fn study(world: &World, engine: &str, workload: &str, rows: usize, trials: usize) -> String {
+    world.study(&format!(
+        "name = \"data\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"{workload}\"\nrows = {rows}\n\
+         [sampling]\ntrials = {trials}\nwarmup_s = 0\nsample_s = 0.3\n"
+    ))
+}
+
+/// Bytes that trials copied over what copies of everything would have been, the first trial aside: with its copy the
+/// run begins.
+fn copied_fraction(results: &Path) -> f64 {
+    let records = trials(results);
+    let of = |key: &str| records.iter().map(|record| record["data"][key].as_f64().unwrap()).sum::<f64>();
+    assert!(records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");
+    of("bytes_copied") / of("bytes")
+}
+
+/// Checksums of all files of a data directory.
+fn checksums(data: &Path) -> String {
+    let output = Command::new("sh")
+        .args(["-c", "cd \"$1\" && find . -type f | LC_ALL=C sort | xargs sha1sum", "sh"])
+        .arg(data)
+        .output()
+        .unwrap();
+    assert!(output.status.success() && !output.stdout.is_empty());
+    support::text(&output.stdout)
+}
+
+/// The prepared directory and the working copy of the one data set of a world.
+fn both(world: &World) -> (PathBuf, PathBuf) {
+    let cache = world.path("cache");
+    let find = |prefix: &str| {
+        let found = |n: &String| n.starts_with(prefix) && cache.join(n).join("data").is_dir();
+        cache.join(names(&cache).into_iter().find(found).unwrap_or_else(|| panic!("no {prefix}"))).join("data")
+    };
+    (find("mariadb-"), find("work-"))
+}
+
+#[test]
+fn read_only_trials_of_mariadb_copy_less_than_2_percent_and_leave_no_copy() {
+    let world = World::new();
+    world.exits(0, &["run", &study(&world, "mariadb", "read_only", 20_000, 4), "--out", "results"]);
+    let fraction = copied_fraction(&world.path("results"));
+    assert!(
+        fraction < 0.02,
+        "{fraction}: {:?}",
+        trials(&world.path("results")).iter().map(|r| &r["data"]).collect::<Vec<_>>()
+    );
+    world.assert_clean();
+    let left: Vec<String> = names(&world.path("cache")).into_iter().filter(|n| n.starts_with("work-")).collect();
+    assert_eq!(left, Vec::<String>::new());
+}
+
+#[test]
+fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
+    let world = World::new();
+    let study = study(&world, "mariadb", "read_write", 2000, 4);
+    let results = world.path("results");
+    let mut run =
+        world.tare(&["run", &study, "--out", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    wait_for_trials(&results, 1);
+    let (prepared, working) = both(&world);
+    let log = |data: &Path| std::fs::read(data.join("ib_logfile0")).unwrap();
+    while log(&prepared) == log(&working) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for pid in world.processes() {
+        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL); // it may have ended
+    }
+    run.wait().unwrap();
+    assert_ne!(checksums(&prepared), checksums(&working));
+    // What nobody may believe: content changed, size and time of modification as they were.
+    let table = working.join("sbtest/sbtest1.ibd");
+    let script = "touch -r \"$1\" \"$2\" && printf changed | dd of=\"$1\" bs=1 seek=65536 conv=notrunc status=none && touch -r \"$2\" \"$1\"";
+    let done = Command::new("sh").args(["-c", script, "sh"]).arg(&table).arg(world.path("time")).status().unwrap();
+    assert!(done.success());
+    let copy = tare_engine::WorkingCopy::take(&prepared, &world.path("cache")).unwrap().unwrap();
+    assert_eq!(checksums(copy.data()), checksums(&prepared));
+    drop(copy);
+    world.exits(0, &["run", "--resume", "results"]);
+    assert!(trials(&results).iter().filter(|record| record["outcome"] == "ok").count() == 4);
+    world.assert_clean();
+}
