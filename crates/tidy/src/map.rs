@@ -84,9 +84,10 @@ pub const ROOMS: &[Room] = &[
         crates: &["files", "results", "stats", "topology", "text"],
         until_mended: &[],
     },
+    Room { name: "export", rooms: &["analysis", "report"], crates: &["results", "stats", "text"], until_mended: &[] },
     Room {
         name: "cli",
-        rooms: &["capture", "subject", "workload", "study", "plan", "trial", "run", "analysis", "report"],
+        rooms: &["capture", "subject", "workload", "study", "plan", "trial", "run", "analysis", "report", "export"],
         crates: &["text", "files", "counters", "stats", "load", "topology", "noise", "engine", "results"],
         until_mended: &[],
     },

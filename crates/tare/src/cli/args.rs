@@ -38,6 +38,7 @@ enum Command {
     Show(super::show::Show),
     Compare(super::compare::Compare),
     Report(super::report::Report),
+    Export(super::export::Export),
     Repair(super::repair::Repair),
     /// Drive load against any running server, bound thread by thread
     Load(Box<super::load::LoadArgs>),
@@ -82,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Show(args) => super::show::run(args),
         Command::Compare(args) => super::compare::run(args),
         Command::Report(args) => super::report::run(args),
+        Command::Export(args) => super::export::run(args),
         Command::Repair(args) => super::repair::run(&args),
         Command::Load(args) => super::load::run(&args),
         Command::Doctor(args) => super::doctor::run(&args),

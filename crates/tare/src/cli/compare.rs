@@ -149,7 +149,7 @@ impl From<CompareError> for Problem {
     }
 }
 
-fn nearest(problem: Problem, name: &str, known: &[String]) -> Problem {
+pub(super) fn nearest(problem: Problem, name: &str, known: &[String]) -> Problem {
     let problem = problem.expected(format!("one of: {}", known.join(", ")));
     match tare_text::nearest(name, known.iter().map(String::as_str)) {
         Some(near) => problem.advice(format!("did you mean `{near}`?")),

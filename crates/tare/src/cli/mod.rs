@@ -6,6 +6,7 @@ mod completions;
 mod convert;
 mod doctor;
 mod exit;
+mod export;
 mod host;
 mod interrupt;
 mod load;

@@ -5,7 +5,7 @@ use assert_cmd::Command;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-fn tare(arguments: &[&str]) -> (i32, String, String) {
+pub fn tare(arguments: &[&str]) -> (i32, String, String) {
     tare_in(Path::new("."), arguments)
 }
 
@@ -16,7 +16,7 @@ fn tare_in(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
-fn path(path: &Path) -> &str {
+pub fn path(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 

@@ -4,6 +4,7 @@
 
 mod captures;
 mod commands;
+mod export;
 mod fake;
 mod html;
 mod nulls;

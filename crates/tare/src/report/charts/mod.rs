@@ -1,6 +1,7 @@
 //! One module a chart. Every chart is inline SVG with a title and a description, coloured by the page's CSS
 //! variables, so that it follows light and dark and prints.
 
+pub mod alone;
 pub mod axis;
 mod curve_words;
 pub mod curves;

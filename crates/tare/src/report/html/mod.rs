@@ -23,3 +23,4 @@ mod tables;
 pub use changes::changes;
 pub use measured::render as render_measured;
 pub use page::render;
+pub use plots::dot_plot;

@@ -5,11 +5,12 @@ use super::tables;
 use crate::analysis::collect;
 use crate::analysis::figures::figure;
 use crate::analysis::reading::better_word;
-use crate::analysis::summary::MetricSummary;
+use crate::analysis::summary::{MetricSummary, Summary};
 use crate::report::charts::dots::{self, Row};
 use crate::report::charts::marks;
 use crate::report::charts::run_order::{self, Point};
 use maud::{Markup, html};
+use tare_results::Results;
 use tare_results::metric::Better;
 use tare_results::schema::{Outcome, TrialRecord};
 
@@ -35,6 +36,13 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
         }
         div.scroll tabindex="0" role="region" aria-label={ "Dot plot of " (metric) } { (dots::draw(metric, &rows, detailed)) }
     })
+}
+
+/// The dot plot of one metric as an `svg` element; none where no trial has it.
+pub fn dot_plot(results: &Results, summary: &Summary, metric: &str) -> Option<String> {
+    let page = Page { results, summary, conditions: collect::conditions(results), machine: None };
+    let rows = rows(&page, metric);
+    (!rows.is_empty()).then(|| dots::draw(metric, &rows, results.trials.len() <= DETAILED_TRIALS).into_string())
 }
 
 /// Every further metric: its plot, folded, and one table of all.

@@ -1,0 +1,105 @@
+//! `tare export`: results for other tools.
+
+use super::{Exit, Problem, output};
+use crate::export::format::Format;
+use crate::export::source::{NoSuchMetric, Source};
+use crate::export::tables::Table;
+use crate::export::write::write;
+use clap::Args;
+use serde::Serialize;
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use tare_results::Results;
+
+/// Write results for other tools: tables, pictures, and what CI systems read
+#[derive(Debug, Args)]
+pub struct Export {
+    /// A results directory, or a CSV file with the columns condition,trial,sample,metric,value; several for otava
+    #[arg(required = true)]
+    results: Vec<PathBuf>,
+    /// What to write
+    #[arg(long, value_name = "F")]
+    format: Format,
+    /// Where to write; by default standard output
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Which tidy table (csv, parquet)
+    #[arg(long, value_name = "NAME", default_value = "samples")]
+    table: Table,
+    /// Only this metric, may be repeated; by default every one, and what the study is about for people
+    #[arg(long = "metric", value_name = "NAME")]
+    metrics: Vec<String>,
+    /// Print one JSON document: the path of the file that was written (with --out)
+    #[arg(long, requires = "out")]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Written {
+    export: PathBuf,
+    format: String,
+}
+
+/// Writes the export and, with `--json`, prints where it lies.
+///
+/// # Errors
+/// [`Problem`] when the results cannot be read, do not have what was asked for, or the file cannot be written.
+pub fn run(args: Export) -> Result<Exit, Problem> {
+    if args.results.len() > 1 && args.format != Format::Otava {
+        return Err(Problem::new(Exit::Usage, format!("{} is made of one set of results", args.format))
+            .expected("one RESULTS; otava takes several, a row each")
+            .advice("export each to a file of its own"));
+    }
+    let opened: Vec<Results> =
+        args.results.iter().map(|path| super::results_problem::open(path)).collect::<Result<_, _>>()?;
+    let sources: Vec<Source<'_>> =
+        opened.iter().map(|results| Source::new(results, args.metrics.clone())).collect::<Result<_, _>>()?;
+    match &args.out {
+        Some(path) => to_file(path, |out| write(&sources, args.format, args.table, out))?,
+        None if args.format.is_binary() && io::stdout().is_terminal() => {
+            return Err(Problem::new(Exit::Usage, format!("{} is no text, and this is a terminal", args.format))
+                .advice(format!("name a file: --out samples.{}", args.format)));
+        }
+        None => to_stdout(|out| write(&sources, args.format, args.table, out))?,
+    }
+    if let (true, Some(export)) = (args.json, args.out) {
+        output::json(&Written { export, format: args.format.to_string() })?;
+    }
+    Ok(Exit::Done)
+}
+
+type Sink<'a> = &'a mut (dyn Write + Send);
+
+/// What cannot be written whole is not left behind.
+fn to_file(path: &Path, write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {
+    let written = File::create(path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        write(&mut out).and_then(|()| out.flush()).inspect_err(|_| drop(std::fs::remove_file(path)))
+    });
+    written.map_err(|error| {
+        let problem =
+            Problem::new(Exit::Machine, format!("cannot write the export: {error}")).at(path.display().to_string());
+        match error.kind() {
+            ErrorKind::NotFound => problem.expected("a directory that exists"),
+            ErrorKind::PermissionDenied => problem.advice("write it elsewhere with --out"),
+            _ => problem.expected("a file that can be written, with room for it"),
+        }
+    })
+}
+
+fn to_stdout(write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Problem> {
+    let mut out = BufWriter::new(io::stdout());
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Problem::new(Exit::Machine, format!("cannot write to standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl From<NoSuchMetric> for Problem {
+    fn from(error: NoSuchMetric) -> Self {
+        super::compare::nearest(Self::new(Exit::Usage, error.to_string()), &error.name, &error.known)
+    }
+}

@@ -1,0 +1,29 @@
+//! CSV (RFC 4180): one table, a header line, numbers unrounded, nothing where nothing was measured.
+
+use super::cell::Cell;
+use super::source::Source;
+use super::tables::{Table, factors};
+use std::io::{self, Write};
+
+/// Writes one table.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    let fields = table.fields(&factors(source));
+    writer.write_record(fields.iter().map(|field| field.name.as_bytes()))?;
+    table.rows(source, &mut |cells: &[Cell<'_>]| -> io::Result<()> {
+        for cell in cells {
+            match cell {
+                Cell::Text(text) => writer.write_field(text.as_bytes())?,
+                Cell::Whole(whole) => writer.write_field(whole.to_string())?,
+                Cell::Number(number) => writer.write_field(number.to_string())?,
+                Cell::Flag(flag) => writer.write_field(flag.to_string())?,
+                Cell::Nothing => writer.write_field("")?,
+            }
+        }
+        Ok(writer.write_record(None::<&[u8]>)?)
+    })?;
+    writer.flush()
+}

@@ -1,0 +1,39 @@
+//! The formats, and what each needs to be told.
+
+/// What results are written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::EnumIter, clap::ValueEnum)]
+#[strum(serialize_all = "lowercase")]
+pub enum Format {
+    /// One tidy table as comma-separated values (--table)
+    Csv,
+    /// One tidy table as Apache Parquet (--table)
+    Parquet,
+    /// The dot plot of a metric as a picture of its own
+    Svg,
+    /// A booktabs table of the conditions
+    Latex,
+    /// The answer and a table, for a pull request
+    Markdown,
+    /// JUnit XML: a suite a condition, a case an attempt at a trial
+    Junit,
+    /// The Go benchmark format, one line a trial, for benchstat
+    Benchstat,
+    /// Bencher Metric Format (JSON)
+    Bmf,
+    /// A row a set of results, for Apache Otava's CSV importer; takes several RESULTS
+    Otava,
+    /// OpenMetrics text, for Prometheus
+    Openmetrics,
+}
+
+impl Format {
+    /// Whether it writes one of the tidy tables.
+    pub fn has_tables(self) -> bool {
+        matches!(self, Self::Csv | Self::Parquet)
+    }
+
+    /// Whether its bytes are no text, and do not belong on a terminal.
+    pub fn is_binary(self) -> bool {
+        self == Self::Parquet
+    }
+}

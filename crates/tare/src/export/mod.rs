@@ -1,0 +1,18 @@
+//! Results for other tools: one tidy model ([`tables`], [`columns`]), and a file for each format.
+
+pub mod benchstat;
+pub mod bmf;
+pub mod cell;
+pub mod columns;
+pub mod csv;
+pub mod format;
+pub mod junit;
+pub mod latex;
+pub mod markdown;
+pub mod openmetrics;
+pub mod otava;
+pub mod parquet;
+pub mod source;
+pub mod svg;
+pub mod tables;
+pub mod write;

@@ -1,0 +1,40 @@
+//! A row a set of results for Apache Otava's CSV importer: the time of the run, then a column a condition and metric.
+
+use super::source::Source;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+/// Writes the history that these results are, in the order in which they were named; a condition that a run did not have
+/// is empty in its row.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(history: &[Source<'_>], out: &mut dyn Write) -> io::Result<()> {
+    let mut columns: BTreeSet<String> = BTreeSet::new();
+    let rows: Vec<Vec<(String, f64)>> = history.iter().map(values).collect();
+    rows.iter().flatten().for_each(|(column, _)| {
+        columns.insert(column.clone());
+    });
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(["time", "study", "tare_version"].into_iter().chain(columns.iter().map(String::as_str)))?;
+    for (source, values) in history.iter().zip(rows) {
+        let started = source.results.trials.iter().map(|trial| trial.started_at.as_str()).filter(|at| !at.is_empty());
+        let version = source.results.environment.as_ref().map_or("", |environment| environment.tare_version.as_str());
+        let mut record = vec![started.min().unwrap_or("").to_owned(), source.results.study.clone(), version.to_owned()];
+        for column in &columns {
+            let value = values.iter().find(|(name, _)| name == column);
+            record.push(value.map_or(String::new(), |(_, mean)| mean.to_string()));
+        }
+        writer.write_record(record)?;
+    }
+    writer.flush()
+}
+
+fn values(source: &Source<'_>) -> Vec<(String, f64)> {
+    let conditions = source.summary.conditions.iter();
+    conditions
+        .flat_map(|condition| condition.metrics.iter().map(move |metric| (condition, metric)))
+        .filter(|(_, metric)| source.headlines(&metric.name))
+        .map(|(condition, metric)| (format!("{} {}", condition.name, metric.name), metric.mean))
+        .collect()
+}

@@ -1,0 +1,20 @@
+//! One chart as a file of its own: the page's dot plot, its styles inside, light.
+
+use super::source::Source;
+use crate::report::charts::alone;
+use crate::report::html;
+use std::io::{self, Write};
+
+/// Writes the dot plot of a metric. Results without a usable trial have none, and give an empty picture.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(text(source).as_bytes())
+}
+
+/// The same as text.
+pub fn text(source: &Source<'_>) -> String {
+    let chart = source.charted().and_then(|metric| html::dot_plot(source.results, &source.summary, metric));
+    alone::standalone(&chart.unwrap_or_default())
+}

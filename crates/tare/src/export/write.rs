@@ -1,0 +1,27 @@
+//! The way in: one format, written to one place.
+
+use super::format::Format;
+use super::source::Source;
+use super::tables::Table;
+use super::{benchstat, bmf, csv, junit, latex, markdown, openmetrics, otava, parquet, svg};
+use std::io::{self, Write};
+
+/// Writes the first of the sources; Otava's history all of them.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(sources: &[Source<'_>], format: Format, table: Table, out: &mut (dyn Write + Send)) -> io::Result<()> {
+    let Some(source) = sources.first() else { return Ok(()) };
+    match format {
+        Format::Csv => csv::write(source, table, out),
+        Format::Parquet => parquet::write(source, table, out),
+        Format::Svg => svg::write(source, out),
+        Format::Latex => latex::write(source, out),
+        Format::Markdown => markdown::write(source, out),
+        Format::Junit => junit::write(source, out),
+        Format::Benchstat => benchstat::write(source, out),
+        Format::Bmf => bmf::write(source, out),
+        Format::Otava => otava::write(sources, out),
+        Format::Openmetrics => openmetrics::write(source, out),
+    }
+}

@@ -1,0 +1,76 @@
+//! A chart of the page as a picture of its own: the page's rules inside, with light colours in place of variables, as
+//! programs that draw SVG but know no CSS variables need.
+
+const STYLE: &str = include_str!("../html/style.css");
+
+/// An `svg` element as a whole document on white.
+pub fn standalone(svg: &str) -> String {
+    let Some((head, rest)) = svg.split_once('>') else {
+        return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"></svg>\n".to_owned();
+    };
+    let size = head.split_once("viewBox=\"0 0 ").and_then(|(_, rest)| rest.split_once('"'));
+    let (width, height) = size.and_then(|(size, _)| size.split_once(' ')).unwrap_or(("960", "600"));
+    let head = head.replacen("<svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"", 1);
+    format!(
+        "{head} width=\"{width}\" height=\"{height}\"><style>{}</style>\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\" stroke=\"none\"/>{rest}\n",
+        rules()
+    )
+}
+
+/// The page's rules for elements of charts, their variables resolved.
+fn rules() -> String {
+    let variables =
+        STYLE.split_once(":root{").and_then(|(_, rest)| rest.split_once('}')).map_or("", |(block, _)| block);
+    let variables: Vec<(&str, &str)> = variables.split(';').filter_map(|pair| pair.trim().split_once(':')).collect();
+    let mut text: String = flat(STYLE)
+        .into_iter()
+        .filter(|(selector, _)| {
+            let first = selector.split([' ', '.', ',']).next().unwrap_or("");
+            matches!(first, "svg" | "path" | "rect" | "text" | "circle" | "line")
+                || [".m", ".trial", ".client", ".server"].iter().any(|class| selector.starts_with(class))
+        })
+        .filter(|(selector, _)| *selector != "svg.chart" && !selector.starts_with(".machines"))
+        .map(|(selector, body)| format!("{selector}{{{body}}}"))
+        .collect();
+    for (name, value) in variables {
+        text = text.replace(&format!("var({name})"), value);
+    }
+    text.replace("font-family:inherit", "font-family:\"DejaVu Sans\",\"Liberation Sans\",Arial,sans-serif")
+}
+
+/// Selector and body of every rule outside of media queries.
+fn flat(css: &str) -> Vec<(&str, &str)> {
+    let mut rules = Vec::new();
+    let mut rest = css;
+    while let Some((selector, after)) = rest.split_once('{') {
+        let selector = selector.trim();
+        if selector.starts_with('@') {
+            let mut depth = 1;
+            let end = after.find(|c: char| {
+                depth += i32::from(c == '{') - i32::from(c == '}');
+                depth == 0
+            });
+            rest = end.map_or("", |end| &after[end + 1..]);
+        } else {
+            let (body, next) = after.split_once('}').unwrap_or((after, ""));
+            rules.push((selector, body));
+            rest = next;
+        }
+    }
+    rules
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chart_alone_needs_nothing_of_the_page() {
+        let text =
+            standalone("<svg class=\"chart\" viewBox=\"0 0 960 172\"><path class=\"m0\" d=\"M0 0\"></path></svg>");
+        assert!(text.contains("xmlns=") && text.contains("width=\"960\" height=\"172\""), "{text}");
+        assert!(text.contains(".m0{fill:#0b68b3") && !text.contains("var("), "{text}");
+        assert!(!text.contains("@media") && !text.contains("body{"), "{text}");
+    }
+}
