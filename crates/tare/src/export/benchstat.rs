@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 use tare_results::metric::{self, Better};
 
-/// Writes one result line an analysed trial: its number of samples as iterations, then the trial's mean of every metric,
-/// whose name is the unit. Unit lines say which way each improves.
+/// Writes one result line an analysed trial: its number of samples as iterations, then the trial's mean of every
+/// metric, whose name is the unit. Unit lines say which way each improves.
 ///
 /// # Errors
 /// Those of `out`.

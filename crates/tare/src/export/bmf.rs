@@ -1,4 +1,5 @@
-//! Bencher Metric Format: benchmark -> measure -> value with its interval (https://bencher.dev/docs/reference/bencher-metric-format/).
+//! Bencher Metric Format: benchmark -> measure -> value with its interval
+//! (<https://bencher.dev/docs/reference/bencher-metric-format/>).
 
 use super::source::Source;
 use serde::Serialize;

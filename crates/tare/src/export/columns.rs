@@ -12,7 +12,7 @@ use tare_results::schema::{Levels, Outcome, SampleRecord, ScheduleRecord, Thread
 pub struct Row<'a> {
     /// Name of the condition.
     pub condition: &'a str,
-    /// Its levels.
+    /// The level of every factor in it.
     pub levels: &'a Levels,
     /// The attempt at a trial.
     pub trial: Option<&'a TrialRecord>,
@@ -55,7 +55,7 @@ pub fn factor_column(factor: &str) -> String {
     format!("factor_{factor}")
 }
 
-/// Which condition.
+/// Which condition a row is about.
 pub const CONDITION: &[Column] =
     &[column("condition", Kind::Text, "name of the condition", |row| Cell::text(row.condition))];
 
@@ -94,7 +94,7 @@ pub const ENDED: &[Column] = &[
     }),
 ];
 
-/// Which measured run.
+/// Which measured run inside the trial.
 pub const SAMPLE: &[Column] =
     &[column("sample", Kind::Whole, "number in the trial, from 0", |row| of(row.sample, |s| Cell::whole(s.sample)))];
 
@@ -108,7 +108,7 @@ pub const SAMPLE_TIME: &[Column] = &[
     }),
 ];
 
-/// A metric alone.
+/// A metric by its registered name.
 pub const METRIC: &[Column] =
     &[column("metric", Kind::Text, "name of the metric", |row| of(row.value, |(name, _)| Cell::text(name)))];
 
@@ -126,7 +126,7 @@ pub const METRIC_UNIT: &[Column] = &[
 pub const VALUE: &[Column] =
     &[column("value", Kind::Number, "the value, unrounded", |row| Cell::number(row.value.map(|(_, value)| value)))];
 
-/// A covariate.
+/// A covariate, which is recorded beside the metrics.
 pub const COVARIATE: &[Column] = &[
     column("covariate", Kind::Text, "name of what was recorded beside the metrics", |row| {
         of(row.value, |(name, _)| Cell::text(name))

@@ -5,7 +5,7 @@ use super::source::Source;
 use super::tables::{Table, factors};
 use std::io::{self, Write};
 
-/// Writes one table.
+/// Writes one table, row after row.
 ///
 /// # Errors
 /// Those of `out`.

@@ -4,8 +4,8 @@ use super::source::Source;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-/// Writes the history that these results are, in the order in which they were named; a condition that a run did not have
-/// is empty in its row.
+/// Writes the history that these results are, in the order in which they were named; a condition that a run did not
+/// have is empty in its row.
 ///
 /// # Errors
 /// Those of `out`.

@@ -25,7 +25,7 @@ struct Held {
     flags: Vec<bool>,
 }
 
-/// Writes one table.
+/// Writes one table in row groups.
 ///
 /// # Errors
 /// Those of `out`.

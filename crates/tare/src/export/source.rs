@@ -9,7 +9,7 @@ use tare_results::metric::describe;
 
 /// Results with their summary, and what of them was asked for.
 pub struct Source<'a> {
-    /// The records.
+    /// The records as they were read.
     pub results: &'a Results,
     /// What they came to.
     pub summary: Summary,
@@ -23,7 +23,7 @@ pub struct Source<'a> {
 pub struct NoSuchMetric {
     /// The name asked for.
     pub name: String,
-    /// Those there are.
+    /// Metrics that these results have.
     pub known: Vec<String>,
 }
 

@@ -26,7 +26,7 @@ pub enum Table {
     Covariates,
     /// A row a condition and metric: mean, interval and spread, as `tare show` has them
     Conditions,
-    /// The five columns that `tare show` and `tare compare` read: condition,trial,sample,metric,value of analysed trials
+    /// The five columns that `tare show` reads, of analysed trials: condition,trial,sample,metric,value
     Values,
 }
 

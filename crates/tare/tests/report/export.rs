@@ -1,6 +1,6 @@
 //! Every export read back by a reader that is not ours, with equal values: pyarrow, duckdb, prometheus-client and
-//! junitparser (`scripts/get-readers`), benchstat where it is installed, Markdown by pulldown-cmark. No LaTeX is at hand:
-//! its table is held against the rules of a `tabular`, and Bencher's format against its published shape.
+//! junitparser (`scripts/get-readers`), benchstat where it is installed, Markdown by pulldown-cmark. No LaTeX is at
+//! hand: its table is held against the rules of a `tabular`, and Bencher's format against its published shape.
 
 use crate::commands::{path, tare};
 use crate::fake;
