@@ -19,20 +19,46 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Bytes of an answer; the longest known, `mysqld --verbose --help`, has 160 KiB.
 const LIMIT: usize = 4 << 20;
 
-/// What `program` prints when it is called with these arguments.
+/// What is asked of a program.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Question<'a> {
+    pub program: &'a Path,
+    pub arguments: &'a [&'a str],
+    /// Folders of its libraries, joined by colons.
+    pub libraries: Option<&'a str>,
+    /// Whether what it says on standard error belongs to the answer.
+    pub with_errors: bool,
+}
+
+impl<'a> Question<'a> {
+    /// What it prints on standard output when it is called with these arguments.
+    pub(super) fn new(program: &'a Path, arguments: &'a [&'a str]) -> Self {
+        Self { program, arguments, libraries: None, with_errors: false }
+    }
+}
+
+/// The answer.
 ///
 /// # Errors
 /// [`EngineError::BinaryUnusable`] when it cannot be run, takes too long or says too much.
-pub(super) fn ask(program: &Path, arguments: &[&str]) -> Result<String, EngineError> {
-    let asked = arguments.join(" ");
-    let unusable = |reason: String| EngineError::BinaryUnusable { path: program.to_owned(), reason };
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
+pub(super) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
+    let asked = question.arguments.join(" ");
+    let unusable = |reason: String| EngineError::BinaryUnusable { path: question.program.to_owned(), reason };
+    let unheard = |error: io::Error| unusable(format!("cannot be run: {error}"));
+    let mut command = Command::new(question.program);
+    let (stdout, writer) = io::pipe().map_err(unheard)?;
+    let errors = match question.with_errors {
+        true => Stdio::from(writer.try_clone().map_err(unheard)?),
+        false => Stdio::null(),
+    };
+    command.args(question.arguments).stdin(Stdio::null()).stdout(writer).stderr(errors).process_group(0);
     clean_environment(&mut command);
+    command.envs(question.libraries.map(|libraries| ("LD_LIBRARY_PATH", libraries)));
     dies_with_parent(&mut command);
-    let mut child = command.spawn().map_err(|error| unusable(format!("cannot be run: {error}")))?;
+    let mut child = command.spawn().map_err(unheard)?;
+    // With it go the ends of the pipe that would keep it open.
+    drop(command);
     let group = Pid::from_child(&child);
-    let stdout = child.stdout.take();
     let (answer, answered) = channel();
     let reader = std::thread::spawn(move || drop(answer.send(read(stdout))));
     let told = wait(&answered);
@@ -66,11 +92,9 @@ fn wait<T>(answered: &Receiver<T>) -> Result<T, RecvTimeoutError> {
     }
 }
 
-fn read(stdout: Option<impl Read>) -> io::Result<Vec<u8>> {
+fn read(stdout: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    if let Some(stdout) = stdout {
-        stdout.take(LIMIT as u64 + 1).read_to_end(&mut bytes)?;
-    }
+    stdout.take(LIMIT as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -80,14 +104,17 @@ mod tests {
 
     #[test]
     fn an_answer_comes_and_a_program_that_does_not_answer_or_says_too_much_is_named() {
-        let shell = |script: &str| ask(Path::new("/bin/sh"), &["-c", script]);
-        assert_eq!(shell("echo 1.2").unwrap(), "1.2\n");
+        let shell = |script: &str| ask(&Question::new(Path::new("/bin/sh"), &["-c", script]));
+        assert_eq!(shell("echo 1.2; echo no >&2").unwrap(), "1.2\n");
+        let both = Question::new(Path::new("/bin/sh"), &["-c", "echo 1; echo $LD_LIBRARY_PATH >&2"]);
+        let both = ask(&Question { with_errors: true, libraries: Some("/lib/own"), ..both }).unwrap();
+        assert_eq!(both, "1\n/lib/own\n");
         let began = Instant::now();
         let endless = shell("yes").unwrap_err().to_string();
         assert!(endless.contains("more than 4 MiB") && began.elapsed() < DEADLINE, "{endless}");
         let hangs = shell("sleep 600 & wait").unwrap_err().to_string();
         assert!(hangs.contains("within 10 s"), "{hangs}");
         assert!(began.elapsed() < 3 * DEADLINE);
-        assert!(ask(Path::new("/nonexistent"), &[]).unwrap_err().to_string().contains("cannot be run"));
+        assert!(ask(&Question::new(Path::new("/nonexistent"), &[])).unwrap_err().to_string().contains("cannot be run"));
     }
 }

@@ -63,7 +63,15 @@ impl Engine for Fake {
     }
 
     fn binary(&self, _: Option<&Path>) -> Result<Binary, EngineError> {
-        Ok(Binary { path: PathBuf::new(), version: "1".to_owned(), identity: "1".to_owned() })
+        Ok(Binary {
+            path: PathBuf::new(),
+            product: "Fake",
+            version: "1".to_owned(),
+            build_id: None,
+            build: Default::default(),
+            identity: "1".to_owned(),
+            libraries: None,
+        })
     }
 
     fn knows_option(&self, _: &str, _: Option<&Path>) -> Result<bool, EngineError> {

@@ -8,6 +8,8 @@
 //! | `server` | the traits [`Engine`] and [`Server`] and what they are asked with |
 //! | `registry` | the engine of a name |
 //! | `mariadb/`, `mysql/`, `postgres/`, `sqlite/` | the engines; `wire/` is the protocol of the first two |
+//! | `program`, `build_id`, `installed` | a server program that was found, and what tells it from another build |
+//! | `huge_pages` | whether a server has those that it was asked to use |
 //! | `namespace` | for servers that refuse to run as root |
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
 //! | `family`, `identity` | a server and all that it starts, however far that goes |
@@ -30,6 +32,7 @@ mod allocator;
 mod answer;
 mod ask;
 mod buffer;
+mod build_id;
 mod cache;
 mod diagnostics;
 mod dialect;
@@ -40,6 +43,8 @@ mod fake;
 mod family;
 mod guard;
 mod identity;
+mod huge_pages;
+mod installed;
 mod installer;
 mod instance;
 mod interrupt;
@@ -51,6 +56,7 @@ mod namespace;
 mod options;
 mod postgres;
 mod process;
+mod program;
 mod registry;
 mod secret;
 mod server;
@@ -69,15 +75,15 @@ pub use diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};
 pub use error::EngineError;
 pub use interrupt::{interrupted, interrupted_by};
+pub use installed::installed;
 pub use leftovers::{Reaped, reap_leftovers};
 pub use mariadb::Mariadb;
 pub use mysql::Mysql;
 pub use postgres::Postgresql;
 pub use process::dies_with_parent;
+pub use program::Binary;
 pub use registry::{UnknownEngine, engine_by_name, engine_names};
-pub use server::{
-    Binary, DEFAULT_DATABASE, DataDirectory, Engine, Fill, PrepareRequest, Server, StartRequest, StopOutcome,
-};
+pub use server::{DEFAULT_DATABASE, DataDirectory, Engine, Fill, PrepareRequest, Server, StartRequest, StopOutcome};
 pub use session::{Param, SILENCE, Session, SqlError, SqlErrorKind, StatementId};
 pub use sqlite::Sqlite;
 pub use stream::Interrupter;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::diagnostics::{Diagnostics, Silent};
-use super::{Address, Aslr, ConnectTarget, Dialect, EngineError, Session, Transport};
+use super::program::places;
+use super::{Address, Aslr, Binary, ConnectTarget, Dialect, EngineError, Session, Transport};
 
 /// The database that prepared data directories contain and that sessions start in: sysbench's default name.
 pub const DEFAULT_DATABASE: &str = "sbtest";
@@ -101,17 +102,6 @@ pub struct PrepareRequest {
     pub timeout: Duration,
 }
 
-/// A server program that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Binary {
-    /// The executable file, as it was found.
-    pub path: PathBuf,
-    /// What it says of itself.
-    pub version: String,
-    /// Version, path, size and modification time: changes when the program does.
-    pub identity: String,
-}
-
 /// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopOutcome {
@@ -141,6 +131,18 @@ pub trait Engine: Send + Sync {
     /// The account that such servers usually have.
     fn default_user(&self) -> &'static str {
         "root"
+    }
+    /// File names that its server programs have; none where it is part of this program.
+    fn programs(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// Folders where they usually are.
+    fn places(&self) -> Vec<PathBuf> {
+        places(&[])
+    }
+    /// The command that installs one; none where nothing is to be installed.
+    fn install(&self) -> Option<&'static str> {
+        None
     }
     /// Whether this server program can open a data directory, as far as can be told without starting it.
     ///

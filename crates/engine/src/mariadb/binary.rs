@@ -1,51 +1,80 @@
 //! Finding the server program and the script that makes its data directories.
 
-use std::env;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::super::ask::ask;
+use super::super::program::{check_may_run, is_program, places, self_told, start};
 use super::super::{Binary, EngineError};
+use super::layout::Layout;
 use super::names::NAME;
 
-const INSTALL: &str = "sudo apt-get install mariadb-server";
-/// Where distributions put servers and a user's PATH usually does not look.
-const MORE_PLACES: [&str; 5] =
-    ["/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mariadb/bin", "/usr/local/mysql/bin"];
+pub(super) const INSTALL: &str = "sudo apt-get install mariadb-server";
+/// What its makers call it.
+pub(in super::super) const PRODUCT: &str = "MariaDB";
+/// The server's program: the second name is that of versions before 10.5, and of every MySQL.
+pub(super) const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];
+/// What makes a data directory, of versions from 10.5 on and before.
+const SCRIPTS: [&str; 2] = ["mariadb-install-db", "mysql_install_db"];
 
 /// The server program: `explicit`, else `mariadbd` in PATH and the usual places.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let path = match explicit {
-        Some(path) if is_program(path) => path.to_owned(),
-        Some(path) => return Err(missing("mariadbd", vec![path.to_owned()])),
-        None => search("mariadbd", &[])?,
-    };
+        Some(path) => given(path).ok_or_else(|| missing(PROGRAMS[0], vec![path.to_owned()])),
+        None => search(PROGRAMS[0], &[]).or_else(|missing| {
+            // A MySQL has this name too.
+            let mut others = places(&[]).into_iter().map(|place| place.join(PROGRAMS[1]));
+            others.find(|path| is_program(path) && version_of(path).is_ok()).ok_or(missing)
+        }),
+    }?;
+    check_may_run(&path)?;
     let path = std::fs::canonicalize(&path).map_err(|source| EngineError::io("resolve", &path, source))?;
-    let version = if is_safe_script(&path) { version_of(&behind_safe_script(&path)?)? } else { version_of(&path)? };
-    identified(path, version)
+    let (version, libraries) =
+        if is_safe_script(&path) { version_of(&behind_safe_script(&path)?)? } else { version_of(&path)? };
+    let build = Layout::of(&path).build_facts();
+    Ok(Binary { build, ..Binary::identified(path, PRODUCT, version, libraries)? })
 }
 
-/// A program with all that tells it from another one at the same place.
-pub(in super::super) fn identified(path: PathBuf, version: String) -> Result<Binary, EngineError> {
-    let file = path.metadata().map_err(|source| EngineError::io("look at", &path, source))?;
-    let identity =
-        format!("{version}; {}; {} bytes; modified {}.{}", path.display(), file.len(), file.mtime(), file.mtime_nsec());
-    Ok(Binary { path, version, identity })
+/// A path that somebody named: what is there, if anything is.
+pub(in super::super) fn given(path: &Path) -> Option<PathBuf> {
+    path.is_file().then(|| path.to_owned())
 }
 
-/// `mariadb-install-db` of the same installation, else the one in PATH.
-pub(super) fn install_script(server: &Path) -> Result<PathBuf, EngineError> {
+/// The script that makes data directories, and what runs it. It is one of the same installation or build: that
+/// of another version makes tables that this one cannot use, or none.
+pub(super) fn install_script(server: &Path) -> Result<(PathBuf, Interpreter), EngineError> {
     let beside: Vec<PathBuf> = match server.parent() {
         Some(bin) => ["", "../bin", "../scripts"].iter().map(|place| bin.join(place)).collect(),
         None => Vec::new(),
     };
-    search("mariadb-install-db", &beside)
+    let all = beside.iter().flat_map(|place| SCRIPTS.map(|name| place.join(name)));
+    let Some(script) = all.into_iter().find(|path| path.is_file()) else {
+        let reason = format!(
+            "has no {} beside it (searched: {}); give the server of a whole installation, archive or build tree: the \
+             script of another version makes tables that this one cannot use",
+            SCRIPTS.join(" or "),
+            beside.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(", ")
+        );
+        return Err(EngineError::BinaryUnusable { path: server.to_owned(), reason });
+    };
+    let script = std::fs::canonicalize(&script).map_err(|source| EngineError::io("resolve", &script, source))?;
+    let runs = interpreter(&std::fs::read(&script).map_err(|source| EngineError::io("read", &script, source))?);
+    Ok((script, runs))
 }
 
-/// The installation's top directory, where it is not the system's: the script then needs to be told.
-pub(super) fn base_directory(server: &Path) -> Option<PathBuf> {
-    let base = server.parent()?.parent()?;
-    (base != Path::new("/usr") && base.join("share").is_dir()).then(|| base.to_owned())
+/// What runs a script, by the line that it begins with.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Interpreter {
+    pub program: PathBuf,
+    /// What it is told before the script's name.
+    pub arguments: Vec<String>,
+}
+
+/// The words behind `#!`: so a script that lost its permission to run runs too.
+fn interpreter(script: &[u8]) -> Interpreter {
+    let first = script.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let first = String::from_utf8_lossy(first);
+    let mut words = first.strip_prefix("#!").unwrap_or_default().split_whitespace();
+    let program = PathBuf::from(words.next().unwrap_or("/bin/sh"));
+    Interpreter { program, arguments: words.map(str::to_owned).collect() }
 }
 
 /// Whether this is mariadbd-safe, the script of MariaDB that starts the server and stays to start it again.
@@ -57,7 +86,9 @@ pub(super) fn is_safe_script(path: &Path) -> bool {
 /// start that server on the system's own data directory.
 fn behind_safe_script(script: &Path) -> Result<PathBuf, EngineError> {
     let bin = script.parent().unwrap_or(Path::new("/"));
-    search("mariadbd", &["", "../sbin", "../libexec"].map(|place| bin.join(place)))
+    let beside = ["", "../sbin", "../libexec"].map(|place| bin.join(place));
+    let found = PROGRAMS.iter().flat_map(|name| beside.iter().map(move |place| place.join(name)));
+    found.into_iter().find(|path| is_program(path)).ok_or_else(|| missing(PROGRAMS[0], beside.to_vec()))
 }
 
 fn search(program: &str, first: &[PathBuf]) -> Result<PathBuf, EngineError> {
@@ -66,34 +97,50 @@ fn search(program: &str, first: &[PathBuf]) -> Result<PathBuf, EngineError> {
     found.ok_or_else(|| missing(program, places))
 }
 
-/// Directories where programs are: these, then those of the PATH, then where servers usually lie.
-pub(in super::super) fn places(first: &[PathBuf]) -> Vec<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    first.iter().cloned().chain(env::split_paths(&path)).chain(MORE_PLACES.iter().map(PathBuf::from)).collect()
-}
-
 fn missing(program: &str, searched: Vec<PathBuf>) -> EngineError {
     EngineError::BinaryMissing { engine: NAME, program: program.to_owned(), searched, install: INSTALL }
 }
 
-pub(in super::super) fn is_program(path: &Path) -> bool {
-    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-}
-
-/// The word after "Ver" in what `--version` prints.
-fn version_of(path: &Path) -> Result<String, EngineError> {
-    let unusable = |reason: String| EngineError::BinaryUnusable { path: path.to_owned(), reason };
-    let text = ask(path, &["--no-defaults", "--version"])?;
-    let version = text.split_once("Ver ").and_then(|(_, rest)| rest.split_whitespace().next());
-    match version {
-        Some(version) if text.contains("MariaDB") => Ok(version.to_owned()),
-        _ => Err(unusable(format!("is not a MariaDB server: --version prints {:?}", start(&text)))),
+/// The version, and the libraries that the program needs to say it.
+fn version_of(path: &Path) -> Result<(String, Option<String>), EngineError> {
+    let told = Told::by(path)?;
+    match told.version {
+        Some(version) if told.product == PRODUCT => Ok((version, told.libraries)),
+        Some(version) => {
+            let reason = format!("is {} {version}: use engine mysql", told.product);
+            Err(EngineError::BinaryUnusable { path: path.to_owned(), reason })
+        }
+        None => {
+            let reason = format!("is not a MariaDB server: --version prints {:?}", start(&told.text));
+            Err(EngineError::BinaryUnusable { path: path.to_owned(), reason })
+        }
     }
 }
 
-/// As much of an answer as an error shows.
-pub(in super::super) fn start(text: &str) -> String {
-    text.trim().chars().take(200).collect()
+/// What a server program says of itself. MariaDB, MySQL and what is built from MySQL have each other's file names.
+pub(in super::super) struct Told {
+    pub product: &'static str,
+    /// None: it is none of these servers.
+    pub version: Option<String>,
+    pub text: String,
+    pub libraries: Option<String>,
+}
+
+impl Told {
+    /// Asks the program at this path.
+    pub(in super::super) fn by(path: &Path) -> Result<Self, EngineError> {
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let (text, libraries) = self_told(path, &["--no-defaults", "--version"], &Layout::of(&real).libraries())?;
+        let product = match &text {
+            text if text.contains(PRODUCT) => PRODUCT,
+            text if text.contains("Percona") => "Percona Server",
+            _ => "MySQL",
+        };
+        // The word after "Ver".
+        let version = text.split_once("Ver ").and_then(|(_, rest)| rest.split_whitespace().next());
+        let version = version.filter(|version| version.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned);
+        Ok(Self { product, version, text, libraries })
+    }
 }
 
 /// Major and minor number of a version: data directories are compatible inside one such series.
@@ -123,5 +170,23 @@ mod tests {
     fn another_program_is_no_server() {
         let error = find(Some(Path::new("/bin/sh"))).unwrap_err();
         assert!(matches!(error, EngineError::BinaryUnusable { .. }), "{error}");
+    }
+
+    #[test]
+    fn the_script_of_another_build_is_never_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = folder.path().join("bin/mariadbd");
+        let error = install_script(&server).unwrap_err().to_string();
+        assert!(error.contains("has no mariadb-install-db") && error.contains("another version"), "{error}");
+        std::fs::create_dir_all(folder.path().join("scripts")).unwrap();
+        std::fs::create_dir_all(folder.path().join("bin")).unwrap();
+        std::fs::write(folder.path().join("scripts/mysql_install_db"), "#!/usr/bin/env perl\n").unwrap();
+        let (script, runs) = install_script(&server).unwrap();
+        assert!(script.ends_with("scripts/mysql_install_db"), "{}", script.display());
+        assert_eq!(
+            (runs.program.as_path(), runs.arguments.as_slice()),
+            (Path::new("/usr/bin/env"), &["perl".into()][..])
+        );
+        assert_eq!(interpreter(b"echo").program, Path::new("/bin/sh"));
     }
 }

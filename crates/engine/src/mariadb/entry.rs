@@ -26,6 +26,14 @@ impl Engine for Mariadb {
         3.0
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &binary::PROGRAMS
+    }
+
+    fn install(&self) -> Option<&'static str> {
+        Some(binary::INSTALL)
+    }
+
     fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError> {
         server::check_version(&own::KIND, data, binary)
     }

@@ -11,11 +11,13 @@ use super::super::family::Family;
 use super::super::installer::run_installer;
 use super::super::instance::ERROR_LINES;
 use super::super::process::{Launch, Manners};
+use super::super::program::check_may_run;
 use super::super::server::Fill;
 use super::super::{
     Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
 };
 use super::explain::explain;
+use super::layout::Layout;
 use super::names::NAME;
 use super::{Kind, arguments, binary, server};
 
@@ -38,7 +40,7 @@ pub(in super::super) fn prepare_data(
     })
 }
 
-/// Runs `mariadb-install-db`: root without password over the socket, no test database, no anonymous account.
+/// Runs the build's own `mariadb-install-db`: root without password over the socket, no test database.
 pub(super) fn install(
     binary: &Binary,
     request: &PrepareRequest,
@@ -48,22 +50,19 @@ pub(super) fn install(
     let data = partial.join("data");
     // Of its own: a server that starts deletes the temporary tables of every other one in the same directory.
     let temporary = PrivateDirectory::create(&partial.join("tmp"))?;
-    let environment = BTreeMap::from([("TMPDIR".to_owned(), temporary.path().to_string_lossy().into_owned())]);
-    let script = binary::install_script(&binary.path)?;
-    let mut arguments: Vec<OsString> = vec!["--no-defaults".into()];
-    arguments.extend(["--auth-root-authentication-method=normal".into(), "--skip-test-db".into()]);
+    let scratch = ("TMPDIR".to_owned(), temporary.path().to_string_lossy().into_owned());
+    let environment = binary.environment(&BTreeMap::from([scratch]));
+    let (script, runs) = binary::install_script(&binary.path)?;
+    let mut arguments: Vec<OsString> = runs.arguments.iter().map(OsString::from).collect();
+    arguments.push(script.clone().into());
+    arguments.extend(of_script(&script, &Layout::of(&binary.path))?);
     let mut place = OsString::from("--datadir=");
     place.push(&data);
     arguments.push(place);
     arguments.extend(arguments::run_as());
-    if let Some(base) = binary::base_directory(&binary.path) {
-        let mut argument = OsString::from("--basedir=");
-        argument.push(base);
-        arguments.push(argument);
-    }
     arguments.extend(arguments::given(NAME, shaping)?);
     let launch = Launch {
-        program: &script,
+        program: &runs.program,
         arguments,
         environment: &environment,
         aslr: None,
@@ -75,6 +74,34 @@ pub(super) fn install(
     let explain = |log: &str| explain("mariadb-install-db", log, &data, &binary.version);
     run_installer("mariadb-install-db", &launch, request, explain)?;
     Ok(data)
+}
+
+/// What the script is told: where its tree is, and what it knows of the rest, which differs between versions.
+fn of_script(script: &Path, layout: &Layout) -> Result<Vec<OsString>, EngineError> {
+    let text = fs::read(script).map_err(|source| EngineError::io("read", script, source))?;
+    let text = String::from_utf8_lossy(&text);
+    let mut arguments: Vec<OsString> = vec!["--no-defaults".into()];
+    // No name of this machine has to be looked up.
+    let wanted = ["--auth-root-authentication-method=normal", "--skip-test-db", "--force"];
+    arguments.extend(wanted.into_iter().filter(|option| text.contains(option)).map(OsString::from));
+    let mut path = |name: &str, value: &Path| {
+        let mut argument = OsString::from(format!("--{name}="));
+        argument.push(value);
+        arguments.push(argument);
+    };
+    match layout {
+        Layout::System => {}
+        Layout::Tree(base) => {
+            // The script asks it for options.
+            check_may_run(&base.join("bin/my_print_defaults"))?;
+            path("basedir", base);
+        }
+        Layout::Build { build, source } => {
+            path("srcdir", source);
+            path("builddir", build);
+        }
+    }
+    Ok(arguments)
 }
 
 /// Starts a server on the fresh directory, lets the caller fill it and shuts it down so that every copy starts alike.
@@ -99,9 +126,7 @@ fn fill_fresh(
     server.use_database(DEFAULT_DATABASE);
     fill(&server).map_err(|error| EngineError::fill(data, error))?;
     // Root without password is for the socket only, whose directory nobody else can enter.
-    for sql in kind.root_stays_local {
-        statement(&mut *session, sql)?;
-    }
+    (kind.root_stays_local)(&mut *session)?;
     // Everything merged and purged: no background work is left over for the trials.
     statement(&mut *session, "SET GLOBAL innodb_fast_shutdown = 0")?;
     drop(session);

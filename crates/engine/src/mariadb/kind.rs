@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::super::{Binary, EngineError, PrepareRequest};
+use super::super::{Binary, EngineError, PrepareRequest, Session};
 use super::dialect::InnoDb;
 
 /// Makes an empty data directory inside a directory, with the options that shape its files; where it is.
@@ -28,8 +28,8 @@ pub(in super::super) struct Kind {
     pub install: Install,
     /// What its command line has beside that of the other one; for a server whose lock waits can be read, or not.
     pub arguments: fn(&Path, &Path, bool) -> Vec<OsString>,
-    /// Statements after which root can come over the socket only.
-    pub root_stays_local: &'static [&'static str],
+    /// Afterwards root can come over the socket only.
+    pub root_stays_local: fn(&mut dyn Session) -> Result<(), EngineError>,
     /// Makes this account ('name'@'host') with a password.
     pub account: fn(&str, &str) -> Vec<String>,
 }

@@ -8,6 +8,7 @@ mod entry;
 pub(super) mod explain;
 pub(super) mod install;
 mod kind;
+pub(super) mod layout;
 mod names;
 pub(super) mod options;
 pub(super) mod own;

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::super::EngineError;
-use super::super::ask::ask;
 use super::arguments::variable_name;
 use super::kind::Kind;
 
@@ -15,7 +14,7 @@ pub(in super::super) fn knows(kind: &Kind, option: &str, explicit: Option<&Path>
         return Ok(true);
     }
     let binary = (kind.find)(explicit)?;
-    let known = names(&ask(&binary.path, &["--no-defaults", "--verbose", "--help"])?);
+    let known = names(&binary.ask(&["--no-defaults", "--verbose", "--help"])?);
     let name = variable_name(bare);
     // Every switch can be given as --skip-NAME.
     Ok(known.contains(&name) || name.strip_prefix("skip_").is_some_and(|switch| known.contains(switch)))

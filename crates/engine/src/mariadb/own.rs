@@ -1,7 +1,10 @@
 //! MariaDB, of the two.
 
+use super::super::{EngineError, Session};
 use super::dialect::MARIADB;
+use super::install::statement;
 use super::kind::Kind;
+use super::layout::Layout;
 use super::names::NAME;
 use super::{arguments, binary, install};
 
@@ -21,15 +24,24 @@ pub(super) static KIND: Kind = Kind {
     install: install::install,
     arguments: |binary, log, lock_waits| {
         // Loose: a server without it is still a server.
-        let mut more = vec![format!("--loose-performance-schema={}", if lock_waits { "ON" } else { "OFF" }).into()];
+        let mut more = Layout::of(binary).arguments();
+        more.push(format!("--loose-performance-schema={}", if lock_waits { "ON" } else { "OFF" }).into());
         if binary::is_safe_script(binary) {
             more.extend(arguments::of_safe_script(log));
         }
         more
     },
-    root_stays_local: &[
-        "DELETE FROM mysql.global_priv WHERE User = 'root' AND Host <> 'localhost'",
-        "FLUSH PRIVILEGES",
-    ],
+    root_stays_local,
     account: |account, password| vec![format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'")],
 };
+
+/// Without the accounts of other hosts and of nobody, which some versions make. Their table is a view in some.
+fn root_stays_local(session: &mut dyn Session) -> Result<(), EngineError> {
+    let sql = "SELECT User, Host FROM mysql.user WHERE User = '' OR (User = 'root' AND Host <> 'localhost')";
+    let rows = session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })?;
+    for row in rows {
+        let [Some(user), Some(host)] = row.as_slice() else { continue };
+        statement(session, &format!("DROP USER '{}'@'{}'", user.replace('\'', "''"), host.replace('\'', "''")))?;
+    }
+    Ok(())
+}

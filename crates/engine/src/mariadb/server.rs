@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::super::diagnostics::Diagnostics;
 use super::super::directories::{free_port, socket_path};
+use super::super::huge_pages;
 use super::super::instance::{Instance, Stage};
 use super::super::options::same_value;
 use super::super::process::{Launch, Manners};
@@ -53,7 +54,7 @@ pub(in super::super) fn start(kind: &'static Kind, request: &StartRequest) -> Re
     let launch = Launch {
         program: &binary.path,
         arguments,
-        environment: &request.environment,
+        environment: &binary.environment(&request.environment),
         aslr: request.aslr,
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
@@ -105,6 +106,12 @@ impl MariadbServer {
                 let reason =
                     format!("asked for {asked}, the server has {found}; ask for a value that it takes as it is");
                 return Err(EngineError::OptionRefused { engine: self.kind.name, option: option.clone(), reason });
+            }
+            if variable_name(option) == "large_pages" && same_value("ON", &found) {
+                // It stays ON when there are none.
+                let pool = variable(self.kind, session, "innodb_buffer_pool_size")?;
+                let wanted = pool.and_then(|pool| pool.parse().ok()).unwrap_or(1);
+                huge_pages::verify(self.kind.name, option, self.pid(), wanted)?;
             }
         }
         self.connect().map(drop)
@@ -206,8 +213,8 @@ fn tcp_target(
 ) -> Result<ConnectTarget, EngineError> {
     let password = random_password()?;
     let account = format!("'{TCP_USER}'@'127.0.0.1'");
-    let mut statements: Vec<String> = kind.root_stays_local.iter().map(|sql| (*sql).to_owned()).collect();
-    statements.extend((kind.account)(&account, &password));
+    (kind.root_stays_local)(session)?;
+    let mut statements = (kind.account)(&account, &password);
     statements.push(format!("GRANT ALL ON *.* TO {account}"));
     for sql in statements {
         // The text has the password in it.

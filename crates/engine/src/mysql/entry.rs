@@ -28,6 +28,14 @@ impl Engine for Mysql {
         4.0
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &["mysqld"]
+    }
+
+    fn install(&self) -> Option<&'static str> {
+        Some(binary::INSTALL)
+    }
+
     fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError> {
         server::check_version(&kind::KIND, data, binary)
     }

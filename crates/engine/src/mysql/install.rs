@@ -9,9 +9,9 @@ use super::super::family::Family;
 use super::super::installer::run_installer;
 use super::super::mariadb::arguments;
 use super::super::mariadb::explain::explain;
+use super::super::mariadb::layout::Layout;
 use super::super::process::{Launch, Manners};
 use super::super::{Binary, EngineError, PrepareRequest};
-use super::binary;
 use super::names::NAME;
 
 /// `mysqld --initialize-insecure`: root without password over the socket, and no other account.
@@ -30,13 +30,13 @@ pub(super) fn install(
         argument.push(path);
         arguments.push(argument);
     }
-    arguments.extend(binary::files_beside(&server.path));
-    arguments.extend(["--mysqlx=OFF", "--skip-log-bin", "--secure-file-priv="].map(OsString::from));
+    arguments.extend(Layout::of(&server.path).arguments());
+    arguments.extend(["--loose-mysqlx=OFF", "--skip-log-bin", "--secure-file-priv="].map(OsString::from));
     arguments.extend(arguments::given(NAME, shaping)?);
     let launch = Launch {
         program: &server.path,
         arguments,
-        environment: &BTreeMap::new(),
+        environment: &server.environment(&BTreeMap::new()),
         aslr: None,
         preload: None,
         log: &request.log,

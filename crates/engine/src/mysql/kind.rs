@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::super::mariadb::Kind;
 use super::super::mariadb::dialect::InnoDb;
+use super::super::mariadb::layout::Layout;
 use super::names::NAME;
 use super::{binary, install};
 
@@ -20,7 +21,7 @@ pub(super) static KIND: Kind = Kind {
     made_by,
     install: install::install,
     arguments,
-    root_stays_local: &[],
+    root_stays_local: |_| Ok(()),
     account: |account, password| {
         vec![format!("DROP USER IF EXISTS {account}"), format!("CREATE USER {account} IDENTIFIED BY '{password}'")]
     },
@@ -38,9 +39,9 @@ fn made_by(data: &Path) -> Option<String> {
 }
 
 fn arguments(binary: &Path, _log: &Path, lock_waits: bool) -> Vec<OsString> {
-    let mut all = binary::files_beside(binary);
+    let mut all = Layout::of(binary).arguments();
     // No second protocol with a port of its own; files may be read from the pipes of a filling.
-    all.extend(["--mysqlx=OFF", "--secure-file-priv="].map(OsString::from));
+    all.extend(["--loose-mysqlx=OFF", "--secure-file-priv="].map(OsString::from));
     // The threads behind connections are told by performance_schema only. Nothing else of it runs, unless asked for.
     all.extend(["--performance-schema=ON", "--performance-schema-instrument=%=OFF"].map(OsString::from));
     if !lock_waits {

@@ -2,23 +2,22 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::ask::ask;
-use super::super::mariadb::binary::{identified, is_program, places, start};
+use super::super::program::{check_may_run, is_program, places, self_told, start};
 use super::super::{Binary, EngineError};
 use super::names::NAME;
 
-const INSTALL: &str = "sudo apt-get install postgresql-15";
+pub(super) const INSTALL: &str = "sudo apt-get install postgresql-15";
 /// Where Debian puts every version.
 const VERSIONED: &str = "/usr/lib/postgresql";
 
 /// The server program: `explicit`, else `postgres` in PATH and the usual places, or the newest of Debian's.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
-    let places = if explicit.is_none() { [versioned(), places(&[])].concat() } else { Vec::new() };
+    let places = if explicit.is_none() { all_places() } else { Vec::new() };
     let found = match explicit {
         Some(path) => Some(path.to_owned()),
         None => places.iter().map(|place| place.join("postgres")).find(|path| is_program(path)),
     };
-    let Some(path) = found.filter(|path| is_program(path)) else {
+    let Some(path) = found.filter(|path| path.is_file()) else {
         let searched = explicit.map_or(places, |path| vec![path.to_owned()]);
         return Err(EngineError::BinaryMissing {
             engine: NAME,
@@ -27,15 +26,46 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
             install: INSTALL,
         });
     };
+    check_may_run(&path)?;
     let path = std::fs::canonicalize(&path).map_err(|source| EngineError::io("resolve", &path, source))?;
-    let text = ask(&path, &["--version"])?;
+    not_in_a_build_tree(&path)?;
+    let (text, libraries) = self_told(&path, &["--version"], &libraries_beside(&path))?;
     let version = text.split_once("(PostgreSQL) ").and_then(|(_, rest)| rest.split_whitespace().next());
     let Some(version) = version else {
         let reason = format!("is not a PostgreSQL server: --version prints {:?}", start(&text));
         return Err(EngineError::BinaryUnusable { path, reason });
     };
     let version = version.to_owned();
-    identified(path, version)
+    Binary::identified(path, "PostgreSQL", version, libraries)
+}
+
+/// A server that was built and not installed finds neither its catalogue nor its libraries, or those of an older
+/// installation at the place that it was configured for.
+fn not_in_a_build_tree(path: &Path) -> Result<(), EngineError> {
+    if !path.ends_with("src/backend/postgres") {
+        return Ok(());
+    }
+    let top = path.ancestors().nth(3).unwrap_or(Path::new("/"));
+    let installed = format!("DESTDIR={0}/tmp_install", top.display());
+    let how = match top.join("meson-info").is_dir() {
+        true => format!("{installed} meson install -C {}", top.display()),
+        false => format!("make -C {} install {installed}", top.display()),
+    };
+    let reason = format!(
+        "is part of a build tree, where it does not find what belongs to it: {how}, and name that bin/postgres"
+    );
+    Err(EngineError::BinaryUnusable { path: path.to_owned(), reason })
+}
+
+/// Folders beside it that hold libraries.
+fn libraries_beside(server: &Path) -> Vec<PathBuf> {
+    let base = server.parent().and_then(Path::parent).filter(|base| *base != Path::new("/usr"));
+    base.into_iter().flat_map(|base| [base.join("lib"), base.join("lib64")]).filter(|place| place.is_dir()).collect()
+}
+
+/// Where servers are, the newest of Debian's first.
+pub(super) fn all_places() -> Vec<PathBuf> {
+    [versioned(), places(&[])].concat()
 }
 
 /// Debian's folders of all versions, the newest first.
@@ -54,7 +84,8 @@ fn versioned() -> Vec<PathBuf> {
 pub(super) fn beside(server: &Path, program: &str) -> Result<PathBuf, EngineError> {
     let place = server.parent().unwrap_or(Path::new("/"));
     let path = place.join(program);
-    if is_program(&path) {
+    check_may_run(&path)?;
+    if path.is_file() {
         return Ok(path);
     }
     let searched = vec![place.to_owned()];
@@ -78,7 +109,7 @@ pub(super) fn knows_option(option: &str, explicit: Option<&Path>) -> Result<bool
         return Ok(true);
     }
     // One line an option, its name first.
-    let described = ask(&find(explicit)?.path, &["--describe-config"])?;
+    let described = find(explicit)?.ask(&["--describe-config"])?;
     Ok(described.lines().any(|line| line.split('\t').next().is_some_and(|known| known.eq_ignore_ascii_case(&name))))
 }
 
@@ -100,5 +131,11 @@ mod tests {
         let error = find(Some(Path::new("/bin/echo"))).unwrap_err();
         assert!(matches!(error, EngineError::BinaryUnusable { .. }), "{error}");
         assert!(find(Some(Path::new("/nonexistent"))).unwrap_err().to_string().contains(INSTALL));
+        let folder = tempfile::tempdir().unwrap();
+        let built = folder.path().join("src/backend/postgres");
+        std::fs::create_dir_all(built.parent().unwrap()).unwrap();
+        std::fs::copy("/bin/echo", &built).unwrap();
+        let error = find(Some(&built)).unwrap_err().to_string();
+        assert!(error.contains("part of a build tree") && error.contains("make -C"), "{error}");
     }
 }

@@ -34,6 +34,18 @@ impl Engine for Postgresql {
         server::ROOT
     }
 
+    fn programs(&self) -> &'static [&'static str] {
+        &["postgres"]
+    }
+
+    fn places(&self) -> Vec<PathBuf> {
+        binary::all_places()
+    }
+
+    fn install(&self) -> Option<&'static str> {
+        Some(binary::INSTALL)
+    }
+
     fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError> {
         server::check_version(data, binary)
     }

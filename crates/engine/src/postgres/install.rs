@@ -41,7 +41,7 @@ fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(),
     let launch = Launch {
         program: &program,
         arguments,
-        environment: &BTreeMap::new(),
+        environment: &server.environment(&BTreeMap::new()),
         aslr: None,
         preload: None,
         log: &request.log,

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 
 use super::super::diagnostics::Diagnostics;
 use super::super::directories::{free_port, socket_path};
+use super::super::huge_pages;
 use super::super::instance::{Instance, Stage};
 use super::super::process::{Launch, Manners};
 use super::super::secret::random_password;
@@ -52,7 +53,7 @@ pub(super) fn start(request: &StartRequest) -> Result<PostgresServer, EngineErro
     let launch = Launch {
         program: &binary.path,
         arguments: arguments::all(&data, stage.run(), request.transport, port, &request.options)?,
-        environment: &request.environment,
+        environment: &binary.environment(&request.environment),
         aslr: request.aslr,
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
@@ -80,7 +81,8 @@ pub(super) fn start(request: &StartRequest) -> Result<PostgresServer, EngineErro
         target = tcp_target(&mut *session, port, target)?;
     }
     let server = PostgresServer { instance, target, administration, version, data };
-    server.verify(request, &mut *session)?;
+    drop(session);
+    server.verify(request)?;
     Ok(server)
 }
 
@@ -91,7 +93,9 @@ impl PostgresServer {
     }
 
     /// Each option must read back, and the database must be there.
-    fn verify(&self, request: &StartRequest, session: &mut dyn Session) -> Result<(), EngineError> {
+    fn verify(&self, request: &StartRequest) -> Result<(), EngineError> {
+        // As the sessions have it: a database or a role may have settings of its own.
+        let mut session = self.connect()?;
         for (option, asked) in &request.options {
             let name = binary::option_name(option);
             let sql = format!("SELECT setting, unit FROM pg_settings WHERE lower(name) = '{}'", quoted(&name));
@@ -103,8 +107,12 @@ impl PostgresServer {
                     format!("asked for {asked}, the server has {found}{unit}; ask for a value that it takes as it is");
                 return Err(EngineError::OptionRefused { engine: NAME, option: option.clone(), reason });
             }
+            // It reads back as `try` whether it had any or not.
+            if name == "huge_pages" && found != "off" {
+                huge_pages::verify(NAME, option, self.pid(), 1)?;
+            }
         }
-        self.connect().map(drop)
+        Ok(())
     }
 }
 

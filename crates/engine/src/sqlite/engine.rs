@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,11 +37,7 @@ pub(super) fn binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
             std::env::current_exe().map_err(|source| EngineError::io("find", Path::new("/proc/self/exe"), source))?
         }
     };
-    let file = path.metadata().map_err(|source| EngineError::io("look at", &path, source))?;
-    let version = rusqlite::version().to_owned();
-    let identity =
-        format!("{version}; {}; {} bytes; modified {}.{}", path.display(), file.len(), file.mtime(), file.mtime_nsec());
-    Ok(Binary { path, version, identity })
+    Binary::identified(path, "SQLite", rusqlite::version().to_owned(), None)
 }
 
 pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
