@@ -10,8 +10,8 @@ use tare_results::metric;
 use tare_results::schema::Levels;
 use tare_stats::ratio::{self, Arms, Design};
 
-/// The factor whose levels are builds.
-const BUILD: &str = "binary";
+/// The factors whose levels are builds: named ones, or paths of server programs.
+const BUILDS: [&str; 2] = ["build", "binary"];
 /// Symbols and locks listed for a pair.
 const LISTED: usize = 8;
 
@@ -57,10 +57,12 @@ fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], metric: &str) -> Vec<Pai
     let mut by_levels: BTreeMap<Levels, Vec<(&'c str, &'c ConditionTrials<'r>)>> = BTreeMap::new();
     let mut first_build = None;
     for condition in conditions {
-        let Some(build) = condition.levels.get(BUILD) else { continue };
+        let Some((factor, build)) = BUILDS.iter().find_map(|factor| condition.levels.get_key_value(*factor)) else {
+            continue;
+        };
         first_build.get_or_insert(build.as_str());
         let mut others = condition.levels.clone();
-        others.remove(BUILD);
+        others.remove(factor);
         by_levels.entry(others).or_default().push((build, condition));
     }
     let means = |condition: &ConditionTrials<'_>| {

@@ -15,7 +15,7 @@ const COUNTING: [&str; 2] = ["threads", "nodes"];
 /// Fewest levels that make a curve of any other number.
 const FEWEST: usize = 3;
 /// Factors that a reader wants to see in one chart, before all others.
-const SIDE_BY_SIDE: [&str; 3] = ["binary", "nodes", "threads"];
+const SIDE_BY_SIDE: [&str; 4] = ["build", "binary", "nodes", "threads"];
 /// Transactions of two workloads are not the same unit of work: never in one chart.
 const APART: [&str; 1] = ["workload"];
 

@@ -5,6 +5,7 @@ mod compare;
 mod completions;
 mod convert;
 mod doctor;
+mod engines;
 mod exit;
 mod export;
 mod host;

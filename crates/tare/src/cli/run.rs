@@ -69,12 +69,19 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         interrupt::stop()?;
         return resume(directory, args.json);
     }
-    if builtin::find(&args.study).is_none() && !args.dry_run {
-        super::trust::check(Path::new(&args.study), args.trust)?;
+    let own = match builtin::find(&args.study) {
+        Some(_) => Ok(()),
+        None => super::trust::check(Path::new(&args.study), args.trust),
+    };
+    // A rehearsal of somebody else's study runs nothing that it names.
+    let trusted = own.is_ok();
+    if !args.dry_run {
+        own?;
     }
     let (machine, place) = match &args.topology {
         Some(spec) => (read_topology::describe(spec)?, Where::Described),
-        None => (Machine::this()?, Where::Here),
+        None if trusted => (Machine::this()?, Where::Here),
+        None => (Machine::this()?, Where::HereUntrusted),
     };
     // Programs of the study are asked from here on: they end when this one does.
     interrupt::stop()?;
@@ -103,6 +110,10 @@ fn planned(args: &RunArgs, machine: &Machine, place: Where) -> Result<(Study, Pl
     let overrides =
         Overrides { quick: args.quick, article: args.article, engine: args.engine.clone(), sets: args.set.clone() };
     let mut study = load(&args.study, &overrides)?;
+    if place == Where::HereUntrusted {
+        // What another engine knows is asked of its program.
+        study.moved_from = None;
+    }
     let notes = adapt(&mut study, machine).map_err(|e| Problem::new(Exit::Usage, e))?;
     let mut plan = resolve(&study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
     plan.notes.extend(notes);
@@ -201,6 +212,12 @@ pub fn load(name: &str, overrides: &Overrides) -> Result<Study, Problem> {
 fn something_left(plan: &Plan) -> Result<(), Problem> {
     if plan.conditions.iter().any(|c| c.realizable) {
         return Ok(());
+    }
+    let mut reasons: Vec<&str> = plan.conditions.iter().filter_map(|c| c.reason.as_deref()).collect();
+    reasons.dedup();
+    if let [reason] = reasons.as_slice() {
+        return Err(Problem::new(Exit::Machine, format!("this machine cannot do it: {reason}"))
+            .advice("see what it has with `tare topo` and `tare studies --engines`"));
     }
     let reasons: Vec<String> = plan
         .conditions

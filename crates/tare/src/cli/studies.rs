@@ -9,6 +9,7 @@ use crate::study::parse::{Overrides, parse};
 use crate::study::sampling_field::SAMPLING_FIELDS;
 use clap::Args;
 use serde::Serialize;
+use std::path::PathBuf;
 
 /// Options of `tare studies`.
 #[derive(Debug, Args)]
@@ -19,6 +20,12 @@ pub struct StudiesArgs {
     /// Print every key a study may hold, with its meaning
     #[arg(long, conflicts_with = "name")]
     keys: bool,
+    /// Show which servers of each engine this machine has, and how to install the others
+    #[arg(long, conflicts_with_all = ["name", "keys"])]
+    engines: bool,
+    /// With --engines: look for servers below this folder too (may be repeated); each is asked for its version
+    #[arg(long, value_name = "FOLDER", requires = "engines")]
+    under: Vec<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -39,6 +46,10 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
         output::text(&keys())?;
         return Ok(Exit::Done);
     }
+    if args.engines {
+        super::engines::print(&args.under, args.json)?;
+        return Ok(Exit::Done);
+    }
     if let Some(name) = &args.name {
         let study = builtin::find(name).ok_or_else(|| {
             let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
@@ -57,7 +68,8 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
     } else {
         let lines: String = listed.iter().map(|s| format!("{:24} {}\n", s.name, s.title)).collect();
         output::text(&format!(
-            "{lines}\ntare studies NAME prints one; tare studies --keys explains what a study may hold.\n"
+            "{lines}\ntare studies NAME prints one; tare studies --keys explains what a study may hold; \
+             tare studies --engines shows the servers of this machine.\n"
         ))?;
     }
     Ok(Exit::Done)
@@ -89,6 +101,7 @@ fn keys() -> String {
          [[conditions]]     in place of [factors]: a list, each entry with factors and levels of its own\n\
          [design]           kind = full-factorial or one-at-a-time; identical = run or skip\n\
          [placements.NAME]  keys of [placement]; chosen by the factor placement\n\
+         [builds.NAME]      keys of [engine], options too: a server to compare; chosen by the factor build\n\
          [quick.SECTION]    what --quick changes\n\
          [article.SECTION]  what --article changes: the size and settings that an article published\n",
     );

@@ -1,20 +1,24 @@
 //! Whether this machine has, and this user may set, all that a condition asks for.
 
+use super::programs::Programs;
 use crate::study::process::ProcessSettings;
 use crate::study::settings::Settings;
-use tare_engine::engine_by_name;
+use tare_engine::{Binary, engine_by_name};
 use tare_noise::{Availability, System};
 
-/// Whether a condition can be done here.
+/// Whether a condition can be done here. Without `programs`, nothing that the study names is run to find out.
 ///
 /// # Errors
 /// The first reason why not.
-pub fn available(settings: &Settings, engine_varies: bool) -> Result<(), String> {
+pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Programs>) -> Result<(), String> {
     machine(settings)?;
     process(settings)?;
-    data(settings)?;
-    if engine_varies {
-        options(settings)?;
+    if let Some(programs) = programs.filter(|_| settings.workload.load.load().needs_server()) {
+        let binary = programs.of(&settings.engine.name, settings.engine.binary.as_deref())?;
+        data(settings, &binary)?;
+        if engine_varies {
+            options(settings)?;
+        }
     }
     settings.workload.load.load().available(settings.workload.threads)
 }
@@ -44,12 +48,11 @@ fn process(settings: &Settings) -> Result<(), String> {
 }
 
 /// A data directory of the user's own must be there, and of a version that the server can open.
-fn data(settings: &Settings) -> Result<(), String> {
+fn data(settings: &Settings, binary: &Binary) -> Result<(), String> {
     let Some(path) = &settings.engine.data else { return Ok(()) };
     std::fs::read_dir(path).map_err(|e| format!("the data directory {} cannot be read: {e}", path.display()))?;
     let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
-    let binary = engine.binary(settings.engine.binary.as_deref()).map_err(|e| e.to_string())?;
-    engine.check_data(path, &binary).map_err(|e| e.to_string())
+    engine.check_data(path, binary).map_err(|e| e.to_string())
 }
 
 fn options(settings: &Settings) -> Result<(), String> {

@@ -34,9 +34,9 @@ pub fn conditions(study: &Study) -> Result<Vec<Condition>, String> {
 
 fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, String> {
     let mut settings = study.base.clone();
-    // A named placement, or a workload, is a whole; the single keys beside it refine it, wherever they stand.
+    // A named placement or build, or a workload, is a whole; the single keys beside it refine it, wherever they stand.
     let (whole, parts): (Vec<_>, Vec<_>) =
-        levels.iter().partition(|(name, _)| matches!(name.as_str(), "placement" | "workload"));
+        levels.iter().partition(|(name, _)| matches!(name.as_str(), "placement" | "workload" | "build"));
     for (name, level) in whole.into_iter().chain(parts) {
         study.apply(&mut settings, name, level)?;
     }

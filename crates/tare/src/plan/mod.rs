@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `adapt` | a study made fit for machine and engine |
 //! | `design` | factors to conditions |
+//! | `builds`, `programs` | server programs, each asked once, and names that tell them apart |
 //! | `available` | whether a condition can be done here |
 //! | `resolve` | conditions on this machine, and the schedule |
 //! | `queue` | which trial comes next |
@@ -13,9 +14,11 @@
 
 pub mod adapt;
 pub mod available;
+mod builds;
 pub mod design;
 pub mod estimate;
 pub mod pilot;
+pub mod programs;
 pub mod queue;
 pub mod resolve;
 pub mod task;

@@ -2,7 +2,8 @@
 
 use super::available::available;
 use super::design::{self, Condition};
-use super::{estimate, pilot};
+use super::programs::Programs;
+use super::{builds, estimate, pilot};
 use crate::study::spec::Study;
 use crate::study::values::to_values;
 use tare_results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
@@ -13,6 +14,8 @@ use tare_topology::{CpuSet, Fingerprint, Machine, MemoryPolicy, Placement, Resol
 pub enum Where {
     /// This one: its settings and this user's rights count.
     Here,
+    /// This one, but the study is not trusted: no program that it names may be run.
+    HereUntrusted,
     /// A described one: only its topology is known.
     Described,
 }
@@ -22,8 +25,15 @@ pub enum Where {
 /// # Errors
 /// What was expected, when a level does not fit; a parsed study has been checked for that.
 pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String> {
-    let conditions = design::conditions(study)?;
-    let mut planned: Vec<PlannedCondition> = conditions.iter().map(|c| plan_condition(c, on, place)).collect();
+    let mut conditions = design::conditions(study)?;
+    let programs = (place == Where::Here).then(Programs::default);
+    let mut notes: Vec<String> = pilot::note(&study.sampling).into_iter().collect();
+    match &programs {
+        Some(programs) => notes.extend(builds::settle(&mut conditions, programs)),
+        None => builds::name(&mut conditions),
+    }
+    let mut planned: Vec<PlannedCondition> =
+        conditions.iter().map(|c| plan_condition(c, on, place, programs.as_ref())).collect();
     if study.design.skip_identical {
         skip_identical(&mut planned);
     }
@@ -40,23 +50,29 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     Ok(Plan {
         schema: SCHEMA,
         study: study.name.clone(),
-        machine: (place == Where::Here).then(|| Fingerprint::of(on)),
+        machine: (place != Where::Described).then(|| Fingerprint::of(on)),
         seed: study.sampling.seed,
         conditions: planned,
         trials,
         samples: study.sampling.samples,
         estimated_s,
         decision: None,
-        notes: pilot::note(&study.sampling).into_iter().collect(),
+        notes,
     })
 }
 
-fn plan_condition(condition: &Condition, on: &Machine, place: Where) -> PlannedCondition {
+/// Factors that may choose another engine than the study's.
+const ENGINE_BY: [&str; 3] = ["engine", "build", "binary"];
+
+fn plan_condition(condition: &Condition, on: &Machine, place: Where, programs: Option<&Programs>) -> PlannedCondition {
     let settings = &condition.settings;
     let resolved =
         settings.placement.resolve(on, settings.workload.threads).map_err(|e| e.to_string()).and_then(|placement| {
             match place {
-                Where::Here => available(settings, condition.levels.contains_key("engine")).map(|()| placement),
+                Where::Here | Where::HereUntrusted => {
+                    let engine_varies = ENGINE_BY.iter().any(|factor| condition.levels.contains_key(*factor));
+                    available(settings, engine_varies, programs).map(|()| placement)
+                }
                 Where::Described => Ok(placement),
             }
         });

@@ -52,10 +52,12 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
                     return Err(source.unknown(span(), "factor", &factor.name, &known));
                 }
                 let mut error = source.error(span(), format!("{} = {level}", factor.name), expected);
-                if factor.name == "placement" {
-                    let names = study.placements.keys().map(String::as_str);
-                    error.nearest = nearest(&level.to_string(), names).map(str::to_owned);
-                }
+                let names = match factor.name.as_str() {
+                    "placement" => study.placements.keys().collect(),
+                    "build" => study.builds.keys().collect(),
+                    _ => Vec::new(),
+                };
+                error.nearest = nearest(&level.to_string(), names.into_iter().map(String::as_str)).map(str::to_owned);
                 return Err(error);
             }
             if seen.contains(&level) {

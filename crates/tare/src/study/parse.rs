@@ -5,7 +5,7 @@ use super::field;
 use super::key::{Access, Field, WORKLOAD};
 use super::sampling_field::{self, SAMPLING_FIELDS};
 use super::settings::{Sampling, Settings};
-use super::spec::{Design, Factor, Study};
+use super::spec::{Design, Factor, Study, set_build_key};
 use super::{check, machine};
 use crate::workload::AnyLoad;
 use std::collections::BTreeMap;
@@ -43,6 +43,7 @@ const SECTIONS: [&str; 16] = [
     "factors",
     "conditions",
     "placements",
+    "builds",
     "quick",
     "article",
 ];
@@ -94,6 +95,7 @@ fn empty() -> Study {
         moved_from: None,
         as_published: false,
         placements: BTreeMap::new(),
+        builds: BTreeMap::new(),
         design: Design::default(),
         factors: Vec::new(),
         conditions: Vec::new(),
@@ -116,6 +118,7 @@ impl Parser<'_> {
                 "title" => self.study.title = self.source.scalar("title", value)?.to_string(),
                 "question" => self.study.question = Some(self.question(value)?),
                 "placements" => self.placements(value)?,
+                "builds" => self.builds(value)?,
                 "factors" => self.study.factors = self.factors(self.source.as_table("factors", value)?)?,
                 "conditions" => self.conditions(value)?,
                 // Read even where it is not used, so that a mistake in it does not wait for the first --quick.
@@ -273,6 +276,39 @@ impl Parser<'_> {
             self.study.placements.insert(name.get_ref().to_string(), keys);
         }
         Ok(())
+    }
+
+    fn builds(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
+        for (name, table) in self.source.as_table("builds", value)? {
+            let mut keys = Vec::new();
+            for (key, value) in self.source.as_table(name.get_ref(), table)? {
+                match value.get_ref() {
+                    DeValue::Table(options) if key.get_ref() == "options" => {
+                        for (option, value) in options {
+                            let level = self.source.scalar(option.get_ref(), value)?;
+                            keys.push((format!("options.{}", option.get_ref()), level));
+                        }
+                    }
+                    _ => keys.push(self.build_key(key, value)?),
+                }
+            }
+            self.study.builds.insert(name.get_ref().to_string(), keys);
+        }
+        Ok(())
+    }
+
+    fn build_key(
+        &self,
+        key: &Spanned<toml::de::DeString<'_>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(String, Value), StudyError> {
+        let level = self.source.scalar(key.get_ref(), value)?;
+        if field::find("engine", key.get_ref()).is_none() {
+            return Err(self.unknown_key("engine", key.get_ref(), key.span()));
+        }
+        set_build_key(&mut Settings::default(), key.get_ref(), &level)
+            .map_err(|e| self.source.error(value.span(), format!("{} = {level}", key.get_ref()), e))?;
+        Ok((key.get_ref().to_string(), level))
     }
 
     fn conditions(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {

@@ -30,6 +30,8 @@ pub struct Study {
     pub as_published: bool,
     /// Named placements: name -> keys of `[placement]`.
     pub placements: BTreeMap<String, Vec<(String, Value)>>,
+    /// Named builds: name -> keys of `[engine]`, and `options.NAME`.
+    pub builds: BTreeMap<String, Vec<(String, Value)>>,
     /// How factors become conditions.
     pub design: Design,
     /// Factors of the whole study, in file order. Empty when `conditions` is used.
@@ -82,6 +84,9 @@ impl Study {
         if name == "placement" {
             return self.apply_placement(settings, level);
         }
+        if name == "build" {
+            return self.apply_build(settings, level);
+        }
         if let Some(option) = name.strip_prefix("option.") {
             settings.engine.options.insert(option.to_owned(), level.to_string());
             return Ok(());
@@ -118,12 +123,35 @@ impl Study {
         Ok(())
     }
 
+    fn apply_build(&self, settings: &mut Settings, name: &Value) -> Result<(), String> {
+        let keys = self.builds.get(&name.to_string()).ok_or_else(|| {
+            let known: Vec<&str> = self.builds.keys().map(String::as_str).collect();
+            format!("one of the study's builds ([builds.NAME]): {}", known.join(", "))
+        })?;
+        for (key, value) in keys {
+            set_build_key(settings, key, value)?;
+        }
+        Ok(())
+    }
+
     /// Names that a factor may have, apart from `option.NAME`.
     pub fn factor_names() -> Vec<&'static str> {
-        let mut names = vec!["placement", "engine", "workload"];
+        let mut names = vec!["placement", "build", "engine", "workload"];
         let factors = field::all().into_iter().filter(|f| f.section != key::CAPTURE);
         names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));
         names.extend(machine::names());
         names
     }
+}
+
+/// Sets a key of a named build: one of `[engine]`, or `options.NAME`.
+///
+/// # Errors
+/// What was expected.
+pub fn set_build_key(settings: &mut Settings, key: &str, value: &Value) -> Result<(), String> {
+    if let Some(option) = key.strip_prefix("options.") {
+        settings.engine.options.insert(option.to_owned(), value.to_string());
+        return Ok(());
+    }
+    field::find("engine", key).ok_or("a key of [engine]")?.set(settings, value)
 }

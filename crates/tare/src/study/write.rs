@@ -44,6 +44,9 @@ pub fn to_toml(study: &Study) -> String {
     if !study.placements.is_empty() {
         root.insert("placements".into(), Value::Table(placements(&study.placements)));
     }
+    if !study.builds.is_empty() {
+        root.insert("builds".into(), Value::Table(builds(&study.builds)));
+    }
     root.to_string()
 }
 
@@ -80,6 +83,24 @@ fn placements(placements: &BTreeMap<String, Vec<(String, Scalar)>>) -> Table {
         .collect()
 }
 
+fn builds(builds: &BTreeMap<String, Vec<(String, Scalar)>>) -> Table {
+    let build = |keys: &Vec<(String, Scalar)>| {
+        let mut table = Table::new();
+        let mut options = Table::new();
+        for (key, level) in keys {
+            match key.strip_prefix("options.") {
+                Some(option) => options.insert(option.to_owned(), value(level)),
+                None => table.insert(key.clone(), value(level)),
+            };
+        }
+        if !options.is_empty() {
+            table.insert("options".to_owned(), Value::Table(options));
+        }
+        Value::Table(table)
+    };
+    builds.iter().map(|(name, keys)| (name.clone(), build(keys))).collect()
+}
+
 fn text(value: &str) -> Value {
     Value::String(value.to_owned())
 }
@@ -109,7 +130,8 @@ mod tests {
         let own = "name = \"own\"\n[engine]\nname = \"mariadb\"\n[engine.options]\ninnodb_old_blocks_time = 0\n\
                    [workload]\nrate = 2.5\ndistribution = \"zipfian\"\n[process]\naslr = \"off\"\n\
                    [machine]\nthp = \"never\"\n[factors]\nthreads = [1, 2]\n\
-                   option.innodb_adaptive_hash_index = [\"ON\", \"OFF\"]\n";
+                   option.innodb_adaptive_hash_index = [\"ON\", \"OFF\"]\nbuild = [\"a\"]\n\
+                   [builds.a]\nname = \"mysql\"\nbinary = \"/x\"\n[builds.a.options]\nmax_connections = 9\n";
         for text in BUILTIN.iter().map(|b| b.text).chain([own]) {
             let study = parsed(text);
             let written = to_toml(&study);

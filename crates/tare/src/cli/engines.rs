@@ -1,0 +1,64 @@
+//! `tare studies --engines`: which servers this machine has, and how the rest is installed.
+
+use super::{Problem, output};
+use serde::Serialize;
+use std::path::PathBuf;
+use tare_engine::{Binary, engine_by_name, engine_names, installed};
+
+#[derive(Serialize)]
+struct Engine {
+    engine: &'static str,
+    found: Vec<Found>,
+    /// The command that installs one, where none was found.
+    install: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Found {
+    product: &'static str,
+    version: String,
+    path: PathBuf,
+    build_id: Option<String>,
+    /// Whether a study that names no binary takes this one.
+    usual: bool,
+}
+
+/// Prints every engine with its servers in the usual places and under these folders.
+pub fn print(under: &[PathBuf], json: bool) -> Result<(), Problem> {
+    let mut engines = Vec::new();
+    for name in engine_names() {
+        let engine = engine_by_name(name).map_err(|e| Problem::new(super::Exit::Usage, e.to_string()))?;
+        let usual = engine.binary(None).ok().map(|binary| binary.path);
+        let found: Vec<Found> = installed(engine, under).into_iter().map(|b| of(b, usual.as_ref())).collect();
+        let install = if found.is_empty() { engine.install() } else { None };
+        engines.push(Engine { engine: name, found, install });
+    }
+    if json { output::json(&engines) } else { output::text(&lines(&engines)) }
+}
+
+fn of(binary: Binary, usual: Option<&PathBuf>) -> Found {
+    let usual = usual == Some(&binary.path);
+    let Binary { path, product, version, build_id, .. } = binary;
+    Found { product, version, path, build_id, usual }
+}
+
+fn lines(engines: &[Engine]) -> String {
+    let mut text = String::new();
+    for Engine { engine, found, install } in engines {
+        for server in found {
+            let id = server.build_id.as_ref().map(|id| format!("  build id {}", id.get(..12).unwrap_or(id)));
+            let usual = if server.usual { "*" } else { " " };
+            let (product, version, path) = (server.product, &server.version, server.path.display());
+            let id = id.unwrap_or_default();
+            text.push_str(&format!("{usual} {engine:10}  {product} {version}  {path}{id}\n"));
+        }
+        if let Some(install) = install {
+            text.push_str(&format!("- {engine:10}  not found; install it with: {install}\n"));
+        }
+    }
+    text.push_str(
+        "\n* is taken by a study that names none. Any other: engine.binary = \"PATH\", or several as [builds.NAME].\n\
+         Servers below a folder of yours: tare studies --engines --under FOLDER\n",
+    );
+    text
+}

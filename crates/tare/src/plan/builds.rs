@@ -1,0 +1,168 @@
+//! Builds as levels of a factor: which engine each is of, and a name that tells it from the others.
+
+use super::design::Condition;
+use super::programs::Programs;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
+use tare_engine::Binary;
+
+/// The factor whose levels are paths of server programs.
+const BINARY: &str = "binary";
+/// Digits of a build id that a name shows.
+const ID_DIGITS: usize = 7;
+
+/// Gives every condition whose level is a path the engine that the program there says it is of, and its level a name.
+/// What was found, in words.
+pub fn settle(conditions: &mut [Condition], programs: &Programs) -> Vec<String> {
+    for condition in conditions.iter_mut().filter(|condition| condition.levels.contains_key(BINARY)) {
+        let engine = &mut condition.settings.engine;
+        if let Some(path) = &engine.binary
+            && !condition.levels.contains_key("engine")
+            && let Some(found) = programs.engine_of(&engine.name, path)
+        {
+            found.clone_into(&mut engine.name);
+        }
+    }
+    let asked = |condition: &Condition| {
+        let engine = &condition.settings.engine;
+        programs.of(&engine.name, engine.binary.as_deref()).ok()
+    };
+    let names = rename(conditions, &asked);
+    notes(conditions, &names, &asked)
+}
+
+/// The names alone, of programs that may not be asked.
+pub fn name(conditions: &mut [Condition]) {
+    rename(conditions, &|_| None);
+}
+
+/// Names by level as it was written.
+fn rename(conditions: &mut [Condition], asked: &dyn Fn(&Condition) -> Option<Binary>) -> BTreeMap<String, String> {
+    let mut builds: Vec<Build> = Vec::new();
+    for condition in conditions.iter() {
+        if let Some(path) = condition.levels.get(BINARY).filter(|level| level.contains('/'))
+            && builds.iter().all(|build| build.path != *path)
+        {
+            let told = asked(condition).map(|binary| (product(&binary), short(&binary.version), binary.build_id));
+            builds.push(Build { path: path.clone(), told });
+        }
+    }
+    let names: BTreeMap<String, String> =
+        builds.iter().map(|build| build.path.clone()).zip(tell_apart(&builds)).collect();
+    for condition in conditions {
+        let Some(level) = condition.levels.get_mut(BINARY) else { continue };
+        if let Some(name) = names.get(level) {
+            let was = format!("{BINARY}={level}");
+            condition.name = condition.name.replacen(&was, &format!("{BINARY}={name}"), 1);
+            level.clone_from(name);
+        }
+    }
+    names
+}
+
+/// A sentence for each build.
+fn notes(
+    conditions: &[Condition],
+    names: &BTreeMap<String, String>,
+    asked: &dyn Fn(&Condition) -> Option<Binary>,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    for condition in conditions {
+        let level = ["build", BINARY].iter().find_map(|factor| condition.levels.get(*factor));
+        let (Some(level), Some(binary)) = (level, asked(condition)) else { continue };
+        let id = binary.build_id.map(|id| format!(", build id {}", cut(&id))).unwrap_or_default();
+        let note = format!("{level} is {} {} at {}{id}", binary.product, binary.version, binary.path.display());
+        if !notes.contains(&note) && (condition.levels.contains_key("build") || names.values().any(|n| n == level)) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+/// A program that is a level.
+struct Build {
+    path: String,
+    /// Its product, version and build id, where it could be asked.
+    told: Option<(String, String, Option<String>)>,
+}
+
+/// By version; where that is not enough, also by the shortest part of the path that only one has, or by build id.
+fn tell_apart(builds: &[Build]) -> Vec<String> {
+    let products: BTreeSet<&str> = builds.iter().filter_map(|b| Some(b.told.as_ref()?.0.as_str())).collect();
+    let version = |build: &Build| {
+        let (product, version, _) = build.told.as_ref()?;
+        Some(if products.len() > 1 { format!("{product}-{version}") } else { version.clone() })
+    };
+    let versions: Vec<Option<String>> = builds.iter().map(version).collect();
+    let name = |(at, build): (usize, &Build)| {
+        let part = || own_part(build, builds);
+        let id = || build.told.as_ref()?.2.as_deref().map(|id| cut(id).to_owned());
+        match &versions[at] {
+            Some(version) if versions.iter().flatten().filter(|other| *other == version).count() == 1 => {
+                version.clone()
+            }
+            Some(version) => match part().or_else(id) {
+                Some(part) => format!("{version}-{part}"),
+                None => build.path.clone(),
+            },
+            None => part().unwrap_or_else(|| build.path.clone()),
+        }
+    };
+    let names: Vec<String> = builds.iter().enumerate().map(name).collect();
+    let distinct: BTreeSet<&String> = names.iter().collect();
+    if distinct.len() == names.len() { names } else { builds.iter().map(|build| build.path.clone()).collect() }
+}
+
+/// The shortest component of its path that no other's has.
+fn own_part(build: &Build, builds: &[Build]) -> Option<String> {
+    let parts = |path: &str| -> Vec<String> {
+        let normal = Path::new(path).components().filter(|part| matches!(part, Component::Normal(_)));
+        normal.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    let others: BTreeSet<String> =
+        builds.iter().filter(|b| b.path != build.path).flat_map(|b| parts(&b.path)).collect();
+    let own =
+        parts(&build.path).into_iter().filter(|part| !others.contains(part) && !part.contains(char::is_whitespace));
+    own.min_by_key(String::len)
+}
+
+/// A product as a word.
+fn product(binary: &Binary) -> String {
+    binary.product.split_whitespace().next().unwrap_or_default().to_lowercase()
+}
+
+/// A version without the packager's additions.
+fn short(version: &str) -> String {
+    version.split(['-', '+']).next().unwrap_or(version).to_owned()
+}
+
+fn cut(id: &str) -> &str {
+    id.get(..ID_DIGITS).unwrap_or(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn build(path: &str, told: Option<(&str, &str, &str)>) -> Build {
+        let told = told.map(|(product, version, id)| (product.to_owned(), version.to_owned(), Some(id.to_owned())));
+        Build { path: path.to_owned(), told }
+    }
+
+    #[test]
+    fn builds_are_named_by_what_tells_them_apart() {
+        let names = |builds: &[Build]| tell_apart(builds).join(" ");
+        let of = |path, product, version| build(path, Some((product, version, "0123456789")));
+        let (old, new) = ("/opt/a/bin/mysqld", "/opt/b/bin/mariadbd");
+        assert_eq!(names(&[of(old, "mariadb", "10.2.11"), of(new, "mariadb", "11.4.5")]), "10.2.11 11.4.5");
+        assert_eq!(names(&[of(old, "mysql", "9.7.4"), of(new, "mariadb", "9.7.4")]), "mysql-9.7.4 mariadb-9.7.4");
+        let (before, after) = ("/opt/before/bin/mariadbd", "/opt/after/bin/mariadbd");
+        let same = [of(before, "mariadb", "10.11.5"), of(after, "mariadb", "10.11.5"), of(old, "mariadb", "10.2.11")];
+        assert_eq!(names(&same), "10.11.5-before 10.11.5-after 10.2.11");
+        // One path is the other's beginning: only the build id is left.
+        let inside =
+            [of("/opt/x/mysqld", "mysql", "8.4.0"), build("/opt/mysqld", Some(("mysql", "8.4.0", "fedcba98")))];
+        assert_eq!(names(&inside), "8.4.0-x 8.4.0-fedcba9");
+        assert_eq!(names(&[build(before, None), build(after, None)]), "before after");
+    }
+}
