@@ -85,7 +85,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     };
     // Programs of the study are asked from here on: they end when this one does.
     interrupt::stop()?;
-    let Some((study, plan)) = unless_interrupted(planned(args, &machine, place))? else {
+    let Some((study, plan)) = unless_interrupted(planned(args, &machine, place, trusted))? else {
         return Ok(Exit::Interrupted);
     };
     if args.dry_run {
@@ -106,11 +106,11 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
 }
 
 /// The study as it was asked for, and its plan on this machine.
-fn planned(args: &RunArgs, machine: &Machine, place: Where) -> Result<(Study, Plan), Problem> {
+fn planned(args: &RunArgs, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
     let overrides =
         Overrides { quick: args.quick, article: args.article, engine: args.engine.clone(), sets: args.set.clone() };
     let mut study = load(&args.study, &overrides)?;
-    if place == Where::HereUntrusted {
+    if !trusted {
         // What another engine knows is asked of its program.
         study.moved_from = None;
     }
