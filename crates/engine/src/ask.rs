@@ -37,7 +37,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The answer.
+/// What the program prints until it ends: what it started is ended with it.
 ///
 /// # Errors
 /// [`EngineError::BinaryUnusable`] when it cannot be run, takes too long or says too much.

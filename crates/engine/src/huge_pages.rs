@@ -1,4 +1,4 @@
-//! Whether a server has the huge pages that it was asked to use: servers go on without them, and say so at most in a log.
+//! Whether a server has the huge pages that it was asked to use: servers go on without, and say so at most in a log.
 
 use std::fs;
 

@@ -8,7 +8,7 @@
 //! | `server` | the traits [`Engine`] and [`Server`] and what they are asked with |
 //! | `registry` | the engine of a name |
 //! | `mariadb/`, `mysql/`, `postgres/`, `sqlite/` | the engines; `wire/` is the protocol of the first two |
-//! | `program`, `build_id`, `installed` | a server program that was found, and what tells it from another build |
+//! | `program`, `self_told`, `build_id`, `installed` | a server program that was found, and what tells it from another build |
 //! | `huge_pages` | whether a server has those that it was asked to use |
 //! | `namespace` | for servers that refuse to run as root |
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
@@ -59,6 +59,7 @@ mod process;
 mod program;
 mod registry;
 mod secret;
+mod self_told;
 mod server;
 mod session;
 pub mod sqlite;

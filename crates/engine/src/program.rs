@@ -6,7 +6,6 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::EngineError;
-use super::ask::{Question, ask};
 use super::build_id::build_id;
 
 /// Where distributions put servers and a user's PATH usually does not look.
@@ -49,38 +48,11 @@ impl Binary {
         Ok(Self { path, product, version, build_id, build: BTreeMap::new(), identity, libraries })
     }
 
-    /// What it prints when it is called with these arguments.
-    pub(super) fn ask(&self, arguments: &[&str]) -> Result<String, EngineError> {
-        ask(&Question { libraries: self.libraries.as_deref(), ..Question::new(&self.path, arguments) })
-    }
-
     /// An environment in which it finds its libraries.
     pub(super) fn environment(&self, asked: &BTreeMap<String, String>) -> BTreeMap<String, String> {
         let own = self.libraries.as_ref().map(|libraries| (LIBRARY_PATH.to_owned(), libraries.clone()));
         own.into_iter().chain(asked.clone()).collect()
     }
-}
-
-/// What a program says of itself, and the folders of libraries that it needs for that: without them, where it can.
-pub(super) fn self_told(
-    path: &Path,
-    arguments: &[&str],
-    beside: &[PathBuf],
-) -> Result<(String, Option<String>), EngineError> {
-    let question = Question { with_errors: true, ..Question::new(path, arguments) };
-    let text = ask(&question)?;
-    if beside.is_empty() || !text.contains("error while loading shared libraries") {
-        return Ok((text, None));
-    }
-    let folders: Vec<String> = beside.iter().map(|folder| folder.display().to_string()).collect();
-    let libraries = folders.join(":");
-    let text = ask(&Question { libraries: Some(&libraries), ..question })?;
-    Ok((text, Some(libraries)))
-}
-
-/// As much of an answer as an error shows.
-pub(super) fn start(text: &str) -> String {
-    text.trim().chars().take(200).collect()
 }
 
 /// Directories where programs are: these, then those of the PATH, then where servers usually lie.

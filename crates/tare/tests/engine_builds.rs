@@ -1,5 +1,5 @@
-//! Builds that are not the system's: unpacked somewhere, or still in the tree in which they were built. Debian's MariaDB,
-//! copied, stands in for them.
+//! Builds that are not the system's: unpacked somewhere, or still in the tree in which they were built. Debian's
+//! MariaDB, copied, stands in for them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 

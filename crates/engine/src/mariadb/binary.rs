@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::program::{check_may_run, is_program, places, self_told, start};
+use super::super::program::{check_may_run, is_program, places};
+use super::super::self_told::{self_told, start};
 use super::super::{Binary, EngineError};
 use super::layout::Layout;
 use super::names::NAME;

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::super::mariadb::binary::{PRODUCT as MARIADB, Told, given};
 use super::super::mariadb::layout::Layout;
-use super::super::program::{check_may_run, is_program, places, start};
+use super::super::program::{check_may_run, is_program, places};
+use super::super::self_told::start;
 use super::super::{Binary, EngineError};
 use super::names::NAME;
 

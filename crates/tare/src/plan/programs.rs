@@ -8,10 +8,13 @@ use tare_engine::{Binary, engine_by_name, engine_names};
 /// The engine that is no server of its own: any program would do for it.
 const EMBEDDED: &str = "sqlite";
 
+/// An engine, and the path of its program where a study names one.
+type Asked = (String, Option<PathBuf>);
+
 /// What is known of programs, or why not.
 #[derive(Debug, Default)]
 pub struct Programs {
-    asked: RefCell<BTreeMap<(String, Option<PathBuf>), Result<Binary, String>>>,
+    asked: RefCell<BTreeMap<Asked, Result<Binary, String>>>,
 }
 
 impl Programs {
