@@ -28,7 +28,7 @@ pub struct Overrides {
     pub sets: Vec<String>,
 }
 
-const SECTIONS: [&str; 16] = [
+const SECTIONS: [&str; 17] = [
     "name",
     "title",
     "question",
