@@ -44,6 +44,11 @@ impl Named {
         Self { name: Cow::Owned(format!("{QUERY_S}q{number}")), metric: QUERY }
     }
 
+    /// A metric that this program does not know, described by its name alone.
+    pub fn of(name: &str) -> Self {
+        Self { name: Cow::Owned(name.to_owned()), metric: describe(name) }
+    }
+
     /// As it stands in records and tables.
     pub fn name(&self) -> &str {
         &self.name
@@ -69,6 +74,9 @@ pub const GENERATOR_FRACTION: Named = Named::new("generator_fraction", "fraction
 /// CPU time of the clients, user and system, for each transaction.
 pub const CLIENT_CPU_US_PER_TRANSACTION: Named =
     Named::new("client_cpu_us_per_transaction", "us", Better::Lower, SUFFIX_RANK);
+/// CPU time of the server threads that serve the clients, for each transaction.
+pub const SERVER_CPU_US_PER_TRANSACTION: Named =
+    Named::new("server_cpu_us_per_transaction", "us", Better::Lower, SUFFIX_RANK);
 /// Mean latency of transactions.
 pub const LATENCY_MS_MEAN: Named = Named::new("latency_ms_mean", "ms", Better::Lower, 12);
 /// Latency that half of all transactions keep.
@@ -84,6 +92,25 @@ pub const LATENCY_MS_P99_9: Named = Named::new("latency_ms_p99_9", "ms", Better:
 /// The longest latency of all transactions.
 pub const LATENCY_MS_MAX: Named = Named::new("latency_ms_max", "ms", Better::Lower, 12);
 
+/// New orders a minute, as HammerDB counts them.
+pub const NOPM: Named = Named::new("nopm", "1/min", Better::Higher, 0);
+/// Time from the start of a program to its end.
+pub const WALL_S: Named = Named::new("wall_s", "s", Better::Lower, 2);
+/// CPU time of a program and all that it started, in user mode.
+pub const USER_S: Named = Named::new("user_s", "s", Better::Lower, 12);
+/// CPU time of the same in the kernel.
+pub const SYSTEM_S: Named = Named::new("system_s", "s", Better::Lower, 12);
+/// Resident memory of the largest of a program's processes at its largest.
+pub const PEAK_MEMORY_BYTES: Named = Named::new("peak_memory_bytes", "bytes", Better::Lower, SUFFIX_RANK);
+/// Page faults of a program that needed no reading.
+pub const MINOR_FAULTS: Named = Named::new("minor_faults", "", Better::Lower, SUFFIX_RANK);
+/// Page faults of a program that read from a disk.
+pub const MAJOR_FAULTS: Named = Named::new("major_faults", "", Better::Lower, SUFFIX_RANK);
+/// Times that a program gave up its CPU, as to wait.
+pub const VOLUNTARY_SWITCHES: Named = Named::new("voluntary_switches", "", Better::Lower, SUFFIX_RANK);
+/// Times that the kernel took its CPU from a program.
+pub const INVOLUNTARY_SWITCHES: Named = Named::new("involuntary_switches", "", Better::Lower, SUFFIX_RANK);
+
 /// Every metric of this program's loads but the family of query times.
 pub static DECLARED: &[Named] = &[
     TPS,
@@ -95,6 +122,7 @@ pub static DECLARED: &[Named] = &[
     FULL_READ_NS,
     GENERATOR_FRACTION,
     CLIENT_CPU_US_PER_TRANSACTION,
+    SERVER_CPU_US_PER_TRANSACTION,
     LATENCY_MS_MEAN,
     LATENCY_MS_P50,
     LATENCY_MS_P90,
@@ -102,6 +130,15 @@ pub static DECLARED: &[Named] = &[
     LATENCY_MS_P99,
     LATENCY_MS_P99_9,
     LATENCY_MS_MAX,
+    NOPM,
+    WALL_S,
+    USER_S,
+    SYSTEM_S,
+    PEAK_MEMORY_BYTES,
+    MINOR_FAULTS,
+    MAJOR_FAULTS,
+    VOLUNTARY_SWITCHES,
+    INVOLUNTARY_SWITCHES,
 ];
 
 /// Beginning of the names of query times.

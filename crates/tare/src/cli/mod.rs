@@ -22,6 +22,7 @@ mod report;
 mod restore;
 mod results_problem;
 mod run;
+mod run_command;
 mod run_listener;
 mod show;
 mod sqlite_server;

@@ -27,6 +27,8 @@ pub struct RunArgs {
     /// A study file, or the name of a built-in study (see `tare studies`)
     #[arg(value_name = "STUDY", default_value = "first-look")]
     study: String,
+    #[command(flatten)]
+    program: super::run_command::ProgramArgs,
     /// Where the results go [default: tare-results/STUDY-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
@@ -70,6 +72,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         return resume(directory, args.json);
     }
     let own = match builtin::find(&args.study) {
+        // What is measured without a study stands on the command line.
+        _ if !args.program.is_none() => Ok(()),
         Some(_) => Ok(()),
         None => super::trust::check(Path::new(&args.study), args.trust),
     };
@@ -109,7 +113,10 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
 fn planned(args: &RunArgs, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
     let overrides =
         Overrides { quick: args.quick, article: args.article, engine: args.engine.clone(), sets: args.set.clone() };
-    let mut study = load(&args.study, &overrides)?;
+    let mut study = match args.program.study(&overrides) {
+        Some(study) => study?,
+        None => load(&args.study, &overrides)?,
+    };
     if !trusted {
         // What another engine knows is asked of its program.
         study.moved_from = None;

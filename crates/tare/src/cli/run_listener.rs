@@ -116,6 +116,7 @@ impl Listener for TerminalListener {
                 let metric = |name: &str| record.samples.first().and_then(|s| s.metrics.get(name));
                 let value = metric("tps").map(|v| format!(": {v:.0} tps"));
                 let value = value.or_else(|| metric("rounds_per_s").map(|v| format!(": {v:.0} rounds/s")));
+                let value = value.or_else(|| metric("wall_s").map(|s| format!(": {s:.3} s")));
                 let queries = |metrics: &BTreeMap<String, f64>| {
                     metrics.iter().filter(|(name, _)| name.starts_with("query_s_")).map(|(_, s)| s).sum::<f64>()
                 };

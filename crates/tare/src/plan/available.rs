@@ -20,7 +20,9 @@ pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Pro
             options(settings)?;
         }
     }
-    settings.workload.load.load().available(settings.workload.threads)
+    let load = settings.workload.load.load();
+    load.drives(&settings.engine.name)?;
+    load.available(settings.workload.threads)
 }
 
 fn machine(settings: &Settings) -> Result<(), String> {

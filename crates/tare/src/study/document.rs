@@ -85,6 +85,15 @@ impl Source<'_> {
         }
     }
 
+    /// A single value; a list becomes its words, each quoted where a shell would need it.
+    pub fn words(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
+        let DeValue::Array(_) = value.get_ref() else { return self.scalar(name, value) };
+        let words: Vec<String> = self.list(name, value)?.into_iter().map(|(word, _)| word.to_string()).collect();
+        shlex::try_join(words.iter().map(String::as_str))
+            .map(Value::Text)
+            .map_err(|e| self.error(value.span(), format!("`{name}` is no list of words: {e}"), "texts without zeros"))
+    }
+
     /// One value or a list of values, each with its place.
     pub fn list(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<(Value, Range<usize>)>, StudyError> {
         let DeValue::Array(items) = value.get_ref() else {

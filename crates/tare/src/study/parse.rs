@@ -187,7 +187,10 @@ impl Parser<'_> {
             self.study.factors.push(found);
             return Ok(());
         }
-        let level = self.source.scalar(name, value)?;
+        let level = match section {
+            WORKLOAD => self.source.words(name, value)?,
+            _ => self.source.scalar(name, value)?,
+        };
         self.set(section, name, &level, key.span(), value.span())
     }
 

@@ -4,18 +4,25 @@
 //! | --- | --- |
 //! | `processes` | the processes of a subject, and whose they are |
 //! | `threads` | sightings and kernel counts of threads during one measurement |
+//! | `sockets`, `waits`, `connections`, `unpaired` | which threads of two programs talk to each other |
 //! | `watch` | one measurement after another: bind, watch, prove |
 //! | `surroundings` | what belongs to a measurement beside its figures |
 //! | `error` | what can go wrong with all that |
 
+mod connections;
 mod error;
 mod processes;
+mod sockets;
 mod surroundings;
 mod threads;
+mod unpaired;
+mod waits;
 mod watch;
 
+pub use connections::Connections;
 pub use error::SubjectError;
 pub use processes::{Owner, Subject};
 pub use surroundings::Surroundings;
 pub use threads::{ThreadWatch, Watched, stray, waited_for_cpu};
+pub use unpaired::Unpaired;
 pub use watch::{Connected, SubjectWatch, WatchSettings};

@@ -11,6 +11,8 @@ use tare_topology::{CpuSet, ThreadRef, bind};
 
 /// Time between two looks at a thread. 20 a second see a thread that strays for long, and cost under 0.1% of a PU.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Looks between two at which the counts of threads that may end are kept: four files each.
+const REMEMBER_EVERY: usize = 5;
 
 /// A thread of interest.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,12 +29,49 @@ pub struct Watched {
 
 /// A watch over some threads during one sample.
 pub struct ThreadWatch {
-    threads: Vec<Watched>,
-    before: Vec<Option<ThreadSample>>,
     began: Instant,
-    seen: Arc<Mutex<Vec<Sightings>>>,
+    tracked: Arc<Mutex<Vec<Tracked>>>,
     stop: Arc<AtomicBool>,
     looker: JoinHandle<()>,
+}
+
+/// A thread and what is known of it.
+#[derive(Debug, Clone)]
+struct Tracked {
+    thread: Watched,
+    before: Option<ThreadSample>,
+    seen: Sightings,
+    /// The CPU on which it was before it was bound elsewhere: that of one that sleeps stays until it wakes.
+    stale: Option<u32>,
+    /// What was last known of one that may end: its counts, and the CPUs that it was allowed.
+    last: Option<(ThreadSample, String)>,
+}
+
+impl Tracked {
+    fn now(thread: Watched) -> Self {
+        let before = observe::thread(thread.thread).ok();
+        Self { thread, before, seen: Sightings::default(), stale: None, last: None }
+    }
+
+    /// One that began during the sample: all that it did belongs to it.
+    fn born(thread: Watched) -> Self {
+        let mut born = Self::now(thread);
+        if let Some(before) = &mut born.before {
+            (before.user_s, before.system_s) = (0.0, 0.0);
+            (before.migrations, before.run_ns, before.wait_ns) = (Some(0), Some(0), Some(0));
+            (before.voluntary_switches, before.involuntary_switches) = (Some(0), Some(0));
+            let asked = born.thread.asked.as_ref();
+            born.stale = asked.filter(|cpus| !cpus.contains(before.cpu)).map(|_| before.cpu);
+        }
+        born
+    }
+
+    fn remember(&mut self) {
+        if let (Ok(sample), Ok(allowed)) = (observe::thread(self.thread.thread), bind::affinity_of(self.thread.thread))
+        {
+            self.last = Some((sample, allowed.to_string()));
+        }
+    }
 }
 
 /// What the looks at one thread found.
@@ -44,22 +83,31 @@ struct Sightings {
 }
 
 impl ThreadWatch {
-    /// Starts to look, twenty times a second.
-    pub fn start(threads: Vec<Watched>) -> Self {
-        let seen = Arc::new(Mutex::new(vec![Sightings::default(); threads.len()]));
+    /// Starts to look, twenty times a second. Of threads that may end, what was last known is kept.
+    pub fn start(threads: Vec<Watched>, may_end: bool) -> Self {
+        let tracked = Arc::new(Mutex::new(threads.into_iter().map(Tracked::now).collect::<Vec<_>>()));
         let stop = Arc::new(AtomicBool::new(false));
-        let before = threads.iter().map(|t| observe::thread(t.thread).ok()).collect();
         let began = Instant::now();
         let looker = {
-            let (threads, seen, stop) = (threads.clone(), Arc::clone(&seen), Arc::clone(&stop));
+            let (tracked, stop) = (Arc::clone(&tracked), Arc::clone(&stop));
             std::thread::spawn(move || {
-                while !stop.load(Ordering::Relaxed) {
-                    look(&threads, &seen);
+                for number in 0_usize.. {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    look(&tracked, may_end && number.is_multiple_of(REMEMBER_EVERY));
                     std::thread::park_timeout(LOOK_EVERY);
                 }
             })
         };
-        Self { threads, before, began, seen, stop, looker }
+        Self { began, tracked, stop, looker }
+    }
+
+    /// Looks at one more from now on: one that began during the sample.
+    pub fn add(&self, thread: Watched) {
+        let mut born = Tracked::born(thread);
+        born.remember();
+        self.tracked.lock().unwrap_or_else(PoisonError::into_inner).push(born);
     }
 
     /// Ends it. A thread that has ended meanwhile keeps what was known of it.
@@ -70,30 +118,36 @@ impl ThreadWatch {
         self.looker.thread().unpark();
         // The looker only reads; were it to panic, there would merely be fewer sightings.
         let _ = self.looker.join();
-        look(&self.threads, &self.seen);
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        self.threads
-            .iter()
-            .zip(&self.before)
-            .zip(seen.iter())
-            .map(|((thread, before), seen)| record(thread, before.as_ref(), seen, elapsed_s))
-            .collect()
+        look(&self.tracked, false);
+        let tracked = self.tracked.lock().unwrap_or_else(PoisonError::into_inner);
+        tracked.iter().map(|tracked| record(tracked, elapsed_s)).collect()
     }
 }
 
-fn look(threads: &[Watched], seen: &Mutex<Vec<Sightings>>) {
-    let cpus: Vec<Option<u32>> = threads.iter().map(|t| observe::last_cpu(t.thread).ok()).collect();
-    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-    for (sightings, cpu) in seen.iter_mut().zip(cpus) {
-        let Some(cpu) = cpu else { continue };
-        *sightings.cpus.entry(cpu).or_default() += 1;
-        sightings.moves += u64::from(sightings.last.is_some_and(|last| last != cpu));
-        sightings.last = Some(cpu);
+fn look(tracked: &Mutex<Vec<Tracked>>, remember: bool) {
+    let mut all = tracked.lock().unwrap_or_else(PoisonError::into_inner);
+    for tracked in all.iter_mut() {
+        let Ok(cpu) = observe::last_cpu(tracked.thread.thread) else { continue };
+        if tracked.stale == Some(cpu) {
+            continue;
+        }
+        tracked.stale = None;
+        let seen = &mut tracked.seen;
+        *seen.cpus.entry(cpu).or_default() += 1;
+        seen.moves += u64::from(seen.last.is_some_and(|last| last != cpu));
+        seen.last = Some(cpu);
+        if remember {
+            tracked.remember();
+        }
     }
 }
 
-fn record(thread: &Watched, before: Option<&ThreadSample>, seen: &Sightings, elapsed_s: f64) -> ThreadRecord {
-    let after = observe::thread(thread.thread).ok();
+fn record(tracked: &Tracked, elapsed_s: f64) -> ThreadRecord {
+    let Tracked { thread, before, seen, last, .. } = tracked;
+    let before = before.as_ref();
+    let after = observe::thread(thread.thread).ok().or_else(|| last.as_ref().map(|(sample, _)| sample.clone()));
+    let allowed = bind::affinity_of(thread.thread).map(|set| set.to_string());
+    let allowed = allowed.ok().or_else(|| last.as_ref().map(|(_, allowed)| allowed.clone()));
     // A thread that has gone, or came later, has no difference to show: its counts stay 0.
     let during = |count: fn(&ThreadSample) -> Option<u64>| -> Option<u64> {
         Some(count(after.as_ref()?)?.saturating_sub(count(before?)?))
@@ -108,7 +162,7 @@ fn record(thread: &Watched, before: Option<&ThreadSample>, seen: &Sightings, ela
         pid: thread.thread.pid.unsigned_abs(),
         tid: thread.thread.tid.unsigned_abs(),
         name: after.as_ref().map(|s| s.name.clone()).unwrap_or_default(),
-        allowed_cpus: bind::affinity_of(thread.thread).map(|set| set.to_string()).unwrap_or_default(),
+        allowed_cpus: allowed.unwrap_or_default(),
         seen_cpus: seen.cpus.iter().map(|(cpu, count)| (*cpu as usize, *count)).collect(),
         migrations: during(|s| s.migrations).unwrap_or(seen.moves),
         voluntary_switches: during(|s| s.voluntary_switches).unwrap_or(0),

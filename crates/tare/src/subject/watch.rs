@@ -39,6 +39,8 @@ pub struct SubjectWatch {
     subject: Subject,
     settings: WatchSettings,
     watched: Vec<Watched>,
+    /// Whether threads come and go: those of a program that is not this one's.
+    may_end: bool,
     /// Where the server's parts lie, which does not change while it lives.
     layout: Vec<(&'static str, f64)>,
     open: Option<Open>,
@@ -58,7 +60,7 @@ impl SubjectWatch {
         // Nothing where the kernel does not tell.
         let positions = subject.root.and_then(|pid| Positions::of(pid.unsigned_abs()));
         let layout = positions.map_or(Vec::new(), |positions| positions.covariates().to_vec());
-        Self { subject, settings, watched: Vec::new(), layout, open: None }
+        Self { subject, settings, watched: Vec::new(), may_end: false, layout, open: None }
     }
 
     /// Binds the server threads behind all connections, by number of the connection, and remembers whom to watch.
@@ -66,6 +68,7 @@ impl SubjectWatch {
     /// # Errors
     /// When a thread is not known or cannot be bound.
     pub fn connected(&mut self, connected: &[Connected]) -> Result<(), SubjectError> {
+        let from = self.watched.len();
         let sets = self.server_sets(connected.len());
         for (index, (pair, cpus)) in connected.iter().zip(sets).enumerate() {
             let asked = self.settings.placement.client_cpus(index).cloned();
@@ -86,7 +89,30 @@ impl SubjectWatch {
             let background = self.background()?;
             self.watched.extend(background);
         }
+        // A program of somebody else's may have begun to measure meanwhile.
+        if let Some(open) = &self.open {
+            self.watched[from..].iter().for_each(|thread| open.watch.add(thread.clone()));
+        }
         Ok(())
+    }
+
+    /// From now on threads may come and go: those of a program that is not this one's.
+    pub fn forget(&mut self) {
+        self.watched.clear();
+        self.may_end = true;
+    }
+
+    /// Watches one more thread, also in the measurement that is under way.
+    pub fn also(&mut self, thread: Watched) {
+        if let Some(open) = &self.open {
+            open.watch.add(thread.clone());
+        }
+        self.watched.push(thread);
+    }
+
+    /// The processes of the server; empty where there is none.
+    pub fn processes(&self) -> Vec<i32> {
+        self.subject.processes()
     }
 
     /// Something is about to be measured.
@@ -95,7 +121,7 @@ impl SubjectWatch {
             started_at: tare_results::now(),
             interference: Interference::start(self.subject.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
-            watch: ThreadWatch::start(self.watched.clone()),
+            watch: ThreadWatch::start(self.watched.clone(), self.may_end),
         });
     }
 
@@ -106,6 +132,14 @@ impl SubjectWatch {
     pub fn finish(&mut self) -> Result<Surroundings, SubjectError> {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
         let mut threads = open.watch.finish();
+        if self.may_end {
+            // One that ended before it was looked at once was nowhere that is known.
+            let known: Vec<bool> = threads.iter().map(|thread| !thread.allowed_cpus.is_empty()).collect();
+            let mut each = known.iter();
+            threads.retain(|_| *each.next().unwrap_or(&false));
+            let mut each = known.iter();
+            self.watched.retain(|_| *each.next().unwrap_or(&false));
+        }
         if let Some(stray) = stray(&self.watched, &threads) {
             return Err(SubjectError::Stray(stray));
         }

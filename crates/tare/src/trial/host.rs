@@ -4,6 +4,7 @@ use super::Trial;
 use crate::capture::place::{Captured, Place};
 use crate::capture::sample::CaptureSample;
 use crate::workload::{Extra, Host, Progress};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 use tare_engine::Server;
@@ -36,6 +37,11 @@ impl Host for TrialHost<'_> {
 
     fn interrupted(&self) -> bool {
         self.trial.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn log(&self, name: &str) -> Option<PathBuf> {
+        let (trial, attempt) = (self.trial.task.planned.trial, self.trial.attempt);
+        Some(self.trial.directory.join("logs").join(format!("{name}-{trial:05}-{attempt}.log")))
     }
 
     fn begin_captures(&self) {

@@ -28,6 +28,13 @@ pub trait Load: Keys {
     fn available(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
+    /// Whether it can drive servers of this engine.
+    ///
+    /// # Errors
+    /// The reason, with what it drives.
+    fn drives(&self, _engine: &str) -> Result<(), String> {
+        Ok(())
+    }
     /// The data that it works on, in words: two conditions with the same words share one prepared directory.
     fn dataset(&self, seed: u64) -> String;
     /// Fills a fresh server with its data.
@@ -87,6 +94,10 @@ pub trait Host: Sync {
     fn progress(&self, step: Progress);
     /// Whether it should end now.
     fn interrupted(&self) -> bool;
+    /// Where the output of a program that it runs is kept; none where it is not.
+    fn log(&self, _name: &str) -> Option<PathBuf> {
+        None
+    }
     /// The further sample begins: what disturbs may be recorded.
     fn begin_captures(&self) {}
     /// The further sample is over.

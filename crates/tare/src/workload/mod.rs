@@ -9,8 +9,10 @@
 //! | `progress` | what is told while it works |
 //! | `error` | why a load gave no result |
 //! | `fill` | several sessions that fill tables at the same time |
-//! | `oltp/`, `dbt3/`, `counters/` | the loads |
+//! | `program/` | programs of others as clients: found, bound, paired, read |
+//! | `oltp/`, `dbt3/`, `counters/`, `command/`, `sysbench/`, `pgbench/` | the loads |
 
+pub mod command;
 pub mod counters;
 pub mod dbt3;
 mod error;
@@ -21,8 +23,11 @@ mod key;
 mod load;
 mod measured;
 pub mod oltp;
+pub mod pgbench;
+pub mod program;
 mod progress;
 mod registry;
+pub mod sysbench;
 
 pub use error::{FillError, LoadError};
 pub use key::{Key, KeyInfo, Keyed, Keys};

@@ -1,9 +1,12 @@
 //! One line a load. A load's folder and its line here are all that adding one touches.
 
 use super::Load;
+use super::command::CommandSettings;
 use super::counters::CountersSettings;
 use super::dbt3::Dbt3Settings;
 use super::oltp::OltpSettings;
+use super::pgbench::PgbenchSettings;
+use super::sysbench::SysbenchSettings;
 
 /// Makes the sum of all loads' settings: each line is a variant, its settings, and the first of its names.
 macro_rules! loads {
@@ -58,6 +61,12 @@ loads! {
     Dbt3(Dbt3Settings),
     /// Global counters, in the trial's own process.
     Counters(CountersSettings),
+    /// Any program, as the client of a server or alone.
+    Command(CommandSettings),
+    /// sysbench itself, on a database.
+    Sysbench(SysbenchSettings),
+    /// pgbench itself, on PostgreSQL.
+    Pgbench(PgbenchSettings),
     /// What a test adds, in exactly this way.
     #[cfg(test)]
     Fake(super::fake::FakeSettings),

@@ -1,0 +1,165 @@
+//! In which descriptors a thread waits: all threads of a process share its descriptors, and only the one that reads
+//! from a connection works for it.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use tare_topology::ThreadRef;
+
+/// More descriptors than one thread of a benchmark waits for at a time.
+const MOST: u64 = 4096;
+
+/// The descriptors that a thread waits in, or works on, in the system call that it is in now. None where it runs, where
+/// the call is about none, or where the kernel does not tell (a process of somebody else's).
+pub fn waits_in(thread: ThreadRef) -> Option<Vec<i32>> {
+    let text = std::fs::read_to_string(format!("/proc/{}/task/{}/syscall", thread.pid, thread.tid)).ok()?;
+    let (call, arguments) = parse(&text)?;
+    let first = arguments[0];
+    match kind(call)? {
+        Kind::One => Some(vec![descriptor(first)]),
+        Kind::Poll => polled(thread.pid, first, arguments[1]),
+        Kind::Select => selected(thread.pid, first, arguments[1]),
+        Kind::Epoll => epolled(thread.pid, descriptor(first)),
+    }
+}
+
+/// How a call names its descriptors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// As its first argument.
+    One,
+    /// As a list of `struct pollfd`.
+    Poll,
+    /// As a set of bits.
+    Select,
+    /// By those that were added to another descriptor.
+    Epoll,
+}
+
+/// `NUMBER ARGUMENT ... STACK PROGRAM`, arguments in hexadecimal (proc_pid_syscall(5)).
+fn parse(text: &str) -> Option<(i64, [u64; 6])> {
+    let mut words = text.split_whitespace();
+    let call = words.next()?.parse().ok()?;
+    let mut arguments = [0; 6];
+    for argument in &mut arguments {
+        *argument = u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
+    }
+    Some((call, arguments))
+}
+
+fn kind(call: i64) -> Option<Kind> {
+    #[cfg(target_arch = "x86_64")]
+    match call {
+        libc::SYS_poll => return Some(Kind::Poll),
+        libc::SYS_select => return Some(Kind::Select),
+        libc::SYS_epoll_wait => return Some(Kind::Epoll),
+        _ => {}
+    }
+    match call {
+        libc::SYS_read | libc::SYS_readv | libc::SYS_recvfrom | libc::SYS_recvmsg => Some(Kind::One),
+        libc::SYS_write | libc::SYS_writev | libc::SYS_sendto | libc::SYS_sendmsg => Some(Kind::One),
+        libc::SYS_ppoll => Some(Kind::Poll),
+        libc::SYS_pselect6 => Some(Kind::Select),
+        libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => Some(Kind::Epoll),
+        _ => None,
+    }
+}
+
+/// Registers hold 64 bits of what the caller gave as 32.
+fn descriptor(argument: u64) -> i32 {
+    (argument as u32).cast_signed()
+}
+
+fn memory(pid: i32, at: u64, bytes: usize) -> Option<Vec<u8>> {
+    let mut read = vec![0; bytes];
+    File::open(format!("/proc/{pid}/mem")).ok()?.read_exact_at(&mut read, at).ok()?;
+    Some(read)
+}
+
+/// `struct pollfd`: a descriptor of 4 bytes, then what is waited for and what came, 2 bytes each.
+fn polled(pid: i32, at: u64, count: u64) -> Option<Vec<i32>> {
+    let count = usize::try_from(count).ok().filter(|_| count <= MOST)?;
+    let entries = memory(pid, at, count * 8)?;
+    let descriptors = entries.chunks_exact(8).filter_map(|entry| entry[..4].try_into().ok().map(i32::from_ne_bytes));
+    // A negative one is passed over (poll(2)).
+    Some(descriptors.filter(|descriptor| *descriptor >= 0).collect())
+}
+
+/// `fd_set`: a bit a descriptor, of those to be read.
+fn selected(pid: i32, count: u64, at: u64) -> Option<Vec<i32>> {
+    let count = i32::try_from(count).ok().filter(|_| count <= MOST && at != 0)?;
+    let bytes = memory(pid, at, count.unsigned_abs().div_ceil(64) as usize * 8)?;
+    let is_set = |descriptor: &i32| {
+        let bit = descriptor.unsigned_abs() as usize;
+        bytes.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
+    };
+    Some((0..count).filter(is_set).collect())
+}
+
+/// Lines `tfd: NUMBER ...` of the descriptor's own file.
+fn epolled(pid: i32, epoll: i32) -> Option<Vec<i32>> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{epoll}")).ok()?;
+    let watched = text.lines().filter_map(|line| line.strip_prefix("tfd:")?.split_whitespace().next()?.parse().ok());
+    Some(watched.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+    use std::sync::mpsc::channel;
+    use std::time::{Duration, Instant};
+
+    /// What a thread that does this with a connection is seen to wait in.
+    fn seen(wait: impl FnOnce(&mut UnixStream) + Send) -> (i32, Vec<i32>) {
+        let (mut one, other) = UnixStream::pair().unwrap();
+        let descriptor = one.as_raw_fd();
+        std::thread::scope(|scope| {
+            let (tell, told) = channel();
+            scope.spawn(move || {
+                tell.send(ThreadRef::of_this_thread()).unwrap();
+                wait(&mut one);
+            });
+            let thread = told.recv().unwrap();
+            let deadline = Instant::now() + Duration::from_secs(10);
+            loop {
+                if let Some(found) = waits_in(thread).filter(|found| found.contains(&descriptor)) {
+                    drop(other);
+                    return (descriptor, found);
+                }
+                assert!(Instant::now() < deadline, "{thread:?} waits in {:?}", waits_in(thread));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        })
+    }
+
+    #[test]
+    fn a_thread_that_reads_or_polls_is_seen_to_wait_in_its_connection() {
+        let (descriptor, found) = seen(|stream| drop(stream.read(&mut [0; 8])));
+        assert_eq!(found, [descriptor]);
+        let (descriptor, found) = seen(|stream| {
+            let mut polled = [rustix::event::PollFd::new(stream, rustix::event::PollFlags::IN)];
+            let _ = rustix::event::poll(&mut polled, None);
+        });
+        assert_eq!(found, [descriptor]);
+        let (descriptor, found) = seen(|stream| {
+            let epoll = rustix::event::epoll::create(rustix::event::epoll::CreateFlags::CLOEXEC).unwrap();
+            let data = rustix::event::epoll::EventData::new_u64(0);
+            rustix::event::epoll::add(&epoll, &*stream, data, rustix::event::epoll::EventFlags::IN).unwrap();
+            let mut events = Vec::with_capacity(4);
+            let _ = rustix::event::epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), None);
+        });
+        assert_eq!(found, [descriptor]);
+    }
+
+    #[test]
+    fn what_the_kernel_says_of_running_threads_is_no_descriptor() {
+        for text in ["running\n", "-1 0x7ffe 0x7f00\n", "", "7 0x1 0x2\n", "0 5 0x0 0x0 0x0 0x0 0x0"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        let (call, arguments) = parse("7 0x7ffe10 0x1 0xffffffff 0x0 0x0 0x0 0x7ffe 0x7f\n").unwrap();
+        assert_eq!((call, arguments[1], descriptor(arguments[2])), (7, 1, -1));
+        assert_eq!(kind(-1), None);
+    }
+}

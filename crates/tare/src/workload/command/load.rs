@@ -1,0 +1,147 @@
+//! What a trial does with a program: prepare, run, clean up, sample by sample.
+
+use super::{CommandSettings, result};
+use crate::workload::program::{self, Begins, Client, Job, Line, ProgramError, ServerValues, Values};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Progress, Stage};
+use std::ops::ControlFlow;
+use tare_engine::Server;
+
+/// Seconds that one run may take where the study does not say.
+const TIMEOUT_S: f64 = 3600.0;
+
+impl CommandSettings {
+    /// What `workload.name` says in a study.
+    pub const NAMES: &'static [&'static str] = &["command"];
+
+    /// The load of this name, as a study finds it when it says nothing else.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.contains(&name).then(Self::default)
+    }
+
+    fn timeout_s(&self) -> f64 {
+        self.timeout_s.unwrap_or(TIMEOUT_S)
+    }
+
+    fn job(&self, line: &Line, values: &Values) -> Result<Job, ProgramError> {
+        let variables = self.environment.iter();
+        Ok(Job {
+            words: line.words(self.shell, values)?,
+            environment: variables
+                .map(|(name, value)| Ok((name.clone(), values.fill(value)?.into())))
+                .collect::<Result<_, ProgramError>>()?,
+            directory: self.directory.clone(),
+            ..Job::default()
+        })
+    }
+
+    fn aside(&self, line: &Option<Line>, values: &Values, stage: &Stage<'_>) -> Result<(), LoadError> {
+        let Some(line) = line else { return Ok(()) };
+        let job = Job { discard: true, ..self.job(line, values).map_err(LoadError::own)? };
+        match program::run_quietly(&job, self.timeout_s(), &|| !stage.host.interrupted()) {
+            Err(ProgramError::Interrupted) => Err(LoadError::Interrupted),
+            other => other.map_err(LoadError::own),
+        }
+    }
+
+    /// One run, and the figures that it gave; `name` is that of its log.
+    fn one(&self, name: &str, values: &Values, stage: &mut Stage<'_>) -> Result<Measured, LoadError> {
+        self.aside(&self.prepare, values, stage)?;
+        let Some(line) = &self.command else { return Err(LoadError::Generator(NO_COMMAND.to_owned())) };
+        let mut job = self.job(line, values).map_err(LoadError::own)?;
+        job.log = stage.host.log(name);
+        job.discard = self.discard;
+        let program = job.program();
+        let has_server = stage.server.is_some();
+        let interval = |line: &str| self.metrics.iter().find_map(|parser| parser.interval(line));
+        let client = Client {
+            job,
+            connections: has_server.then_some(stage.threads),
+            begins: if has_server { Begins::After(stage.counts.warmup_s.min(1.0)) } else { Begins::AtOnce },
+            measures_s: None,
+            limit_s: self.timeout_s(),
+            interval: &interval,
+        };
+        let ran = program::run(&client, stage)?;
+        let measured = result::measured(self, program, ran)?;
+        self.aside(&self.cleanup, values, stage)?;
+        Ok(measured)
+    }
+}
+
+/// What a study without a command is told.
+const NO_COMMAND: &str = "the workload command has no command: set workload.command";
+
+impl Load for CommandSettings {
+    fn name(&self) -> &'static str {
+        "command"
+    }
+
+    fn check(&self, _threads: usize) -> Result<(), String> {
+        if self.discard && !self.metrics.is_empty() {
+            return Err("output = \"log\" where metrics are read from it".to_owned());
+        }
+        Ok(())
+    }
+
+    fn available(&self, _threads: usize) -> Result<(), String> {
+        if self.command.is_some() { Ok(()) } else { Err(NO_COMMAND.to_owned()) }
+    }
+
+    fn needs_server(&self) -> bool {
+        let speaks = self.lines().any(Line::needs_server);
+        let variables = || self.environment.iter().filter_map(|(_, value)| Line::new(value).ok());
+        self.server.unwrap_or_else(|| speaks || variables().any(|value| value.needs_server()))
+    }
+
+    fn dataset(&self, seed: u64) -> String {
+        match &self.fill {
+            Some(fill) => format!("command {}, seed {seed}", fill.text()),
+            None => "nothing".to_owned(),
+        }
+    }
+
+    fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
+        let Some(line) = &self.fill else { return Ok(()) };
+        let mut values = ServerValues::of("", server.target())?;
+        values.values.set("seed", job.seed);
+        values.values.set("threads", job.parallel);
+        let filling = Job { discard: true, ..self.job(line, &values.values)? };
+        let go_on = || matches!((job.go_on)(0), ControlFlow::Continue(()));
+        Ok(program::run_quietly(&filling, self.timeout_s().max(TIMEOUT_S), &go_on)?)
+    }
+
+    fn drive(&self, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
+        let mut of = program::of_stage(&stage).map_err(LoadError::own)?;
+        let counts = stage.counts;
+        of.values.set("seconds", counts.sample_s);
+        of.values.set("warmup", counts.warmup_s);
+        of.values.set("total", counts.warmup_s + counts.sample_s);
+        for run in 0..self.warmup_runs {
+            stage.host.progress(Progress::WarmUp { seconds: 0.0 });
+            of.values.set("sample", run);
+            self.one(&format!("client-warmup-{run}"), &of.values, &mut stage)?;
+        }
+        let mut driven = Driven::default();
+        for sample in 0..counts.samples {
+            stage.host.progress(Progress::Sample { sample, seconds: counts.sample_s });
+            of.values.set("sample", sample);
+            driven.samples.push(self.one(&format!("client-{sample}"), &of.values, &mut stage)?);
+        }
+        Ok(driven)
+    }
+
+    /// A program takes as long as it takes: a guess until the first trials have been timed.
+    fn expected_s(&self, counts: &Counts) -> f64 {
+        (counts.samples + self.warmup_runs) as f64
+    }
+
+    fn limit_s(&self, counts: &Counts) -> f64 {
+        let runs = (counts.samples + self.warmup_runs) as f64;
+        runs * (self.timeout_s()
+            * (1 + usize::from(self.prepare.is_some()) + usize::from(self.cleanup.is_some())) as f64)
+    }
+
+    fn no_captures(&self) -> Option<&'static str> {
+        Some("a program of somebody else's has no further sample for captures")
+    }
+}

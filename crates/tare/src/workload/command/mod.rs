@@ -1,0 +1,14 @@
+//! Any program: as the client of a server, or alone.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `settings`, `keys` | what is run and what is read from it; the keys of a study |
+//! | `load` | what a trial does with it |
+//! | `result` | what one run gives |
+
+mod keys;
+mod load;
+mod result;
+mod settings;
+
+pub use settings::CommandSettings;

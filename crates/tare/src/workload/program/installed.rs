@@ -1,0 +1,32 @@
+//! Whether a client is there, and the words of its options.
+
+use std::path::Path;
+use tare_text::Value;
+
+/// Whether there is a program of this name or path.
+///
+/// # Errors
+/// The install command.
+pub fn installed(program: &str, package: &str) -> Result<(), String> {
+    let is_there = match program.contains('/') {
+        true => Path::new(program).is_file(),
+        false => std::env::var_os("PATH")
+            .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file())),
+    };
+    let how = || format!("{program} is not installed: apt-get install {package}, or name it with workload.program");
+    if is_there { Ok(()) } else { Err(how()) }
+}
+
+/// Options of a program, as words.
+///
+/// # Errors
+/// What was expected.
+pub fn option_words(value: &Value) -> Result<Vec<String>, String> {
+    shlex::split(&value.to_string()).ok_or_else(|| "words as on a command line, every quote closed".to_owned())
+}
+
+/// The same words as one text.
+pub fn joined(words: &[String]) -> String {
+    // Only a zero byte cannot be quoted, which no word has that was split.
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
+}

@@ -1,0 +1,224 @@
+//! A command line of a study: words, and placeholders that are filled in for every run.
+
+use super::ProgramError;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tare_engine::{Address, ConnectTarget};
+
+/// What may stand in braces, and what it becomes.
+pub const PLACEHOLDERS: &[(&str, &str)] = &[
+    ("socket", "path of the server's Unix socket"),
+    ("socket_directory", "the folder of that socket, which PostgreSQL's clients ask for as their host"),
+    ("host", "address of a server that listens on TCP"),
+    ("port", "its port; with a socket of PostgreSQL the number in its name"),
+    ("database", "database that sessions start in"),
+    ("user", "account of the server"),
+    ("password_file", "a private file that holds the password and nothing else"),
+    ("engine", "name of the engine"),
+    ("threads", "workload.threads"),
+    ("warmup", "seconds of load before the measurement"),
+    ("seconds", "seconds that are measured (sampling.sample_s)"),
+    ("total", "both together"),
+    ("seed", "seed of this trial"),
+    ("sample", "number of the sample, from 0"),
+];
+
+/// Those that only a server can fill.
+const OF_SERVER: [&str; 8] =
+    ["socket", "socket_directory", "host", "port", "database", "user", "password_file", "engine"];
+
+/// A command line as it stands in a study.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Line(String);
+
+impl Line {
+    /// Words as a shell would split them; no shell is run for that.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let words = shlex::split(text).ok_or("words as in a shell, every quote closed")?;
+        if words.is_empty() || text.contains('\0') {
+            return Err("a program and its arguments".to_owned());
+        }
+        for name in names(text) {
+            if !PLACEHOLDERS.iter().any(|(known, _)| *known == name) {
+                let known = || PLACEHOLDERS.iter().map(|(known, _)| *known);
+                let near =
+                    tare_text::nearest(name, known()).map_or(String::new(), |n| format!(" (did you mean {{{n}}}?)"));
+                let known: Vec<String> = known().map(|known| format!("{{{known}}}")).collect();
+                return Err(format!(
+                    "one of {} in place of {{{name}}}{near}; {{{{{name}}}}} stands for itself in braces",
+                    known.join(", ")
+                ));
+            }
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// As it was written.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it speaks of a server.
+    pub fn needs_server(&self) -> bool {
+        names(&self.0).any(|name| OF_SERVER.contains(&name))
+    }
+
+    /// The words with everything filled in; `sh -c` and one word where a shell is asked for.
+    ///
+    /// # Errors
+    /// A placeholder that this server cannot fill.
+    pub fn words(&self, shell: bool, values: &Values) -> Result<Vec<String>, ProgramError> {
+        if shell {
+            return Ok(vec!["sh".to_owned(), "-c".to_owned(), values.fill(&self.0)?]);
+        }
+        shlex::split(&self.0).unwrap_or_default().iter().map(|word| values.fill(word)).collect()
+    }
+}
+
+/// Parts of a text: as it stands, or a placeholder's name.
+enum Part<'a> {
+    Plain(&'a str),
+    Name(&'a str),
+}
+
+fn parts(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        let (before, from) = rest.split_at(at);
+        parts.push(Part::Plain(before));
+        let name = from[1..].split('}').next().unwrap_or_default();
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+        if let Some(inner) = from.strip_prefix("{{").filter(|inner| inner.contains("}}")) {
+            let end = inner.find("}}").unwrap_or_default();
+            // Without the outer braces of each side.
+            parts.push(Part::Plain(&from[1..end + 3]));
+            rest = &inner[end + 2..];
+        } else if is_name && from[1 + name.len()..].starts_with('}') {
+            parts.push(Part::Name(name));
+            rest = &from[name.len() + 2..];
+        } else {
+            parts.push(Part::Plain("{"));
+            rest = &from[1..];
+        }
+    }
+    parts.push(Part::Plain(rest));
+    parts
+}
+
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    parts(text).into_iter().filter_map(|part| match part {
+        Part::Name(name) => Some(name),
+        Part::Plain(_) => None,
+    })
+}
+
+/// What placeholders become in one run.
+#[derive(Debug, Clone, Default)]
+pub struct Values(BTreeMap<&'static str, String>);
+
+impl Values {
+    /// Sets what one placeholder becomes.
+    pub fn set(&mut self, name: &'static str, value: impl ToString) {
+        self.0.insert(name, value.to_string());
+    }
+
+    /// Sets those of a server; its password is in a file, if there is one.
+    pub fn server(&mut self, engine: &str, target: &ConnectTarget, password_file: &Path) {
+        self.set("engine", engine);
+        self.set("user", &target.user);
+        self.set("database", target.database.as_deref().unwrap_or_default());
+        self.set("password_file", password_file.display());
+        match &target.address {
+            Address::Socket(path) => {
+                self.set("socket", path.display());
+                self.set("socket_directory", path.parent().unwrap_or(path).display());
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if let Some(port) = name.strip_prefix(".s.PGSQL.") {
+                    self.set("port", port);
+                }
+            }
+            Address::Tcp(host, port) => {
+                self.set("host", host);
+                self.set("port", port);
+            }
+        }
+    }
+
+    /// A text with its placeholders filled in.
+    ///
+    /// # Errors
+    /// The first that has no value here.
+    pub fn fill(&self, text: &str) -> Result<String, ProgramError> {
+        let mut filled = String::new();
+        for part in parts(text) {
+            match part {
+                Part::Plain(plain) => filled.push_str(plain),
+                Part::Name(name) => match self.0.get(name) {
+                    Some(value) => filled.push_str(value),
+                    None => return Err(missing(name)),
+                },
+            }
+        }
+        Ok(filled)
+    }
+}
+
+fn missing(name: &str) -> ProgramError {
+    let reason = match name {
+        "host" | "port" => "the server listens on a Unix socket; set engine.transport = \"tcp\", or use {socket}",
+        "socket" | "socket_directory" => {
+            "the server listens on TCP; leave out engine.transport = \"tcp\", or use {host} and {port}"
+        }
+        _ => "there is no server here; set workload.server = true",
+    };
+    let placeholder = PLACEHOLDERS.iter().map(|(known, _)| *known).find(|known| *known == name).unwrap_or("?");
+    ProgramError::Placeholder { placeholder, reason: reason.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_filled_in_without_a_shell() {
+        let line = Line::new("awk '{print $1}' {threads} \"a {seed}\" '{{socket}}' ${HOME}").unwrap();
+        let mut values = Values::default();
+        values.set("threads", 4);
+        values.set("seed", "x y");
+        let words = line.words(false, &values).unwrap();
+        assert_eq!(words, ["awk", "{print $1}", "4", "a x y", "{socket}", "${HOME}"]);
+        assert!(!line.needs_server());
+        let words = line.words(true, &values).unwrap();
+        assert_eq!((words[1].as_str(), words.len()), ("-c", 3));
+    }
+
+    #[test]
+    fn mistakes_are_named_where_they_are_made() {
+        let error = Line::new("client {sockt}").unwrap_err();
+        assert!(error.contains("did you mean {socket}?") && error.contains("{{sockt}}"), "{error}");
+        for wrong in ["", "  ", "a 'b"] {
+            assert!(Line::new(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_server_on_a_socket_has_no_port_unless_its_name_has() {
+        let target = |address| ConnectTarget { address, user: "u".into(), password: String::new(), database: None };
+        let filled = |address, text: &str| {
+            let mut values = Values::default();
+            values.server("e", &target(address), Path::new("/p"));
+            values.fill(text)
+        };
+        let socket = |name: &str| Address::Socket(format!("/run/x/{name}").into());
+        assert_eq!(filled(socket("s"), "{socket} {user}").unwrap(), "/run/x/s u");
+        assert_eq!(filled(socket(".s.PGSQL.5432"), "{socket_directory} {port}").unwrap(), "/run/x 5432");
+        assert!(filled(socket("s"), "{port}").unwrap_err().to_string().contains("engine.transport"));
+        let tcp = || Address::Tcp("127.0.0.1".into(), 7);
+        assert_eq!(filled(tcp(), "{host}:{port}").unwrap(), "127.0.0.1:7");
+        assert!(filled(tcp(), "{socket}").is_err() && Line::new("a {port}").unwrap().needs_server());
+    }
+}

@@ -1,0 +1,285 @@
+//! One run of a program as the client: started where its placement says, its threads found, bound, paired with those of
+//! the server, watched while it measures, proved.
+
+use super::process::{Ended, Job, Running};
+use super::{Interval, ProgramError};
+use crate::subject::{Connections, Subject, SubjectError, Surroundings, Unpaired, Watched};
+use crate::workload::{LoadError, Progress, Stage};
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+use tare_results::schema::ThreadClass;
+use tare_topology::bind::{self, Placed};
+use tare_topology::{Bind, CpuSet, MemoryPolicy, ThreadRef};
+
+/// Time between two looks for connections, while they are looked for.
+const FIND_EVERY: Duration = Duration::from_millis(10);
+/// Time between two looks for new threads afterwards.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long a client may take to connect.
+const FIND: Duration = Duration::from_secs(20);
+/// Looks after every connection has its thread: one of a pool would have been seen elsewhere too.
+const LOOKS_MORE: usize = 5;
+/// The watch ends so long before the client should: its threads are still there then.
+const BEFORE_END: Duration = Duration::from_millis(100);
+
+/// When a program begins to measure.
+pub enum Begins<'a> {
+    /// With its start.
+    AtOnce,
+    /// When it says so.
+    Line(&'a dyn Fn(&str) -> bool),
+    /// So many seconds after its first connection.
+    After(f64),
+}
+
+/// How a program is run and watched.
+pub struct Client<'a> {
+    /// What is run, every word filled in.
+    pub job: Job,
+    /// Connections to the server; none where there is no server.
+    pub connections: Option<usize>,
+    /// When it begins to measure.
+    pub begins: Begins<'a>,
+    /// How long it measures, where that is known.
+    pub measures_s: Option<f64>,
+    /// What it may take in all.
+    pub limit_s: f64,
+    /// Reads its interval lines.
+    pub interval: &'a dyn Fn(&str) -> Option<Interval>,
+}
+
+/// What one run gave.
+pub struct Ran {
+    /// How it ended, and what it wrote.
+    pub ended: Ended,
+    /// Where its threads were meanwhile.
+    pub surroundings: Surroundings,
+    /// Transactions a second by its own lines, since it began to measure.
+    pub tps_each_second: Vec<f64>,
+}
+
+/// Runs it to its end.
+///
+/// # Errors
+/// When it fails in any way, or its threads cannot be where they were asked to be.
+pub fn run(client: &Client<'_>, stage: &mut Stage<'_>) -> Result<Ran, LoadError> {
+    let all = union(&stage.placement.placement.client);
+    stage.watch.forget();
+    if client.connections.is_none() {
+        stage.watch.start();
+    }
+    // What is started inherits it. Memory is the server's where there is one.
+    let memory = match client.connections {
+        Some(_) => MemoryPolicy::Default,
+        None => stage.placement.placement.memory.clone(),
+    };
+    let placed = Placed::apply(all.as_ref(), &memory).map_err(SubjectError::from)?;
+    let process = Running::start(&client.job).map_err(LoadError::own)?;
+    placed.restore().map_err(SubjectError::from)?;
+    let root = process.pid();
+    let run = Run {
+        client,
+        stage,
+        process,
+        family: Subject::running(Some(root)),
+        began: Instant::now(),
+        all,
+        known: BTreeSet::new(),
+        measuring: None,
+        surroundings: None,
+        readings: Vec::new(),
+    };
+    run.until_it_ends()
+}
+
+fn union(sets: &[CpuSet]) -> Option<CpuSet> {
+    let all: CpuSet = sets.iter().flat_map(CpuSet::iter).collect();
+    (!all.is_empty()).then_some(all)
+}
+
+/// A run that is under way.
+struct Run<'c, 's, 'a> {
+    client: &'c Client<'c>,
+    stage: &'s mut Stage<'a>,
+    process: Running,
+    /// The program and all that it started.
+    family: Subject,
+    began: Instant,
+    all: Option<CpuSet>,
+    /// Threads that are watched.
+    known: BTreeSet<ThreadRef>,
+    /// Since when it measures.
+    measuring: Option<Instant>,
+    surroundings: Option<Surroundings>,
+    readings: Vec<f64>,
+}
+
+impl Run<'_, '_, '_> {
+    fn until_it_ends(mut self) -> Result<Ran, LoadError> {
+        let connected = match self.client.connections {
+            Some(expected) => self.connect(expected)?,
+            None => {
+                self.measuring = Some(self.began);
+                self.began
+            }
+        };
+        loop {
+            let ended = self.step(LOOK_EVERY)?;
+            self.find_more()?;
+            if let (None, Begins::After(seconds)) = (self.measuring, &self.client.begins)
+                && connected.elapsed().as_secs_f64() >= *seconds
+            {
+                self.begin();
+            }
+            let measured = self.measuring.zip(self.client.measures_s).is_some_and(|(since, seconds)| {
+                since.elapsed() + BEFORE_END >= Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+            });
+            if (ended || measured) && self.measuring.is_some() && self.surroundings.is_none() {
+                self.surroundings = Some(self.stage.watch.finish()?);
+            }
+            if ended {
+                break;
+            }
+        }
+        self.finish()
+    }
+
+    /// Waits a moment, listens, and looks whether all is well; whether it has ended.
+    fn step(&mut self, wait: Duration) -> Result<bool, LoadError> {
+        let ended = self.process.has_ended(wait).map_err(LoadError::own)?;
+        self.listen();
+        if self.stage.host.interrupted() {
+            return Err(LoadError::Interrupted);
+        }
+        if !ended && self.began.elapsed().as_secs_f64() > self.client.limit_s {
+            let (limit_s, tail) = (self.client.limit_s, self.process.tail());
+            return Err(LoadError::own(ProgramError::TimedOut { program: self.client.job.program(), limit_s, tail }));
+        }
+        Ok(ended)
+    }
+
+    fn listen(&mut self) {
+        while let Some(line) = self.process.line() {
+            if let (None, Begins::Line(says)) = (self.measuring, &self.client.begins)
+                && says(&line)
+            {
+                self.begin();
+            }
+            if let Some(interval) = (self.client.interval)(&line) {
+                let warming_up = self.measuring.is_none();
+                if !warming_up {
+                    self.readings.push(interval.tps);
+                }
+                let second = interval.second as u64;
+                self.stage.host.progress(Progress::Reading { tps: interval.tps, second, warming_up });
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        self.measuring = Some(Instant::now());
+        self.stage.watch.start();
+    }
+
+    /// Finds the connections with the threads at both ends, binds and watches them. When that was done.
+    fn connect(&mut self, expected: usize) -> Result<Instant, LoadError> {
+        let mut connections = Connections::default();
+        let mut looks_more = LOOKS_MORE;
+        let deadline = Instant::now() + FIND;
+        let mut first = None;
+        while looks_more > 0 && Instant::now() < deadline {
+            let server = self.stage.watch.processes();
+            connections.look(&self.family.processes(), &server);
+            if connections.is_complete(expected) {
+                first.get_or_insert_with(Instant::now);
+                looks_more -= 1;
+            }
+            if self.step(FIND_EVERY)? || (self.measuring.is_some() && looks_more > 0 && self.is_bound()) {
+                break;
+            }
+        }
+        match connections.pairs(expected) {
+            Ok(pairs) => {
+                if self.measuring.is_some() && self.is_bound() {
+                    return Err(LoadError::own(ProgramError::TooEarly { program: self.client.job.program() }));
+                }
+                for (index, pair) in pairs.iter().enumerate() {
+                    if let Some(cpus) = self.stage.placement.placement.client_cpus(index) {
+                        bind::bind_thread(pair.client, cpus).map_err(SubjectError::from)?;
+                    }
+                    self.known.insert(pair.client);
+                }
+                self.stage.watch.connected(&pairs)?;
+            }
+            // A program that has ended says why; nobody else does.
+            Err(_) if self.process.has_ended(Duration::ZERO).map_err(LoadError::own)? => {}
+            Err(unpaired) if self.is_bound() => return Err(SubjectError::from(unpaired).into()),
+            // Nobody asked for a place of each: they are watched in no pairs.
+            Err(Unpaired::Count { found: 0, .. }) => {}
+            Err(_) => self.watch_apart(&connections),
+        }
+        Ok(first.unwrap_or_else(Instant::now))
+    }
+
+    /// Whether each thread has a place of its own.
+    fn is_bound(&self) -> bool {
+        let placement = &self.stage.placement.placement;
+        placement.bind == Bind::Thread && !(placement.client.is_empty() && placement.server.is_empty())
+    }
+
+    fn watch_apart(&mut self, connections: &Connections) {
+        let (clients, servers) = connections.threads();
+        let of_server = union(&self.stage.placement.placement.server);
+        let mut add = |class, thread, asked: &Option<CpuSet>| {
+            self.stage.watch.also(Watched { class, pair: None, thread, asked: asked.clone() });
+        };
+        for thread in clients {
+            add(ThreadClass::Client, thread, &self.all);
+            self.known.insert(thread);
+        }
+        servers.into_iter().for_each(|thread| add(ThreadClass::Connection, thread, &of_server));
+    }
+
+    /// Threads that have appeared since the last look.
+    fn find_more(&mut self) -> Result<(), LoadError> {
+        // A family whose first process has ended has no threads to look at.
+        let threads = self.family.threads().unwrap_or_default();
+        for thread in threads {
+            if !self.known.insert(thread) {
+                continue;
+            }
+            let placement = &self.stage.placement.placement;
+            let mut asked = self.all.clone();
+            // Without a server every thread has a place of its own, in the order in which they come.
+            if self.client.connections.is_none() && placement.bind == Bind::Thread && !placement.client.is_empty() {
+                let number = (self.known.len() - 1) % placement.client.len();
+                asked = placement.client_cpus(number).cloned();
+                match asked.as_ref().map(|cpus| bind::bind_thread(thread, cpus)) {
+                    // Gone again.
+                    Some(Err(bind::BindError::NoThread { .. })) => continue,
+                    Some(Err(e)) => return Err(SubjectError::from(e).into()),
+                    _ => {}
+                }
+            }
+            self.stage.watch.also(Watched { class: ThreadClass::Client, pair: None, thread, asked });
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Ran, LoadError> {
+        let program = self.client.job.program();
+        let ended = self.process.finish().map_err(LoadError::own)?;
+        if !ended.status.success() {
+            return Err(LoadError::own(ProgramError::Failed { program, status: ended.status, tail: ended.tail }));
+        }
+        if !ended.left.is_empty() {
+            return Err(LoadError::own(ProgramError::LeftRunning { program, left: ended.left }));
+        }
+        let mut surroundings = self.surroundings.unwrap_or_default();
+        if self.client.connections.is_none() {
+            // It ended before the last reading of all processes: what it used was counted as nobody's.
+            surroundings.not_foreign(ended.usage.cpu_s());
+        }
+        Ok(Ran { ended, surroundings, tps_each_second: self.readings })
+    }
+}

@@ -1,0 +1,36 @@
+//! Programs of others as clients: what the loads `command`, `sysbench` and `pgbench` share.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `line` | command lines with placeholders |
+//! | `process`, `usage`, `output` | a program as a process: what it used, what it wrote, ended with all that it started |
+//! | `measure` | one run of it: threads found, bound, paired, watched |
+//! | `quiet` | one run that is not measured |
+//! | `values` | what placeholders become on this server |
+//! | `sample` | what the client's figures and the kernel's say together |
+//! | `installed` | whether a client is there |
+//! | `parse/` | results in the words of the programs that measured them |
+//! | `error` | why it gave no result |
+
+mod error;
+mod installed;
+mod line;
+mod measure;
+mod output;
+pub mod parse;
+mod process;
+mod quiet;
+mod sample;
+mod usage;
+mod values;
+
+pub use error::ProgramError;
+pub use installed::{installed, joined, option_words};
+pub use line::{Line, PLACEHOLDERS, Values};
+pub use measure::{Begins, Client, Ran, run};
+pub use parse::{Interval, Parser, Report};
+pub use process::Job;
+pub use quiet::run as run_quietly;
+pub use sample::client_sample;
+pub use usage::Usage;
+pub use values::{ServerValues, of_stage};

@@ -1,0 +1,177 @@
+//! What a program writes: kept in a log, read line by line, and never more than a limit.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Bytes that a program may write before it is taken for one that never stops.
+pub const LIMIT: u64 = 64 << 20;
+/// Bytes of standard output that are kept for what reads results.
+const KEPT: usize = 16 << 20;
+/// Bytes that are read at once, and of one line; a longer one is cut.
+const CHUNK: usize = 64 << 10;
+/// Lines of one piece of output that are looked at.
+const AT_ONCE: usize = 200;
+/// Lines that an error shows.
+pub const SHOWN_LINES: usize = 12;
+/// Characters of a line that an error shows.
+const SHOWN: usize = 400;
+
+/// The readers of a program's two outputs.
+pub struct Output {
+    shared: Arc<Shared>,
+    lines: Receiver<String>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    written: AtomicU64,
+    log: Mutex<Option<File>>,
+    /// Standard output, as far as it is kept.
+    text: Mutex<Vec<u8>>,
+    tail: Mutex<VecDeque<String>>,
+}
+
+impl Output {
+    /// Reads both to their ends, each in a thread of its own. All goes to `log`, where there is one.
+    pub fn read(out: Option<impl Read + Send + 'static>, err: impl Read + Send + 'static, log: Option<File>) -> Self {
+        let shared = Arc::new(Shared {
+            written: AtomicU64::new(0),
+            log: Mutex::new(log),
+            text: Mutex::default(),
+            tail: Mutex::default(),
+        });
+        let (tell, lines) = channel();
+        let mut readers = Vec::new();
+        if let Some(out) = out {
+            let (shared, tell) = (Arc::clone(&shared), tell.clone());
+            readers.push(std::thread::spawn(move || shared.read(out, true, &tell)));
+        }
+        let also = Arc::clone(&shared);
+        readers.push(std::thread::spawn(move || also.read(err, false, &tell)));
+        Self { shared, lines, readers }
+    }
+
+    /// A line that has come since the last call.
+    pub fn line(&self) -> Option<String> {
+        self.lines.try_recv().ok()
+    }
+
+    /// Whether it wrote more than it may.
+    pub fn is_flood(&self) -> bool {
+        self.shared.written.load(Ordering::Relaxed) > LIMIT
+    }
+
+    /// The last lines of both.
+    pub fn tail(&self) -> Vec<String> {
+        self.shared.tail.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Reads to the end; call it when nobody can write any more. What standard output was, and the last lines.
+    pub fn finish(mut self) -> (String, Vec<String>) {
+        for reader in self.readers.drain(..) {
+            // A reader does not panic; were it to, there would merely be less text.
+            let _ = reader.join();
+        }
+        let text = std::mem::take(&mut *self.shared.text.lock().unwrap_or_else(PoisonError::into_inner));
+        (String::from_utf8_lossy(&text).into_owned(), self.tail())
+    }
+}
+
+impl Shared {
+    fn read(&self, mut from: impl Read, is_result: bool, tell: &Sender<String>) {
+        let mut chunk = vec![0; CHUNK];
+        // The beginning of a line whose end has not come yet.
+        let mut begun = Vec::new();
+        loop {
+            let read = match from.read(&mut chunk) {
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                Ok(0) | Err(_) => break,
+                Ok(read) => read,
+            };
+            let before = self.written.fetch_add(read as u64, Ordering::Relaxed);
+            // The rest is read and forgotten, so that the program does not wait for room before it is killed.
+            if before <= LIMIT {
+                self.keep(&chunk[..read], is_result);
+                begun.extend_from_slice(&chunk[..read]);
+                self.tell(&mut begun, tell);
+            }
+        }
+        begun.push(b'\n');
+        self.tell(&mut begun, tell);
+    }
+
+    fn keep(&self, bytes: &[u8], is_result: bool) {
+        if let Some(log) = self.log.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            // A log that cannot be written is no reason to lose a measurement.
+            let _ = log.write_all(bytes);
+        }
+        if is_result {
+            let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+            if text.len() + bytes.len() <= KEPT {
+                text.extend_from_slice(bytes);
+            }
+        }
+    }
+
+    /// Passes on the lines that are complete; of very many at once, the last.
+    fn tell(&self, begun: &mut Vec<u8>, tell: &Sender<String>) {
+        let Some(end) = begun.iter().rposition(|byte| *byte == b'\n') else {
+            begun.truncate(CHUNK);
+            return;
+        };
+        let rest = begun.split_off(end + 1);
+        let complete = std::mem::replace(begun, rest);
+        let lines = complete.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty()).take(AT_ONCE);
+        let lines: Vec<String> = lines.map(|line| String::from_utf8_lossy(line).trim_end().to_owned()).collect();
+        let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        for line in lines.into_iter().rev().filter(|line| !line.is_empty()) {
+            tail.push_back(line.chars().take(SHOWN).collect());
+            if tail.len() > SHOWN_LINES {
+                tail.pop_front();
+            }
+            // Whoever listened may have left.
+            let _ = tell.send(line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{self, Cursor};
+
+    #[test]
+    fn lines_are_told_whole_whatever_the_pieces_in_which_they_come() {
+        /// Gives three bytes at a time.
+        struct Pieces(Cursor<Vec<u8>>);
+        impl Read for Pieces {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                let few = buffer.len().min(3);
+                self.0.read(&mut buffer[..few])
+            }
+        }
+        let out = Pieces(Cursor::new(b"one\n\ntwo words\nlast without end".to_vec()));
+        let output = Output::read(Some(out), Cursor::new(b"\xff\n".to_vec()), None);
+        while output.readers.iter().any(|reader| !reader.is_finished()) {}
+        let mut lines: Vec<String> = std::iter::from_fn(|| output.line()).collect();
+        lines.retain(|line| line != "\u{fffd}");
+        assert_eq!(lines, ["one", "two words", "last without end"]);
+        let (text, tail) = output.finish();
+        assert_eq!((text.as_str(), tail.len()), ("one\n\ntwo words\nlast without end", 4));
+    }
+
+    #[test]
+    fn a_flood_is_noticed_and_costs_no_memory() {
+        let output = Output::read(Some(io::repeat(b'y').take(LIMIT * 2)), io::empty(), None);
+        while !output.is_flood() {
+            std::thread::yield_now();
+        }
+        let (text, _) = output.finish();
+        assert!(text.len() <= KEPT);
+    }
+}

@@ -1,0 +1,154 @@
+//! What is read from a program's output, as a study says it.
+
+use super::own::{Pattern, Pointer};
+use super::report::{Interval, Report, number_after};
+use super::{pgbench, sysbench};
+use std::fmt;
+use tare_results::metric;
+
+/// One thing that is looked for in an output.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Parser {
+    /// The report of sysbench 1.0.
+    Sysbench,
+    /// The report of pgbench.
+    Pgbench,
+    /// HammerDB's line of new orders a minute.
+    Hammerdb,
+    /// A number in a JSON document.
+    Json(Pointer),
+    /// What a regular expression finds.
+    Regex(Pattern),
+}
+
+/// What may stand in a study.
+const EXPECTED: &str = "sysbench, pgbench, hammerdb, json POINTER as NAME, or regex PATTERN as NAME; after the NAME its \
+                        unit, and higher or lower for what is better";
+
+impl Parser {
+    /// Those of a text: one after the other, or each in its own word.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn list(text: &str) -> Result<Vec<Self>, String> {
+        let split = |text: &str| shlex::split(text).ok_or_else(|| format!("{EXPECTED}; every quote closed"));
+        let mut words = Vec::new();
+        for word in split(text)? {
+            // An entry of a list that has more than one word.
+            match word.starts_with("json ") || word.starts_with("regex ") {
+                true => words.extend(split(&word)?),
+                false => words.push(word),
+            }
+        }
+        let mut words = words.into_iter().peekable();
+        let mut found = Vec::new();
+        while let Some(kind) = words.next() {
+            found.push(match kind.as_str() {
+                "sysbench" => Self::Sysbench,
+                "pgbench" => Self::Pgbench,
+                "hammerdb" => Self::Hammerdb,
+                "json" | "regex" => {
+                    let what = words.next().ok_or(EXPECTED)?;
+                    let ("as", name) = (words.next().as_deref().ok_or(EXPECTED)?, words.next().ok_or(EXPECTED)?) else {
+                        return Err(EXPECTED.to_owned());
+                    };
+                    let is_kind =
+                        |word: &String| matches!(word.as_str(), "sysbench" | "pgbench" | "hammerdb" | "json" | "regex");
+                    let (mut unit, mut better) = (None, None);
+                    while let Some(word) = words.next_if(|word| !is_kind(word)) {
+                        match word.as_str() {
+                            "higher" | "lower" => better = Some(word),
+                            _ => unit = Some(word),
+                        }
+                    }
+                    let named = super::own::named(&name, unit.as_deref(), better.as_deref())?;
+                    match kind.as_str() {
+                        "json" => Self::Json(Pointer::new(&what, named)?),
+                        _ => Self::Regex(Pattern::new(&what, named)?),
+                    }
+                }
+                _ => return Err(EXPECTED.to_owned()),
+            });
+        }
+        if found.is_empty() { Err(EXPECTED.to_owned()) } else { Ok(found) }
+    }
+
+    /// What it finds; none when it is not there, or is no number.
+    pub fn read(&self, text: &str) -> Option<Report> {
+        let one = |named, value: f64| Report { metrics: vec![(named, value)], ..Report::default() };
+        match self {
+            Self::Sysbench => sysbench::report(text),
+            Self::Pgbench => pgbench::report(text),
+            Self::Hammerdb => hammerdb(text),
+            Self::Json(pointer) => pointer.read(text).map(|value| one(pointer.metric.clone(), value)),
+            Self::Regex(pattern) => pattern.read(text).map(|value| one(pattern.metric.clone(), value)),
+        }
+        .filter(|report| report.metrics.iter().all(|(_, value)| value.is_finite()))
+    }
+
+    /// A line that the client writes every second.
+    pub fn interval(&self, line: &str) -> Option<Interval> {
+        match self {
+            Self::Sysbench => sysbench::interval(line),
+            Self::Pgbench => pgbench::interval(line),
+            _ => None,
+        }
+    }
+}
+
+/// `System achieved 12345 NOPM from 28555 MySQL TPM`.
+fn hammerdb(text: &str) -> Option<Report> {
+    let line = text.lines().rev().find(|line| line.contains(" NOPM"))?;
+    let nopm = number_after(line, "achieved ")?;
+    Some(Report { metrics: vec![(metric::NOPM, nopm)], ..Report::default() })
+}
+
+impl fmt::Display for Parser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sysbench => f.write_str("sysbench"),
+            Self::Pgbench => f.write_str("pgbench"),
+            Self::Hammerdb => f.write_str("hammerdb"),
+            Self::Json(pointer) => pointer.fmt(f),
+            Self::Regex(pattern) => pattern.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(spec: &str, text: &str) -> Vec<(String, f64)> {
+        let parsers = Parser::list(spec).unwrap();
+        let written: Vec<String> = parsers.iter().map(ToString::to_string).collect();
+        assert_eq!(Parser::list(&written.join(" ")).unwrap(), parsers, "{written:?}");
+        let reports = parsers.iter().filter_map(|parser| parser.read(text));
+        reports.flat_map(|r| r.metrics).map(|(named, value)| (named.name().to_owned(), value)).collect()
+    }
+
+    #[test]
+    fn numbers_are_found_by_their_line_place_or_pattern() {
+        let hammerdb = "Vuser 1:TEST RESULT : System achieved 8123 NOPM from 18771 MySQL TPM";
+        assert_eq!(read("hammerdb", hammerdb), [("nopm".to_owned(), 8123.0)]);
+        let json = "{\"results\": [{\"rate\": 12.5, \"time\": \"0.5\"}]}";
+        let spec = "json /results/0/rate as rate_per_s 1/s higher json /results/0/time as time_s s";
+        assert_eq!(read(spec, json), [("rate_per_s".to_owned(), 12.5), ("time_s".to_owned(), 0.5)]);
+        assert_eq!(read("json /x as x", "log line\n{\"x\": 3}\n"), [("x".to_owned(), 3.0)]);
+        let spec = "'regex \"score is ([0-9.]+)\" as score'";
+        assert_eq!(read(spec, "score is 1\nthe score is 2.5 points"), [("score".to_owned(), 2.5)]);
+        for nothing in ["score is NaN", "", "score is ..."] {
+            assert_eq!(read(spec, nothing), [], "{nothing}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        for wrong in ["", "sysbnch", "json x as y", "json /x y", "regex ( as x", "regex a as x", "regex '(a)' as 'b c'"]
+        {
+            assert!(Parser::list(wrong).is_err(), "{wrong}");
+        }
+        let error = Parser::list("regex '([0-9]+)' as depth ms higher").unwrap_err();
+        assert!(error.contains("depth_ms"), "{error}");
+    }
+}

@@ -1,0 +1,83 @@
+//! What a client's own report and interval lines say.
+
+use std::collections::BTreeMap;
+use tare_results::metric::{self, Named};
+
+/// What one run of a client reports of itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Report {
+    /// What was measured, by name.
+    pub metrics: Vec<(Named, f64)>,
+    /// What it says beside that: errors, reconnects.
+    pub covariates: BTreeMap<String, f64>,
+    /// Transactions in all, where it counts them.
+    pub transactions: Option<f64>,
+}
+
+/// A line that a client writes every second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Seconds since its start.
+    pub second: f64,
+    /// Transactions a second since the line before.
+    pub tps: f64,
+}
+
+/// Latencies, each with the number of transactions that had it, in milliseconds.
+#[derive(Debug, Default)]
+pub struct Latencies(Vec<(f64, u64)>);
+
+impl Latencies {
+    /// Adds transactions of one latency.
+    pub fn add(&mut self, ms: f64, count: u64) {
+        self.0.push((ms, count));
+    }
+
+    /// Percentiles, by nearest rank: the latency that so many of all transactions keep. Empty when there are none.
+    pub fn percentiles(&mut self) -> Vec<(Named, f64)> {
+        self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let all: u64 = self.0.iter().map(|(_, count)| count).sum();
+        if all == 0 {
+            return Vec::new();
+        }
+        let at = |share: f64| {
+            let rank = (share * all as f64).ceil() as u64;
+            let mut passed = 0;
+            let reached = self.0.iter().find(|(_, count)| {
+                passed += count;
+                passed >= rank
+            });
+            reached.or(self.0.last()).map_or(0.0, |(ms, _)| *ms)
+        };
+        vec![
+            (metric::LATENCY_MS_P50, at(0.5)),
+            (metric::LATENCY_MS_P90, at(0.9)),
+            (metric::LATENCY_MS_P95, at(0.95)),
+            (metric::LATENCY_MS_P99, at(0.99)),
+            (metric::LATENCY_MS_P99_9, at(0.999)),
+        ]
+    }
+}
+
+/// The first number after `words`, on the line that has them.
+pub fn number_after(text: &str, words: &str) -> Option<f64> {
+    let (_, rest) = text.split_once(words)?;
+    let digits = rest.trim_start();
+    let end =
+        digits.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e'))).unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_by_nearest_rank() {
+        let mut latencies = Latencies::default();
+        (1..=100).rev().for_each(|ms| latencies.add(f64::from(ms), 1));
+        let found: Vec<f64> = latencies.percentiles().into_iter().map(|(_, ms)| ms).collect();
+        assert_eq!(found, [50.0, 90.0, 95.0, 99.0, 100.0]);
+        assert!(Latencies::default().percentiles().is_empty());
+    }
+}

@@ -1,0 +1,235 @@
+//! A program of somebody else's as a process: started, timed, ended with everything that it started.
+
+use super::ProgramError;
+use super::output::{LIMIT, Output};
+use super::usage::{Usage, reap};
+use procfs::process::Process;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
+};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// The variable that marks processes of servers.
+const SERVER: &[u8] = b"TARE_SERVER=";
+
+/// What is to be run, every word filled in.
+#[derive(Debug, Clone, Default)]
+pub struct Job {
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// Added to this process's environment.
+    pub environment: Vec<(String, OsString)>,
+    /// Where it runs; none: where tare was started.
+    pub directory: Option<PathBuf>,
+    /// Where its output is kept.
+    pub log: Option<PathBuf>,
+    /// Whether standard output is thrown away unread.
+    pub discard: bool,
+}
+
+impl Job {
+    /// The program's name, for messages.
+    pub fn program(&self) -> String {
+        self.words.first().cloned().unwrap_or_default()
+    }
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The exit status, or the signal that ended it.
+    pub status: ExitStatus,
+    /// From just before its start to its end, seconds.
+    pub wall_s: f64,
+    /// What it and all that it started used.
+    pub usage: Usage,
+    /// Its standard output, up to 16 MiB.
+    pub text: String,
+    /// The last lines of both outputs.
+    pub tail: Vec<String>,
+    /// Processes that it left running, and that were killed.
+    pub left: Vec<String>,
+}
+
+/// A running program. Dropping it kills it and everything that it started.
+pub struct Running {
+    program: String,
+    pid: Pid,
+    handle: OwnedFd,
+    began: Instant,
+    ended: Option<Instant>,
+    /// Children that this process had before.
+    before: BTreeSet<i32>,
+    output: Option<Output>,
+    reaped: bool,
+}
+
+impl Running {
+    /// Starts it, on CPUs and with a memory policy as the calling thread has them.
+    ///
+    /// # Errors
+    /// When there is no such program, or its log cannot be made.
+    pub fn start(job: &Job) -> Result<Self, ProgramError> {
+        let program = job.program();
+        let watch = |source: io::Error| ProgramError::Watch { program: program.clone(), source };
+        // What it starts and leaves comes to this process when its parent ends, and to nobody else.
+        set_child_subreaper(Some(getpid())).map_err(|e| watch(e.into()))?;
+        let log = job.log.as_ref().map(|path| {
+            tare_files::open_new_log(path).map_err(|source| ProgramError::File {
+                doing: "make",
+                path: path.clone(),
+                source: source.into(),
+            })
+        });
+        let log = log.transpose()?;
+        let mut command = Command::new(&program);
+        command
+            .args(job.words.iter().skip(1))
+            .envs(job.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(if job.discard { Stdio::null() } else { Stdio::piped() })
+            .stderr(Stdio::piped())
+            // Ctrl-C in the terminal reaches tare, which then ends it.
+            .process_group(0);
+        if let Some(directory) = &job.directory {
+            command.current_dir(directory);
+        }
+        tare_engine::dies_with_parent(&mut command);
+        let before = children();
+        let began = Instant::now();
+        let mut child = command.spawn().map_err(|source| ProgramError::Start { program: program.clone(), source })?;
+        let pid = Pid::from_child(&child);
+        let output = child.stderr.take().map(|err| Output::read(child.stdout.take(), err, log));
+        let handle = match pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(handle) => handle,
+            Err(e) => {
+                // Without a handle nobody could tell when it ends.
+                let _ = child.kill().and_then(|()| child.wait());
+                return Err(watch(e.into()));
+            }
+        };
+        Ok(Self { program, pid, handle, began, ended: None, before, output, reaped: false })
+    }
+
+    /// Its process id, valid until it is waited for.
+    pub fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// Waits so long at most; whether it has ended. It stays in the kernel's table until [`Running::finish`].
+    ///
+    /// # Errors
+    /// [`ProgramError::Flood`].
+    pub fn has_ended(&mut self, wait: Duration) -> Result<bool, ProgramError> {
+        if self.ended.is_none() {
+            let timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };
+            let mut descriptors = [PollFd::new(&self.handle, PollFlags::IN)];
+            if matches!(poll(&mut descriptors, Some(&timeout)), Ok(ready) if ready > 0) {
+                self.ended = Some(Instant::now());
+            }
+        }
+        match &self.output {
+            Some(output) if output.is_flood() => {
+                Err(ProgramError::Flood { program: self.program.clone(), limit: LIMIT, tail: output.tail() })
+            }
+            _ => Ok(self.ended.is_some()),
+        }
+    }
+
+    /// A line that it has written since the last call.
+    pub fn line(&self) -> Option<String> {
+        self.output.as_ref().and_then(Output::line)
+    }
+
+    /// The last lines that it wrote.
+    pub fn tail(&self) -> Vec<String> {
+        self.output.as_ref().map(Output::tail).unwrap_or_default()
+    }
+
+    /// What a program that has ended leaves: its status, what it used, what it wrote. All that it started is ended.
+    ///
+    /// # Errors
+    /// When it cannot be waited for.
+    pub fn finish(mut self) -> Result<Ended, ProgramError> {
+        let ended = self.ended.unwrap_or_else(Instant::now);
+        let (status, mut usage) = self.reap()?;
+        let left = end_all(&self.before, &mut usage);
+        let (text, tail) = self.output.take().map(Output::finish).unwrap_or_default();
+        Ok(Ended { status, wall_s: ended.duration_since(self.began).as_secs_f64(), usage, text, tail, left })
+    }
+
+    fn reap(&mut self) -> Result<(ExitStatus, Usage), ProgramError> {
+        self.reaped = true;
+        reap(self.pid).map_err(|source| ProgramError::Watch { program: self.program.clone(), source })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
+        // It has not been waited for: its number is its own. Gone already is as good as killed.
+        let _ = kill_process_group(self.pid, Signal::KILL);
+        let _ = kill_process(self.pid, Signal::KILL);
+        let mut usage = self.reap().map(|(_, usage)| usage).unwrap_or_default();
+        end_all(&self.before, &mut usage);
+    }
+}
+
+/// Children of this process now.
+fn children() -> BTreeSet<i32> {
+    let tasks = Process::myself().and_then(|process| process.tasks()).into_iter().flatten().flatten();
+    tasks.filter_map(|task| task.children().ok()).flatten().map(u32::cast_signed).collect()
+}
+
+/// What a server had started comes to this process as well, and ends with its server.
+fn is_of_server(pid: i32) -> bool {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(SERVER))
+}
+
+/// Kills what has come to this process since `before`, and what comes when that ends. Those that were still running.
+fn end_all(before: &BTreeSet<i32>, usage: &mut Usage) -> Vec<String> {
+    let mut left = Vec::new();
+    loop {
+        let found: Vec<i32> = children().difference(before).copied().filter(|pid| !is_of_server(*pid)).collect();
+        if found.is_empty() {
+            return left;
+        }
+        for pid in found.into_iter().filter_map(Pid::from_raw) {
+            let number = pid.as_raw_nonzero().get();
+            let stat = Process::new(number).and_then(|process| process.stat());
+            if let Some(stat) = stat.ok().filter(|stat| stat.state != 'Z') {
+                left.push(format!("{} ({number})", stat.comm));
+            }
+            let _ = kill_process(pid, Signal::KILL);
+            match reap(pid) {
+                Ok((_, used)) => usage.add(&used),
+                // Somebody else in this process has waited for it.
+                Err(_) => return left,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // What is ended with a program, `tests/commands.rs` shows: children are those of the whole process.
+    #[test]
+    fn a_program_that_is_not_there_says_its_name() {
+        let job = Job { words: vec!["no-such-program".into()], ..Job::default() };
+        let error = Running::start(&job).err().unwrap().to_string();
+        assert!(error.contains("no-such-program"), "{error}");
+    }
+}

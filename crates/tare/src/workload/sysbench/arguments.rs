@@ -1,0 +1,113 @@
+//! The command line of sysbench 1.0.
+
+use super::SysbenchSettings;
+use tare_engine::{Address, ConnectTarget};
+
+/// Bulk inserts have a table for each thread, made when the data are.
+const BULK_TABLES: usize = 1024;
+/// The script whose tables are counted by threads.
+const BULK: &str = "bulk_insert";
+
+/// How one run is timed, in whole seconds as sysbench wants them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timing {
+    /// Before the checkpoint at which everything is counted anew.
+    pub warmup_s: u64,
+    /// Behind it.
+    pub measured_s: u64,
+}
+
+impl SysbenchSettings {
+    /// What is run to fill a server.
+    pub fn prepare(&self, engine: &str, target: &ConnectTarget, parallel: usize) -> Vec<String> {
+        let threads = if self.script == BULK { BULK_TABLES } else { parallel };
+        let mut words = self.common(engine, target, threads);
+        words.extend([self.script.clone(), "prepare".to_owned()]);
+        words
+    }
+
+    /// What is run to measure.
+    pub fn run(&self, engine: &str, target: &ConnectTarget, threads: usize, seed: u64, timing: Timing) -> Vec<String> {
+        let mut words = self.common(engine, target, threads);
+        let Timing { warmup_s, measured_s } = timing;
+        words.extend([
+            format!("--time={}", warmup_s + measured_s),
+            "--events=0".to_owned(),
+            format!("--report-checkpoints={warmup_s}"),
+            "--report-interval=1".to_owned(),
+            "--histogram=on".to_owned(),
+            // 0 would be the time of day.
+            format!("--rand-seed={}", seed % 0x7fff_ffff + 1),
+        ]);
+        words.extend(self.rate.map(|rate| format!("--rate={rate:.0}")));
+        words.extend([self.script.clone(), "run".to_owned()]);
+        words
+    }
+
+    fn common(&self, engine: &str, target: &ConnectTarget, threads: usize) -> Vec<String> {
+        let driver = if engine == "postgresql" { "pgsql" } else { "mysql" };
+        let mut words = vec![
+            self.program.clone(),
+            format!("--db-driver={driver}"),
+            format!("--threads={threads}"),
+            format!("--{driver}-user={}", target.user),
+            format!("--{driver}-db={}", target.database.as_deref().unwrap_or_default()),
+        ];
+        match (&target.address, driver) {
+            (Address::Socket(path), "mysql") => words.push(format!("--mysql-socket={}", path.display())),
+            (Address::Socket(path), _) => {
+                words.push(format!("--pgsql-host={}", path.parent().unwrap_or(path).display()));
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                words.extend(name.strip_prefix(".s.PGSQL.").map(|port| format!("--pgsql-port={port}")));
+            }
+            (Address::Tcp(host, port), driver) => {
+                words.extend([format!("--{driver}-host={host}"), format!("--{driver}-port={port}")]);
+            }
+        }
+        // bulk_insert and scripts of one's own know no tables.
+        if self.script.starts_with("oltp_") || self.script.starts_with("select_random_") {
+            words.extend([format!("--tables={}", self.tables), format!("--table-size={}", self.rows)]);
+        }
+        words.extend(self.distribution.map(|distribution| format!("--rand-type={distribution}")));
+        words.extend(self.options.iter().cloned());
+        words
+    }
+}
+
+/// The file of options that holds the password, so that no list of processes shows it.
+pub fn secret_options(engine: &str, target: &ConnectTarget) -> Option<String> {
+    let driver = if engine == "postgresql" { "pgsql" } else { "mysql" };
+    (!target.password.is_empty()).then(|| format!("{driver}-password={}\n", target.password))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sysbenchs_own() {
+        let settings = SysbenchSettings { options: vec!["--range-size=5".into()], ..SysbenchSettings::default() };
+        let target = |address| ConnectTarget {
+            address,
+            user: "u".into(),
+            password: "p".into(),
+            database: Some("sbtest".into()),
+        };
+        let timing = Timing { warmup_s: 2, measured_s: 5 };
+        let line = settings.run("mysql", &target(Address::Socket("/r/s".into())), 4, 0, timing).join(" ");
+        assert_eq!(
+            line,
+            "sysbench --db-driver=mysql --threads=4 --mysql-user=u --mysql-db=sbtest --mysql-socket=/r/s --tables=1 \
+             --table-size=10000 --range-size=5 --time=7 --events=0 --report-checkpoints=2 --report-interval=1 \
+             --histogram=on --rand-seed=1 oltp_read_only run"
+        );
+        let line = settings.prepare("postgresql", &target(Address::Socket("/r/.s.PGSQL.7".into())), 2).join(" ");
+        assert!(line.contains("--pgsql-host=/r --pgsql-port=7") && line.ends_with("oltp_read_only prepare"), "{line}");
+        let tcp = target(Address::Tcp("127.0.0.1".into(), 9));
+        let own = SysbenchSettings { script: "/x/mine.lua".into(), ..SysbenchSettings::default() };
+        let line = own.run("mariadb", &tcp, 1, 7, timing).join(" ");
+        assert!(line.contains("--mysql-host=127.0.0.1 --mysql-port=9") && !line.contains("--tables"), "{line}");
+        assert!(!line.contains("--mysql-password"), "{line}");
+        assert_eq!(secret_options("postgresql", &tcp).as_deref(), Some("pgsql-password=p\n"));
+    }
+}
