@@ -144,6 +144,10 @@ fn every_command_of_readme_and_docs_can_be_typed() {
     let mut count = 0;
     for path in pages() {
         let page = Page::read(&path);
+        for study in page.toml.iter().filter(|toml| toml.starts_with("name = ")) {
+            let name = study.split('"').nth(1).unwrap();
+            std::fs::write(world.path(&format!("{name}.toml")), study).unwrap();
+        }
         // README shows its commands in a table and in the text.
         let whole = if path == "README.md" { [page.shown, page.mentioned.clone()].concat() } else { page.shown };
         for command in whole.iter().filter(|command| !command.contains("COMMAND") && !command.contains("--help")) {

@@ -18,8 +18,9 @@ use tare_topology::{Bind, Machine, Pairing, Placement, ResolvedPlacement, Side};
   tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --prepare
   tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --threads 8")]
 pub struct LoadArgs {
-    /// point_select, read_only, read_write, write_only, update_index or update_non_index
-    #[arg(value_name = "WORKLOAD")]
+    /// point_select, read_only, read_write, write_only, update_index or update_non_index, with or without sysbench's
+    /// `oltp_` before it
+    #[arg(value_name = "WORKLOAD", value_parser = workload)]
     workload: Workload,
     /// The server's kind: mariadb, mysql, postgresql or sqlite
     #[arg(long, default_value = "mariadb")]
@@ -46,10 +47,11 @@ pub struct LoadArgs {
     #[arg(long, default_value_t = 1)]
     tables: usize,
     /// Rows a table
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, visible_alias = "table-size")]
     rows: u64,
-    /// How ids are drawn: uniform, zipfian, special, pareto or gaussian [default: uniform; with --prepare: special]
-    #[arg(long)]
+    /// How ids are drawn: uniform, zipfian, special, pareto or gaussian [default: uniform, where sysbench has
+    /// special; with --prepare: special]
+    #[arg(long, visible_alias = "rand-type")]
     distribution: Option<Distribution>,
     /// Client threads, one connection each
     #[arg(long, default_value_t = 1)]
@@ -57,9 +59,12 @@ pub struct LoadArgs {
     /// Length of the measurement, for example 60s or 2m
     #[arg(long, default_value = "60s", value_parser = seconds)]
     time: f64,
-    /// Load before the measurement, left out of the figures
-    #[arg(long, default_value = "10s", value_parser = seconds)]
-    warmup: f64,
+    /// Load before the measurement, left out of the figures [default: 10s, and no longer than --time]
+    #[arg(long, value_parser = seconds)]
+    warmup: Option<f64>,
+    /// Seconds between two lines while it runs; 0: none
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    report_interval: u64,
     /// Transactions a second over all threads (open loop, latency from the intended start) [default: closed loop]
     #[arg(long)]
     rate: Option<f64>,
@@ -88,6 +93,14 @@ pub struct LoadArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+/// Load before a measurement, seconds, where nobody says it.
+const WARMUP_S: f64 = 10.0;
+
+/// A workload by its own name or that of sysbench's script.
+fn workload(text: &str) -> Result<Workload, String> {
+    text.strip_prefix("oltp_").unwrap_or(text).parse().map_err(|e: tare_text::UnknownWord| e.to_string())
 }
 
 /// `60s`, `2m`, `500ms` or a bare number of seconds.
@@ -191,7 +204,7 @@ fn measure(
         ..OltpSettings::new(args.workload)
     };
     let watch = WatchSettings { placement, chance_seed: args.seed, memory: false, schedule: false };
-    let prompt = Prompt { interrupted: interrupt::flag()?, quiet: args.json };
+    let prompt = Prompt { interrupted: interrupt::flag()?, every_s: if args.json { 0 } else { args.report_interval } };
     let stage = Stage {
         engine: engine.name(),
         dialect: engine.dialect(),
@@ -200,7 +213,12 @@ fn measure(
         server_is_here: is_here(&target.address),
         threads: args.threads,
         seed: args.seed,
-        counts: Counts { samples: 1, warmup_s: args.warmup, sample_s: args.time, extra: false },
+        counts: Counts {
+            samples: 1,
+            warmup_s: args.warmup.unwrap_or(WARMUP_S.min(args.time)),
+            sample_s: args.time,
+            extra: false,
+        },
         placement: &watch,
         watch: SubjectWatch::new(Subject::running(None), watch.clone()),
         host: &prompt,
@@ -243,12 +261,16 @@ fn is_here(address: &Address) -> bool {
 /// Somebody at a prompt, who sees a line a second.
 struct Prompt<'a> {
     interrupted: &'a AtomicBool,
-    quiet: bool,
+    /// Seconds between two lines; 0: none.
+    every_s: u64,
 }
 
 impl Host for Prompt<'_> {
     fn progress(&self, step: Progress) {
-        if let (Progress::Reading { tps, second, warming_up }, false) = (step, self.quiet) {
+        if let Progress::Reading { tps, second, warming_up } = step
+            && self.every_s > 0
+            && second.is_multiple_of(self.every_s)
+        {
             let stage = if warming_up { "warm-up" } else { "measure" };
             output::note(&format!("{stage} {second:4} s  {tps:10.0} tps"));
         }

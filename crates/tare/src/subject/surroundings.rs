@@ -1,7 +1,7 @@
 //! What belongs to a measurement beside the figures of its load.
 
 use std::collections::BTreeMap;
-use tare_results::schema::ThreadRecord;
+use tare_results::schema::{ThreadClass, ThreadRecord};
 
 /// What belongs to a measurement beside the figures of its load.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +17,16 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
+    /// CPU time of the threads of a class, seconds: exact where the kernel tells it, else in clock ticks. None without
+    /// such threads.
+    pub fn cpu_s(&self, class: ThreadClass) -> Option<f64> {
+        let mut of_class = self.threads.iter().filter(|thread| thread.class == class).peekable();
+        of_class.peek()?;
+        let used =
+            |thread: &ThreadRecord| thread.schedule.map_or(thread.user_s + thread.system_s, |schedule| schedule.ran_s);
+        Some(of_class.map(used).sum())
+    }
+
     /// CPU time that was counted as somebody else's and was the benchmark's own: of processes that ended meanwhile.
     pub fn not_foreign(&mut self, own_s: f64) {
         let Some(foreign_s) = self.covariates.get("foreign_cpu_s").copied().filter(|s| *s > 0.0) else { return };
@@ -62,7 +72,7 @@ fn add(sum: &mut ThreadRecord, later: ThreadRecord) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_results::schema::{ScheduleRecord, ThreadClass};
+    use tare_results::schema::ScheduleRecord;
 
     fn around(elapsed_s: f64, steal: f64, switches: f64, bytes: f64, seen: &[(usize, u64)]) -> Surroundings {
         let thread = ThreadRecord {

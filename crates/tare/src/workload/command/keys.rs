@@ -55,7 +55,7 @@ impl Keyed for CommandSettings {
             set: |s, v| read_line(v).map(|line| s.cleanup = line),
         },
         Key {
-            name: "server",
+            name: "needs_server",
             help: "on: a server is started for it; absent: where a line or variable has a placeholder of a server",
             get: |s| s.server.map(Into::into),
             set: |s, v| v.switch().map(|on| s.server = Some(on)),

@@ -12,6 +12,7 @@ use tare_load::{
     Arrivals, ClientThread, Distribution, LoadSettings, Observer, Pace, Reading, RunError, Sample, Stage as Phase,
 };
 use tare_results::metric;
+use tare_results::schema::ThreadClass;
 
 impl OltpSettings {
     /// What `workload.name` may say: sysbench's scripts without their `oltp_`.
@@ -224,6 +225,8 @@ fn of_sample(sample: &Sample, surroundings: Surroundings) -> Measured {
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
         metrics.push((metric::CLIENT_CPU_US_PER_TRANSACTION, cpu.user + cpu.system));
     }
+    let server_s = surroundings.cpu_s(ThreadClass::Connection).filter(|_| sample.transactions > 0);
+    metrics.extend(server_s.map(|s| (metric::SERVER_CPU_US_PER_TRANSACTION, s * 1e6 / sample.transactions as f64)));
     Measured {
         elapsed_s: sample.elapsed_s,
         metrics,

@@ -173,7 +173,7 @@ fn missing(name: &str) -> ProgramError {
         "socket" | "socket_directory" => {
             "the server listens on TCP; leave out engine.transport = \"tcp\", or use {host} and {port}"
         }
-        _ => "there is no server here; set workload.server = true",
+        _ => "there is no server here; set workload.needs_server = true",
     };
     let placeholder = PLACEHOLDERS.iter().map(|(known, _)| *known).find(|known| *known == name).unwrap_or("?");
     ProgramError::Placeholder { placeholder, reason: reason.to_owned() }
