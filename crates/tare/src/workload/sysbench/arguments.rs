@@ -13,7 +13,7 @@ const BULK: &str = "bulk_insert";
 pub struct Timing {
     /// Before the checkpoint at which everything is counted anew.
     pub warmup_s: u64,
-    /// Behind it.
+    /// Behind it, in whole seconds.
     pub measured_s: u64,
 }
 
