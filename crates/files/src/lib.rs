@@ -22,4 +22,4 @@ pub use error::{FilesError, Result};
 pub use owner::{check_ours, owner_of};
 pub use private::{Access, PrivateFolder};
 pub use read::{open_regular, read_regular};
-pub use whole::{open_append, open_new_log, write_whole};
+pub use whole::{open_append, open_new_log, write_whole, write_whole_with};

@@ -127,7 +127,13 @@ impl PrivateFolder {
     /// # Errors
     /// What the system says.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        write_in(self.handle.as_fd(), OsStr::new(name), bytes, Mode::RUSR | Mode::WUSR, &self.path.join(name))
+        write_in(
+            self.handle.as_fd(),
+            OsStr::new(name),
+            |file| file.write_all(bytes),
+            Mode::RUSR | Mode::WUSR,
+            &self.path.join(name),
+        )
     }
 
     /// Opens a file in it for appending and reading; made where missing.

@@ -5,7 +5,7 @@ use crate::read::check_regular;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +19,14 @@ const FOR_ALL: Mode = Mode::from_raw_mode(0o666);
 /// # Errors
 /// What the system says, with the file; an older content is untouched then.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    write_whole_with(path, |file| file.write_all(bytes))
+}
+
+/// The same for what is too large to be held in memory: `content` writes it, through a buffer.
+///
+/// # Errors
+/// As [`write_whole`], and what `content` says.
+pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let name = path.file_name().ok_or_else(|| FilesError::io("write", path, rustix::io::Errno::ISDIR))?;
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -26,15 +34,24 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(folder, flags, Mode::empty()).map_err(|e| FilesError::io("open", folder, e))?;
-    write_in(opened.as_fd(), name, bytes, FOR_ALL, path)
+    write_in(opened.as_fd(), name, content, FOR_ALL, path)
 }
 
 /// The same in an open folder; `path` is for the error.
-pub(crate) fn write_in(folder: BorrowedFd<'_>, name: &OsStr, bytes: &[u8], mode: Mode, path: &Path) -> Result<()> {
-    let failed = |e: std::io::Error| FilesError::io("write", path, e);
+pub(crate) fn write_in(
+    folder: BorrowedFd<'_>,
+    name: &OsStr,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    mode: Mode,
+    path: &Path,
+) -> Result<()> {
+    let failed = |e: io::Error| FilesError::io("write", path, e);
     let (file, temporary) = begin(folder, mode).map_err(|e| failed(e.into()))?;
-    let mut file = File::from(file);
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    let file = File::from(file);
+    let mut buffer = BufWriter::new(&file);
+    let written = content(&mut buffer).and_then(|()| buffer.flush());
+    drop(buffer);
+    let written = written.and_then(|()| file.sync_all());
     let named = written.and_then(|()| match temporary {
         Some(temporary) => Ok(temporary),
         None => Ok(link(folder, &file)?),

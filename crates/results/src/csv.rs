@@ -47,6 +47,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         plan: None,
         environment: None,
         captures: Default::default(),
+        machines: Default::default(),
         study_toml: None,
         trials,
         damaged: Vec::new(),

@@ -4,6 +4,7 @@ use super::captures;
 use super::error::ReadError;
 use super::everything::{Results, Source};
 use super::lines::{self, Records, parse};
+use super::machines;
 use super::schema::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,6 +46,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         study_toml,
         trials,
         captures,
+        machines: machines::environments(path)?,
         damaged,
         warnings,
     })

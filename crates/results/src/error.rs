@@ -25,6 +25,14 @@ pub enum ReadError {
         /// The directory.
         path: PathBuf,
     },
+    /// Results of another study among those that are made one.
+    #[error("{} holds results of another study ({study}), or of the same with other settings", path.display())]
+    OtherStudy {
+        /// The directory.
+        path: PathBuf,
+        /// The name of its study.
+        study: String,
+    },
     /// Written by a newer tare.
     #[error("{} has schema {found}, this tare reads up to {known}", path.display())]
     NewerSchema {

@@ -34,6 +34,8 @@ pub struct Results {
     pub trials: Vec<TrialRecord>,
     /// What was captured beside the metrics, by trial and attempt; a CSV has none.
     pub captures: BTreeMap<(usize, u32), Captures>,
+    /// The environment of each machine by its name, where the study ran on several; else empty.
+    pub machines: BTreeMap<String, Environment>,
     /// Lines of the files of records that are no records; [`Results::warnings`] says so too.
     pub damaged: Vec<DamagedLine>,
     /// What was not quite right with the files, one sentence each.

@@ -10,11 +10,13 @@ mod everything;
 mod levels;
 mod limits;
 mod lines;
+mod machines;
 pub mod metric;
 pub mod question;
 pub mod reader;
 mod repair;
 pub mod schema;
+pub mod shards;
 pub mod store;
 
 mod time;

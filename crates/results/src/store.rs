@@ -29,6 +29,12 @@ impl Directory {
     /// When `path` holds something already or cannot be written.
     pub fn create(path: &Path) -> Result<Self, DirectoryError> {
         fs::create_dir_all(path.join("logs")).map_err(|e| io_error("create", path, e))?;
+        Self::create_empty(path)
+    }
+
+    /// The same without a folder for logs.
+    pub(crate) fn create_empty(path: &Path) -> Result<Self, DirectoryError> {
+        fs::create_dir_all(path).map_err(|e| io_error("create", path, e))?;
         let occupied = fs::read_dir(path)
             .map_err(|e| io_error("read", path, e))?
             .filter_map(Result::ok)
@@ -54,7 +60,7 @@ impl Directory {
         Self::lock(path)
     }
 
-    fn lock(path: &Path) -> Result<Self, DirectoryError> {
+    pub(crate) fn lock(path: &Path) -> Result<Self, DirectoryError> {
         let file_path = path.join(".lock");
         let file = tare_files::open_append(&file_path)?;
         match file.try_lock() {
@@ -69,15 +75,20 @@ impl Directory {
         &self.path
     }
 
+    /// Writes one document below it, whole or not at all.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), DirectoryError> {
+        write_document(&self.path.join(name), text)
+    }
+
     /// Writes the three documents of a fresh run.
     ///
     /// # Errors
     /// When a file cannot be written.
     pub fn begin(&self, study_toml: &str, plan: &Plan, environment: &Environment) -> Result<(), DirectoryError> {
-        write_document(&self.path.join("environment.json"), &pretty(environment))?;
-        write_document(&self.path.join("study.toml"), study_toml)?;
+        self.write("environment.json", &pretty(environment))?;
+        self.write("study.toml", study_toml)?;
         // Last: a directory with a plan is one that can be resumed.
-        write_document(&self.path.join("plan.json"), &pretty(plan))
+        self.write("plan.json", &pretty(plan))
     }
 }
 
@@ -150,6 +161,7 @@ fn write_document(path: &Path, text: &str) -> Result<(), DirectoryError> {
     Ok(tare_files::write_whole(path, text.as_bytes())?)
 }
 
-fn pretty<T: Serialize>(value: &T) -> String {
+/// A document as people read it.
+pub(crate) fn pretty<T: Serialize>(value: &T) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }

@@ -24,6 +24,7 @@
 //! | [`simultaneous`] | which conditions are the best, and which cannot be told apart |
 //! | [`serial`] | do trials resemble the ones before them, and what that costs |
 //! | [`outliers`] | does one trial lie far from all others |
+//! | [`machines`] | do several machines that shared a study differ, and which is odd |
 //! | [`control`] | a ratio with what a probe explains taken out |
 //!
 //! Room is left for a sequential A/B test (beside `ratio`) and change points over a history (a module of its own).
@@ -42,6 +43,7 @@ pub mod growth;
 mod interval;
 pub mod ladder;
 mod linear;
+pub mod machines;
 pub mod modes;
 pub mod multiple;
 pub mod order;

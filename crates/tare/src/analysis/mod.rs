@@ -16,6 +16,7 @@ mod effects;
 mod ends;
 pub mod figures;
 pub mod first_screen;
+mod hosts;
 mod ladders;
 pub mod level_words;
 pub mod machine_view;

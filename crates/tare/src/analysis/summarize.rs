@@ -6,7 +6,8 @@ use super::confidence::CONFIDENCE;
 use super::said::Answer;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{
-    builds, captures, composite, effects, modes, nodes, odd, outliers, reading, residuals, run_order, scaling, spread,
+    builds, captures, composite, effects, hosts, modes, nodes, odd, outliers, reading, residuals, run_order, scaling,
+    spread,
 };
 use tare_results::Results;
 use tare_results::metric;
@@ -37,15 +38,18 @@ pub fn summarize(results: &Results) -> Summary {
         growth: captures::growth(&conditions, results),
         builds: Vec::new(),
         nodes: nodes::nodes(&conditions),
+        machines: None,
         residual_causes: residuals::causes(&conditions, machine),
     };
     summary.builds = builds::builds(&conditions, results, summary.headline_metric.as_deref());
     let composite = summary.headline_metric.as_deref().and_then(|name| composite::of(&conditions, name));
+    summary.machines = composite.as_ref().and_then(|c| hosts::hosts(&conditions, c, results));
     summary.run_order = composite.filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, &c));
     summary.answer = answer::answer(&summary, results, &conditions);
     summary.reading = summary.answer.text.clone();
     summary.further_reading = reading::further(&summary);
     summary.further_reading.retain(|sentence| !summary.answer.text.contains(sentence));
+    summary.further_reading.extend(summary.machines.iter().flat_map(hosts::sentences));
     summary.further_reading.extend(summary.run_order.as_ref().and_then(run_order::sentence));
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     summary.further_reading.extend(decision.map(|decision| decision.reason.clone()));
@@ -78,15 +82,17 @@ fn metric_summary(condition: &ConditionTrials<'_>, name: &str, machine: Option<&
     let described = metric::describe(name);
     let values = condition.values(name);
     let found = trials::summarize(&values, CONFIDENCE)?;
+    // What machines differ by is a level of its own, and no spread between trials.
+    let within = trials::summarize(&hosts::without_machines(condition, name), CONFIDENCE)?;
     let (modes, mode_cause) = modes::find(condition, name, described.unit, machine);
     Some(MetricSummary {
         name: name.to_owned(),
         unit: described.unit.to_owned(),
         better: described.better,
         mean: found.mean,
-        ci: found.ci,
+        ci: within.ci,
         within_cov: found.within_cov,
-        between_cov: found.between_cov,
+        between_cov: within.between_cov,
         components: spread::components(&values),
         min: found.min,
         max: found.max,

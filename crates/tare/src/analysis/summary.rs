@@ -1,6 +1,7 @@
 //! The summary: what `tare show --json` prints and every report is drawn from.
 
 use super::ends;
+use super::hosts::Hosts;
 use super::outliers::Outlier;
 use super::run_order::Drift;
 use super::said::Answer;
@@ -57,6 +58,9 @@ pub struct Summary {
     /// Memory by node, where there is more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeSummary>,
+    /// The machines side by side, where several ran the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<Hosts>,
 }
 
 /// Memory of one node under one condition, means over samples.

@@ -1,14 +1,40 @@
 //! Taking the machine for a command, and saying what was found on it.
 
 use super::{Problem, output};
-use crate::state::{self, Host};
+use crate::state::{self, Host, StateError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tare_noise::NoiseError;
 
 /// Takes the machine. What a killed run had left, and who else uses the machine, is said on standard error.
 ///
 /// # Errors
 /// As [`state::take_host`].
 pub fn take() -> Result<Host, Problem> {
-    let host = state::take_host()?;
+    Ok(told(state::take_host()?))
+}
+
+/// The same for a task of a scheduler, of which another may have the machine: waits until it is free.
+///
+/// # Errors
+/// As [`take`]; when `asked` is set meanwhile, that somebody else has it.
+pub fn take_in_turn(asked: &AtomicBool) -> Result<Host, Problem> {
+    let mut said = false;
+    loop {
+        match state::take_host() {
+            Err(StateError::Noise(error @ NoiseError::Locked { .. })) if !asked.load(Ordering::Relaxed) => {
+                if !said {
+                    output::note(&format!("note: {error}; waiting until it ends"));
+                }
+                said = true;
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            taken => return Ok(told(taken?)),
+        }
+    }
+}
+
+fn told(host: Host) -> Host {
     if let Some(other) = host.beside() {
         output::note(&format!(
             "note: another user's run has this machine as well and may disturb this one: {other}; root does not wait"
@@ -17,5 +43,5 @@ pub fn take() -> Result<Host, Problem> {
     for file in host.restored.failed().chain(host.restored.changed_by_other()) {
         output::note(&format!("note: {} ({}) is not as it was found: {:?}", file.setting, file.path, file.outcome));
     }
-    Ok(host)
+    host
 }

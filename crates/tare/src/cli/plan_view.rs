@@ -1,6 +1,6 @@
 //! The plan for people and for scripts: `tare run --dry-run`.
 
-use super::Problem;
+use super::{Exit, Problem};
 use serde::Serialize;
 use tare_results::schema::{Plan, PlannedCondition};
 
@@ -79,4 +79,25 @@ fn cpus(condition: &PlannedCondition) -> String {
             format!("client {}   server {}{memory}", side(&p.client), side(&p.server))
         }
     }
+}
+
+/// When not one condition can be done here, there is nothing to run.
+pub fn something_left(plan: &Plan) -> Result<(), Problem> {
+    if plan.conditions.iter().any(|c| c.realizable) {
+        return Ok(());
+    }
+    let mut reasons: Vec<&str> = plan.conditions.iter().filter_map(|c| c.reason.as_deref()).collect();
+    reasons.dedup();
+    if let [reason] = reasons.as_slice() {
+        return Err(Problem::new(Exit::Machine, format!("this machine cannot do it: {reason}"))
+            .advice("see what it has with `tare topo` and `tare studies --engines`"));
+    }
+    let reasons: Vec<String> = plan
+        .conditions
+        .iter()
+        .map(|c| format!("{}: {}", c.name, c.reason.as_deref().unwrap_or("not realizable")))
+        .collect();
+    Err(Problem::new(Exit::Machine, format!("this machine can do none of the {} conditions", reasons.len()))
+        .at(reasons.join("\n"))
+        .advice("see what it has with `tare topo`, or try `tare run first-look`"))
 }

@@ -37,6 +37,9 @@ impl From<ReadError> for Problem {
             ReadError::NotResults { path } => Self::new(Exit::Usage, "this is not a results directory")
                 .at(path.display().to_string())
                 .expected("a directory with plan.json and trials.jsonl, as `tare run --out DIR` writes it"),
+            ReadError::OtherStudy { .. } => problem
+                .expected("parts of one study, cut by `tare shard` or run with the same study file and seed")
+                .advice("compare results of different studies with: tare compare A B"),
             ReadError::NewerSchema { path, found, known } => {
                 Self::new(Exit::Usage, format!("these results have schema {found}, newer than this tare reads"))
                     .at(path.display().to_string())

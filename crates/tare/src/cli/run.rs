@@ -2,17 +2,15 @@
 
 use super::output::note;
 use super::run_listener::TerminalListener;
-use super::{Exit, Problem, interrupt, plan_view, read_topology};
+use super::{Exit, Problem, interrupt, plan_view, read_topology, shard_piece, study_file};
 use crate::capture::environment::environment;
-use crate::plan::adapt::adapt;
-use crate::plan::resolve::{Where, resolve};
+use crate::plan::resolve::Where;
 use crate::plan::task::{OtherMachine, Task, same_machine};
 use crate::report::write_report_to;
 use crate::run::{Children, Run, RunEnd, RunError};
 use crate::state::{self, StateError};
 use crate::study::builtin;
-use crate::study::document::Source;
-use crate::study::parse::{Overrides, parse};
+use crate::study::parse::Overrides;
 use crate::study::spec::Study;
 use crate::study::write;
 use clap::Args;
@@ -35,6 +33,9 @@ pub struct RunArgs {
     /// Go on with an interrupted run: the same study, order and seed, without the trials that are finished
     #[arg(long, value_name = "DIR", conflicts_with_all = ["engine", "set", "quick", "article", "dry_run"])]
     resume: Option<PathBuf>,
+    /// Run one shard of a study that `tare shard` cut, by its number; begun before, it goes on
+    #[arg(long, num_args = 2, value_names = ["DIR", "INDEX"], conflicts_with_all = ["engine", "set", "quick", "article", "dry_run", "out", "resume"])]
+    shard: Option<Vec<String>>,
     /// Run on this engine in place of the study's: sqlite, mariadb, mysql or postgresql
     #[arg(long)]
     engine: Option<String>,
@@ -71,6 +72,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         interrupt::stop()?;
         return resume(directory, args.json);
     }
+    if let Some([directory, index]) = args.shard.as_deref() {
+        return run_shard(Path::new(directory), index, args);
+    }
     let own = match builtin::find(&args.study) {
         // What is measured without a study stands on the command line.
         _ if !args.program.is_none() => Ok(()),
@@ -94,13 +98,13 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     };
     if args.dry_run {
         plan_view::print(&plan, args.json)?;
-        return something_left(&plan).map(|()| Exit::Done);
+        return plan_view::something_left(&plan).map(|()| Exit::Done);
     }
     if !args.json {
         plan_view::print_notes(&plan);
         plan_view::print_unrealizable(&plan);
     }
-    something_left(&plan)?;
+    plan_view::something_left(&plan)?;
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let out = args.out.clone().unwrap_or_else(|| default_out(&study));
     let directory = Directory::create(&out)?;
@@ -113,18 +117,11 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
 fn planned(args: &RunArgs, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
     let overrides =
         Overrides { quick: args.quick, article: args.article, engine: args.engine.clone(), sets: args.set.clone() };
-    let mut study = match args.program.study(&overrides) {
+    let study = match args.program.study(&overrides) {
         Some(study) => study?,
-        None => load(&args.study, &overrides)?,
+        None => study_file::load(&args.study, &overrides)?,
     };
-    if !trusted {
-        // What another engine knows is asked of its program.
-        study.moved_from = None;
-    }
-    let notes = adapt(&mut study, machine).map_err(|e| Problem::new(Exit::Usage, e))?;
-    let mut plan = resolve(&study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
-    plan.notes.extend(notes);
-    Ok((study, plan))
+    study_file::planned(study, machine, place, trusted)
 }
 
 /// None where a signal came meanwhile: what failed because of it is nobody's concern.
@@ -148,6 +145,17 @@ fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
     }
     // The order that was drawn at the start counts, whatever this version would draw.
     finish(&study, &plan, &directory, json)
+}
+
+fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> {
+    super::trust::check_results(path, args.trust)?;
+    let index = index.parse().map_err(|_| {
+        Problem::new(Exit::Usage, format!("{index:?} is no shard")).expected("its number: tare run --shard DIR INDEX")
+    })?;
+    let asked = interrupt::stop()?.asked;
+    let Some(_host) = unless_interrupted(super::host::take_in_turn(asked))? else { return Ok(Exit::Interrupted) };
+    let Some(piece) = unless_interrupted(shard_piece::take(path, index))? else { return Ok(Exit::Interrupted) };
+    finish(&piece.study, &piece.plan, &piece.directory, args.json)
 }
 
 /// Runs what is left, writes the report, prints the tables.
@@ -195,45 +203,6 @@ fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
             .advice(format!("read the reasons with: tare show {}", path.display())));
     }
     Ok(Exit::Done)
-}
-
-/// A study by built-in name or path.
-pub fn load(name: &str, overrides: &Overrides) -> Result<Study, Problem> {
-    if let Some(builtin) = builtin::find(name) {
-        let source = Source { origin: builtin.name, text: builtin.text };
-        return Ok(parse(source, overrides)?);
-    }
-    let text = std::fs::read_to_string(name).map_err(|e| {
-        let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
-        let problem = Problem::new(Exit::Usage, format!("cannot read study {name}: {e}"))
-            .expected(format!("a study file or a built-in study: {}", known.join(", ")));
-        match tare_text::nearest(name, known.iter().copied()) {
-            Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
-            None => problem.advice("list the built-in studies with: tare studies"),
-        }
-    })?;
-    Ok(parse(Source { origin: name, text: &text }, overrides)?)
-}
-
-/// When not one condition can be done here, there is nothing to run.
-fn something_left(plan: &Plan) -> Result<(), Problem> {
-    if plan.conditions.iter().any(|c| c.realizable) {
-        return Ok(());
-    }
-    let mut reasons: Vec<&str> = plan.conditions.iter().filter_map(|c| c.reason.as_deref()).collect();
-    reasons.dedup();
-    if let [reason] = reasons.as_slice() {
-        return Err(Problem::new(Exit::Machine, format!("this machine cannot do it: {reason}"))
-            .advice("see what it has with `tare topo` and `tare studies --engines`"));
-    }
-    let reasons: Vec<String> = plan
-        .conditions
-        .iter()
-        .map(|c| format!("{}: {}", c.name, c.reason.as_deref().unwrap_or("not realizable")))
-        .collect();
-    Err(Problem::new(Exit::Machine, format!("this machine can do none of the {} conditions", reasons.len()))
-        .at(reasons.join("\n"))
-        .advice("see what it has with `tare topo`, or try `tare run first-look`"))
 }
 
 fn default_out(study: &Study) -> PathBuf {

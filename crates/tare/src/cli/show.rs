@@ -1,16 +1,18 @@
 //! `tare show`: the tables again.
 
+use super::output::note;
 use super::{Exit, Problem};
 use crate::analysis;
 use crate::report::terminal::{self, Style};
 use clap::Args;
 use std::path::PathBuf;
 use tare_results::Results;
+use tare_results::shards::{self, Sharded};
 
 /// Show the tables of a finished or interrupted run
 #[derive(Debug, Args)]
 pub struct Show {
-    /// A results directory, or a CSV file with the columns condition,trial,sample,metric,value
+    /// A results directory, a study cut into shards, or a CSV file with the columns condition,trial,sample,metric,value
     results: PathBuf,
     /// Print one JSON document instead of tables
     #[arg(long)]
@@ -22,8 +24,21 @@ pub struct Show {
 /// # Errors
 /// [`Problem`] when the results cannot be read or the output not written.
 pub fn run(args: Show) -> Result<Exit, Problem> {
+    if let Some(sharded) = Sharded::open(&args.results)? {
+        progress(&sharded)?;
+    }
     print(&super::results_problem::open(&args.results)?, args.json)?;
     Ok(Exit::Done)
+}
+
+/// How far each shard of a study is, on standard error.
+fn progress(sharded: &Sharded) -> Result<(), Problem> {
+    for state in shards::states(sharded)? {
+        let hosts =
+            if state.hosts.is_empty() { "not begun".to_owned() } else { format!("on {}", state.hosts.join(", ")) };
+        note(&format!("shard {:<4} {:>5} of {} trials   {hosts}", state.shard, state.done, state.trials));
+    }
+    Ok(())
 }
 
 /// Prints the summary of results: tables, or one JSON document.

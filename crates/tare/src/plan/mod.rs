@@ -9,6 +9,7 @@
 //! | `resolve` | conditions on this machine, and the schedule |
 //! | `queue` | which trial comes next |
 //! | `task` | one trial of a plan, and whether this machine still is the plan's |
+//! | `shard` | some blocks of a plan, on the machine that runs them |
 //! | `estimate` | how long trials take |
 //! | `pilot` | counts chosen from the first trials |
 
@@ -21,4 +22,5 @@ pub mod pilot;
 pub mod programs;
 pub mod queue;
 pub mod resolve;
+pub mod shard;
 pub mod task;

@@ -125,6 +125,7 @@ fn study(rng: &mut Noise, shape: Shape, drift: Drift, layout: Layout, n: usize) 
         study_toml: None,
         trials,
         captures: BTreeMap::new(),
+        machines: BTreeMap::new(),
         warnings: Vec::new(),
         damaged: Default::default(),
     }

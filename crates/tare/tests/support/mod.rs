@@ -37,7 +37,7 @@ impl World {
             .env("TARE_LOCK_DIR", self.path("lock"))
             .env("XDG_RUNTIME_DIR", self.path("run"));
         // Tests run side by side and disturb each other; those about that ask for a limit themselves.
-        let asks = args.iter().any(|arg| *arg == "--resume" || arg.contains("_limit"));
+        let asks = args.iter().any(|arg| ["--resume", "--shard"].contains(arg) || arg.contains("_limit"));
         if args.first() == Some(&"run") && !asks {
             command.args(["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"]);
         }

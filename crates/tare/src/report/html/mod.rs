@@ -10,6 +10,7 @@ mod document;
 mod environment;
 mod first_screen;
 mod given;
+mod hosts;
 mod machines;
 mod measured;
 mod nodes;

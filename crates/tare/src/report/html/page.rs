@@ -3,7 +3,8 @@
 use super::document::document;
 use super::given::Page;
 use super::{
-    builds, captures, curves, environment, first_screen, machines, nodes, plots, record, scaling, stability, tables,
+    builds, captures, curves, environment, first_screen, hosts, machines, nodes, plots, record, scaling, stability,
+    tables,
 };
 use crate::analysis::summary::Summary;
 use crate::analysis::{collect, machine_view};
@@ -51,6 +52,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("growth", "What grows: which lock is to blame", captures::growth(page)),
         ("profiles", "Flame graphs", captures::profiles(page)),
         ("captures", "Captures", captures::tables(page)),
+        ("machines", "Machines side by side", hosts::section(page)),
         ("machine", "Where the threads ran", machines::drawings(page)),
         ("threads", "Threads", machines::threads(page)),
         ("nodes", "Memory by node", nodes::section(page)),

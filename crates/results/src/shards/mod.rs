@@ -1,0 +1,18 @@
+//! A study that several machines run, each a shard of its blocks, and their parts made one again.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `layout` | the folder that the machines share |
+//! | `parts` | what was run, part by part, and which part a block is taken from |
+//! | `read` | all parts as one set of results, as far as they are |
+//! | `merge` | one results directory made of them |
+
+mod layout;
+mod merge;
+mod parts;
+mod read;
+
+pub use layout::Sharded;
+pub use merge::{Merged, merge};
+pub use parts::{ShardState, states};
+pub(crate) use read::read;

@@ -1,0 +1,74 @@
+//! All parts of a cut study as one set of results, as far as they are.
+
+use super::parts::{self, Parts};
+use crate::captures;
+use crate::error::ReadError;
+use crate::everything::{Results, Source};
+use crate::lines;
+use crate::machines;
+use crate::schema::Environment;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Reads the parts below a folder that [`super::Sharded`] made.
+///
+/// # Errors
+/// When a part cannot be read.
+pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
+    let found = parts::find(&[path.to_owned()])?;
+    let (mut trials, mut damaged, mut warnings, mut read_captures) =
+        (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+    for (index, part) in found.parts.iter().enumerate() {
+        let records = lines::read(&part.path)?;
+        damaged.extend(records.damaged);
+        for trial in records.trials.into_iter().filter(|trial| found.owns(index, trial.block)) {
+            if !trial.captures.is_empty() {
+                let (one, unread) = captures::read(&part.path, &trial);
+                read_captures.insert((trial.trial, trial.attempt), one);
+                warnings.extend(unread);
+            }
+            trials.push(trial);
+        }
+    }
+    warnings.extend(damaged.iter().map(ToString::to_string));
+    warnings.extend(aside_words(found.aside));
+    let (trials, strangers) = lines::without_strangers(trials, Some(&found.plan));
+    warnings.extend(strangers);
+    let machines = machines_of(&found)?;
+    Ok(Results {
+        path: path.to_owned(),
+        source: Source::Directory,
+        study: found.plan.study.clone(),
+        environment: machines.values().next().cloned(),
+        study_toml: Some(found.study_toml),
+        plan: Some(found.plan),
+        trials,
+        captures: read_captures,
+        machines,
+        damaged,
+        warnings,
+    })
+}
+
+/// What of unfinished blocks is left out, in a sentence.
+pub(super) fn aside_words(aside: usize) -> Option<String> {
+    (aside > 0).then(|| {
+        format!(
+            "{aside} good trials are left out: another machine ran their blocks further, and a block is never \
+                 compared across machines"
+        )
+    })
+}
+
+/// The environment that each machine of the parts recorded.
+pub(super) fn machines_of(found: &Parts) -> Result<BTreeMap<String, Environment>, ReadError> {
+    let mut machines = BTreeMap::new();
+    for part in &found.parts {
+        if !machines.contains_key(&part.host)
+            && let Some(environment) = machines::environment(&part.path.join("environment.json"))?
+        {
+            machines.insert(part.host.clone(), environment);
+        }
+    }
+    Ok(machines)
+}

@@ -1,0 +1,201 @@
+//! The machines of a study that several ran: how they differ, and which of them is odd.
+//!
+//! Comparisons of conditions need none of this: a block never crosses machines.
+
+use super::collect::ConditionTrials;
+use super::composite::Composite;
+use super::confidence::CONFIDENCE;
+use super::ends;
+use super::figures::percent;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tare_results::Results;
+use tare_results::schema::{Environment, TrialRecord};
+use tare_stats::{Interval, machines};
+use tare_topology::Fingerprint;
+
+/// Chance of naming a machine where all are alike, over all machines together.
+const ALPHA: f64 = 1.0 - CONFIDENCE;
+
+/// The machines that shared a study. A block never crosses them, so no comparison of conditions contains what they
+/// differ by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hosts {
+    /// One entry a machine, by name.
+    pub rows: Vec<HostRow>,
+    /// Coefficient of variation between machines, what varies within them taken out; null below two blocks a machine.
+    pub between_cov: Option<f64>,
+    /// Coefficient of variation between the blocks of one machine.
+    pub within_cov: Option<f64>,
+}
+
+/// One of several machines that shared a study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostRow {
+    /// Its name in the network.
+    pub name: String,
+    /// Analysed trials that it ran.
+    pub trials: usize,
+    /// Blocks that it ran whole.
+    pub blocks: usize,
+    /// The primary metrics here over those of the other machines, same conditions.
+    pub ratio: Option<f64>,
+    /// 95% interval of the ratio.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Mean spread of the trials of a block, what conditions explain taken out, as a fraction.
+    pub spread: Option<f64>,
+    /// Shown to be faster or slower than the others, at 95% over all machines.
+    pub odd_level: bool,
+    /// Shown to be steadier or less steady than the others, at 95% over all machines.
+    pub odd_spread: bool,
+    /// What is another way here than on the first machine.
+    pub differs: Vec<String>,
+}
+
+/// What a machine ran.
+#[derive(Default)]
+struct Host {
+    trials: usize,
+    /// Mean logarithm of each whole block, what the conditions explain taken out.
+    levels: Vec<f64>,
+    /// Standard deviation within each whole block, the same way.
+    spreads: Vec<f64>,
+}
+
+/// The name of the machine that a trial ran on; empty where the record does not tell.
+pub(super) fn host(trial: &TrialRecord) -> &str {
+    trial.ran_on.as_ref().map_or("", |ran_on| ran_on.host.as_str())
+}
+
+/// The machines side by side; none where there is one.
+pub(super) fn hosts(conditions: &[ConditionTrials<'_>], composite: &Composite, results: &Results) -> Option<Hosts> {
+    let found = by_host(conditions, &composite.cells);
+    if found.len() < 2 {
+        return None;
+    }
+    let levels: Vec<Vec<f64>> = found.values().map(|host| host.levels.clone()).collect();
+    let compared = machines::compare(&levels, CONFIDENCE);
+    let odd_levels = machines::odd(&levels, ALPHA);
+    let spreads: Vec<Vec<f64>> =
+        found.values().map(|host| host.spreads.iter().filter(|s| **s > 0.0).map(|s| s.ln()).collect()).collect();
+    let odd_spreads = machines::odd(&spreads, ALPHA);
+    let first = results.machines.values().next();
+    let rows = found.iter().enumerate().map(|(index, (name, host))| {
+        let difference = compared.as_ref().map(|all| &all.differences[index]);
+        HostRow {
+            name: (*name).to_owned(),
+            trials: host.trials,
+            blocks: host.levels.len(),
+            ratio: difference.map(|d| d.value.exp()).filter(|ratio| ratio.is_finite()),
+            ci: difference.and_then(|d| d.ci).map(|ci| ci.map(f64::exp)),
+            spread: tare_stats::descriptive::mean(&host.spreads),
+            odd_level: odd_levels.contains(&index),
+            odd_spread: odd_spreads.contains(&index),
+            differs: first.zip(results.machines.get(*name)).map(|(a, b)| differences(a, b)).unwrap_or_default(),
+        }
+    });
+    Some(Hosts {
+        rows: rows.collect(),
+        between_cov: compared.as_ref().map(|all| all.between),
+        within_cov: compared.as_ref().map(|all| all.within),
+    })
+}
+
+fn by_host<'a>(conditions: &[ConditionTrials<'a>], cells: &[Vec<(usize, f64)>]) -> BTreeMap<&'a str, Host> {
+    let mut blocks: BTreeMap<(&str, usize), Vec<f64>> = BTreeMap::new();
+    let mut hosts: BTreeMap<&str, Host> = BTreeMap::new();
+    for (condition, cell) in conditions.iter().zip(cells) {
+        let centre = cell.iter().map(|(_, ln)| ln).sum::<f64>() / cell.len().max(1) as f64;
+        for (trial, (block, ln)) in condition.ok.iter().zip(cell) {
+            hosts.entry(host(trial)).or_default().trials += 1;
+            blocks.entry((host(trial), *block)).or_default().push(ln - centre);
+        }
+    }
+    for ((name, _), left) in blocks.into_iter().filter(|(_, left)| left.len() == conditions.len()) {
+        let host = hosts.entry(name).or_default();
+        host.levels.extend(tare_stats::descriptive::mean(&left));
+        host.spreads.extend(tare_stats::descriptive::std_dev(&left));
+    }
+    hosts
+}
+
+/// Values of one metric with what machines differ by taken out, so that the spread between trials is none of theirs.
+/// The same values where there is one machine, or where a value is not positive.
+pub(super) fn without_machines(condition: &ConditionTrials<'_>, metric: &str) -> Vec<Vec<f64>> {
+    let values = condition.values(metric);
+    let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    let trials = condition.with(metric);
+    for (trial, mean) in &trials {
+        let sum = sums.entry(host(trial)).or_default();
+        *sum = (sum.0 + mean, sum.1 + 1.0);
+    }
+    if sums.len() < 2 || values.iter().flatten().any(|v| *v <= 0.0) {
+        return values;
+    }
+    let all = sums.values().map(|(sum, _)| sum).sum::<f64>() / trials.len() as f64;
+    let scale = |trial: &TrialRecord| sums.get(host(trial)).map_or(1.0, |(sum, n)| all / (sum / n));
+    values
+        .into_iter()
+        .zip(&trials)
+        .map(|(samples, (trial, _))| samples.into_iter().map(|v| v * scale(trial)).collect())
+        .collect()
+}
+
+/// What is another way on a second machine, one sentence each.
+fn differences(first: &Environment, second: &Environment) -> Vec<String> {
+    let mut found: Vec<String> = Fingerprint::of(&first.machine)
+        .changes(&Fingerprint::of(&second.machine))
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let mut differ = |what: &str, a: &str, b: &str| {
+        if a != b {
+            found.push(format!("{what} {b} in place of {a}"));
+        }
+    };
+    differ("CPU", &first.cpu_model, &second.cpu_model);
+    differ("kernel", &first.kernel, &second.kernel);
+    for (name, value) in first.settings.iter().filter(|(name, _)| *name != "/proc/loadavg") {
+        differ(name, value, second.settings.get(name).map_or("(none)", String::as_str));
+    }
+    found
+}
+
+/// What a reader must know of the machines, one sentence each.
+pub(super) fn sentences(hosts: &Hosts) -> Vec<String> {
+    let mut said: Vec<String> = hosts.rows.iter().filter(|row| row.odd_level).filter_map(level_sentence).collect();
+    said.extend(hosts.rows.iter().filter(|row| row.odd_spread).map(|row| {
+        let spread = row.spread.map_or(String::new(), |spread| format!(" (spread within a block {})", percent(spread)));
+        format!("{} is not as steady as the other machines, or steadier{spread}.", row.name)
+    }));
+    said.extend(
+        hosts
+            .rows
+            .iter()
+            .filter(|row| !row.differs.is_empty())
+            .map(|row| format!("{} is not set up as {}: {}.", row.name, hosts.rows[0].name, row.differs.join("; "))),
+    );
+    said
+}
+
+fn level_sentence(row: &HostRow) -> Option<String> {
+    let (ratio, ci) = (row.ratio?, row.ci?);
+    Some(format!(
+        "{} measures {ratio:.3}x what the other machines do ({:.3} to {:.3}); conditions are compared within machines \
+         alone.",
+        row.name, ci.low, ci.high
+    ))
+}
+
+impl HostRow {
+    /// In which way it is odd; empty where it is not.
+    pub fn odd_words(&self) -> &'static str {
+        match (self.odd_level, self.odd_spread) {
+            (true, true) => "level and spread",
+            (true, false) => "level",
+            (false, true) => "spread",
+            (false, false) => "",
+        }
+    }
+}

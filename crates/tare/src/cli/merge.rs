@@ -1,0 +1,48 @@
+//! `tare merge`: one results directory of what several machines ran.
+
+use super::output::note;
+use super::{Exit, Problem};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Make one results directory of the shards of a study
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// Folders that `tare shard` made, or results directories of some of a study's blocks
+    #[arg(required = true, value_name = "DIR")]
+    folders: Vec<PathBuf>,
+    /// Where the results go; an earlier merge of the same study is brought up to date
+    #[arg(long, value_name = "RESULTS")]
+    out: PathBuf,
+}
+
+/// Merges, and says what is still missing.
+///
+/// # Errors
+/// When the folders are of different studies, or cannot be read or written.
+pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
+    let merged = tare_results::shards::merge(&args.folders, &args.out)?;
+    let out = args.out.display();
+    note(&format!(
+        "{} records of {} parts from {} machines ({}) in {out}",
+        merged.records,
+        merged.parts,
+        merged.machines.len(),
+        merged.machines.join(", ")
+    ));
+    if merged.aside > 0 {
+        note(&format!(
+            "note: {} good trials are left out: another machine ran their blocks further, and a block is never compared \
+             across machines",
+            merged.aside
+        ));
+    }
+    if merged.missing > 0 {
+        note(&format!(
+            "note: {} trials of the schedule have no good result yet; merge again when they have",
+            merged.missing
+        ));
+    }
+    note(&format!("look at them with: tare show {out}"));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,105 @@
+//! `tare shard`: one study for several machines.
+
+use super::output::{duration, note};
+use super::{Exit, Problem, plan_view, read_topology, study_file};
+use crate::plan::resolve::Where;
+use crate::study::builtin;
+use crate::study::parse::Overrides;
+use crate::study::write;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tare_results::shards::Sharded;
+use tare_topology::Machine;
+
+/// What is cut, and how.
+#[derive(Debug, Args)]
+pub struct Cut {
+    /// A study file, or the name of a built-in study
+    #[arg(value_name = "STUDY")]
+    study: String,
+    /// The folder that all machines see [default: tare-shards/STUDY]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Run on this engine in place of the study's
+    #[arg(long)]
+    engine: Option<String>,
+    /// Change one key of the study (may be repeated)
+    #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
+    set: Vec<String>,
+    /// A rehearsal: the study's own short settings
+    #[arg(long)]
+    quick: bool,
+    /// At the size its article published
+    #[arg(long, conflicts_with = "quick")]
+    article: bool,
+    /// The machines that will run it, where this one is another: a description, or an hwloc XML file
+    #[arg(long, value_name = "SPEC")]
+    topology: Option<String>,
+    /// Cut a study that belongs to somebody else: it names programs that run as you
+    #[arg(long)]
+    trust: bool,
+}
+
+/// Cut a study into shards for several machines: whole blocks, so that no comparison crosses machines
+#[derive(Debug, Args)]
+pub struct ShardArgs {
+    #[command(flatten)]
+    cut: Cut,
+    /// How many shards
+    #[arg(long, value_name = "N")]
+    into: usize,
+}
+
+/// Writes the folder that the machines share, and says how to go on.
+///
+/// # Errors
+/// With exit codes 2 (study) and 3 (machine).
+pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
+    let sharded = cut(&args.cut, args.into)?;
+    let (path, count) = (sharded.path().display(), sharded.count());
+    let each_s = sharded.plan().estimated_s / count as f64;
+    note(&format!(
+        "{count} shards of {} trials in {path}, about {} each. On each machine, with the same program:\n  tare run \
+         --shard {path} 0    (to {})\nprogress, and the results so far:\n  tare show {path}\none results directory of \
+         them all:\n  tare merge {path} --out RESULTS",
+        sharded.plan().trials.len(),
+        duration(each_s),
+        count - 1
+    ));
+    Ok(Exit::Done)
+}
+
+/// Writes the folder that the machines share.
+///
+/// # Errors
+/// As [`run`].
+pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
+    let overrides =
+        Overrides { quick: args.quick, article: args.article, engine: args.engine.clone(), sets: args.set.clone() };
+    if builtin::find(&args.study).is_none() {
+        // The copy in the folder will be this user's own.
+        super::trust::check(Path::new(&args.study), args.trust)?;
+    }
+    let (machine, place) = match &args.topology {
+        Some(spec) => (read_topology::describe(spec)?, Where::Described),
+        None => (Machine::this()?, Where::Here),
+    };
+    let (study, plan) = study_file::planned(study_file::load(&args.study, &overrides)?, &machine, place, true)?;
+    let usage = |e: String| Problem::new(Exit::Usage, e);
+    if study.sampling.target_half_width.is_some() {
+        return Err(usage("a study that chooses its number of trials while it runs cannot be cut into shards".into())
+            .at("[sampling] target_half_width")
+            .advice("give the number: --set sampling.trials=20 and no target_half_width"));
+    }
+    plan_view::print_notes(&plan);
+    plan_view::print_unrealizable(&plan);
+    plan_view::something_left(&plan)?;
+    let blocks = plan.trials.iter().map(|trial| trial.block + 1).max().unwrap_or(0);
+    if count == 0 || count > blocks {
+        return Err(usage(format!("{count} shards of {blocks} blocks"))
+            .expected(format!("1 to {blocks} shards: a block (one trial of each condition) stays on one machine"))
+            .advice(format!("more blocks: --set sampling.trials={}", count.max(1))));
+    }
+    let out = args.out.clone().unwrap_or_else(|| Path::new("tare-shards").join(&study.name));
+    Ok(Sharded::create(&out, &write::to_toml(&study), &plan, count)?)
+}

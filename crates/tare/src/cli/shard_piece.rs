@@ -1,0 +1,92 @@
+//! The piece of a study that `tare run --shard` runs on this machine.
+
+use super::{Exit, Problem};
+use crate::capture::environment::environment;
+use crate::plan::resolve::{Where, resolve};
+use crate::plan::shard::part;
+use crate::plan::task::same_machine;
+use crate::study::spec::Study;
+use crate::study::write;
+use crate::study::written::read_study;
+use std::collections::BTreeSet;
+use std::path::Path;
+use tare_results::schema::{Outcome, Plan};
+use tare_results::shards::Sharded;
+use tare_results::store::{Directory, read_plan, read_trials};
+use tare_topology::{Fingerprint, Machine};
+
+/// What a shard has left for this machine.
+pub struct Piece {
+    /// The study, as it was cut.
+    pub study: Study,
+    /// The blocks that are this machine's.
+    pub plan: Plan,
+    /// Where its records go.
+    pub directory: Directory,
+    _shard: Directory,
+}
+
+/// Takes a shard, begun before on this machine, on another, or by nobody. Blocks that another machine finished stay
+/// where they are; those that it had only begun are run whole here.
+///
+/// # Errors
+/// When there is no such shard, another run has it, or this machine cannot do it or has changed.
+pub fn take(path: &Path, index: usize) -> Result<Piece, Problem> {
+    let sharded = Sharded::open(path)?.ok_or_else(|| {
+        Problem::new(Exit::Usage, "this is not a study that was cut into shards")
+            .at(path.display().to_string())
+            .advice("make one with: tare shard STUDY --into N --out DIR")
+    })?;
+    if index >= sharded.count() {
+        return Err(Problem::new(Exit::Usage, format!("there is no shard {index}"))
+            .at(path.display().to_string())
+            .expected(format!("a number from 0 to {}", sharded.count() - 1)));
+    }
+    let shard = sharded.take(index)?;
+    let study = read_study(path)?;
+    let machine = Machine::this()?;
+    let own = sharded.part(index, &host_name())?;
+    if own.join("plan.json").is_file() {
+        let plan = read_plan(&own)?;
+        same_machine(&plan, &Fingerprint::of(&machine))
+            .map_err(|changed| Problem::from(changed).at(own.display().to_string()))?;
+        let directory = Directory::resume(&own)?;
+        return Ok(Piece { study, plan, directory, _shard: shard });
+    }
+    let done = finished_blocks(&sharded, index)?;
+    let trials = &sharded.plan().trials;
+    let blocks: BTreeSet<usize> =
+        trials.iter().map(|t| t.block).filter(|b| sharded.owns(index, *b) && !done.contains(b)).collect();
+    let here = resolve(&study, &machine, Where::Here).map_err(|e| Problem::new(Exit::Usage, e))?;
+    let plan = part(sharded.plan(), &here, &blocks).map_err(|e| {
+        Problem::new(Exit::Machine, e.to_string())
+            .at(path.display().to_string())
+            .advice("run it on machines alike, or cut the study without that condition")
+    })?;
+    let directory = Directory::create(&own)?;
+    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    directory.begin(&write::to_toml(&study), &plan, &environment(&machine, &command))?;
+    Ok(Piece { study, plan, directory, _shard: shard })
+}
+
+/// Blocks of a shard of which another machine has every trial.
+fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize>, Problem> {
+    let mut done = BTreeSet::new();
+    for entry in std::fs::read_dir(sharded.shard(index)).into_iter().flatten().filter_map(Result::ok) {
+        if !entry.path().join("plan.json").is_file() {
+            continue;
+        }
+        let records = read_trials(&entry.path())?;
+        let good: BTreeSet<usize> =
+            records.iter().filter(|record| record.outcome == Outcome::Ok).map(|record| record.trial).collect();
+        let trials = &sharded.plan().trials;
+        let open: BTreeSet<usize> = trials.iter().filter(|t| !good.contains(&t.trial)).map(|t| t.block).collect();
+        done.extend(trials.iter().map(|t| t.block).filter(|block| !open.contains(block)));
+    }
+    Ok(done)
+}
+
+/// The name that this machine's part goes by.
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}

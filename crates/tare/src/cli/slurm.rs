@@ -1,0 +1,106 @@
+//! `tare slurm`: a study as a job array.
+
+use super::output::{note, text};
+use super::shard::{Cut, cut};
+use super::{Exit, Problem};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tare_results::shards::Sharded;
+
+/// Cut a study into shards and write the Slurm job array that runs them; submit it on request
+#[derive(Debug, Args)]
+pub struct SlurmArgs {
+    #[command(flatten)]
+    cut: Cut,
+    /// How many machines: as many shards, one task of the array each
+    #[arg(long, value_name = "N")]
+    nodes: usize,
+    /// The partition whose machines are alike
+    #[arg(long)]
+    partition: Option<String>,
+    /// CPUs to ask for on each machine, instead of the whole machine
+    #[arg(long, value_name = "CPUS")]
+    cpus_per_task: Option<usize>,
+    /// Submit the script with sbatch
+    #[arg(long)]
+    submit: bool,
+}
+
+/// Writes the folder and the script in it.
+///
+/// # Errors
+/// As `tare shard`, and when sbatch refuses.
+pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
+    let program =
+        std::env::current_exe().map_err(|e| Problem::new(Exit::Machine, format!("cannot find myself: {e}")))?;
+    let sharded = cut(&args.cut, args.nodes)?;
+    let folder = std::path::absolute(sharded.path()).unwrap_or_else(|_| sharded.path().to_owned());
+    let script = folder.join("job.sh");
+    tare_files::write_whole(&script, script_text(args, &sharded, &program, &folder).as_bytes())
+        .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
+    let shown = folder.display();
+    note(&format!(
+        "wrote {} for {} tasks; read it and change what your cluster wants otherwise",
+        script.display(),
+        args.nodes
+    ));
+    if args.submit {
+        text(&submit(&script)?)?;
+    } else {
+        note(&format!("submit it with:\n  sbatch {}", script.display()));
+    }
+    note(&format!("progress:\n  tare show {shown}\nwhen all have ended:\n  tare merge {shown} --out RESULTS"));
+    Ok(Exit::Done)
+}
+
+/// A shard may take twice its estimate before Slurm ends it: what was recorded is kept, and a requeued task goes on.
+const PATIENCE: f64 = 2.0;
+/// Starting, preparing data and the report, seconds.
+const AROUND_S: f64 = 900.0;
+
+fn script_text(args: &SlurmArgs, sharded: &Sharded, program: &Path, folder: &Path) -> String {
+    let shard_s = sharded.plan().estimated_s / sharded.count() as f64;
+    let minutes = ((PATIENCE * shard_s + AROUND_S) / 60.0).ceil();
+    let partition = args.partition.as_ref().map(|name| format!("#SBATCH --partition={name}\n")).unwrap_or_default();
+    let share = match args.cpus_per_task {
+        Some(cpus) => format!(
+            "# A part of a machine: others on it disturb what is measured, and tare will say so.\n#SBATCH --cpus-per-task={cpus}\n"
+        ),
+        None => "# The whole machine: whoever else runs on it would be measured too.\n#SBATCH --exclusive\n".to_owned(),
+    };
+    let (name, last) = (&sharded.plan().study, sharded.count() - 1);
+    let (program, folder_word) = (word(program), word(folder));
+    format!(
+        "#!/bin/bash\n# Written by tare {version}: the study {name} in {count} shards, one task of this array each.\n\
+         #SBATCH --job-name=tare-{job}\n#SBATCH --array=0-{last}\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n{partition}{share}\
+         # A task whose machine dies is queued again and goes on where it stopped.\n#SBATCH --requeue\n\
+         # Twice the estimate, and what data and a report take.\n#SBATCH --time={minutes:.0}\n\
+         #SBATCH --output={logs}/slurm-%A-%a.log\n#SBATCH --open-mode=append\n\
+         # tare puts every thread in its place itself, within the CPUs that Slurm gives; a stop is asked for early\n\
+         # enough that it can put the machine's settings back.\n#SBATCH --signal=B:TERM@60\nexport SLURM_CPU_BIND=none\n\
+         exec {program} run --shard {folder_word} \"$SLURM_ARRAY_TASK_ID\"\n",
+        version = env!("CARGO_PKG_VERSION"),
+        count = sharded.count(),
+        job = name.chars().filter(|c| c.is_ascii_alphanumeric() || "-_.".contains(*c)).collect::<String>(),
+        logs = folder.display(),
+    )
+}
+
+/// A path as one word of a shell.
+fn word(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}
+
+fn submit(script: &PathBuf) -> Result<String, Problem> {
+    let failed = |what: String| {
+        Problem::new(Exit::Machine, what)
+            .at(script.display().to_string())
+            .advice("submit it by hand where sbatch is; the script and the shards are written")
+    };
+    let ended = Command::new("sbatch").arg(script).output().map_err(|e| failed(format!("cannot run sbatch: {e}")))?;
+    if !ended.status.success() {
+        return Err(failed(format!("sbatch refused: {}", String::from_utf8_lossy(&ended.stderr).trim())));
+    }
+    Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+}

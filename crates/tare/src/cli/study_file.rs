@@ -1,0 +1,47 @@
+//! The study that a command names: a file or a built-in one.
+
+use super::{Exit, Problem};
+use crate::plan::adapt::adapt;
+use crate::plan::resolve::{Where, resolve};
+use crate::study::builtin;
+use crate::study::document::Source;
+use crate::study::parse::{Overrides, parse};
+use crate::study::spec::Study;
+use tare_results::schema::Plan;
+use tare_topology::Machine;
+
+/// A study, fitted to a machine, and its plan there. Of one that is not trusted no program is asked.
+///
+/// # Errors
+/// When it does not fit the machine.
+pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
+    if !trusted {
+        // What another engine knows is asked of its program.
+        study.moved_from = None;
+    }
+    let notes = adapt(&mut study, machine).map_err(|e| Problem::new(Exit::Usage, e))?;
+    let mut plan = resolve(&study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
+    plan.notes.extend(notes);
+    Ok((study, plan))
+}
+
+/// A study by built-in name or path.
+///
+/// # Errors
+/// When there is none of that name, or it is wrong.
+pub fn load(name: &str, overrides: &Overrides) -> Result<Study, Problem> {
+    if let Some(builtin) = builtin::find(name) {
+        let source = Source { origin: builtin.name, text: builtin.text };
+        return Ok(parse(source, overrides)?);
+    }
+    let text = std::fs::read_to_string(name).map_err(|e| {
+        let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
+        let problem = Problem::new(Exit::Usage, format!("cannot read study {name}: {e}"))
+            .expected(format!("a study file or a built-in study: {}", known.join(", ")));
+        match tare_text::nearest(name, known.iter().copied()) {
+            Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
+            None => problem.advice("list the built-in studies with: tare studies"),
+        }
+    })?;
+    Ok(parse(Source { origin: name, text: &text }, overrides)?)
+}
