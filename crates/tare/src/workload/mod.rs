@@ -10,7 +10,7 @@
 //! | `error` | why a load gave no result |
 //! | `fill` | several sessions that fill tables at the same time |
 //! | `program/` | programs of others as clients: found, bound, paired, read |
-//! | `oltp/`, `dbt3/`, `counters/`, `command/`, `sysbench/`, `pgbench/` | the loads |
+//! | `oltp/`, `dbt3/`, `counters/`, `command/`, `sysbench/`, `pgbench/`, `sql/` | the loads |
 
 pub mod command;
 pub mod counters;
@@ -27,6 +27,7 @@ pub mod pgbench;
 pub mod program;
 mod progress;
 mod registry;
+pub mod sql;
 pub mod sysbench;
 
 pub use error::{FillError, LoadError};

@@ -6,6 +6,7 @@ use super::counters::CountersSettings;
 use super::dbt3::Dbt3Settings;
 use super::oltp::OltpSettings;
 use super::pgbench::PgbenchSettings;
+use super::sql::SqlSettings;
 use super::sysbench::SysbenchSettings;
 
 /// Makes the sum of all loads' settings: each line is a variant, its settings, and the first of its names.
@@ -67,6 +68,8 @@ loads! {
     Sysbench(SysbenchSettings),
     /// pgbench itself, on PostgreSQL.
     Pgbench(PgbenchSettings),
+    /// Statements and transactions of one's own, on a database.
+    Sql(SqlSettings),
     /// What a test adds, in exactly this way.
     #[cfg(test)]
     Fake(super::fake::FakeSettings),

@@ -1,0 +1,27 @@
+//! Statements and transactions of one's own, from one file, on every engine.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `settings`, `keys` | which file; the keys of a study |
+//! | `file` | the file as it is written |
+//! | `mix` | what it comes to: transactions with weights, parameters and how they are drawn |
+//! | `script` | SQL text, statement by statement |
+//! | `fill` | schema and rows |
+//! | `client` | one connection that runs transactions |
+//! | `tally` | latency and rows by statement, errors by class |
+//! | `run`, `load` | what a trial does with it |
+//! | `error` | what can go wrong |
+
+mod client;
+mod error;
+mod file;
+mod fill;
+mod keys;
+mod load;
+mod mix;
+mod run;
+mod script;
+mod settings;
+mod tally;
+
+pub use settings::SqlSettings;

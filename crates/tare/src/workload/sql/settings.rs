@@ -1,0 +1,56 @@
+//! Which file of statements.
+
+use super::mix::Mix;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Settings of the workload `sql`.
+#[derive(Debug, Clone, Default)]
+pub struct SqlSettings {
+    /// The file's text and what it comes to; none: not yet named.
+    mix: Option<(String, Arc<Mix>)>,
+    /// What paths of data are relative to.
+    pub directory: PathBuf,
+    /// Transactions a second over all threads; none: as fast as they go.
+    pub rate: Option<f64>,
+}
+
+impl PartialEq for SqlSettings {
+    fn eq(&self, other: &Self) -> bool {
+        (self.text(), &self.directory, self.rate) == (other.text(), &other.directory, other.rate)
+    }
+}
+
+impl SqlSettings {
+    /// Takes the statements from a file.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn read(&mut self, path: &str) -> Result<(), String> {
+        let text =
+            std::fs::read_to_string(path).map_err(|e| format!("a file of statements in place of {path}: {e}"))?;
+        self.set_text(&text).map_err(|expected| format!("in {path}: {expected}"))?;
+        let whole = std::path::absolute(path).map_err(|e| format!("a path: {e}"))?;
+        self.directory = whole.parent().unwrap_or(Path::new("/")).to_owned();
+        Ok(())
+    }
+
+    /// Takes the statements as a file has them.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn set_text(&mut self, text: &str) -> Result<(), String> {
+        self.mix = Some((text.to_owned(), Arc::new(Mix::read(text)?)));
+        Ok(())
+    }
+
+    /// The text of the file, as a plan keeps it.
+    pub fn text(&self) -> Option<&str> {
+        self.mix.as_ref().map(|(text, _)| text.as_str())
+    }
+
+    /// What it comes to.
+    pub(super) fn mix(&self) -> Option<&Arc<Mix>> {
+        self.mix.as_ref().map(|(_, mix)| mix)
+    }
+}
