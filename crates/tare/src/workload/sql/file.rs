@@ -4,7 +4,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The whole file.
+/// All that a file of statements may hold.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
@@ -19,7 +19,7 @@ pub(super) struct File {
     pub errors: Errors,
 }
 
-/// `errors = ...`.
+/// What becomes of a transaction whose statement fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Errors {
@@ -35,7 +35,7 @@ pub(super) struct Data {
     /// Statements, separated by semicolons.
     #[serde(default)]
     pub schema: String,
-    /// Files of them.
+    /// Files of such statements, run whole.
     #[serde(default)]
     pub files: Vec<PathBuf>,
     /// Table -> file of rows; its first line names the columns, an empty field is NULL.
@@ -57,7 +57,7 @@ pub(super) struct Parameter {
     pub letters: Option<usize>,
 }
 
-/// One `[[transaction]]`.
+/// Statements that are run together, and how often.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Transaction {

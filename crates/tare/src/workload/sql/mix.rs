@@ -15,7 +15,7 @@ pub(super) struct Mix {
     weights: u64,
 }
 
-/// One transaction.
+/// Statements that are run together, checked.
 #[derive(Debug)]
 pub(super) struct Transaction {
     pub name: String,
@@ -129,7 +129,7 @@ impl Mix {
         Ok(Self { transactions, parameters, data: file.data, errors: file.errors, weights })
     }
 
-    /// The next transaction.
+    /// The number of the next transaction, drawn by weight.
     pub fn draw(&self, random: &mut Random) -> usize {
         let mut left = random.below(self.weights);
         for (number, transaction) in self.transactions.iter().enumerate() {
