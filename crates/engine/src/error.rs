@@ -68,6 +68,14 @@ pub enum EngineError {
         /// Why, in the server's words where it has some.
         reason: String,
     },
+    /// An option file cannot be read, or this engine has none.
+    #[error("option file {}: {reason}", path.display())]
+    OptionFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// No space left.
     #[error("no space left on the file system of {}: {detail}", place.display())]
     DiskFull {

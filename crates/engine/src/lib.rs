@@ -10,6 +10,7 @@
 //! | `mariadb/`, `mysql/`, `postgres/`, `sqlite/` | the engines; `wire/` is the protocol of the first two |
 //! | `program`, `self_told`, `build_id`, `installed` | a server program that was found, and what tells it from another build |
 //! | `huge_pages` | whether a server has those that it was asked to use |
+//! | `option_file`, `server_settings` | what a file gives a server, and what a server says of all its settings |
 //! | `namespace` | for servers that refuse to run as root |
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
 //! | `family`, `identity` | a server and all that it starts, however far that goes |
@@ -53,6 +54,7 @@ mod log;
 mod mariadb;
 mod mysql;
 mod namespace;
+mod option_file;
 mod options;
 mod postgres;
 mod process;
@@ -61,6 +63,7 @@ mod registry;
 mod secret;
 mod self_told;
 mod server;
+mod server_settings;
 mod session;
 pub mod sqlite;
 mod stream;
@@ -80,11 +83,13 @@ pub use interrupt::{interrupted, interrupted_by};
 pub use leftovers::{Reaped, reap_leftovers};
 pub use mariadb::Mariadb;
 pub use mysql::Mysql;
+pub use option_file::OptionFile;
 pub use postgres::Postgresql;
 pub use process::dies_with_parent;
 pub use program::Binary;
 pub use registry::{UnknownEngine, engine_by_name, engine_names};
 pub use server::{DEFAULT_DATABASE, DataDirectory, Engine, Fill, PrepareRequest, Server, StartRequest, StopOutcome};
+pub use server_settings::{SelfReport, ServerSetting};
 pub use session::{Param, SILENCE, Session, SqlError, SqlErrorKind, StatementId};
 pub use sqlite::Sqlite;
 pub use stream::Interrupter;

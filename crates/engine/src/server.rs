@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::diagnostics::{Diagnostics, Silent};
 use super::program::places;
-use super::{Address, Aslr, Binary, ConnectTarget, Dialect, EngineError, Session, Transport};
+use super::{Address, Aslr, Binary, ConnectTarget, Dialect, EngineError, OptionFile, SelfReport, Session, Transport};
 
 /// The database that prepared data directories contain and that sessions start in: sysbench's default name.
 pub const DEFAULT_DATABASE: &str = "sbtest";
@@ -159,6 +159,14 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// As for [`Engine::binary`].
     fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError>;
+    /// What an option file in this engine's own form asks of this server program.
+    ///
+    /// # Errors
+    /// [`EngineError::OptionFile`].
+    fn read_options(&self, path: &Path, _binary: &Binary) -> Result<OptionFile, EngineError> {
+        let reason = format!("{} has no option files: set options under [engine.options]", self.name());
+        Err(EngineError::OptionFile { path: path.to_owned(), reason })
+    }
     /// A data directory with the data set, made once and cached by content; safe against concurrent callers.
     ///
     /// # Errors
@@ -221,6 +229,13 @@ pub trait Server: Send + Sync {
     /// [`EngineError::Connect`].
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
         Ok(Box::new(Silent("this engine")))
+    }
+    /// What it says of its build and of all its settings; nothing where it says neither.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    fn self_report(&self) -> Result<SelfReport, EngineError> {
+        Ok(SelfReport::default())
     }
     /// The last lines of its log since it started.
     fn log_tail(&self, lines: usize) -> Vec<String>;

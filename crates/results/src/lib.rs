@@ -16,6 +16,7 @@ pub mod question;
 pub mod reader;
 mod repair;
 pub mod schema;
+pub mod server;
 pub mod shards;
 pub mod store;
 

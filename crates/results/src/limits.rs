@@ -15,6 +15,10 @@ pub(super) fn within_limits(record: &TrialRecord) -> TrialRecord {
         setting.found.iter_mut().for_each(cut);
     }
     record.captures_missing.values_mut().chain(&mut record.outlived).for_each(cut);
+    if let Some(server) = &mut record.server {
+        server.arguments.iter_mut().chain(server.build.values_mut()).for_each(cut);
+        server.changed.values_mut().for_each(|setting| cut(&mut setting.value));
+    }
     for thread in record.samples.iter_mut().flat_map(|sample| &mut sample.threads) {
         cut(&mut thread.name);
     }

@@ -8,6 +8,7 @@
 //! | `trials.jsonl` | one [`TrialRecord`] a line, synced before the next trial begins |
 //! | `logs/` | the log of each trial and its server |
 
+use super::server::ServerRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_text::Value;
@@ -297,6 +298,9 @@ pub struct TrialRecord {
     pub pool: Option<PoolRecord>,
     /// Engine version as the server itself reports it.
     pub server_version: Option<String>,
+    /// Which build it was, how it was started and set; none in older records and without a server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerRecord>,
     /// Processes that the server had started and left running when it ended in good order, in words; they were ended
     /// then, and were beside the samples before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -350,6 +354,7 @@ impl TrialRecord {
             data: None,
             pool: None,
             server_version: None,
+            server: None,
             outlived: Vec::new(),
             samples: Vec::new(),
             captures: BTreeMap::new(),

@@ -15,10 +15,16 @@ fn servers_of_several_makers_run_interleaved_in_one_study_and_are_ranked() {
     let world = World::new();
     let study = world.study(&format!(
         "name = \"makers\"\nquestion = \"best\"\n{REST}[factors]\nbuild = [\"maria\", \"post\", \"small\", \"gone\"]\n\
-         [builds.maria]\nname = \"mariadb\"\noptions = {{ innodb_old_blocks_time = 7 }}\n[builds.post]\nname = \"postgresql\"\n\
+         [builds.maria]\nname = \"mariadb\"\ndefaults_file = \"my.cnf\"\noptions = {{ innodb_old_blocks_time = 7 }}\n\
+         [builds.post]\nname = \"postgresql\"\ndefaults_file = \"postgresql.conf\"\n\
          [builds.small]\nname = \"sqlite\"\n[builds.gone]\nname = \"mysql\"\nbinary = \"/no/such/mysqld\"\n"
     ));
+    let file = "[mysqld]\ninnodb-old-blocks-time = 9\ninnodb_buffer_pool_size = 24M\nport = 3307\n[client]\nport = 1\n";
+    std::fs::write(world.path("my.cnf"), file).unwrap();
+    std::fs::write(world.path("postgresql.conf"), "work_mem = 9MB # each\nlisten_addresses = '*'\n").unwrap();
     let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
+    assert!(err.contains("note: 2 options for mariadb from my.cnf"), "{err}");
+    assert!(err.contains("port of my.cnf left out") && err.contains("listen_addresses of postgresql.conf"), "{err}");
     assert!(err.contains("build=gone") && err.contains("/no/such/mysqld"), "left out with its reason: {err}");
     assert!(err.contains("note: maria is MariaDB ") && err.contains("note: post is PostgreSQL "), "{err}");
     let records = trials(&world.path("results"));
@@ -34,6 +40,7 @@ fn servers_of_several_makers_run_interleaved_in_one_study_and_are_ranked() {
             assert_eq!(set, build == "maria", "{record}");
         }
     }
+    the_servers_are_told_whole(&world, &records);
     // The first three are one block, in whatever order.
     let mut block: Vec<&str> = records[..3].iter().map(|r| r["levels"]["build"].as_str().unwrap()).collect();
     block.sort_unstable();
@@ -48,6 +55,40 @@ fn servers_of_several_makers_run_interleaved_in_one_study_and_are_ranked() {
     // Going on reads the builds back from what the run wrote.
     world.exits(0, &["run", "--resume", "results"]);
     world.assert_clean();
+}
+
+/// What peers ask for: the build, the command line, all settings and which were changed.
+fn the_servers_are_told_whole(world: &World, records: &[serde_json::Value]) {
+    let of = |build: &str| records.iter().filter(|r| r["levels"]["build"] == build).collect::<Vec<_>>();
+    for (build, setting, value, pool) in [
+        ("maria", "innodb_old_blocks_time", "7", Some(24 << 20)),
+        ("maria", "innodb_buffer_pool_size", "25165824", Some(24 << 20)),
+        ("post", "work_mem", "9216", None),
+    ] {
+        for record in of(build) {
+            let server = &record["server"];
+            assert_eq!(server["changed"][setting]["value"], value, "{server}");
+            assert!(server["changed"][setting]["default"].is_string(), "{server}");
+            assert_eq!(server["build_id"].as_str().map(|id| id.len() >= 16), Some(true), "{server}");
+            let words = server["arguments"].as_array().unwrap();
+            assert!(words.len() > 8 && words[0].as_str().unwrap().contains('/'), "{server}");
+            assert!(server["option_files"].to_string().contains("f\""), "{server}");
+            match pool {
+                Some(bytes) => assert_eq!(server["buffer_pool_bytes"], bytes),
+                None => assert!(server["buffer_pool_bytes"].as_u64().unwrap() > 1 << 20, "{server}"),
+            }
+            let file = world.path("results").join(record["captures"]["settings"].as_str().unwrap());
+            let all = json(&std::fs::read_to_string(file).unwrap());
+            assert!(all["settings"].as_object().unwrap().len() > 300, "{build}");
+            assert_eq!(all["settings"][setting]["value"], value);
+        }
+        let files: Vec<_> = of(build).iter().map(|record| record["captures"]["settings"].clone()).collect();
+        assert_eq!(files[0], files[1], "trials with the same settings share a file");
+    }
+    assert!(of("post")[0]["server"]["build"]["CFLAGS"].as_str().unwrap().contains("-O"));
+    assert_eq!(of("small")[0]["server"]["product"], "SQLite");
+    let report = std::fs::read_to_string(world.path("results/report.html")).unwrap();
+    assert!(report.contains("Table of servers") && report.contains("innodb_old_blocks_time"));
 }
 
 #[test]

@@ -48,6 +48,11 @@ fn a_life_from_preparing_to_stopping_leaves_only_cache_and_logs() {
     assert_eq!(one(&mut *session, "SELECT DATABASE()").as_deref(), Some("sbtest"));
     assert_eq!(server.setting("skip_networking").unwrap().as_deref(), Some("ON"));
     assert_eq!(server.setting("no_such_variable").unwrap(), None);
+    // All that it has, and which of it is not its own.
+    let told = server.self_report().unwrap();
+    assert!(told.settings.len() > 400, "{}", told.settings.len());
+    assert!(told.settings["innodb_buffer_pool_size"].is_changed() && !told.settings["innodb_page_size"].is_changed());
+    assert_eq!(told.buffer_pool_bytes, told.settings["innodb_buffer_pool_size"].value.parse().ok());
     // No second protocol: nothing but the one socket, and no port at all.
     let plugin =
         "SELECT COUNT(*) FROM information_schema.PLUGINS WHERE PLUGIN_NAME = 'mysqlx' AND PLUGIN_STATUS = 'ACTIVE'";

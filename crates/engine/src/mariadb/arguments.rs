@@ -9,7 +9,7 @@ use super::super::{EngineError, Transport};
 use super::Kind;
 
 /// Options that tare sets itself: another value would make the instance less private or unreachable.
-const RESERVED: [&str; 15] = [
+pub(super) const RESERVED: [&str; 15] = [
     "mysqlx",
     "datadir",
     "socket",

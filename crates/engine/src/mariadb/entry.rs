@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::super::server::Fill;
 use super::super::{
-    Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest,
+    Binary, ConnectTarget, Dialect, Engine, EngineError, OptionFile, PrepareRequest, Server, Session, StartRequest,
 };
 use super::names::NAME;
-use super::{binary, dialect, install, options, own, server, session};
+use super::{binary, dialect, install, option_file, options, own, server, session};
 
 /// The engine `mariadb`: MariaDB 10.2 or newer (10.6 or newer sends no repeated column metadata).
 #[derive(Debug, Clone, Copy, Default)]
@@ -44,6 +44,10 @@ impl Engine for Mariadb {
 
     fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError> {
         options::knows(&own::KIND, name, binary)
+    }
+
+    fn read_options(&self, path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
+        option_file::read(path, binary)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {

@@ -18,6 +18,8 @@ pub(in super::super) struct Kind {
     pub socket: &'static str,
     /// Table of the server's variables.
     pub variables: &'static str,
+    /// A row of name, value, default, source, unit and option file for each of its settings.
+    pub settings: &'static str,
     /// The SQL that it speaks.
     pub dialect: &'static InnoDb,
     /// Finds the server program.

@@ -10,6 +10,7 @@ pub(super) mod install;
 mod kind;
 pub(super) mod layout;
 mod names;
+pub(super) mod option_file;
 pub(super) mod options;
 pub(super) mod own;
 pub(super) mod server;

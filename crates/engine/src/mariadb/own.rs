@@ -13,6 +13,8 @@ pub(super) static KIND: Kind = Kind {
     name: NAME,
     socket: "mariadb.sock",
     variables: "information_schema.GLOBAL_VARIABLES",
+    settings: "SELECT VARIABLE_NAME, GLOBAL_VALUE, DEFAULT_VALUE, GLOBAL_VALUE_ORIGIN, NULL, NULL \
+               FROM information_schema.SYSTEM_VARIABLES WHERE GLOBAL_VALUE IS NOT NULL",
     dialect: &MARIADB,
     find: binary::find,
     made_by: |data| {

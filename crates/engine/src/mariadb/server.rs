@@ -13,7 +13,8 @@ use super::super::options::same_value;
 use super::super::process::{Launch, Manners};
 use super::super::secret::random_password;
 use super::super::{
-    Address, Binary, ConnectTarget, Dialect, EngineError, Server, Session, StartRequest, StopOutcome, Transport,
+    Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome,
+    Transport,
 };
 use super::arguments::{self, Places, variable_name};
 use super::diagnostics::MariadbDiagnostics;
@@ -102,7 +103,9 @@ impl MariadbServer {
         for (option, asked) in &request.options {
             // Options without a variable (plugin-load-add) were accepted by the server, more cannot be known.
             let Some(found) = variable(self.kind, session, &variable_name(option))? else { continue };
-            if !asked.is_empty() && !same_value(asked, &found) {
+            // Of the log it says only that there is one, of what was asked for also where.
+            let is_log = variable_name(option) == "log_bin" && found == "ON";
+            if !asked.is_empty() && !is_log && !same_value(asked, &found) {
                 let reason =
                     format!("asked for {asked}, the server has {found}; ask for a value that it takes as it is");
                 return Err(EngineError::OptionRefused { engine: self.kind.name, option: option.clone(), reason });
@@ -153,6 +156,14 @@ impl Server for MariadbServer {
 
     fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
         variable(self.kind, &mut MariadbSession::open(&self.administration)?, &variable_name(name))
+    }
+
+    fn self_report(&self) -> Result<SelfReport, EngineError> {
+        let mut session = MariadbSession::open(&self.administration)?;
+        let mut report = SelfReport::read(&mut session, self.kind.settings)?;
+        let pool = report.settings.get("innodb_buffer_pool_size");
+        report.buffer_pool_bytes = pool.and_then(|pool| pool.value.parse().ok());
+        Ok(report)
     }
 
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {

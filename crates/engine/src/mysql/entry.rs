@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::super::mariadb::session::MariadbSession;
-use super::super::mariadb::{install as shared, options, server};
+use super::super::mariadb::{install as shared, option_file, options, server};
 use super::super::server::Fill;
 use super::super::{
-    Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest,
+    Binary, ConnectTarget, Dialect, Engine, EngineError, OptionFile, PrepareRequest, Server, Session, StartRequest,
 };
 use super::names::NAME;
 use super::{binary, kind};
@@ -46,6 +46,10 @@ impl Engine for Mysql {
 
     fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError> {
         options::knows(&kind::KIND, name, binary)
+    }
+
+    fn read_options(&self, path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
+        option_file::read(path, binary)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {

@@ -16,6 +16,9 @@ pub(super) static KIND: Kind = Kind {
     name: NAME,
     socket: "mysql.sock",
     variables: "performance_schema.global_variables",
+    settings: "SELECT g.VARIABLE_NAME, g.VARIABLE_VALUE, NULL, i.VARIABLE_SOURCE, NULL, i.VARIABLE_PATH \
+               FROM performance_schema.global_variables g \
+               LEFT JOIN performance_schema.variables_info i ON i.VARIABLE_NAME = g.VARIABLE_NAME",
     dialect: &DIALECT,
     find: binary::find,
     made_by,

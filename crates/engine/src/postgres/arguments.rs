@@ -11,7 +11,7 @@ use super::binary::option_name;
 use super::names::NAME;
 
 /// Options that tare sets itself: another value would make the cluster less private or unreachable.
-const RESERVED: [&str; 11] = [
+pub(super) const RESERVED: [&str; 11] = [
     "data_directory",
     "config_file",
     "hba_file",

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::super::server::Fill;
 use super::super::{
-    Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest,
+    Binary, ConnectTarget, Dialect, Engine, EngineError, OptionFile, PrepareRequest, Server, Session, StartRequest,
 };
 use super::names::NAME;
-use super::{binary, dialect, install, server, session};
+use super::{binary, dialect, install, option_file, server, session};
 
 /// The engine `postgresql`: PostgreSQL 12 or newer, tried with 15.
 #[derive(Debug, Clone, Copy, Default)]
@@ -56,6 +56,10 @@ impl Engine for Postgresql {
 
     fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError> {
         binary::knows_option(name, binary)
+    }
+
+    fn read_options(&self, path: &Path, _binary: &Binary) -> Result<OptionFile, EngineError> {
+        option_file::read(path)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {

@@ -12,6 +12,7 @@ mod entry;
 mod install;
 mod message;
 mod names;
+mod option_file;
 mod server;
 mod session;
 mod value;

@@ -13,7 +13,8 @@ use super::super::instance::{Instance, Stage};
 use super::super::process::{Launch, Manners};
 use super::super::secret::random_password;
 use super::super::{
-    Address, Binary, ConnectTarget, Dialect, EngineError, Server, Session, StartRequest, StopOutcome, Transport,
+    Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome,
+    Transport,
 };
 use super::diagnostics::PostgresDiagnostics;
 use super::dialect::PostgresDialect;
@@ -152,6 +153,24 @@ impl Server for PostgresServer {
             .query(&sql)
             .map_err(|source| EngineError::Sql { statement: sql, source })?;
         Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
+    }
+
+    fn self_report(&self) -> Result<SelfReport, EngineError> {
+        let mut session = PostgresSession::open(&self.administration)?;
+        let settings = "SELECT name, setting, boot_val, source, unit, sourcefile FROM pg_settings";
+        let mut report = SelfReport::read(&mut session, settings)?;
+        report.buffer_pool_bytes = report.settings.get("shared_buffers").and_then(|pool| {
+            let page_kib: u64 = pool.unit.as_ref()?.strip_suffix("kB")?.parse().ok()?;
+            Some(pool.value.parse::<u64>().ok()? * page_kib << 10)
+        });
+        // Without the view, which only the superuser of some versions has, the build stays unknown.
+        let build = "SELECT name, setting FROM pg_config WHERE name IN ('CONFIGURE', 'CC', 'CFLAGS', 'LDFLAGS')";
+        for row in session.query(build).unwrap_or_default() {
+            if let [Some(name), Some(value)] = row.as_slice() {
+                report.build.insert(name.clone(), value.clone());
+            }
+        }
+        Ok(report)
     }
 
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {

@@ -8,5 +8,6 @@ pub mod pages;
 pub mod place;
 mod profile;
 pub mod sample;
+pub mod server;
 pub mod settings;
 mod status;

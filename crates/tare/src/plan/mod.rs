@@ -5,6 +5,7 @@
 //! | `adapt` | a study made fit for machine and engine |
 //! | `design` | factors to conditions |
 //! | `builds`, `programs` | server programs, each asked once, and names that tell them apart |
+//! | `option_files` | options that a study's option file gives its servers |
 //! | `available` | whether a condition can be done here |
 //! | `resolve` | conditions on this machine, and the schedule |
 //! | `queue` | which trial comes next |
@@ -18,6 +19,7 @@ pub mod available;
 mod builds;
 pub mod design;
 pub mod estimate;
+mod option_files;
 pub mod pilot;
 pub mod programs;
 pub mod queue;

@@ -3,7 +3,7 @@
 use super::available::available;
 use super::design::{self, Condition};
 use super::programs::Programs;
-use super::{builds, estimate, pilot};
+use super::{builds, estimate, option_files, pilot};
 use crate::study::spec::Study;
 use crate::study::values::to_values;
 use tare_results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
@@ -28,12 +28,23 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     let mut conditions = design::conditions(study)?;
     let programs = (place == Where::Here).then(Programs::default);
     let mut notes: Vec<String> = pilot::note(&study.sampling).into_iter().collect();
+    let mut files = Vec::new();
     match &programs {
-        Some(programs) => notes.extend(builds::settle(&mut conditions, programs)),
+        Some(programs) => {
+            notes.extend(builds::settle(&mut conditions, programs));
+            let (read, folded) = option_files::fold(&mut conditions, programs);
+            notes.extend(read);
+            files = folded;
+        }
         None => builds::name(&mut conditions),
     }
     let mut planned: Vec<PlannedCondition> =
         conditions.iter().map(|c| plan_condition(c, on, place, programs.as_ref())).collect();
+    for (condition, file) in planned.iter_mut().zip(files) {
+        if let Err(reason) = file {
+            (condition.realizable, condition.placement, condition.reason) = (false, None, Some(reason));
+        }
+    }
     if study.design.skip_identical {
         skip_identical(&mut planned);
     }

@@ -46,6 +46,8 @@ pub struct EngineSettings {
     pub binary: Option<PathBuf>,
     /// A stopped server's data directory to start every trial on a copy of; none: made by tare and cached.
     pub data: Option<PathBuf>,
+    /// An option file of the server's, whose options every trial starts with; none: only those of the study.
+    pub defaults_file: Option<PathBuf>,
     /// How clients reach the server.
     pub transport: Transport,
     /// Seconds the server may take to become ready.
@@ -60,6 +62,7 @@ impl Default for EngineSettings {
             name: "sqlite".into(),
             binary: None,
             data: None,
+            defaults_file: None,
             transport: Transport::Socket,
             start_timeout_s: 60.0,
             options: BTreeMap::new(),

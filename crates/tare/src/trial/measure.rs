@@ -3,6 +3,7 @@
 use super::dataset::TrialData;
 use super::host::{TrialHost, note_captures, note_no_captures};
 use super::{Trial, TrialError, contamination, dataset, machine, process, server_start};
+use crate::capture;
 use crate::capture::interference::Seen;
 use crate::capture::sample::CaptureSample;
 use crate::plan::estimate::counts;
@@ -119,6 +120,10 @@ impl Trial<'_> {
                 return Err(TrialError::ServerDied { reason: e.to_string(), tail });
             }
         };
+        // After the samples, so that asking is in none of them.
+        let engine = &self.task.condition.settings.engine;
+        let binary = engine_by_name(&engine.name)?.binary(engine.binary.as_deref())?;
+        capture::server::note(server.as_ref(), &binary, engine.defaults_file.as_ref(), self.directory, record);
         server.stop(STOP_TIMEOUT)?;
         record.outlived = server.outlived().to_vec();
         note_captures(captures, driven.extra, record);

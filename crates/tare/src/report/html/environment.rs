@@ -1,6 +1,7 @@
 //! The machine and its settings as found, and what trials set and verified.
 
 use super::given::Page;
+use super::servers;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
@@ -21,6 +22,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 tbody { @for (name, value) in rows { tr { th scope="row" { (name) } td.l { (value) } } } }
             }
         }
+        @if let Some(servers) = servers::section(page) { (servers) }
         @if !set.is_empty() {
             h3 { "Set by trials, and verified" }
             div.scroll tabindex="0" role="region" aria-label="Table of settings" {

@@ -18,6 +18,7 @@ mod page;
 mod plots;
 mod record;
 mod scaling;
+mod servers;
 mod stability;
 mod tables;
 

@@ -41,6 +41,20 @@ pub const FIELDS: &[Field] = &[
     },
     Field {
         section: "engine",
+        key: "defaults_file",
+        help: "option file (my.cnf, postgresql.conf) that is read when the study is planned: its options are as if under \
+               [engine.options], where those of the study win; places, ports and accounts stay tare's own, and the plan \
+               says which were left out",
+        access: Access::Common {
+            get: |s| s.engine.defaults_file.as_ref().map(|p| p.display().to_string().into()),
+            set: |s, v| {
+                s.engine.defaults_file = Some(v.to_string().into());
+                Ok(())
+            },
+        },
+    },
+    Field {
+        section: "engine",
         key: "transport",
         help: "socket (Unix) or tcp (loopback)",
         access: Access::Common {
