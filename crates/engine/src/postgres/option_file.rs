@@ -22,7 +22,7 @@ const PLACES: [&str; 11] = [
     "primary_conninfo",
 ];
 
-/// Reads it.
+/// Reads it as the server would: names in any case, the last value of each.
 pub(super) fn read(path: &Path) -> Result<OptionFile, EngineError> {
     read_file(path, true, &line, &placed)
 }

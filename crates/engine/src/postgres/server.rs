@@ -161,7 +161,7 @@ impl Server for PostgresServer {
         let mut report = SelfReport::read(&mut session, settings)?;
         report.buffer_pool_bytes = report.settings.get("shared_buffers").and_then(|pool| {
             let page_kib: u64 = pool.unit.as_ref()?.strip_suffix("kB")?.parse().ok()?;
-            Some(pool.value.parse::<u64>().ok()? * page_kib << 10)
+            Some((pool.value.parse::<u64>().ok()? * page_kib) << 10)
         });
         // Without the view, which only the superuser of some versions has, the build stays unknown.
         let build = "SELECT name, setting FROM pg_config WHERE name IN ('CONFIGURE', 'CC', 'CFLAGS', 'LDFLAGS')";
