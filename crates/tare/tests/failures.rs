@@ -45,6 +45,18 @@ fn a_trial_that_takes_too_long_is_ended_and_recorded() {
 }
 
 #[test]
+fn a_run_whose_every_trial_fails_alike_ends_early_with_the_reason_and_can_go_on() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let sets = ["--set", "sampling.sample_s=30", "--set", "sampling.trial_timeout_s=0.5"];
+    let (_, err) = world.exits(4, &[&["run", &study, "--out", "results"], sets.as_slice()].concat());
+    assert_eq!(trials(&world.path("results")).len(), 3, "of eight trials: {err}");
+    assert!(err.contains("all 3 trials so far failed alike") && err.contains("longer than"), "{err}");
+    assert!(err.contains("tare run --resume results"), "{err}");
+    world.assert_clean();
+}
+
+#[test]
 fn a_thread_that_strays_fails_its_trial() {
     assert!(std::thread::available_parallelism().unwrap().get() > 1, "this test needs two CPUs to stray between");
     let world = World::new();

@@ -153,3 +153,35 @@ fn numa_scaling_on_article_ds_machine_climbs_node_by_node() {
     let (_, err) = world.exits(3, &["run", "numa-scaling", "--dry-run", "--topology", "node:2 core:4 pu:2"]);
     assert!(err.contains("node:0 has 8 PUs: 12 for the clients leave none for the server"), "{err}");
 }
+
+#[test]
+fn options_and_keys_that_mean_nothing_are_refused_before_anything_starts() {
+    let world = World::new();
+    let study = world.study("name = \"s\"\n[factors]\noption.innodb_adaptive_hash_index = [\"ON\", \"OFF\"]\n");
+    let (_, err) = world.exits(2, &["run", &study, "--dry-run"]);
+    assert!(err.contains("option innodb_adaptive_hash_index is unknown to sqlite"), "{err}");
+    let refused = |sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        world.exits(2, &["run", "first-look", "--dry-run"].into_iter().chain(sets).collect::<Vec<_>>()).1
+    };
+    let dead = refused(&["workload.point_selects=5"]);
+    assert!(dead.contains("`point_selects` means nothing to the workload point_select"), "{dead}");
+    let factor = refused(&["factors.range_size=10,20"]);
+    assert!(factor.contains("--set factors.range_size") && !factor.contains(":1:1"), "{factor}");
+    let misplaced = refused(&["option.cache_size=1"]);
+    assert!(misplaced.contains("engine.options.cache_size=1") && !misplaced.contains("conditions"), "{misplaced}");
+    let word = refused(&["placement.bind=threads"]);
+    assert!(!word.contains("expected: expected"), "{word}");
+    let (_, moved) = world
+        .exits(2, &["run", "mind-your-core", "--engine", "sqlite", "--set", "engine.options.innodb_x=1", "--dry-run"]);
+    assert!(moved.contains("sqlite has no option innodb_x, which --set asks for"), "{moved}");
+}
+
+#[test]
+fn reasons_why_nothing_can_be_done_are_said_once() {
+    let world = World::new();
+    let nothing =
+        ["run", "first-look", "--set", "factors.placement=other-node", "--dry-run", "--topology", "core:2 pu:1"];
+    let (out, err) = world.exits(3, &nothing);
+    assert_eq!(format!("{out}{err}").matches("no second NUMA node").count(), 1, "{out}{err}");
+}

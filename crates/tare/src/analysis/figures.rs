@@ -22,7 +22,10 @@ impl Scale {
         let largest = largest.abs();
         let (divisor, unit) = match unit {
             "1/s" => prefixed(largest, 1.0, "/s", 3),
-            "s" | "ms" | "us" | "ns" => prefixed(largest, seconds_of(unit), "s", 3),
+            "s" => prefixed(largest, 1.0, "s", 3),
+            // A name that says its unit (latency_ms_mean) is read in that unit.
+            "us" => (1.0, "µs".to_owned()),
+            "ms" | "ns" => (1.0, unit.to_owned()),
             "bytes" => BINARY
                 .iter()
                 .find(|(step, _)| largest >= *step)
@@ -74,15 +77,6 @@ fn prefixed(largest: f64, base: f64, unit: &str, last_step: usize) -> (f64, Stri
     (step / base, format!("{prefix}{unit}"))
 }
 
-fn seconds_of(unit: &str) -> f64 {
-    match unit {
-        "ms" => 1e-3,
-        "us" => 1e-6,
-        "ns" => 1e-9,
-        _ => 1.0,
-    }
-}
-
 /// One figure on its own, three significant digits, with its unit.
 pub fn figure(value: f64, unit: &str) -> String {
     Scale::new(unit, value, 3).figure(value)
@@ -129,7 +123,7 @@ mod tests {
         assert_eq!(figure(66_000.0, "1/s"), "66.0 k/s");
         assert_eq!(figure(1_620_000.0, "1/s"), "1.62 M/s");
         assert_eq!(figure(0.5, "1/s"), "0.500 /s");
-        assert_eq!(figure(0.1234, "ms"), "123 µs");
+        assert_eq!(figure(0.1234, "ms"), "0.123 ms");
         assert_eq!(figure(12.5, "ms"), "12.5 ms");
         assert_eq!(figure(4.8, "ns"), "4.80 ns");
         assert_eq!(figure(3600.0, "s"), "3600 s");

@@ -124,6 +124,7 @@ impl From<RunError> for Problem {
             RunError::Directory(e) => e.into(),
             RunError::Spawn(_) => Self::new(Exit::Machine, e.to_string()),
             RunError::Task(e) => e.into(),
+            RunError::SameReason { .. } => Self::new(Exit::TrialFailed, e.to_string()),
             RunError::Stopped(failure) => failure.into(),
             RunError::Prepare(failure) => {
                 let what = format!("cannot prepare the data: {}", failure.what);

@@ -35,7 +35,8 @@ impl Problem {
     /// Adds what was expected.
     #[must_use]
     pub fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = Some(expected.into());
+        let expected = expected.into();
+        self.expected = Some(expected.strip_prefix("expected ").map_or(expected.clone(), str::to_owned));
         self
     }
 

@@ -97,14 +97,18 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         return Ok(Exit::Interrupted);
     };
     if args.dry_run {
-        plan_view::print(&plan, args.json)?;
-        return plan_view::something_left(&plan).map(|()| Exit::Done);
+        let left = plan_view::something_left(&plan);
+        // Where nothing is left, the error has all there is to say for people.
+        if args.json || left.is_ok() {
+            plan_view::print(&plan, args.json)?;
+        }
+        return left.map(|()| Exit::Done);
     }
+    plan_view::something_left(&plan)?;
     if !args.json {
         plan_view::print_notes(&plan);
         plan_view::print_unrealizable(&plan);
     }
-    plan_view::something_left(&plan)?;
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let out = args.out.clone().unwrap_or_else(|| default_out(&study));
     let directory = Directory::create(&out)?;
@@ -180,11 +184,19 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, json: bool) -> Resu
             "make room or mend the permissions, then: tare run --resume {}",
             directory.path().display()
         )),
+        RunError::SameReason { trials, reason } => {
+            Problem::new(Exit::TrialFailed, format!("the run was stopped: all {trials} trials so far failed alike"))
+                .at(reason)
+                .advice(format!(
+                    "mend it, then go on with: tare run --resume {path}; logs: {path}/logs",
+                    path = directory.path().display()
+                ))
+        }
         _ => e.into(),
     })?;
     if end.done > 0 {
         let results = super::results_problem::open(directory.path())?;
-        super::show::print(&results, json)?;
+        super::show::print(&results, json, false)?;
         let report = directory.path().join("report.html");
         write_report_to(&results, &report)?;
         note(&format!("\nresults: {}\nreport:  {}", directory.path().display(), report.display()));

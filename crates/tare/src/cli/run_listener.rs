@@ -59,7 +59,8 @@ impl TerminalListener {
         let mean_s = if self.ended == 0 { self.trial_s } else { self.spent_s / self.ended as f64 };
         let here_s = (mean_s - self.began.elapsed().as_secs_f64()).max(0.0);
         let left = super::output::duration(here_s + mean_s * self.left as f64);
-        bar.set_message(format!("{} | {step} | {left} left | {}", self.condition, self.last));
+        let last = if self.last.is_empty() { String::new() } else { format!("{} | ", self.last) };
+        bar.set_message(format!("{left} left | {last}{step} | {}", self.condition));
     }
 
     fn line(&self, text: &str) {

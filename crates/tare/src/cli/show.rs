@@ -14,6 +14,9 @@ use tare_results::shards::{self, Sharded};
 pub struct Show {
     /// A results directory, a study cut into shards, or a CSV file with the columns condition,trial,sample,metric,value
     results: PathBuf,
+    /// Every row of every table, however many conditions there are
+    #[arg(long)]
+    all: bool,
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
@@ -27,7 +30,7 @@ pub fn run(args: Show) -> Result<Exit, Problem> {
     if let Some(sharded) = Sharded::open(&args.results)? {
         progress(&sharded)?;
     }
-    print(&super::results_problem::open(&args.results)?, args.json)?;
+    print(&super::results_problem::open(&args.results)?, args.json, args.all)?;
     Ok(Exit::Done)
 }
 
@@ -42,11 +45,11 @@ fn progress(sharded: &Sharded) -> Result<(), Problem> {
 }
 
 /// Prints the summary of results: tables, or one JSON document.
-pub fn print(results: &Results, json: bool) -> Result<(), Problem> {
+pub fn print(results: &Results, json: bool, all: bool) -> Result<(), Problem> {
     let summary = analysis::summarize(results);
     if json {
         super::output::json(&summary)
     } else {
-        super::output::text(&terminal::show(results, &summary, Style::of_stdout()))
+        super::output::text(&terminal::show(results, &summary, Style { all, ..Style::of_stdout() }))
     }
 }

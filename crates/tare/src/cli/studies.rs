@@ -81,13 +81,15 @@ fn keys() -> String {
     );
     let mut section = "";
     for field in field::all() {
+        if section == "engine" && field.section != section {
+            text.push_str("  options.NAME       any option of the engine; as a factor option.NAME\n");
+        }
         if field.section != section {
             section = field.section;
             text.push_str(&format!("\n[{section}]\n"));
         }
         text.push_str(&format!("  {:18} {}\n", field.key, field.help));
     }
-    text.push_str("  options.NAME       under [engine]: any option of the engine; as a factor option.NAME\n");
     text.push_str("\n[machine]          machine-wide settings, put back afterwards; most need root\n");
     for name in machine::names() {
         text.push_str(&format!("  {name:18} {}\n", machine::help(name)));

@@ -74,7 +74,7 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
     } else {
         output::text(&drawing(&machine))?;
         if let Some(WithCosts { tables, costs }) = &measured {
-            output::text(&terminal::measured(tables, costs))?;
+            output::text(&terminal::measured(tables, costs, terminal::Style::of_stdout()))?;
         }
     }
     if let Some((path, page)) = page {

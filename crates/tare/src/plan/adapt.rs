@@ -19,7 +19,32 @@ pub fn adapt(study: &mut Study, on: &Machine) -> Result<Vec<String>, String> {
     } else if study.as_published {
         notes.extend(leave_out_of_published(study)?);
     }
+    check_options(study)?;
     Ok(notes)
+}
+
+/// An option that the engine does not know is a mistake of the study, said before anything starts. Where the engine or
+/// its program is a factor, a condition alone may be without it; where the program is not here, nobody can be asked.
+fn check_options(study: &Study) -> Result<(), String> {
+    let factors = || study.factors.iter().chain(study.conditions.iter().flatten());
+    let base = &study.base.engine;
+    let engine = engine_by_name(&base.name).map_err(|e| e.to_string())?;
+    if !study.base.workload.load.load().needs_server()
+        || factors().any(|factor| matches!(factor.name.as_str(), "engine" | "binary" | "workload"))
+        || engine.binary(base.binary.as_deref()).is_err()
+    {
+        return Ok(());
+    }
+    let named = base.options.keys().map(String::as_str);
+    for option in named.chain(factors().filter_map(|factor| factor.name.strip_prefix("option."))) {
+        if !knows(engine, option, base.binary.as_ref())? {
+            let name = engine.name();
+            return Err(format!(
+                "engine option {option} is unknown to {name}: mend its name, or choose its engine with --engine"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn knows(engine: &dyn Engine, option: &str, binary: Option<&PathBuf>) -> Result<bool, String> {
@@ -68,9 +93,13 @@ fn leave_out_options(study: &mut Study, why: &str) -> Result<Vec<String>, String
     let base = &study.base.engine;
     let engine = engine_by_name(&base.name).map_err(|e| e.to_string())?;
     let binary = base.binary.clone();
+    let asked = study.asked_options.clone();
     let mut notes = Vec::new();
     let mut unknown = |option: &str, what: &str| -> Result<bool, String> {
         let known = knows(engine, option, binary.as_ref())?;
+        if !known && asked.contains(option) {
+            return Err(format!("{} has no option {option}, which --set asks for", engine.name()));
+        }
         if !known {
             notes.push(format!("{what} {option} left out: {why}"));
         }
@@ -109,7 +138,7 @@ mod tests {
                          [placements.packages]\nserver = \"package:0\"\nclient = \"package:1\"\n\
                          [placements.pus]\nserver = \"pu:0\"\nclient = \"pu:1\"\n\
                          [factors]\naslr = [\"on\", \"off\"]\noption.innodb_adaptive_hash_index = [\"ON\", \"OFF\"]\n\
-                         option.cache_size = [1, 2]\n";
+                         ";
 
     fn adapted(engine: Option<&str>, machine: &str) -> (Study, Vec<String>) {
         let overrides = Overrides { engine: engine.map(str::to_owned), ..Overrides::default() };
@@ -127,17 +156,36 @@ mod tests {
         let (study, notes) = adapted(None, "package:1 core:2 pu:1");
         assert_eq!(study.base.placement.client.to_string(), "pu:1");
         assert!(notes[0].starts_with("placement pus") && notes[0].contains("; packages: "), "{notes:?}");
-        // On the study's own engine an option is checked by the server, not left out.
-        assert_eq!((notes.len(), study.factors.len(), study.base.engine.options.len()), (1, 3, 1));
+        assert_eq!((notes.len(), study.factors.len(), study.base.engine.options.len()), (1, 2, 1));
         let (study, _) = adapted(None, "core:1 pu:1");
         assert_eq!(study.base.placement.client.to_string(), "package:1");
+    }
+
+    fn refused(sets: &[&str], engine: Option<&str>) -> String {
+        let sets = sets.iter().map(|set| (*set).to_owned()).collect();
+        let overrides = Overrides { engine: engine.map(str::to_owned), sets, ..Overrides::default() };
+        let mut study = parse(Source { origin: "test", text: STUDY }, &overrides).unwrap();
+        adapt(&mut study, &Machine::synthetic("package:2 core:2 pu:1").unwrap()).unwrap_err()
+    }
+
+    #[test]
+    fn an_unknown_option_is_said_before_the_run_and_one_asked_for_is_never_left_out() {
+        let unknown = refused(&["engine.options.cache_sice=1"], Some("sqlite"));
+        assert!(unknown.starts_with("sqlite has no option cache_sice"), "{unknown}");
+        let mut study = parse(
+            Source { origin: "test", text: "name = \"s\"\n[factors]\noption.innodb_x = [1, 2]\n" },
+            &Overrides::default(),
+        )
+        .unwrap();
+        let unknown = adapt(&mut study, &Machine::synthetic("core:2 pu:1").unwrap()).unwrap_err();
+        assert!(unknown.starts_with("engine option innodb_x is unknown to sqlite"), "{unknown}");
     }
 
     #[test]
     fn another_engine_leaves_out_what_it_does_not_know_and_says_so() {
         let (study, notes) = adapted(Some("sqlite"), "package:2 core:2 pu:1");
         let factors: Vec<&str> = study.factors.iter().map(|f| f.name.as_str()).collect();
-        assert_eq!(factors, ["aslr", "option.cache_size"]);
+        assert_eq!(factors, ["aslr"]);
         assert!(study.base.engine.options.is_empty());
         let expected =
             "factor option innodb_adaptive_hash_index left out: this mariadb study runs on sqlite, which has none";

@@ -1,6 +1,7 @@
 //! The loop of a run: every trial of the plan in order, failed and disturbed ones again, until all are done or the user
 //! has enough.
 
+use super::alike::Alike;
 use super::{Attempt, Book, Ended, Listener, Prepared, RunError, Runner};
 use crate::plan::queue::{Next, Queue};
 use crate::plan::task::Task;
@@ -40,6 +41,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     pub fn execute(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         let mut plan = self.plan.clone();
         let mut prepared = false;
+        let mut alike = Alike::default();
         loop {
             let records = self.book.records()?;
             let mut queue = Queue::new(&plan.trials, &records, self.study.sampling.attempts);
@@ -55,6 +57,11 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
                     Some(record) => {
                         listener.end(&record);
                         queue.ended(next, record.outcome);
+                        alike.ended_otherwise(&record);
+                        let planned = plan.conditions.iter().filter(|condition| condition.realizable).count();
+                        if let Some((trials, reason)) = alike.take(&record, planned).filter(|_| queue.left() > 0) {
+                            return Err(RunError::SameReason { trials, reason });
+                        }
                     }
                     None => return Ok(end(&queue, queue.left() + 1)),
                 }

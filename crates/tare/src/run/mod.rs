@@ -10,6 +10,7 @@
 //! | `error` | why a run could not go on |
 //! | `listener` | who is told what happens |
 
+mod alike;
 mod book;
 mod child;
 mod children;

@@ -141,7 +141,11 @@ impl Runner for Script<'_> {
             Fate::Ok => Ok(leave(Outcome::Ok)),
             Fate::Failed => Ok(leave(Outcome::Failed)),
             Fate::Disturbed => Ok(leave(Outcome::Contaminated)),
-            Fate::Silent => Ok(Ended::NoRecord { reason: "no word".into(), started_at: String::new(), elapsed_s: 1.0 }),
+            Fate::Silent => Ok(Ended::NoRecord {
+                reason: format!("no word{}", "!".repeat(attempt.trial)),
+                started_at: String::new(),
+                elapsed_s: 1.0,
+            }),
             Fate::Interrupted => Ok(Ended::Interrupted),
             Fate::RunDies => Err(dies()),
             Fate::RunDiesLate => {

@@ -3,6 +3,7 @@
 use super::document::{Source, StudyError};
 use super::field;
 use super::key::Field;
+use super::settings::Settings;
 use super::spec::Study;
 use std::ops::Range;
 use tare_text::{Value, nearest};
@@ -17,12 +18,38 @@ pub fn kinds(source: Source<'_>, set: &[(Field, Range<usize>)], study: &Study) -
     }
     let load = &study.base.workload.load;
     match set.iter().find(|(field, _)| !field.belongs_to(load)) {
-        None => Ok(()),
+        None => dead(source, set, study),
         Some((field, span)) => {
             let known = field::all().into_iter().filter(|f| f.section == field.section && f.belongs_to(load));
             let known: Vec<&str> = known.map(|f| f.key).collect();
             Err(source.unknown(span.clone(), "key of this workload", field.key, &known))
         }
+    }
+}
+
+/// A key of the workload that changes nothing is a mistake as well, unless the workload itself varies.
+fn dead(source: Source<'_>, set: &[(Field, Range<usize>)], study: &Study) -> Result<(), StudyError> {
+    let varies = |name: &str| study.factors.iter().chain(study.conditions.iter().flatten()).any(|f| f.name == name);
+    let load = study.base.workload.load.load();
+    match load.dead().filter(|_| !varies("workload")) {
+        None => Ok(()),
+        Some(key) => {
+            let span = set.iter().rfind(|(field, _)| field.key == key).map_or(0..0, |(_, span)| span.clone());
+            let what = format!("`{key}` means nothing to the workload {}, which has no such statements", load.name());
+            Err(source.error(span, what, "a key that this workload uses, or another workload"))
+        }
+    }
+}
+
+/// A level of a factor that changes nothing.
+fn dead_level(study: &Study, factor: &str, settings: &Settings) -> Result<(), String> {
+    let varies = study.factors.iter().chain(study.conditions.iter().flatten()).any(|f| f.name == "workload");
+    let load = settings.workload.load.load();
+    match load.dead() {
+        Some(key) if key == factor && !varies => {
+            Err(format!("a key that the workload {} uses: it has no such statements", load.name()))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -43,9 +70,18 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
     for factor in lists.flatten() {
         let mut seen = Vec::new();
         for level in &factor.levels {
-            let span = || locate(root, &factor.name, level);
+            let place = locate(root, &factor.name, level);
+            // What is not in the file came from the command line.
+            let source = match &place {
+                Some(_) => source,
+                None => Source { origin: &format!("--set factors.{}", factor.name), text: "" },
+            };
+            let span = || place.clone().unwrap_or(0..0);
             let mut settings = study.base.clone();
-            let fits = study.apply(&mut settings, &factor.name, level).and_then(|()| settings.check());
+            let fits = study
+                .apply(&mut settings, &factor.name, level)
+                .and_then(|()| settings.check())
+                .and_then(|()| dead_level(study, &factor.name, &settings));
             if let Err(expected) = fits {
                 let known = Study::factor_names();
                 if !known.contains(&factor.name.as_str()) {
@@ -74,8 +110,9 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
     Ok(())
 }
 
-/// The place of a level in the file, for messages: the first value under a key of that name that reads so.
-fn locate(root: &DeTable<'_>, name: &str, level: &Value) -> Range<usize> {
+/// The place of a level in the file, for messages: the first value under a key of that name that reads so; none when it
+/// is not in the file.
+fn locate(root: &DeTable<'_>, name: &str, level: &Value) -> Option<Range<usize>> {
     let tables = root.get("factors").into_iter().chain(match root.get("conditions").map(Spanned::get_ref) {
         Some(DeValue::Array(entries)) => entries.iter().collect::<Vec<_>>(),
         _ => Vec::new(),
@@ -89,9 +126,9 @@ fn locate(root: &DeTable<'_>, name: &str, level: &Value) -> Range<usize> {
         };
         if let Some(item) = items.iter().find(|i| matches!(i.get_ref(), DeValue::String(s) if *s == level.to_string()))
         {
-            return item.span();
+            return Some(item.span());
         }
-        return key.span();
+        return Some(key.span());
     }
-    0..0
+    None
 }

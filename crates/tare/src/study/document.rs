@@ -37,8 +37,10 @@ impl Source<'_> {
     /// An error at a byte range of this text.
     pub fn error(&self, span: Range<usize>, what: impl Into<String>, expected: impl Into<String>) -> StudyError {
         let before = self.text.get(..span.start.min(self.text.len())).unwrap_or("");
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        // What has no text, as an option of the command line, has no lines either.
+        let has_lines = usize::from(!self.text.is_empty());
+        let line = (before.matches('\n').count() + 1) * has_lines;
+        let column = (before.rsplit('\n').next().unwrap_or("").chars().count() + 1) * has_lines;
         StudyError {
             origin: self.origin.to_owned(),
             line,

@@ -8,7 +8,7 @@ use super::settings::{Sampling, Settings};
 use super::spec::{Design, Factor, Study, set_build_key};
 use super::{check, machine};
 use crate::workload::AnyLoad;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use tare_results::question::{self, Question};
 use tare_text::Value;
@@ -94,6 +94,7 @@ fn empty() -> Study {
         first_of: Vec::new(),
         moved_from: None,
         as_published: false,
+        asked_options: BTreeSet::new(),
         placements: BTreeMap::new(),
         builds: BTreeMap::new(),
         design: Design::default(),
@@ -365,9 +366,11 @@ impl Parser<'_> {
         match (section, key.split_once('.')) {
             ("engine", Some(("options", option))) => {
                 self.study.base.engine.options.insert(option.to_owned(), value.to_owned());
+                self.study.asked_options.insert(option.to_owned());
                 Ok(())
             }
             ("factors", _) => {
+                self.study.asked_options.extend(key.strip_prefix("option.").map(str::to_owned));
                 let levels = value.split(',').map(Value::of_word).collect();
                 match self.study.factors.iter_mut().find(|f| f.name == key) {
                     Some(factor) => factor.levels = levels,
@@ -383,6 +386,11 @@ impl Parser<'_> {
                 keys.retain(|(k, _)| k != key);
                 keys.push((key.to_owned(), value));
                 Ok(())
+            }
+            ("option" | "options", _) => {
+                let expected =
+                    format!("engine.options.{key}={value} for one value, factors.option.{key}=A,B for several");
+                Err(self.source.error(0..0, format!("`{path}` is no key of a study"), expected))
             }
             _ => self.set(section, key, &Value::of_word(value), 0..0, 0..0),
         }

@@ -3,7 +3,7 @@
 use super::key::{self, WORKLOAD};
 use super::settings::{Sampling, Settings};
 use super::{field, machine};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_results::question::Question;
 use tare_text::{UnknownWord, Value};
@@ -28,6 +28,8 @@ pub struct Study {
     pub moved_from: Option<String>,
     /// Whether it has the size and settings of the article that it stands for.
     pub as_published: bool,
+    /// Engine options that the command line names itself: they are never left out.
+    pub asked_options: BTreeSet<String>,
     /// Named placements: name -> keys of `[placement]`.
     pub placements: BTreeMap<String, Vec<(String, Value)>>,
     /// Named builds: name -> keys of `[engine]`, and `options.NAME`.

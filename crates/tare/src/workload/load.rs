@@ -17,6 +17,10 @@ pub trait Load: Keys {
     fn check(&self, _threads: usize) -> Result<(), String> {
         Ok(())
     }
+    /// A key that was changed and means nothing to it as it is set up; none where every change tells.
+    fn dead(&self) -> Option<&'static str> {
+        None
+    }
     /// Whether it drives a server; else the trial's own process does the work.
     fn needs_server(&self) -> bool {
         true

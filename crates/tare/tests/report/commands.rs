@@ -233,3 +233,27 @@ fn many_sides_are_compared_with_the_first() {
     );
     assert_eq!(tare_in(dir.path(), &[&sides[..4], &["--fail-if-slower", "5"]].concat()).0, 1);
 }
+
+#[test]
+fn some_of_the_levels_stand_for_every_condition_that_has_them() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::eight(), dir.path());
+    let side = |levels: &str| format!("{}:{levels}", path(dir.path()));
+    let (code, out, err) = tare(&["compare", &side("aslr=off"), &side("aslr=on"), "--json", "--metric", "tps"]);
+    assert_eq!(code, 0, "{err}");
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let judged: Vec<&str> = json["metrics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|m| m["judged"] == true)
+        .map(|m| m["condition"].as_str().unwrap())
+        .collect();
+    assert_eq!(judged.len(), 4, "a pair for each level of the other two factors: {judged:?}");
+    assert!(judged.contains(&"ahi=on aslr=off preload=off -> ahi=on aslr=on preload=off"), "{judged:?}");
+    // The words' order is free, and one condition a side pairs as it did.
+    let (code, _, err) = tare(&["compare", &side("preload=on aslr=off ahi=on"), &side("ahi=off aslr=off preload=on")]);
+    assert_eq!(code, 0, "{err}");
+    let (code, _, err) = tare(&["compare", &side("aslr=maybe"), &side("aslr=on")]);
+    assert!(code == 2 && err.contains("there is no condition `aslr=maybe`"), "{err}");
+}

@@ -24,7 +24,7 @@ pub struct Options {
 pub struct Side<'a> {
     /// The results that the side is part of.
     pub results: &'a Results,
-    /// One condition of them; none is all.
+    /// One condition of them, by its name or some of its levels (`aslr=on`), which may stand for several; none is all.
     pub condition: Option<&'a str>,
 }
 

@@ -5,6 +5,7 @@ use crate::analysis::collect::{self, ConditionTrials, by_block};
 use crate::analysis::run_order::Drift;
 use crate::analysis::{composite, run_order};
 use tare_results::metric;
+use tare_results::schema::Levels;
 use tare_stats::ratio::{Arms, Design, Verdict};
 
 /// The trial means of one metric on both sides.
@@ -37,18 +38,35 @@ impl Pair {
 /// The conditions of one side, and how its trials drifted.
 pub(super) struct Run<'r> {
     pub conditions: Vec<ConditionTrials<'r>>,
+    /// The levels that they were chosen by; empty when they are all, or one by its whole name.
+    chosen: Levels,
     drift: Option<Drift>,
 }
 
 pub(super) fn run_of(side: Side<'_>) -> Result<Run<'_>, CompareError> {
     let all = collect::conditions(side.results);
     let drift = drift(&all);
-    let Some(name) = side.condition else { return Ok(Run { conditions: all, drift }) };
+    let Some(name) = side.condition else { return Ok(Run { conditions: all, chosen: Levels::new(), drift }) };
     let known = all.iter().map(|condition| condition.name.to_owned()).collect();
-    match all.into_iter().find(|condition| condition.name == name) {
-        Some(condition) => Ok(Run { conditions: vec![condition], drift }),
-        None => Err(CompareError::NoCondition { name: name.to_owned(), known }),
+    if let Some(whole) = all.iter().position(|condition| condition.name == name) {
+        return Ok(Run { conditions: vec![all[whole].clone()], chosen: Levels::new(), drift });
     }
+    // Some of the levels stand for all conditions that have them.
+    let chosen = tare_results::levels_of(name);
+    let has = |condition: &ConditionTrials<'_>| {
+        !chosen.is_empty() && chosen.iter().all(|(factor, level)| condition.levels.get(factor) == Some(level))
+    };
+    let conditions: Vec<ConditionTrials<'_>> = all.into_iter().filter(has).collect();
+    if conditions.is_empty() {
+        return Err(CompareError::NoCondition { name: name.to_owned(), known });
+    }
+    Ok(Run { conditions, chosen, drift })
+}
+
+/// What is left of a condition's levels without the factors that either side was chosen by.
+fn others<'l>(condition: &'l ConditionTrials<'_>, a: &Levels, b: &Levels) -> Vec<(&'l String, &'l String)> {
+    let levels = condition.levels.iter();
+    levels.filter(|(factor, _)| !a.contains_key(*factor) && !b.contains_key(*factor)).collect()
 }
 
 /// How the trials of a run follow each other; none where their order is not known.
@@ -62,17 +80,19 @@ fn drift(conditions: &[ConditionTrials<'_>]) -> Option<Drift> {
 
 pub(super) type Matched<'c, 'r> = Vec<(&'c ConditionTrials<'r>, &'c ConditionTrials<'r>)>;
 
-/// One condition a side pairs whatever the names; several pair by name.
-pub(super) fn matched<'c, 'r>(
-    a: &'c [ConditionTrials<'r>],
-    b: &'c [ConditionTrials<'r>],
-) -> Result<Matched<'c, 'r>, CompareError> {
-    if let ([one], [other]) = (a, b) {
+/// One condition a side pairs whatever the names; several pair by name, and where levels chose them by all others.
+pub(super) fn matched<'c, 'r>(a: &'c Run<'r>, b: &'c Run<'r>) -> Result<Matched<'c, 'r>, CompareError> {
+    if let ([one], [other]) = (a.conditions.as_slice(), b.conditions.as_slice()) {
         return Ok(vec![(one, other)]);
     }
-    let matched: Matched<'c, 'r> =
-        a.iter().filter_map(|one| Some((one, b.iter().find(|other| other.name == one.name)?))).collect();
-    let names = |side: &[ConditionTrials<'_>]| side.iter().map(|condition| condition.name.to_owned()).collect();
+    let chosen = !(a.chosen.is_empty() && b.chosen.is_empty());
+    let belong = |one: &ConditionTrials<'_>, other: &ConditionTrials<'_>| {
+        let rest = |side| others(side, &a.chosen, &b.chosen);
+        one.name == other.name || (chosen && rest(one) == rest(other))
+    };
+    let partner = |one: &ConditionTrials<'_>| b.conditions.iter().find(|other| belong(one, other));
+    let matched: Matched<'c, 'r> = a.conditions.iter().filter_map(|one| Some((one, partner(one)?))).collect();
+    let names = |side: &Run<'_>| side.conditions.iter().map(|condition| condition.name.to_owned()).collect();
     if matched.is_empty() { Err(CompareError::NothingShared { a: names(a), b: names(b) }) } else { Ok(matched) }
 }
 

@@ -18,7 +18,7 @@ struct Prepared {
 
 fn prepared(a: Side<'_>, b: Side<'_>, options: &Options, labels: [&str; 2]) -> Result<Prepared, CompareError> {
     let (of_a, of_b) = (run_of(a)?, run_of(b)?);
-    let matched = matched(&of_a.conditions, &of_b.conditions)?;
+    let matched = matched(&of_a, &of_b)?;
     let origin = Origin::of((a, &of_a), (b, &of_b));
     let mut notes = unmatched(&of_a, &of_b, &matched, labels);
     let mut pairs: Vec<Pair> = matched.iter().flat_map(|(a, b)| metrics_of(a, b, origin)).collect();

@@ -1,7 +1,7 @@
 //! What captures say: growth rankings, builds side by side, and the cost of capturing.
 
 use super::scaling::interval;
-use super::style::{Style, add, finish, table};
+use super::style::{Style, add, finish};
 use super::text::plain;
 use crate::analysis::compare::Verdict;
 use crate::analysis::figures::{change, percent, times};
@@ -24,7 +24,7 @@ pub(super) fn growth(summary: &Summary, style: Style) -> Option<String> {
 
 fn one(ranking: &GrowthRanking, style: Style) -> String {
     let what = if ranking.what == Profiled::Locks { "locks" } else { "functions" };
-    let mut rows = table(&[what, "first", "last", "each doubling", "95% interval"], 1);
+    let mut rows = style.table(&[what, "first", "last", "each doubling", "95% interval"], 1);
     // The first in any case, and of the others those that change at all.
     let moves = |(place, grown): &(usize, &Grown)| *place == 0 || grown.per_doubling.abs() >= LEAST;
     for (_, grown) in ranking.grown.iter().take(LISTED).enumerate().filter(moves) {
@@ -57,7 +57,7 @@ fn shorten(name: &str) -> String {
 /// Every other build against the first.
 pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
     let first = summary.builds.first()?;
-    let mut rows = table(&["at", "build", "ratio", "95% interval", "verdict"], 2);
+    let mut rows = style.table(&["at", "build", "ratio", "95% interval", "verdict"], 2);
     for found in &summary.builds {
         let verdict = match found.verdict {
             Verdict::Faster => "faster",
@@ -78,7 +78,7 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
 /// What the captures cost in throughput, in one sentence.
 pub(super) fn cost(summary: &Summary, style: Style) -> Option<String> {
     let mut rows =
-        table(&["condition", "trials", "throughput while capturing / measured", "samples of the profile"], 1);
+        style.table(&["condition", "trials", "throughput while capturing / measured", "samples of the profile"], 1);
     let measured: Vec<_> = summary.captures.iter().filter(|c| c.tps_ratio.is_some()).collect();
     for capture in &measured {
         let ratio = capture.tps_ratio.map_or(String::new(), times);

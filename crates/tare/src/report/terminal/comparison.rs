@@ -1,6 +1,6 @@
 //! `tare compare`: what differs in how they were made, then metric | A | B | ratio | interval | verdict.
 
-use super::style::{Style, add, finish, table};
+use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
 use crate::analysis::compare::{Comparison, Gate, MetricComparison, Options, Verdict};
 use crate::analysis::figures::{Scale, percent};
@@ -10,7 +10,7 @@ use tare_stats::Interval;
 pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String {
     let mut parts = vec![differences(found, style)];
     if !found.notes.is_empty() {
-        let lines: String = found.notes.iter().map(|line| wrap("  ! ", "    ", &plain(line))).collect();
+        let lines: String = found.notes.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
         parts.push(style.warn(&lines));
     }
     let mut conditions: Vec<&str> = found.metrics.iter().map(|metric| metric.condition.as_str()).collect();
@@ -19,14 +19,12 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
     conditions.dedup();
     for condition in conditions {
         let rows: Vec<&MetricComparison> = found.metrics.iter().filter(|m| m.condition == condition).collect();
-        parts.push(format!("{}\n{}", style.bold(&plain(condition)), metrics(&rows)));
+        parts.push(format!("{}\n{}", style.bold(&plain(condition)), metrics(&rows, style)));
     }
-    parts.push(explanation(options));
-    parts.extend(
-        found.gate.map(|gate| {
-            style.bold(&wrap("", "", &gate_words(gate, &found.metrics.iter().collect::<Vec<_>>(), options)))
-        }),
-    );
+    parts.push(explanation(options, style));
+    parts.extend(found.gate.map(|gate| {
+        style.bold(&wrap(style, "", "", &gate_words(gate, &found.metrics.iter().collect::<Vec<_>>(), options)))
+    }));
     parts.join("\n")
 }
 
@@ -34,7 +32,7 @@ fn differences(found: &Comparison, style: Style) -> String {
     if found.differences.is_empty() {
         return "Nothing recorded differs in how A and B were made.\n".to_owned();
     }
-    let mut rows = table(&["differs", "A", "B"], 3);
+    let mut rows = style.table(&["differs", "A", "B"], 3);
     for difference in &found.differences {
         let value = |text: &str| if text.is_empty() { "-".to_owned() } else { plain(text) };
         add(&mut rows, 3, vec![plain(&difference.what), value(&difference.a), value(&difference.b)]);
@@ -42,8 +40,8 @@ fn differences(found: &Comparison, style: Style) -> String {
     format!("{}\n{}", style.bold("how they were made"), finish(rows))
 }
 
-fn metrics(rows: &[&MetricComparison]) -> String {
-    let mut out = table(&["metric", "A", "B", "B/A", "95% interval", "verdict"], 1);
+fn metrics(rows: &[&MetricComparison], style: Style) -> String {
+    let mut out = style.table(&["metric", "A", "B", "B/A", "95% interval", "verdict"], 1);
     for metric in rows {
         let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
         let interval = match metric.ci {
@@ -79,14 +77,14 @@ fn verdict(metric: &MetricComparison) -> String {
     format!("{disturbed}{}", word(metric.verdict))
 }
 
-pub(super) fn explanation(options: &Options) -> String {
+pub(super) fn explanation(options: &Options, style: Style) -> String {
     let text = format!(
         "faster and slower say which way B is, by the metric's better direction and by more than {}; equivalent: the \
          difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together. Conditions \
          of one run are compared block by block. A verdict on disturbed trials stands only if it stands without them.",
         percent(options.min_effect)
     );
-    wrap("", "", &text)
+    wrap(style, "", "", &text)
 }
 
 pub(super) fn gate_words(gate: Gate, metrics: &[&MetricComparison], options: &Options) -> String {

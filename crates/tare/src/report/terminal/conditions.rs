@@ -1,6 +1,8 @@
 //! The table of conditions, and the further metrics.
 
-use super::style::{Style, WIDTH, add, finish, table};
+use super::names::Names;
+use super::spread::left_out;
+use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
 use crate::analysis::figures::{Scale, percent};
 use crate::analysis::reading::better_word;
@@ -15,29 +17,76 @@ const STRIP: usize = 16;
 
 type Row<'a> = (&'a ConditionSummary, Option<&'a MetricSummary>);
 
-/// One row a condition, best first.
+/// One row a condition, best first. What does not fit the terminal is left out from the right: the picture, the ends, the
+/// spread inside trials; the names, the mean and the spread between trials always stay.
 pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let name = summary.headline_metric.as_deref()?;
-    let mut conditions: Vec<Row<'_>> =
-        summary.conditions.iter().map(|c| (c, c.metrics.iter().find(|metric| metric.name == name))).collect();
+    let conditions = sorted(summary, name);
     let metrics = conditions.iter().filter_map(|(_, metric)| *metric);
     let largest = metrics.clone().map(|metric| metric.max.abs()).fold(0.0, f64::max);
     let first = metrics.clone().next()?;
     let scale = Scale::new(&first.unit, largest, 4);
-    let (better, top) = (first.better, metrics.map(|metric| metric.max).fold(0.0, f64::max));
-    conditions.sort_by(|a, b| order(a.1, b.1, better));
-    let ruler = format!("0{:─>width$}", scale.number(top), width = STRIP - 1);
-    let states = States::of(summary);
-    let mut head = vec!["condition"];
-    head.extend(states.heads());
-    head.extend(["mean ± 95%", "within", "between", "min", "max", &ruler]);
-    let mut rows = table(&head, 1);
-    for (condition, metric) in conditions {
-        add(&mut rows, 1, cells(condition, states.cells(condition), metric, &scale, top));
+    let columns = Columns {
+        names: Names::of(summary),
+        states: States::of(summary),
+        top: metrics.map(|metric| metric.max).fold(0.0, f64::max),
+        scale,
+    };
+    let mut text = String::new();
+    for left_out in 0..=3 {
+        let natural = if left_out < 3 { Style { width: None, ..style } } else { style };
+        text = columns.table(&conditions, left_out, natural);
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        if style.width.is_none_or(|width| widest <= usize::from(width)) {
+            break;
+        }
     }
-    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
-    let head = style.bold(&format!("{name}{unit} ({}; best first; intervals over trials)", better_word(better)));
-    Some(format!("{head}\n{}", finish(rows)))
+    let unit = if columns.scale.unit.is_empty() { String::new() } else { format!(", {}", columns.scale.unit) };
+    let words = format!("{name}{unit} ({}; best first; intervals over trials)", better_word(first.better));
+    let (first, last) = style.shown(conditions.len());
+    Some(format!("{}\n{text}{}", style.bold(&words), left_out(conditions.len() - first - last)))
+}
+
+/// The conditions, best first by a metric.
+fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
+    let mut conditions: Vec<Row<'_>> =
+        summary.conditions.iter().map(|c| (c, c.metrics.iter().find(|metric| metric.name == name))).collect();
+    let better = conditions.iter().find_map(|(_, metric)| *metric).map_or(Better::Higher, |metric| metric.better);
+    conditions.sort_by(|a, b| order(a.1, b.1, better));
+    conditions
+}
+
+/// What the table of conditions is made of.
+struct Columns {
+    names: Names,
+    states: States,
+    scale: Scale,
+    top: f64,
+}
+
+impl Columns {
+    fn table(&self, conditions: &[Row<'_>], left_out: usize, style: Style) -> String {
+        let ruler = format!("0{:─>width$}", self.scale.number(self.top), width = STRIP - 1);
+        let mut head = self.names.heads();
+        head.extend(self.states.heads().into_iter().map(str::to_owned));
+        let figures = ["mean ± 95%", "between", "within", "min", "max", &ruler];
+        let kept = &figures[..[6, 5, 3, 2][left_out]];
+        head.extend(kept.iter().map(|head| (*head).to_owned()));
+        let heads: Vec<&str> = head.iter().map(String::as_str).collect();
+        let left = self.names.columns();
+        let mut rows = style.table(&heads, left);
+        let (first, last) = style.shown(conditions.len());
+        for (place, (condition, metric)) in conditions.iter().enumerate() {
+            if place >= first && place < conditions.len() - last {
+                continue;
+            }
+            let mut cells = self.names.cells(condition);
+            cells.extend(self.states.cells(condition));
+            cells.extend(figures_of(*metric, &self.scale, self.top).into_iter().take(kept.len()));
+            add(&mut rows, left, cells);
+        }
+        finish(rows)
+    }
 }
 
 fn order(a: Option<&MetricSummary>, b: Option<&MetricSummary>, better: Better) -> std::cmp::Ordering {
@@ -77,19 +126,8 @@ impl States {
     }
 }
 
-fn cells(
-    condition: &ConditionSummary,
-    states: Vec<String>,
-    metric: Option<&MetricSummary>,
-    scale: &Scale,
-    top: f64,
-) -> Vec<String> {
-    let mut cells = vec![plain(&condition.name)];
-    cells.extend(states);
-    let Some(metric) = metric else {
-        cells.push("no usable trial".to_owned());
-        return cells;
-    };
+fn figures_of(metric: Option<&MetricSummary>, scale: &Scale, top: f64) -> Vec<String> {
+    let Some(metric) = metric else { return vec!["no usable trial".to_owned()] };
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
     let middle = if metric.modes.is_empty() {
         match metric.ci {
@@ -102,15 +140,14 @@ fn cells(
         let modes = metric.modes.iter().map(|mode| format!("{} in {}", scale.number(mode.mean), percent(mode.weight)));
         modes.collect::<Vec<_>>().join("\n")
     };
-    cells.extend([
+    vec![
         middle,
-        cov(metric.within_cov),
         cov(metric.between_cov),
+        cov(metric.within_cov),
         scale.number(metric.min),
         scale.number(metric.max),
         strip(metric, top),
-    ]);
-    cells
+    ]
 }
 
 /// `····├─●─┤····`: range of the trials as dots, interval as a line, mean as a ball; modes as balls without a line.
@@ -142,26 +179,31 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     if names.is_empty() {
         return None;
     }
-    const COLUMN: usize = 11;
+    const COLUMN: usize = 15;
     let name_width = names.iter().map(|name| name.len()).max().unwrap_or(0) + 8;
-    let fit = (usize::from(WIDTH).saturating_sub(name_width) / COLUMN).max(1);
+    let fit = style.width.map_or(usize::MAX, |width| (usize::from(width).saturating_sub(name_width) / COLUMN).max(1));
     let mut text = style.bold("other metrics, means over trials (± half of the 95% interval)") + "\n";
-    for chunk in summary.conditions.chunks(fit) {
-        let head: Vec<String> = letters(summary, chunk);
+    // In the order of the table above; of many the same ones.
+    let mut conditions: Vec<&ConditionSummary> = sorted(summary, headline).into_iter().map(|row| row.0).collect();
+    let (first, last) = style.shown(conditions.len());
+    let hidden = conditions.len() - first - last;
+    conditions.drain(first..first + hidden);
+    for (place, chunk) in conditions.chunks(fit).enumerate() {
+        let head: Vec<String> = (0..chunk.len()).map(|index| letter(place.saturating_mul(fit) + index)).collect();
         let heads: Vec<&str> = ["metric", "unit"].into_iter().chain(head.iter().map(String::as_str)).collect();
-        let mut rows = table(&heads, 2);
+        let mut rows = style.table(&heads, 2);
         for name in &names {
             add(&mut rows, 2, other_row(name, chunk));
         }
         text.push_str(&finish(rows));
         for (letter, condition) in head.iter().zip(chunk) {
-            text.push_str(&wrap(&format!("  {letter} = "), "      ", &plain(&condition.name)));
+            text.push_str(&wrap(style, &format!("  {letter} = "), "      ", &plain(&condition.name)));
         }
     }
-    Some(text)
+    Some(text + &left_out(hidden))
 }
 
-fn other_row(name: &str, chunk: &[ConditionSummary]) -> Vec<String> {
+fn other_row(name: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
     let by_condition: BTreeMap<&str, &MetricSummary> = chunk
         .iter()
         .filter_map(|c| Some((c.name.as_str(), c.metrics.iter().find(|metric| metric.name == name)?)))
@@ -182,11 +224,4 @@ fn other_row(name: &str, chunk: &[ConditionSummary]) -> Vec<String> {
         })
     }));
     cells
-}
-
-/// A, B ... Z, AA ... by the place of a condition in the summary.
-fn letters(summary: &Summary, chunk: &[ConditionSummary]) -> Vec<String> {
-    let place =
-        |condition: &ConditionSummary| summary.conditions.iter().position(|c| c.name == condition.name).unwrap_or(0);
-    chunk.iter().map(|condition| letter(place(condition))).collect()
 }

@@ -1,7 +1,7 @@
 //! `tare compare A B C ...`: every further side against the first, the largest change first.
 
 use super::comparison::{explanation, gate_words, word};
-use super::style::{Style, add, finish, table};
+use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
 use crate::analysis::compare::{AgainstFirst, ManyComparison, MetricComparison, Options};
 use crate::analysis::figures::change;
@@ -12,22 +12,26 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let base = found.sides.first().map_or(String::new(), |base| plain(base));
     let mut parts = Vec::new();
     if !found.notes.is_empty() {
-        let lines: String = found.notes.iter().map(|line| wrap("  ! ", "    ", &plain(line))).collect();
+        let lines: String = found.notes.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
         parts.push(style.warn(&lines));
     }
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
-    parts.push(format!("{}\n{}", style.bold(&format!("change against {base}, the largest first")), rows(&judged)));
-    parts.push(explanation(options));
+    parts.push(format!(
+        "{}\n{}",
+        style.bold(&format!("change against {base}, the largest first")),
+        rows(&judged, style)
+    ));
+    parts.push(explanation(options, style));
     let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
-    parts.extend(found.gate.map(|gate| style.bold(&wrap("", "", &gate_words(gate, &metrics, options)))));
+    parts.extend(found.gate.map(|gate| style.bold(&wrap(style, "", "", &gate_words(gate, &metrics, options)))));
     parts.join("\n")
 }
 
-fn rows(judged: &[&AgainstFirst]) -> String {
+fn rows(judged: &[&AgainstFirst], style: Style) -> String {
     let mut sorted = judged.to_vec();
     let size = |row: &&AgainstFirst| row.metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     sorted.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    let mut out = table(&["side", "condition", "metric", "change", "95% interval", "verdict"], 3);
+    let mut out = style.table(&["side", "condition", "metric", "change", "95% interval", "verdict"], 3);
     for row in sorted {
         let metric = &row.metric;
         let interval = match metric.ci {

@@ -1,36 +1,39 @@
 //! The tables of `tare topo --measure`.
 
-use super::style::{WIDTH, add, finish, table};
+use super::style::{Style, add, finish};
 use super::text::wrap;
 use tare_topology::measure::{Costs, Measured};
 
 /// What distances cost, as text.
-pub fn measured(measured: &Measured, costs: &Costs) -> String {
+pub fn measured(measured: &Measured, costs: &Costs, style: Style) -> String {
     let mut text = String::from("\nmeasured:\n");
     for sentence in &costs.sentences {
-        text.push_str(&wrap("- ", "  ", sentence));
+        text.push_str(&wrap(style, "- ", "  ", sentence));
     }
     text.push_str("\na cache line there and back, by how near two PUs are:\n");
-    let mut near = table(&["", "median ns", "pairs"], 1);
+    let mut near = style.table(&["", "median ns", "pairs"], 1);
     for cost in &costs.line {
         add(&mut near, 1, vec![cost.pairing.to_string(), format!("{:.0}", cost.median_ns), cost.pairs.to_string()]);
     }
     text.push_str(&finish(near));
     text.push_str("\na cache line there and back, ns, between PUs:\n");
-    text.push_str(&matrix("PU", &measured.cpus, &measured.cpus, &measured.line_ns, |ns| format!("{ns:.0}")));
+    text.push_str(&matrix(style, "PU", &measured.cpus, &measured.cpus, &measured.line_ns, |ns| format!("{ns:.0}")));
     text.push_str("\nlatency of memory, ns, from a row's node to a column's memory:\n");
     let (from, to) = (&measured.from_nodes, &measured.to_nodes);
-    text.push_str(&matrix("node", from, to, &measured.latency_ns, |ns| format!("{ns:.0}")));
+    text.push_str(&matrix(style, "node", from, to, &measured.latency_ns, |ns| format!("{ns:.0}")));
     text.push_str("\nbandwidth of memory, GB/s, read by a row's node from a column's memory:\n");
-    text.push_str(&matrix("node", from, to, &measured.bandwidth_bytes_per_s, |rate| format!("{:.1}", rate / 1e9)));
+    text.push_str(&matrix(style, "node", from, to, &measured.bandwidth_bytes_per_s, |rate| {
+        format!("{:.1}", rate / 1e9)
+    }));
     for note in &measured.notes {
-        text.push_str(&wrap("\nnote: ", "  ", note));
+        text.push_str(&wrap(style, "\nnote: ", "  ", note));
     }
     text
 }
 
 /// A table, when it fits the width of a terminal.
 fn matrix(
+    style: Style,
     what: &str,
     rows: &[u32],
     columns: &[u32],
@@ -39,11 +42,11 @@ fn matrix(
 ) -> String {
     let cell = |value: &Option<f64>| value.map_or("-".to_owned(), &figure);
     let widest = values.iter().flatten().map(|value| cell(value).len()).max().unwrap_or(1).max(3);
-    if (columns.len() + 1) * (widest + 2) > usize::from(WIDTH) {
+    if (columns.len() + 1) * (widest + 2) > style.width.map_or(usize::MAX, usize::from) {
         return format!("  {} by {}: too wide for a terminal, see --html or --json\n", rows.len(), columns.len());
     }
     let head: Vec<String> = std::iter::once(what.to_owned()).chain(columns.iter().map(u32::to_string)).collect();
-    let mut out = table(&head.iter().map(String::as_str).collect::<Vec<&str>>(), 1);
+    let mut out = style.table(&head.iter().map(String::as_str).collect::<Vec<&str>>(), 1);
     for (row, values) in rows.iter().zip(values) {
         add(&mut out, 1, std::iter::once(row.to_string()).chain(values.iter().map(cell)).collect());
     }

@@ -1,10 +1,11 @@
-//! The tables on a terminal: within 100 columns, no colour unless asked for.
+//! The tables on a terminal: as wide as it is, no colour unless asked for.
 
 mod captures;
 mod comparison;
 mod conditions;
 mod many;
 mod measured;
+mod names;
 mod scaling;
 mod show;
 mod spread;
@@ -15,4 +16,4 @@ pub use comparison::comparison;
 pub use many::many;
 pub use measured::measured;
 pub use show::show;
-pub use style::{Style, WIDTH};
+pub use style::Style;

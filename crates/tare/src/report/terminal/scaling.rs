@@ -1,6 +1,6 @@
 //! The scalability law, the steps of each ladder, and what the law predicts.
 
-use super::style::{Style, add, finish, table};
+use super::style::{Style, add, finish};
 use super::text::plain;
 use crate::analysis::figures::{figure, times};
 use crate::analysis::level_words::words_of;
@@ -13,7 +13,7 @@ pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
     if summary.scaling.is_empty() {
         return None;
     }
-    let mut rows = table(&["metric", "over", "at", "lambda", "sigma", "kappa", "peak", "retrograde"], 3);
+    let mut rows = style.table(&["metric", "over", "at", "lambda", "sigma", "kappa", "peak", "retrograde"], 3);
     for law in &summary.scaling {
         let cells = vec![
             plain(&law.metric),
@@ -44,7 +44,7 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
     if laws.is_empty() {
         return None;
     }
-    let mut rows = table(&["at", "step", "gain", "95% interval", "more gave less"], 2);
+    let mut rows = style.table(&["at", "step", "gain", "95% interval", "more gave less"], 2);
     for law in laws {
         for step in &law.steps {
             let interval = interval(step.ci, times);

@@ -1,6 +1,6 @@
 //! `tare show`: the reading, odd things, then tables.
 
-use super::style::{Style, add, finish, table};
+use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
 use super::{captures, conditions, scaling, spread};
 use crate::analysis::figures::times;
@@ -12,18 +12,18 @@ use tare_stats::Interval;
 /// Everything `tare show` prints.
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     let screen = first_screen::first_screen(summary, results);
-    let mut parts = vec![style.bold(&wrap("", "", &plain(&screen.out)))];
-    let further: String = screen.further.iter().map(|sentence| wrap("", "", &plain(sentence))).collect();
+    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&screen.out)))];
+    let further: String = screen.further.iter().map(|sentence| wrap(style, "", "", &plain(sentence))).collect();
     if !further.is_empty() {
         parts.push(further);
     }
     if !summary.odd.is_empty() {
-        let lines: String = summary.odd.iter().map(|line| wrap("  ! ", "    ", &plain(line))).collect();
+        let lines: String = summary.odd.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
         parts.push(style.warn(&lines));
     }
     let facts: String = [("ran", &screen.run), ("on", &screen.machine), ("sure", &screen.sure)]
         .iter()
-        .map(|(label, text)| wrap(&format!("{label:<5} "), "      ", &plain(text)))
+        .map(|(label, text)| wrap(style, &format!("{label:<5} "), "      ", &plain(text)))
         .collect();
     parts.push(facts);
     parts.extend(conditions::headline(summary, style));
@@ -36,7 +36,8 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.extend(captures::builds(summary, style));
     parts.extend(captures::growth(summary, style));
     parts.extend(captures::cost(summary, style));
-    parts.join("\n")
+    let text = parts.join("\n");
+    if style.plain { text.replace(['·', '•'], ".").replace('─', "-").replace('●', "o") } else { text }
 }
 
 fn effects(summary: &Summary, style: Style) -> Option<String> {
@@ -45,7 +46,7 @@ fn effects(summary: &Summary, style: Style) -> Option<String> {
     if shown.is_empty() {
         return None;
     }
-    let mut rows = table(&["factor", "levels", "mean", "95% interval", "spread", "95% interval"], 2);
+    let mut rows = style.table(&["factor", "levels", "mean", "95% interval", "spread", "95% interval"], 2);
     for effect in shown {
         let interval = |ci: Option<Interval>| match ci {
             Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),

@@ -1,6 +1,6 @@
 //! How steady each condition was over several queries, and what makes restarts differ.
 
-use super::style::{Style, add, finish, table};
+use super::style::{Style, add, finish};
 use super::text::plain;
 use crate::analysis::figures::{percent, times};
 use crate::analysis::summary::Summary;
@@ -16,9 +16,14 @@ pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
     rows.sort_by(|a, b| a.1.range_average.total_cmp(&b.1.range_average));
     let metrics = rows.first()?.1.metrics;
     let heads = ["condition", "max-min", "largest", "of", "between", "largest", "within", "largest"];
-    let mut cells = table(&heads, 1);
+    let mut cells = style.table(&heads, 1);
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
-    for (condition, spread) in rows {
+    let (first, last) = style.shown(rows.len());
+    let count = rows.len();
+    for (place, (condition, spread)) in rows.into_iter().enumerate() {
+        if place >= first && place < count - last {
+            continue;
+        }
         add(
             &mut cells,
             1,
@@ -37,13 +42,18 @@ pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
     let head = style.bold(&format!(
         "spread over {metrics} metrics, average and largest (max-min: of trial means, over the smallest)"
     ));
-    Some(format!("{head}\n{}", finish(cells)))
+    Some(format!("{head}\n{}{}", finish(cells), left_out(count - first - last)))
+}
+
+/// How many rows a long table does not show; nothing when it shows all.
+pub(super) fn left_out(rows: usize) -> String {
+    if rows == 0 { String::new() } else { format!("  ... {rows} rows between them: tare show RESULTS --all\n") }
 }
 
 /// Every factor as a source of the variance between trials.
 pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
     let sources = summary.spread_sources.as_ref()?;
-    let mut cells = table(&["factor", "levels", "spread", "95% interval", "share", "p"], 2);
+    let mut cells = style.table(&["factor", "levels", "spread", "95% interval", "share", "p"], 2);
     for source in &sources.ranking {
         let interval = match source.spread_ci {
             Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),

@@ -2,24 +2,43 @@
 
 use clap::builder::styling::{AnsiColor, Style as Ansi};
 use comfy_table::presets::NOTHING;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 use std::io::IsTerminal;
 
-/// Columns that tables fit into.
-pub const WIDTH: u16 = 100;
+/// Columns of a line of prose where nothing limits it: longer ones are hard to read.
+const PROSE: usize = 120;
 
-/// Whether and how words are coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How words are coloured, how wide lines may be, and how much is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
     /// Bold heads and yellow warnings.
     pub colour: bool,
+    /// Columns that lines fit into; none: a pipe or a file, where a row is a line however long.
+    pub width: Option<u16>,
+    /// Only letters that every terminal has.
+    pub plain: bool,
+    /// Every row of every table, however many conditions there are.
+    pub all: bool,
 }
 
 impl Style {
-    /// Colour only on a terminal, and never when `NO_COLOR` is set to anything but nothing (no-color.org).
+    /// What standard output can show. Colour only on a terminal that knows it, and never when `NO_COLOR` is set to
+    /// anything but nothing (no-color.org); `COLUMNS` goes before the terminal's own width; a pipe has none.
     pub fn of_stdout() -> Self {
-        let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { colour: !refused && std::io::stdout().is_terminal() }
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let (out, dumb) = (std::io::stdout(), std::env::var("TERM").is_ok_and(|term| term == "dumb"));
+        let terminal = out.is_terminal();
+        let asked =
+            set("COLUMNS").and_then(|columns| columns.trim().parse::<u16>().ok()).filter(|columns| *columns > 0);
+        let own = || rustix::termios::tcgetwinsize(&out).ok().map(|size| size.ws_col).filter(|columns| *columns > 0);
+        let width = asked.or_else(|| if terminal { own().or(Some(80)) } else { None });
+        let colour = terminal && !dumb && set("NO_COLOR").is_none();
+        Self { colour, width, plain: terminal && dumb, all: false }
+    }
+
+    /// Columns of a line of prose.
+    pub(super) fn prose(self) -> usize {
+        self.width.map_or(PROSE, |width| usize::from(width).max(20))
     }
 
     pub(super) fn bold(self, text: &str) -> String {
@@ -33,15 +52,28 @@ impl Style {
     fn paint(self, style: Ansi, text: &str) -> String {
         if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
+
+    /// A table without borders: the first `left` columns are text, the others numbers.
+    pub(super) fn table(self, head: &[&str], left: usize) -> Table {
+        let mut table = Table::new();
+        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        if let Some(width) = self.width {
+            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
+        }
+        table.set_header(head.iter().enumerate().map(|(index, name)| cell(index, left, (*name).to_owned())));
+        table
+    }
+
+    /// The rows that are shown of so many: all, or the first and last of a long list.
+    pub(super) fn shown(self, rows: usize) -> (usize, usize) {
+        if self.all || rows <= LONG { (rows, 0) } else { (FIRST, LAST) }
+    }
 }
 
-/// A table without borders: the first `left` columns are text, the others numbers.
-pub(super) fn table(head: &[&str], left: usize) -> Table {
-    let mut table = Table::new();
-    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
-    table.set_header(head.iter().enumerate().map(|(index, name)| cell(index, left, (*name).to_owned())));
-    table
-}
+/// Rows from which a table is shortened, and how many of its first and last ones are then shown.
+const LONG: usize = 30;
+const FIRST: usize = 16;
+const LAST: usize = 6;
 
 /// Adds a row to such a table.
 pub(super) fn add(table: &mut Table, left: usize, cells: Vec<String>) {
@@ -53,11 +85,23 @@ fn cell(index: usize, left: usize, text: String) -> Cell {
     Cell::new(text).set_alignment(align)
 }
 
-/// The table as text: no spaces at line ends, columns two spaces apart.
+/// The table as text: no spaces at line ends, columns two spaces apart. Cells break between words and never inside one:
+/// a table too wide for the terminal then stays too wide.
 pub(super) fn finish(mut table: Table) -> String {
     let last = table.column_count().saturating_sub(1);
+    let mut longest = vec![0; last + 1];
+    for row in table.header().into_iter().chain(table.row_iter()) {
+        for (widest, cell) in longest.iter_mut().zip(row.cell_iter()) {
+            let content = cell.content();
+            let words = content.split_whitespace().map(|word| word.chars().count());
+            *widest = words.max().unwrap_or(0).max(*widest);
+        }
+    }
     for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, if index == last { 0 } else { 2 }));
+        let padding = if index == last { 0 } else { 2 };
+        column.set_padding((0, padding));
+        let least = u16::try_from(longest[index]).unwrap_or(u16::MAX).saturating_add(padding);
+        column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n") + "\n"

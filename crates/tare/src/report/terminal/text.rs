@@ -1,15 +1,16 @@
 //! Wrapped text and control characters from outside.
 
-use super::style::WIDTH;
+use super::style::Style;
 
-/// Breaks a sentence at words into lines of at most [`WIDTH`] columns, the later ones indented. Words longer than a
-/// line stay whole.
-pub(super) fn wrap(first: &str, indent: &str, text: &str) -> String {
+/// Breaks a sentence at words into lines that fit the terminal, the later ones indented. Words longer than a line stay
+/// whole.
+pub(super) fn wrap(style: Style, first: &str, indent: &str, text: &str) -> String {
+    let width = style.prose();
     let mut out = String::new();
     let mut line = first.to_owned();
     let mut empty = true;
     for word in text.split_whitespace() {
-        if !empty && line.chars().count() + 1 + word.chars().count() > usize::from(WIDTH) {
+        if !empty && line.chars().count() + 1 + word.chars().count() > width {
             out.push_str(line.trim_end());
             out.push('\n');
             line = indent.to_owned();
@@ -38,8 +39,8 @@ mod tests {
 
     #[test]
     fn sentences_wrap_at_words_within_the_width() {
-        let text = wrap("- ", "  ", &"word ".repeat(60));
-        assert!(text.lines().all(|line| line.chars().count() <= usize::from(WIDTH)), "{text}");
+        let text = wrap(Style { width: Some(60), ..Style::default() }, "- ", "  ", &"word ".repeat(60));
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
         assert_eq!(text.split_whitespace().filter(|word| *word == "word").count(), 60);
     }
 

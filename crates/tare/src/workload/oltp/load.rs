@@ -38,6 +38,10 @@ impl Load for OltpSettings {
         self.workload.name()
     }
 
+    fn dead(&self) -> Option<&'static str> {
+        self.dead_count()
+    }
+
     fn dataset(&self, seed: u64) -> String {
         format!("sysbench oltp, analysed, tables {}, rows {}, seed {seed}", self.tables.tables, self.tables.rows)
     }

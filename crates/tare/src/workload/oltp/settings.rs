@@ -171,6 +171,36 @@ impl OltpSettings {
             warm: Warm::default(),
         }
     }
+
+    /// The first count that was changed although this workload has no such statement.
+    pub(super) fn dead_count(&self) -> Option<&'static str> {
+        use Workload::{PointSelect, ReadOnly, ReadWrite, UpdateIndex, UpdateNonIndex, WriteOnly};
+        let (now, usual) = (self.counts, Counts::default());
+        let reads: &[Workload] = &[ReadOnly, ReadWrite];
+        let counts: [(&[Workload], &'static str, bool); 9] = [
+            (reads, "point_selects", now.point_selects != usual.point_selects),
+            (reads, "simple_ranges", now.simple_ranges != usual.simple_ranges),
+            (reads, "sum_ranges", now.sum_ranges != usual.sum_ranges),
+            (reads, "order_ranges", now.order_ranges != usual.order_ranges),
+            (reads, "distinct_ranges", now.distinct_ranges != usual.distinct_ranges),
+            (reads, "range_size", now.range_size != usual.range_size),
+            (&[ReadWrite, WriteOnly, UpdateIndex], "index_updates", now.index_updates != usual.index_updates),
+            (
+                &[ReadWrite, WriteOnly, UpdateNonIndex],
+                "non_index_updates",
+                now.non_index_updates != usual.non_index_updates,
+            ),
+            (&[ReadWrite, WriteOnly], "delete_inserts", now.delete_inserts != usual.delete_inserts),
+        ];
+        // Every workload is in one of the lists or in none: a new one has to be thought of here.
+        match self.workload {
+            PointSelect | ReadOnly | ReadWrite | WriteOnly | UpdateIndex | UpdateNonIndex => {}
+        }
+        counts
+            .into_iter()
+            .find(|(used, _, changed)| *changed && !used.contains(&self.workload))
+            .map(|(_, name, _)| name)
+    }
 }
 
 #[cfg(test)]
@@ -188,6 +218,20 @@ mod tests {
             "expected one of point_select, read_only, read_write, write_only, update_index, update_non_index, found \
              \"point_selects\"; did you mean \"point_select\"?"
         );
+    }
+
+    #[test]
+    fn a_count_of_statements_that_the_workload_does_not_have_is_dead() {
+        let dead = |workload, change: fn(&mut Counts)| {
+            let mut settings = OltpSettings::new(workload);
+            change(&mut settings.counts);
+            settings.dead_count()
+        };
+        assert_eq!(dead(Workload::PointSelect, |c| c.point_selects = 1), Some("point_selects"));
+        assert_eq!(dead(Workload::ReadOnly, |c| c.point_selects = 1), None);
+        assert_eq!(dead(Workload::WriteOnly, |c| c.range_size = 5), Some("range_size"));
+        assert_eq!(dead(Workload::UpdateIndex, |c| c.index_updates = 2), None);
+        assert_eq!(dead(Workload::UpdateIndex, |_| {}), None, "what is left as it is does no harm");
     }
 
     #[test]
