@@ -17,8 +17,8 @@ const STRIP: usize = 16;
 
 type Row<'a> = (&'a ConditionSummary, Option<&'a MetricSummary>);
 
-/// One row a condition, best first. What does not fit the terminal is left out from the right: the picture, the ends, the
-/// spread inside trials; the names, the mean and the spread between trials always stay.
+/// One row a condition, best first. What does not fit the terminal is left out from the right: the picture, the ends,
+/// the spread inside trials; the names, the mean and the spread between trials always stay.
 pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let name = summary.headline_metric.as_deref()?;
     let conditions = sorted(summary, name);
