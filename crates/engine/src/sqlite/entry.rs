@@ -7,7 +7,7 @@ use super::super::{
     Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest,
 };
 use super::names::NAME;
-use super::{dialect, engine, pragmas, session};
+use super::{dialect, engine, planted, pragmas, session};
 
 /// The engine `sqlite`: the SQLite that is built into this program.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,7 +35,7 @@ impl Engine for Sqlite {
     }
 
     fn knows_option(&self, name: &str, _binary: Option<&Path>) -> Result<bool, EngineError> {
-        pragmas::exists(name)
+        Ok(planted::is_option(name) || pragmas::exists(name)?)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {

@@ -35,6 +35,11 @@ struct Lock {
     wait_ns: AtomicU64,
 }
 
+/// Whether this is the option that plants the lock.
+pub(super) fn is_option(name: &str) -> bool {
+    name == OPTION
+}
+
 impl Planted {
     /// Takes its option out of `options`.
     pub(super) fn take(options: &mut BTreeMap<String, String>) -> Result<Self, String> {
