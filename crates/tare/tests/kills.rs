@@ -1,4 +1,7 @@
-//! kill -9 of whole runs that change machine settings: the next start finds, and puts back, what was there before.
+//! kill -9 of runs that change machine settings, of their trials and servers, and of all of it: whoever goes on finds,
+//! and puts back, what was there before, and every trial runs under its own settings.
+//!
+//! `TARE_TEST_KILLS` is how often; more than usual kills trials that hang past their time-out too.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
@@ -7,10 +10,11 @@ mod noise_common;
 mod support;
 
 use noise_common::HARMLESS;
+use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
 use support::World;
 use tare_noise::{HostLock, Journal, Setting, System, fake, recover};
 
@@ -28,7 +32,8 @@ const MORE: [(Setting, [&str; 2]); 5] = [
 /// Two conditions that differ in every setting, so that each trial changes them all.
 fn study(settings: &[(Setting, [&str; 2])]) -> String {
     let mut text = String::from(
-        "name = \"killed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 4\nwarmup_s = 0\nsample_s = 0.05\n",
+        "name = \"killed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 4\nattempts = 50\nwarmup_s = 0\n\
+         sample_s = 0.05\ntrial_timeout_s = 3\nsteal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n",
     );
     for level in 0..2 {
         text.push_str("[[conditions]]\n");
@@ -55,16 +60,43 @@ impl Moments {
     }
 }
 
+/// Whom a kill -9 hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whom {
+    /// The run: its trial still puts things back.
+    Run,
+    /// Everything that the run started, and itself: nothing does.
+    All,
+    /// The trial: the run puts things back, and goes on.
+    Trial,
+    /// The server: the trial fails, and puts things back.
+    Server,
+    /// The trial is stopped by SIGSTOP, so that its time-out ends in a kill after the grace.
+    Hung,
+}
+
 /// A world whose programs see `root` as the machine and keep their journal in `state`.
 struct Killed {
     world: World,
     study: String,
     root: PathBuf,
     state: PathBuf,
+    /// The directory of results that is worked on, and the run that does.
     number: u32,
+    run: Option<Child>,
+    /// Trials and servers killed under it: each may fail one attempt.
+    blamed: usize,
+    /// What each setting is when nothing has changed it.
+    original: BTreeMap<&'static str, String>,
 }
 
 impl Killed {
+    fn new(world: World, settings: &[(Setting, [&str; 2])], root: PathBuf, state: PathBuf) -> Self {
+        let system = if root == Path::new("/") { System::real() } else { System::at(&root) };
+        let original = settings.iter().map(|(s, _)| (s.name(), s.read(&system).unwrap())).collect();
+        Self { study: world.study(&study(settings)), world, root, state, number: 0, run: None, blamed: 0, original }
+    }
+
     fn tare(&self, args: &[&str]) -> Command {
         let mut command = self.world.tare(args);
         command.env("TARE_STATE_DIR", &self.state).stdout(Stdio::null()).stderr(Stdio::piped());
@@ -79,35 +111,83 @@ impl Killed {
         assert!(output.status.success(), "{args:?}: {}", support::text(&output.stderr));
     }
 
-    /// Starts or resumes a run and kills it after `wait`: alone, when its trial still puts things back, or with
-    /// everything that it started, when nothing does. Says whether anything was left to put back.
-    fn run_and_kill(&mut self, wait: Duration, everything: bool) -> bool {
-        let out = format!("results-{}", self.number);
-        let planned = self.world.path(&out).join("plan.json").is_file();
-        let args = if planned { ["run", "--resume", &out] } else { ["run", &self.study, &format!("--out={out}")] };
-        let mut run = self.tare(&args).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(wait);
-        if let Some(status) = run.try_wait().unwrap() {
-            assert!(status.success(), "{args:?}: {status}\n{:?}", support::trials(&self.world.path(&out)));
-            self.number += 1;
-        }
-        if everything {
-            for pid in self.world.processes() {
-                let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL); // it may have ended
-            }
-        }
-        run.kill().unwrap();
-        run.wait().unwrap();
-        let planned = self.world.path(&out).join("plan.json").is_file();
-        if !planned {
-            // Killed before there was a plan: a half-made directory is not resumed.
-            let _ = std::fs::remove_dir_all(self.world.path(&out));
-        }
-        Journal::pending(&self.state)
+    fn results(&self) -> PathBuf {
+        self.world.path(&format!("results-{}", self.number))
     }
 
-    /// The next start: `tare restore`, or a run. No record blames a trial for the kill.
+    /// Makes sure that a run is at work: begun, taken up again, or the next one when this one has ended.
+    fn at_work(&mut self) {
+        if let Some(run) = &mut self.run {
+            let Some(status) = run.try_wait().unwrap() else { return };
+            assert!(status.success(), "{status}\n{:?}", support::trials(&self.results()));
+            self.whole();
+            self.run = None;
+            self.number += 1;
+            self.blamed = 0;
+        }
+        let out = format!("results-{}", self.number);
+        let planned = self.results().join("plan.json").is_file();
+        let args = if planned { ["run", "--resume", &out] } else { ["run", &self.study, &format!("--out={out}")] };
+        self.run = Some(self.tare(&args).stderr(Stdio::null()).spawn().unwrap());
+    }
+
+    /// The trial that measures, and its server, where they are there.
+    fn trial_and_server(&self) -> (Option<u32>, Option<u32>) {
+        let mut found = (None, None);
+        for pid in self.world.processes() {
+            let line = support::text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+            match line.split('\0').nth(1) {
+                Some("trial") if !line.contains("--attempt\x000\0") => found.0 = Some(pid),
+                Some("sqlite-server") => found.1 = Some(pid),
+                _ => {}
+            }
+        }
+        if found.0.is_some() { found } else { (None, None) }
+    }
+
+    /// Kills, and says whether anything was hit.
+    fn kill(&mut self, whom: Whom) -> bool {
+        let send = |pid: u32, signal| {
+            // It may have ended by itself.
+            kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).is_ok()
+        };
+        match whom {
+            Whom::Run | Whom::All => {
+                if whom == Whom::All {
+                    self.world.processes().into_iter().for_each(|pid| {
+                        send(pid, Signal::KILL);
+                    });
+                }
+                let mut run = self.run.take().unwrap();
+                run.kill().unwrap();
+                run.wait().unwrap();
+                if !self.results().join("plan.json").is_file() {
+                    // Killed before there was a plan: a half-made directory is not resumed.
+                    let _ = std::fs::remove_dir_all(self.results());
+                }
+                Journal::pending(&self.state)
+            }
+            Whom::Trial | Whom::Server | Whom::Hung => {
+                let (trial, server) = self.trial_and_server();
+                let victim = if whom == Whom::Server { server } else { trial };
+                let signal = if whom == Whom::Hung { Signal::STOP } else { Signal::KILL };
+                let hit = victim.is_some_and(|pid| send(pid, signal));
+                self.blamed += usize::from(hit);
+                if hit && whom == Whom::Hung {
+                    // Until the run has given it up.
+                    let gone = || !Path::new(&format!("/proc/{}", victim.unwrap())).exists();
+                    let deadline = Instant::now() + Duration::from_secs(90);
+                    while !gone() {
+                        assert!(Instant::now() < deadline, "a trial that hangs is waited for");
+                        std::thread::sleep(Duration::from_millis(50));
+                    }
+                }
+                hit
+            }
+        }
+    }
+
+    /// The next start after a kill of the run: `tare restore`, or a run.
     fn next_start(&self, kill: u32) {
         if kill.is_multiple_of(2) {
             self.succeeds(&["restore"]);
@@ -115,30 +195,94 @@ impl Killed {
             self.succeeds(&["run", &self.study, "--set", "sampling.trials=1", "--out", &format!("next-{kill}")]);
             std::fs::remove_dir_all(self.world.path(&format!("next-{kill}"))).unwrap();
         }
-        for results in (0..=self.number).map(|number| self.world.path(&format!("results-{number}"))) {
-            let failed: Vec<_> =
-                support::trials(&results).into_iter().filter(|record| record["outcome"] == "failed").collect();
-            assert!(failed.is_empty(), "a kill is no failure of a trial: {failed:?}");
-        }
         assert!(!Journal::pending(&self.state));
+        self.world.assert_clean();
+        self.records();
+    }
+
+    /// Every record so far ran under its own settings, began as found, and blames nobody for a kill of the run.
+    fn records(&self) -> Vec<serde_json::Value> {
+        let records = support::trials(&self.results());
+        for record in &records {
+            let ok = record["outcome"] == "ok";
+            let settings = record["settings"].as_array().unwrap();
+            for (name, original) in &self.original {
+                let Some(setting) = settings.iter().find(|setting| setting["factor"] == **name) else {
+                    assert!(!ok, "{name} is not in {record}");
+                    continue;
+                };
+                assert_eq!(setting["found"], **original, "{name}: what an earlier trial left: {record}");
+                let (level, read) = (setting["level"].as_str().unwrap(), setting["verified"].as_str().unwrap());
+                let there = match (*name, level) {
+                    // Interrupts that are off are where they were found, and kept away from a CPU they are on the rest.
+                    ("irq_affinity", "off") => original,
+                    ("irq_affinity", "cpus:2") => "cpus:0-1,3",
+                    _ => level,
+                };
+                assert!(read.starts_with(&format!("reads back {there}")), "{name}: {record}");
+                assert_eq!(record["levels"][*name], setting["level"], "{record}");
+            }
+        }
+        let failed = records.iter().filter(|record| record["outcome"] != "ok").count();
+        assert!(failed <= self.blamed, "{failed} failed, {} trials and servers killed: {records:?}", self.blamed);
+        records
+    }
+
+    /// A run that ended by itself has every trial once, and its attempts without a gap.
+    fn whole(&self) {
+        let records = self.records();
+        let plan: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(self.results().join("plan.json")).unwrap()).unwrap();
+        for planned in plan["trials"].as_array().unwrap() {
+            let of: Vec<_> = records.iter().filter(|record| record["trial"] == planned["trial"]).collect();
+            let attempts: Vec<u64> = of.iter().map(|record| record["attempt"].as_u64().unwrap()).collect();
+            assert_eq!(attempts, (1..=of.len() as u64).collect::<Vec<_>>(), "{records:?}");
+            assert_eq!(of.iter().filter(|record| record["outcome"] == "ok").count(), 1, "{planned}: {records:?}");
+        }
     }
 
     /// Kills again and again; after every next start what `found` finds is as before.
     fn again_and_again<T: PartialEq + std::fmt::Debug>(mut self, found: impl Fn() -> T) {
+        let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
         let before = found();
-        self.succeeds(&["run", &self.study, "--out", "whole"]);
-        assert_eq!(found(), before, "a run that nobody killed");
-        let records = support::trials(&self.world.path("whole"));
-        assert!(records.iter().all(|r| r["settings"].as_array().unwrap().len() >= 4), "{records:?}");
-        let (mut moments, mut left) = (Moments::new(), 0);
-        for kill in 0..KILLS {
-            let wait = moments.below(Duration::from_millis(900));
-            left += u32::from(self.run_and_kill(wait, !kill.is_multiple_of(4)));
-            self.next_start(kill);
-            assert_eq!(found(), before, "kill {kill} after {wait:?}");
+        let (mut moments, mut hits) = (Moments::new(), BTreeMap::<String, u32>::new());
+        let mut kill = 0;
+        while kill < kills {
+            self.at_work();
+            let wait = moments.below(Duration::from_millis(500));
+            std::thread::sleep(wait);
+            let whom = match kill % 8 {
+                0 | 4 => Whom::Run,
+                2 => Whom::All,
+                // Each takes most of half a minute.
+                7 if kills > KILLS && kill % 64 == 7 => Whom::Hung,
+                1 | 5 | 7 => Whom::Trial,
+                3 => Whom::Server,
+                _ => Whom::All,
+            };
+            let hit = self.kill(whom);
+            let goes_on = matches!(whom, Whom::Trial | Whom::Server | Whom::Hung);
+            // Between two trials there is nobody to kill.
+            if goes_on && !hit {
+                continue;
+            }
+            *hits.entry(format!("{whom:?}")).or_default() += u32::from(hit);
+            if !goes_on {
+                self.next_start(kill);
+                assert_eq!(found(), before, "kill {kill} of {whom:?} after {wait:?}");
+            }
+            kill += 1;
         }
-        println!("{left} of {KILLS} kills left something to put back");
-        assert!(left >= KILLS / 5, "only {left} of {KILLS} kills hit a run at work: this test proves little");
+        while self.run.as_mut().is_some_and(|run| run.try_wait().unwrap().is_none()) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.at_work();
+        self.kill(Whom::All);
+        self.next_start(0);
+        assert_eq!(found(), before);
+        println!("{kills} kills, with something to put back or to go on with: {hits:?}");
+        assert!(hits.values().sum::<u32>() >= kills / 3, "{hits:?}: this test proves little");
+        assert!(hits.len() >= 4, "{hits:?}");
         self.world.directory.close().unwrap();
     }
 }
@@ -151,17 +295,17 @@ fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
 }
 
 #[test]
-fn a_hundred_kills_on_a_folder_that_plays_a_machine() {
+fn kills_on_a_folder_that_plays_a_machine() {
     let world = World::new();
     let root = world.path("machine");
     fake::create(&root).unwrap();
-    let study = world.study(&study(&[&HARMLESS[..], &MORE[..]].concat()));
-    let killed = Killed { study, state: world.path("state"), root: root.clone(), number: 0, world };
+    let state = world.path("state");
+    let killed = Killed::new(world, &[&HARMLESS[..], &MORE[..]].concat(), root.clone(), state);
     killed.again_and_again(|| settings_of(&root));
 }
 
 #[test]
-fn a_hundred_kills_on_this_machine() {
+fn kills_on_this_machine() {
     let system = System::real();
     // Root inside a container may lack the right as well.
     let may = system.may_write("/proc/sys/vm/swappiness").is_ok();
@@ -183,7 +327,7 @@ fn a_hundred_kills_on_this_machine() {
     let _machine = noise_common::host_lock();
     recover(&system, &state, &HostLock::acquire(&state).unwrap()).unwrap();
     let before = found();
-    let killed = Killed { study, state: state.clone(), root: PathBuf::from("/"), number: 0, world };
+    let killed = Killed::new(world, &present, PathBuf::from("/"), state.clone());
     killed.again_and_again(found);
     assert_eq!(found(), before);
     std::fs::remove_dir_all(state).unwrap();
