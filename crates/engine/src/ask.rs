@@ -2,14 +2,17 @@
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::process::{clean_environment, dies_with_parent};
+use super::family::Family;
+use super::leftovers::Registration;
+use super::process::{Before, before_exec, clean_environment};
 use super::{EngineError, interrupt};
 
 /// How long an answer may take; of a server on a cold disk a second, as a rule.
@@ -37,6 +40,14 @@ impl<'a> Question<'a> {
     }
 }
 
+static LISTED: OnceLock<PathBuf> = OnceLock::new();
+
+/// Programs that this process asks something are listed in this state directory, so that the next start ends what a
+/// kill of this one leaves of them.
+pub fn list_questions_in(state_directory: &Path) {
+    let _ = LISTED.set(state_directory.to_owned());
+}
+
 /// What the program prints until it ends: what it started is ended with it.
 ///
 /// # Errors
@@ -54,8 +65,15 @@ pub(super) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     command.args(question.arguments).stdin(Stdio::null()).stdout(writer).stderr(errors).process_group(0);
     clean_environment(&mut command);
     command.envs(question.libraries.map(|libraries| ("LD_LIBRARY_PATH", libraries)));
-    dies_with_parent(&mut command);
-    let mut child = command.spawn().map_err(unheard)?;
+    let family = Family::planned();
+    // Who only plans may have no state directory.
+    let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &family).ok());
+    let door = family.begin(&mut command);
+    before_exec(&mut command, Before { door, ..Before::default() });
+    let mut child = command.spawn().map_err(|error| {
+        family.end();
+        unheard(error)
+    })?;
     // With it go the ends of the pipe that would keep it open.
     drop(command);
     let group = Pid::from_child(&child);
@@ -65,6 +83,8 @@ pub(super) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     // What it started goes with it: a program behind a script would keep the pipe open.
     let _ = kill_process_group(group, Signal::KILL);
     let _ = child.wait();
+    family.end();
+    drop(listed);
     match told {
         Ok(Ok(bytes)) if bytes.len() > LIMIT => {
             Err(unusable(format!("prints more than {} MiB when asked for {asked}: is it a server?", LIMIT >> 20)))

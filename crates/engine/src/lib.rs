@@ -74,6 +74,7 @@ mod working;
 pub use address::{Address, ConnectTarget, Transport};
 pub use address_space::{Aslr, Positions};
 pub use allocator::Allocator;
+pub use ask::list_questions_in;
 pub use cache::remove_half_made;
 pub use diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};

@@ -324,16 +324,16 @@ pub fn dies_with_parent(command: &mut Command) {
 
 /// What a child chooses for itself before it becomes another program.
 #[derive(Debug, Default)]
-struct Before {
-    aslr: Option<Aslr>,
-    hide_root: bool,
+pub(super) struct Before {
+    pub aslr: Option<Aslr>,
+    pub hide_root: bool,
     /// The entry of its control group.
-    door: Option<File>,
+    pub door: Option<File>,
 }
 
 /// What the child does between fork and exec: enter its control group, die with its parent, and choose its address
 /// space, which exec passes on.
-fn before_exec(command: &mut Command, before: Before) {
+pub(super) fn before_exec(command: &mut Command, before: Before) {
     let parent = getpid();
     let Before { aslr, hide_root, door } = before;
     let prepare = move || {
@@ -422,10 +422,11 @@ mod tests {
     #[test]
     fn it_stands_in_a_group_of_its_own_and_dies_with_the_thread_that_spawned_it() {
         let (_folder, log, none) = scratch();
+        let launch = launch("/bin/sh", "sleep 600", &log, &none);
         let pid = std::thread::scope(|scope| {
             scope
                 .spawn(|| {
-                    let process = ServerProcess::spawn(&launch("/bin/sh", "sleep 600", &log, &none)).unwrap();
+                    let process = ServerProcess::spawn(&launch).unwrap();
                     let pid = process.pid();
                     let stat = procfs::process::Process::new(pid as i32).unwrap().stat().unwrap();
                     assert_eq!(stat.pgrp, pid as i32);
@@ -437,6 +438,8 @@ mod tests {
         });
         let stat = || procfs::process::Process::new(pid as i32).and_then(|process| process.stat());
         until(|| stat().map_or(true, |stat| stat.state == 'Z'));
+        // What the forgotten process would have done.
+        launch.family.end();
     }
 
     #[test]

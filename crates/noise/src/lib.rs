@@ -27,7 +27,7 @@ pub use control_group::ControlGroup;
 pub use error::{NoiseError, Result};
 pub use interference::{CpuUse, Foreign, Snapshot};
 pub use journal::{Journal, Outcome, RestoreReport, Restored, recover, recover_trial, verify_as_found};
-pub use lock::{HostLock, TrialLock};
+pub use lock::{HostLock, Patience, TrialLock};
 pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};
 pub use state_dir::{ROOT_STATE_DIR, default_state_dir};

@@ -22,6 +22,11 @@ const TRIALS: &str = "tare-trials.lock";
 /// child that it was just forking has exec'd or ended.
 const UNSETTLED: Duration = Duration::from_millis(500);
 
+/// What need not be told of waiting.
+const MOMENT: Duration = Duration::from_secs(2);
+/// How long a trial waits for the lock of trials, which nobody keeps.
+const KEPT: Duration = Duration::from_secs(10);
+
 /// The lock of this machine, held until it is dropped or its process dies (flock(2): the kernel frees it).
 ///
 /// The file is empty and never removed. Where users share it, it has mode 0444: all lock it alike through a descriptor
@@ -115,10 +120,9 @@ impl HostLock {
     /// a moment to notice, to put its settings back and to append its record; whoever comes next must not meet it.
     ///
     /// # Errors
-    /// [`NoiseError::Locked`] with the trial when it is still there after `patience`, or when nobody wants to wait any
-    /// more.
-    pub fn wait_for_trials(&self, patience: Duration, enough: impl Fn() -> bool) -> Result<()> {
-        NoTrial::wait(self.path.parent().unwrap_or(Path::new("/")), patience, enough).map(drop)
+    /// [`NoiseError::Locked`] with the trial when patience is over.
+    pub fn wait_for_trials(&self, patience: &Patience<'_>) -> Result<()> {
+        NoTrial::wait(self.path.parent().unwrap_or(Path::new("/")), patience).map(drop)
     }
 
     /// The process of another user that has the machine as well, where this lock is root's.
@@ -146,6 +150,47 @@ fn check_root(path: &Path) -> Result<()> {
     }
 }
 
+/// How long others are waited for.
+pub struct Patience<'a> {
+    /// Until it is over by itself.
+    pub longest: Duration,
+    /// Whether nobody wants to wait any more.
+    pub enough: &'a dyn Fn() -> bool,
+    /// Told once who is waited for, when that takes more than a moment.
+    pub tell: &'a dyn Fn(&str),
+}
+
+impl Patience<'_> {
+    /// Waits so long, and tells nobody.
+    pub fn of(longest: Duration) -> Self {
+        Self { longest, enough: &|| false, tell: &|_| {} }
+    }
+}
+
+/// Takes the lock that trials share.
+fn trials(dir: &Path, how: FlockOperation, patience: &Patience<'_>) -> Result<OwnedFd> {
+    let path = dir.join(TRIALS);
+    let file = open(&path)?;
+    let began = Instant::now();
+    let mut told = false;
+    loop {
+        match flock(&file, how) {
+            Ok(()) => return Ok(file),
+            Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < patience.longest && !(patience.enough)() => {
+                if !told && began.elapsed() >= MOMENT {
+                    (patience.tell)(&describe(holder(&path)));
+                    told = true;
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(NoiseError::Locked { holder: describe(holder(&path)), path });
+            }
+            Err(e) => return Err(write_error("lock", &path, e.into())),
+        }
+    }
+}
+
 /// What a trial holds while it lives, so that the next run can wait for it when this one is killed. Take it before
 /// asking whether the run is still there: then either the trial sees that it is not, or the next run sees the trial.
 #[derive(Debug)]
@@ -157,12 +202,10 @@ impl TrialLock {
     /// Takes it, beside the host lock in `dir`.
     ///
     /// # Errors
-    /// [`NoiseError::BadLockFile`] and [`NoiseError::Write`] as for [`HostLock::acquire`].
+    /// [`NoiseError::BadLockFile`] and [`NoiseError::Write`] as for [`HostLock::acquire`]; [`NoiseError::Locked`] when
+    /// somebody keeps it: the next run has it for an instant only.
     pub fn hold(dir: &Path) -> Result<Self> {
-        let path = dir.join(TRIALS);
-        let file = open(&path)?;
-        // The next run has it for an instant only.
-        flock(&file, FlockOperation::LockShared).map_err(|e| write_error("lock", &path, e.into()))?;
+        let file = trials(dir, FlockOperation::NonBlockingLockShared, &Patience::of(KEPT))?;
         Ok(Self { _file: file })
     }
 }
@@ -174,22 +217,9 @@ pub(crate) struct NoTrial {
 }
 
 impl NoTrial {
-    /// Waits until no trial lives, for as long as `patience`.
-    pub(crate) fn wait(dir: &Path, patience: Duration, enough: impl Fn() -> bool) -> Result<Self> {
-        let path = dir.join(TRIALS);
-        let file = open(&path)?;
-        let deadline = Instant::now() + patience;
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { _file: file }),
-                Err(rustix::io::Errno::WOULDBLOCK) if Instant::now() < deadline && !enough() => {
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                Err(rustix::io::Errno::WOULDBLOCK) => {
-                    return Err(NoiseError::Locked { holder: describe(holder(&path)), path });
-                }
-                Err(e) => return Err(write_error("lock", &path, e.into())),
-            }
-        }
+    /// Waits until no trial lives, for as long as patience lasts.
+    pub(crate) fn wait(dir: &Path, patience: &Patience<'_>) -> Result<Self> {
+        let file = trials(dir, FlockOperation::NonBlockingLockExclusive, patience)?;
+        Ok(Self { _file: file })
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tare_engine::{EngineError, Reaped, reap_leftovers, remove_half_made};
 use tare_files::{Access, FilesError, PrivateFolder};
-use tare_noise::{HostLock, Journal, NoiseError, System};
+use tare_noise::{HostLock, Journal, NoiseError, Patience, System};
 use thiserror::Error;
 
 /// How long the last trial of a killed run may take to stop its server and to put things back.
@@ -93,14 +93,15 @@ fn is_roots(path: &Path) -> bool {
     tare_files::owner_of(path).is_ok_and(|owner| owner == 0)
 }
 
-/// Takes the machine: no other run may tune or measure it, and nothing of a killed run is left.
+/// Takes the machine: no other run may tune or measure it, and nothing of a killed run is left. `tell` hears of whom is
+/// waited for when that takes long.
 ///
 /// # Errors
 /// When another run has it, or what a killed run left cannot be put back.
-pub fn take_host() -> Result<Host, StateError> {
+pub fn take_host(tell: &dyn Fn(&str)) -> Result<Host, StateError> {
     let state = directory()?;
     let lock = HostLock::acquire(&HostLock::default_dir())?;
-    lock.wait_for_trials(TRIAL_PATIENCE, tare_engine::interrupted)?;
+    lock.wait_for_trials(&Patience { longest: TRIAL_PATIENCE, enough: &tare_engine::interrupted, tell })?;
     let reaped = reap_leftovers(&state)?;
     let half_made = remove_half_made_data()?;
     let restored = tare_noise::recover(&System::of_environment(), &state, &lock)?;

@@ -34,6 +34,10 @@ fn is_server(pid: u32) -> bool {
     line.contains("sqlite-server") || line.split('\0').next().is_some_and(|program| program.ends_with("mariadbd"))
 }
 
+fn is_trial(pid: u32) -> bool {
+    text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()).split('\0').nth(1) == Some("trial")
+}
+
 /// What must be over soon after Ctrl-C.
 struct Interrupted<'a> {
     world: &'a World,
@@ -47,15 +51,17 @@ impl Interrupted<'_> {
     fn at_moments(&self, count: u32, longest: Duration) -> u32 {
         let (mut stopped, mut slowest) = (0, Duration::ZERO);
         for moment in 0..count {
-            let wait = longest * moment / count;
-            let took = self.once(wait, &mut stopped);
+            let (took, hit) = self.once(longest * moment / count, moment % 2 == 1);
             slowest = slowest.max(took);
+            stopped += u32::from(hit);
         }
         println!("{:?}: {count} moments, {stopped} stopped servers, over after {slowest:?} at most", self.args);
         stopped
     }
 
-    fn once(&self, wait: Duration, stopped: &mut u32) -> Duration {
+    /// How long it took from Ctrl-C to the end, and whether a server was there to be stopped. A trial that `hangs` is
+    /// stopped as well, and so can put nothing back itself.
+    fn once(&self, wait: Duration, hangs: bool) -> (Duration, bool) {
         let mut child = self.world.tare(&self.args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         std::thread::sleep(wait);
         let servers = match self.server {
@@ -63,7 +69,9 @@ impl Interrupted<'_> {
             None => self.world.processes().into_iter().filter(|pid| is_server(*pid)).collect(),
         };
         servers.iter().for_each(|pid| send(*pid, Signal::STOP));
-        *stopped += u32::from(!servers.is_empty());
+        if self.args[0] == "run" && hangs {
+            self.world.processes().into_iter().filter(|pid| is_trial(*pid)).for_each(|pid| send(pid, Signal::STOP));
+        }
         // What was done before is no matter.
         let done = child.try_wait().unwrap().is_some_and(|status| status.success());
         let began = Instant::now();
@@ -92,7 +100,7 @@ impl Interrupted<'_> {
         if self.server.is_none() {
             self.nothing_is_left(wait);
         }
-        took
+        (took, !servers.is_empty())
     }
 
     fn nothing_is_left(&self, wait: Duration) {
@@ -113,8 +121,9 @@ fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Durat
     for moment in 0..count {
         // Data that became complete in the meantime would be found.
         let _ = std::fs::remove_dir_all(world.path("cache"));
-        let took = run.once(preparing * moment / count, &mut stopped);
+        let (took, hit) = run.once(preparing * moment / count, moment % 2 == 1);
         println!("preparing {engine}: over after {took:?}");
+        stopped += u32::from(hit);
     }
     // One whole run makes the data, and a plan for trials that nobody waits for.
     world.exits(0, &["run", &study, "--out", "plan", "--set", "sampling.sample_s=0.05", "--set", "sampling.trials=1"]);
@@ -179,7 +188,7 @@ fn a_load_and_its_preparation() {
         world.exits(0, &with(&["--cleanup"]));
         for moment in 0..count {
             let once = Interrupted { world: &world, args: prepare.clone(), server: pid };
-            once.once(Duration::from_millis(400) * moment / count, &mut 0);
+            once.once(Duration::from_millis(400) * moment / count, false);
             world.exits(0, &with(&["--cleanup"]));
         }
     }

@@ -154,6 +154,28 @@ fn a_user_that_holds_the_lock_does_not_stall_root_and_is_named() {
 }
 
 #[test]
+fn a_user_that_is_held_up_by_another_is_told_by_whom_within_seconds() {
+    holds(
+        r#"
+        user mkdir -m 755 /tmp/mine
+        other() { (cd /tmp && setpriv --reuid=65533 --regid=65533 --clear-groups env -i PATH="$PATH" "$@"); }
+        mine() { user TARE_CACHE_DIR=/tmp/mine/cache TARE_STATE_DIR=/tmp/mine/state "$@" 2>err; }
+        user sh -c 'umask 222; : >/run/lock/tare-trials.lock; : >/run/lock/tare-host.lock'
+        # The lock of trials, for some seconds: it is said who has it, and then the run goes on.
+        (exec >/dev/null 2>&1; other flock --exclusive /run/lock/tare-trials.lock sleep 6) &
+        sleep 0.5
+        mine timeout 60 /mnt/tare run /mnt/study.toml --out /tmp/mine/out || { cat err; exit 1; }
+        cat err; grep 'waiting for the last trial of an earlier run' err; grep 'of user 65533' err; grep 'sleep' err
+        # The host lock: refused at once.
+        (exec >/dev/null 2>&1; other flock --exclusive /run/lock/tare-host.lock sleep 20) &
+        sleep 0.5
+        if mine timeout 5 /mnt/tare run /mnt/study.toml --out /tmp/mine/out2; then exit 1; fi
+        cat err; grep 'in use by another run' err; grep 'of user 65533' err
+        "#,
+    );
+}
+
+#[test]
 fn a_report_on_anothers_directory_writes_through_no_link() {
     holds(
         r#"

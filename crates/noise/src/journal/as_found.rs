@@ -8,7 +8,7 @@ use super::entry::{Entry, Undo};
 use super::file::Journal;
 use super::restore::{RestoreReport, boot_id, put_back};
 use crate::error::{NoiseError, Result};
-use crate::lock::NoTrial;
+use crate::lock::{NoTrial, Patience};
 use crate::state_dir::ROOT_STATE_DIR;
 use crate::system::System;
 
@@ -22,7 +22,7 @@ pub fn recover_trial(system: &System, state_dir: &Path, lock_dir: &Path, patienc
     if !Journal::pending(state_dir) {
         return Ok(RestoreReport::default());
     }
-    let _no_trial = NoTrial::wait(lock_dir, patience, || false)?;
+    let _no_trial = NoTrial::wait(lock_dir, &Patience::of(patience))?;
     let report = put_back(system, state_dir)?;
     report.check()?;
     verify_as_found(system, state_dir)?;

@@ -11,7 +11,7 @@ use tare_noise::NoiseError;
 /// # Errors
 /// As [`state::take_host`].
 pub fn take() -> Result<Host, Problem> {
-    Ok(told(state::take_host()?))
+    Ok(told(state::take_host(&tell)?))
 }
 
 /// The same for a task of a scheduler, of which another may have the machine: waits until it is free.
@@ -21,7 +21,7 @@ pub fn take() -> Result<Host, Problem> {
 pub fn take_in_turn(asked: &AtomicBool) -> Result<Host, Problem> {
     let mut said = false;
     loop {
-        match state::take_host() {
+        match state::take_host(&tell) {
             Err(StateError::Noise(error @ NoiseError::Locked { .. })) if !asked.load(Ordering::Relaxed) => {
                 if !said {
                     output::note(&format!("note: {error}; waiting until it ends"));
@@ -32,6 +32,10 @@ pub fn take_in_turn(asked: &AtomicBool) -> Result<Host, Problem> {
             taken => return Ok(told(taken?)),
         }
     }
+}
+
+fn tell(who: &str) {
+    output::note(&format!("waiting for the last trial of an earlier run, for a minute at most: {who} keeps its lock"));
 }
 
 fn told(host: Host) -> Host {

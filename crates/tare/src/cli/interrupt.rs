@@ -30,6 +30,8 @@ pub fn stop() -> Result<Stop<'static>, Problem> {
         let _ = LISTENER.set(());
         // Servers are ended, and waiting for them and for what they are asked ends, with the first signal.
         tare_engine::interrupted_by(&ASKED);
+        // Without a place for the list nothing that needs one is started.
+        let _ = crate::state::directory().map(|state| tare_engine::list_questions_in(&state));
     }
     Ok(Stop { asked: &ASKED, at_once: &AT_ONCE })
 }

@@ -1,7 +1,6 @@
 //! `tare restore`: puts machine settings back from the journal and removes what a killed run left.
 
 use super::{Exit, Problem, output};
-use crate::state;
 use clap::Args;
 use std::path::PathBuf;
 use tare_noise::{Outcome, RestoreReport};
@@ -19,7 +18,7 @@ pub struct RestoreArgs {
 /// # Errors
 /// When another run works on this machine, or something could not be put back.
 pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
-    let host = state::take_host()?;
+    let host = super::host::take()?;
     if args.json {
         output::json(&host.restored)?;
     } else {

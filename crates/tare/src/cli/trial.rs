@@ -6,7 +6,7 @@
 use super::{Exit, Problem, interrupt};
 use crate::plan::task::Task;
 use crate::run::{Failure, Message};
-use crate::state::{self, StateError};
+use crate::state::StateError;
 use crate::study::written::read_study;
 use crate::trial::{Trial, TrialError};
 use crate::workload::Progress;
@@ -51,7 +51,7 @@ pub fn run(args: &TrialArgs) -> Result<Exit, Problem> {
 
 fn under_lock(args: &TrialArgs) -> Result<Exit, Problem> {
     let Some(parent) = args.parent else {
-        let _host = state::take_host()?;
+        let _host = super::host::take()?;
         return one(args);
     };
     // Killed with kill -9, the run can stop nobody: the kernel tells the trial, which then puts things back.

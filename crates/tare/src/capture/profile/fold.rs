@@ -1,10 +1,16 @@
 //! A recording as folded call chains.
 
 use super::frames::{self, Chains};
+use rustix::process::{Pid, Signal, kill_process};
 use std::io::BufReader;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use tare_engine::{Unavailable, dies_with_parent};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+use tare_engine::{Unavailable, dies_with_parent, interrupted};
+
+/// Time between two looks whether anybody still wants the profile.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Reads what a recording holds of process `pid` with `perf script`, which resolves its symbols, and writes the chains
 /// to `to`.
@@ -22,7 +28,23 @@ pub(super) fn fold(data: &Path, pid: u32, to: &Path) -> Result<Chains, Unavailab
         .stderr(Stdio::null());
     dies_with_parent(&mut command);
     let mut perf = command.spawn().map_err(|e| failed("perf script cannot be started", &e))?;
-    let read = perf.stdout.take().map(|output| frames::read(&mut BufReader::new(output)));
+    let process = Pid::from_child(&perf);
+    let output = perf.stdout.take();
+    let read = std::thread::scope(|scope| {
+        let (done, over) = channel::<()>();
+        // It may take a minute; without it there is nothing more to read.
+        scope.spawn(move || {
+            while over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+                if interrupted() {
+                    let _ = kill_process(process, Signal::KILL);
+                    return;
+                }
+            }
+        });
+        let read = output.map(|output| frames::read(&mut BufReader::new(output)));
+        drop(done);
+        read
+    });
     let status = perf.wait().map_err(|e| failed("cannot wait for perf script", &e))?;
     let chains = read.transpose().map_err(|e| failed("perf script's output cannot be read", &e))?.unwrap_or_default();
     if chains.samples == 0 {

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use tare_engine::{Unavailable, dies_with_parent};
+use tare_engine::{Unavailable, dies_with_parent, interrupted};
 use tare_results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 
 /// Name of the recording while there is one.
@@ -89,7 +89,7 @@ impl Profile {
             let _ = kill_process(pid, Signal::INT);
         }
         let deadline = Instant::now() + PATIENCE;
-        while Instant::now() < deadline {
+        while Instant::now() < deadline && !interrupted() {
             match self.perf.try_wait() {
                 Ok(Some(_)) => return Ok(()),
                 Ok(None) => std::thread::sleep(Duration::from_millis(10)),
