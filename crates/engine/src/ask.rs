@@ -95,7 +95,7 @@ pub(super) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
         }
         Ok(Err(error)) => Err(unusable(format!("its answer to {asked} cannot be read: {error}"))),
         Err(_) => {
-            interrupt::check()?;
+            EngineError::unless_interrupted()?;
             Err(unusable(format!("does not answer to {asked} within {} s: is it a server?", DEADLINE.as_secs())))
         }
     }

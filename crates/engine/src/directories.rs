@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tare_files::FilesError;
 
-use super::{DataDirectory, EngineError, interrupt};
+use super::{DataDirectory, EngineError};
 
 const MIB: u64 = 1 << 20;
 /// Part of a file that is copied before anything else is looked at, bytes: a fraction of a second on a slow disk.
@@ -132,7 +132,7 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), EngineError> {
     let mut target = File::create_new(to).map_err(failed)?;
     target.set_permissions(mode).map_err(failed)?;
     loop {
-        interrupt::check()?;
+        EngineError::unless_interrupted()?;
         // The kernel copies, and shares blocks, in both ways that the standard library has.
         if std::io::copy(&mut (&mut source).take(COPIED_AT_ONCE), &mut target).map_err(failed)? == 0 {
             return Ok(());

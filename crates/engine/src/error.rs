@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error as ThisError;
 
+use super::interrupt::interrupted;
 use super::{SqlError, SqlErrorKind};
 
 /// Why an engine could not do what it was asked.
@@ -157,6 +158,11 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// Goes on, unless the end of this program is wanted.
+    pub(super) fn unless_interrupted() -> Result<(), Self> {
+        if interrupted() { Err(Self::Interrupted) } else { Ok(()) }
+    }
+
     /// Wraps a failed file operation; a full disk and an exhausted quota become [`EngineError::DiskFull`].
     pub(super) fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
         match source.kind() {

@@ -3,7 +3,7 @@
 use super::instance::ERROR_LINES;
 use super::leftovers::Registration;
 use super::process::{Launch, ServerProcess};
-use super::{EngineError, PrepareRequest, interrupt};
+use super::{EngineError, PrepareRequest};
 
 /// Runs it, listed where the next start finds it after a kill. `explain` reads the reason of a failure out of the log.
 ///
@@ -23,7 +23,7 @@ pub(super) fn run_installer(
         registration.started(process.pid())?;
     }
     let ended = process.wait(request.timeout)?;
-    interrupt::check()?;
+    EngineError::unless_interrupted()?;
     if ended && process.succeeded() {
         return Ok(());
     }

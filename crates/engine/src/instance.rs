@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use super::directories::{DataInUse, PrivateDirectory};
 use super::family::Family;
-use super::interrupt;
 use super::leftovers::Registration;
 use super::process::{Launch, ServerProcess, verify_preload};
 use super::{DataDirectory, EngineError, Session, StartRequest, StopOutcome};
@@ -82,7 +81,7 @@ impl Instance {
     ) -> Result<Box<dyn Session>, EngineError> {
         let deadline = Instant::now() + request.start_timeout;
         loop {
-            interrupt::check()?;
+            EngineError::unless_interrupted()?;
             let alive = self.process.is_alive();
             let reason = match connect() {
                 Ok(session) if alive => {
@@ -94,7 +93,7 @@ impl Instance {
             };
             let late = Instant::now() >= deadline;
             // It was ended for that: what it says of its end is no reason.
-            interrupt::check()?;
+            EngineError::unless_interrupted()?;
             if !alive || late {
                 if let Some(explained) = explain(&self.process.log_text()) {
                     return Err(explained);

@@ -3,8 +3,6 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::EngineError;
-
 static FLAG: OnceLock<&'static AtomicBool> = OnceLock::new();
 
 /// Whoever handles the signals of this process says once which flag they set. From then on its servers are ended as
@@ -16,12 +14,4 @@ pub fn interrupted_by(flag: &'static AtomicBool) {
 /// Whether the flag is up.
 pub fn interrupted() -> bool {
     FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
-}
-
-/// Goes on, or not.
-///
-/// # Errors
-/// [`EngineError::Interrupted`].
-pub(super) fn check() -> Result<(), EngineError> {
-    if interrupted() { Err(EngineError::Interrupted) } else { Ok(()) }
 }

@@ -10,9 +10,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::Address;
+use super::interrupt::interrupted;
+
+/// The longest part of a wait in which nobody looks whether it is still wanted. A wait without end is ended by who made
+/// it so: looking would arm a timer a statement.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// When a host that says nothing is called again; so does the kernel when a first call was lost.
+const TCP_AGAIN: Duration = Duration::from_secs(1);
 
 /// What a protocol needs from the stream below it.
 pub(super) trait Channel: Read + Write + Send {
@@ -112,7 +120,7 @@ impl Stream {
 impl Channel for Stream {
     fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()> {
         self.silence = limit;
-        self.socket.set_write_timeout(limit)
+        self.socket.set_write_timeout(limit.map(|limit| limit.min(LOOK_EVERY)))
     }
 
     fn set_deadline(&mut self, deadline: Option<Instant>) {
@@ -143,12 +151,22 @@ impl Socket {
     /// shared PU that second wake-up costs more than this call.
     #[inline]
     fn wait_readable(&self, patience: Option<Duration>) -> io::Result<()> {
-        let timeout = patience.map(Timespec::try_from).transpose().unwrap_or_default();
         let mut fds = [match self {
             Self::Unix(stream) => PollFd::new(stream, PollFlags::IN),
             Self::Tcp(stream) => PollFd::new(stream, PollFlags::IN),
         }];
-        if poll(&mut fds, timeout.as_ref())? == 0 { Err(ErrorKind::TimedOut.into()) } else { Ok(()) }
+        let Some(mut patience) = patience else {
+            poll(&mut fds, None)?;
+            return Ok(());
+        };
+        loop {
+            let part = patience.min(LOOK_EVERY);
+            let timeout = Timespec::try_from(part).unwrap_or_default();
+            if poll(&mut fds, Some(&timeout))? != 0 {
+                return Ok(());
+            }
+            patience = go_on(patience - part)?;
+        }
     }
 
     fn try_clone(&self) -> io::Result<Self> {
@@ -169,8 +187,17 @@ impl Socket {
 /// The standard library's connect waits for ever for a server whose queue is full, as a stopped one's is.
 fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
     let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(left(deadline)?))?;
-    net::connect(&socket, &SocketAddrUnix::new(path)?)?;
+    let address = SocketAddrUnix::new(path)?;
+    loop {
+        let part = go_on(left(deadline)?)?.min(LOOK_EVERY);
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(part))?;
+        match net::connect(&socket, &address) {
+            Ok(()) => break,
+            // Its queue is still full.
+            Err(Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, None)?;
     Ok(UnixStream::from(socket))
 }
@@ -178,12 +205,28 @@ fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
 fn connect_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<TcpStream> {
     let mut last = io::Error::new(ErrorKind::NotFound, "the name of the host has no address");
     for address in (host, port).to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, left(deadline)?) {
-            Ok(stream) => return Ok(stream),
-            Err(error) => last = error,
+        loop {
+            let part = go_on(left(deadline)?)?.min(TCP_AGAIN);
+            match TcpStream::connect_timeout(&address, part) {
+                Ok(stream) => return Ok(stream),
+                Err(error) if error.kind() == ErrorKind::TimedOut => {}
+                Err(error) => {
+                    last = error;
+                    break;
+                }
+            }
         }
     }
     Err(last)
+}
+
+/// What is left of a wait, unless nothing is, or nobody wants it to go on.
+#[cold]
+fn go_on(left: Duration) -> io::Result<Duration> {
+    if interrupted() {
+        return Err(io::Error::new(ErrorKind::ConnectionAborted, "interrupted"));
+    }
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 fn left(deadline: Instant) -> io::Result<Duration> {
@@ -218,12 +261,23 @@ impl Read for Stream {
 impl Write for Stream {
     #[inline]
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let patience = self.patience()?;
         if self.deadline.is_some() {
-            self.socket.set_write_timeout(self.patience()?)?;
+            self.socket.set_write_timeout(patience.map(|patience| patience.min(LOOK_EVERY)))?;
         }
-        match &mut self.socket {
-            Socket::Unix(stream) => stream.write(buffer),
-            Socket::Tcp(stream) => stream.write(buffer),
+        let mut left = patience;
+        loop {
+            let written = match &mut self.socket {
+                Socket::Unix(stream) => stream.write(buffer),
+                Socket::Tcp(stream) => stream.write(buffer),
+            };
+            match (written, left) {
+                // The other side takes nothing.
+                (Err(error), Some(patience)) if error.kind() == ErrorKind::WouldBlock => {
+                    left = Some(go_on(patience.saturating_sub(LOOK_EVERY))?);
+                }
+                (written, _) => return written,
+            }
         }
     }
 
@@ -282,5 +336,11 @@ mod tests {
         stream.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
         assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::TimedOut);
         assert_eq!(stream.write(&[0]).unwrap_err().kind(), ErrorKind::TimedOut);
+        // Nobody reads: first it fills the socket, then it waits.
+        stream.set_deadline(None);
+        stream.set_silence(Some(Duration::from_millis(300))).unwrap();
+        let began = Instant::now();
+        assert_eq!(stream.write_all(&[0; 1 << 20]).unwrap_err().kind(), ErrorKind::TimedOut);
+        assert!(began.elapsed() >= Duration::from_millis(300));
     }
 }

@@ -122,6 +122,14 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// # Errors
 /// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good).
 pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
+    match work(args) {
+        // What fails while everything is being stopped is no problem of the server's.
+        Err(_) if tare_engine::interrupted() => Ok(Exit::Interrupted),
+        ended => ended,
+    }
+}
+
+fn work(args: &LoadArgs) -> Result<Exit, Problem> {
     let engine = engine_by_name(&args.engine).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
     let target = target(args, engine);
     let tables = Tables { tables: args.tables, rows: args.rows };
