@@ -55,6 +55,14 @@ pub enum FilesError {
         /// Its permission bits.
         mode: u32,
     },
+    /// A name that leads out of the folder that it was given for.
+    #[error("{} does not lie inside {}", path.display(), folder.display())]
+    Outside {
+        /// The name.
+        path: PathBuf,
+        /// The folder.
+        folder: PathBuf,
+    },
     /// It holds more than is read into memory.
     #[error("{} is larger than {limit} bytes, the most that is read", path.display())]
     TooLarge {
@@ -91,6 +99,7 @@ impl FilesError {
             | Self::WrongKind { path, .. }
             | Self::Foreign { path, .. }
             | Self::Open { path, .. }
+            | Self::Outside { path, .. }
             | Self::TooLarge { path, .. } => path,
         }
     }

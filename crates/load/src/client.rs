@@ -30,6 +30,9 @@ pub enum Attempt {
     /// The database asked to run it again (deadlock, lock timeout, busy). The caller is called again at once, with new
     /// random numbers; the latency goes on, and the transaction will count once.
     Restart(Queries),
+    /// There is no server to run it on, and the client has waited a moment for one. The caller is called again at once,
+    /// and nothing is counted; the latency goes on.
+    Away,
 }
 
 /// One connection. Made in the thread that uses it, and dropped there.

@@ -36,6 +36,28 @@ fn nap(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
 
+/// A sample ends, and with it the run, also while clients wait for a server to come back; the time is charged to the
+/// transactions that waited, and nothing is counted twice.
+#[test]
+fn an_outage_longer_than_a_sample_holds_up_nothing_and_is_in_the_latency() {
+    let began = Instant::now();
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            move |_, _: &mut Random| {
+                let away = (Duration::from_millis(250)..Duration::from_millis(950)).contains(&began.elapsed());
+                nap(if away { 20 } else { 1 });
+                Ok(if away { Attempt::Away } else { Attempt::Done(READ) })
+            },
+            0,
+        ))
+    };
+    let settings = LoadSettings { samples: 4, warmup_s: 0.0, patience_s: 0.5, ..short(2) };
+    let samples = run(&settings, &connect, &mut Unobserved).unwrap();
+    assert_eq!((samples[1].transactions, samples[1].restarts), (0, 0), "nothing ended while there was no server");
+    let latest = samples.iter().filter_map(|sample| sample.latency_ms).map(|latency| latency.max).fold(0.0, f64::max);
+    assert!((600.0..1500.0).contains(&latest), "{latest} ms");
+}
+
 fn done_after_a_nap(_: u64, _: &mut Random) -> Result<Attempt, String> {
     std::thread::sleep(Duration::from_micros(200));
     Ok(Attempt::Done(READ))
@@ -447,7 +469,10 @@ fn settings_out_of_range_are_refused_by_name() {
         run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap_err().to_string()
     };
     let open = |rate| Pace::Open { rate, arrivals: Arrivals::Poisson };
-    assert_eq!(refused(LoadSettings { threads: 0, ..short(1) }), "threads is 0: expected at least 1");
+    for threads in [0, 65_537, usize::MAX] {
+        let said = refused(LoadSettings { threads, ..short(1) });
+        assert_eq!(said, format!("threads is {threads}: expected a number from 1 to 65536"));
+    }
     assert_eq!(refused(LoadSettings { samples: 0, ..short(1) }), "samples is 0: expected at least 1");
     for sample_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(refused(LoadSettings { sample_s, ..short(1) }).starts_with("sample_s is "));

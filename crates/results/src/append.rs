@@ -1,7 +1,7 @@
 //! Appending records: one line a finished trial, one file a writer, nothing of another's ever cut.
 
 use super::error::{DirectoryError, io_error};
-use super::limits::within_limits;
+use super::limits::{LONGEST_LINE, within_limits};
 use super::schema::TrialRecord;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -56,6 +56,9 @@ fn append(path: &Path, record: &TrialRecord) -> Result<(), DirectoryError> {
     }
     serde_json::to_writer(&mut line, &within_limits(record)).map_err(|e| failed(e.into()))?;
     line.push(b'\n');
+    if line.len() as u64 >= LONGEST_LINE {
+        return Err(DirectoryError::RecordTooLong { bytes: line.len() as u64 });
+    }
     reserve(&file, end, line.len() as u64).map_err(failed)?;
     file.write_all(&line).and_then(|()| file.sync_all()).map_err(failed)?;
     if end == 0 {

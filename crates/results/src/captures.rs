@@ -14,8 +14,8 @@ use super::schema::{SCHEMA, TrialRecord};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::Read;
-use std::path::{Component, Path};
+use std::path::Path;
+use tare_files::FilesError;
 
 /// Name of the capture in [`TrialRecord::captures`] that is a [`ProfileFile`].
 pub const PROFILE: &str = "profile";
@@ -152,11 +152,10 @@ fn document<T: DeserializeOwned>(results: &Path, trial: &TrialRecord, name: &str
 fn text(results: &Path, trial: &TrialRecord, name: &str) -> Result<Option<String>, String> {
     let Some(path) = trial.captures.get(name) else { return Ok(None) };
     // A record may come from anywhere: it must not make a report show a file from outside its directory.
-    if !Path::new(path).components().all(|part| matches!(part, Component::Normal(_))) {
-        return Err(format!("{path} is not inside the results directory"));
-    }
-    let file = std::fs::File::open(results.join(path)).map_err(|e| format!("{path}: {e}"))?;
-    let mut text = String::new();
-    let read = file.take(LARGEST).read_to_string(&mut text).map_err(|e| format!("{path}: {e}"))?;
-    if read as u64 == LARGEST { Err(format!("{path} is larger than {LARGEST} bytes")) } else { Ok(Some(text)) }
+    let found = tare_files::read_beneath(results, Path::new(path), LARGEST).map_err(|e| match e {
+        FilesError::Outside { .. } => format!("{path} is not inside the results directory"),
+        other => other.to_string(),
+    })?;
+    let bytes = found.ok_or_else(|| format!("{path} is not there"))?;
+    String::from_utf8(bytes).map(Some).map_err(|e| format!("{path}: {e}"))
 }

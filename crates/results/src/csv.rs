@@ -125,19 +125,19 @@ fn row(file: &File<'_>, record: &csv::StringRecord, order: &[usize; 5], line: us
 fn trials_of(rows: Vec<Row>, file: &File<'_>) -> Result<Vec<TrialRecord>, ReadError> {
     let mut trials: Vec<TrialRecord> = Vec::new();
     let mut index_of: HashMap<(String, usize), usize> = HashMap::new();
+    // Place of each sample of each trial: a search through a trial's samples would cost their square.
+    let mut places: Vec<HashMap<usize, usize>> = Vec::new();
     for row in rows {
         let index = *index_of.entry((row.condition.clone(), row.trial)).or_insert_with(|| {
             trials.push(record(&row));
+            places.push(HashMap::new());
             trials.len() - 1
         });
         let samples = &mut trials[index].samples;
-        let place = match samples.iter().position(|sample| sample.sample == row.sample) {
-            Some(place) => place,
-            None => {
-                samples.push(empty_sample(row.sample));
-                samples.len() - 1
-            }
-        };
+        let place = *places[index].entry(row.sample).or_insert_with(|| {
+            samples.push(empty_sample(row.sample));
+            samples.len() - 1
+        });
         if samples[place].metrics.insert(row.metric.clone(), row.value).is_some() {
             let what = format!(
                 "a second value of `{}` for condition `{}`, trial {}, sample {}",

@@ -1,5 +1,6 @@
 //! What can go wrong with the files of a results directory.
 
+use super::limits::{LONGEST_LINE, MOST_CONDITIONS};
 use std::io;
 use std::path::{Path, PathBuf};
 use tare_files::FilesError;
@@ -32,6 +33,14 @@ pub enum ReadError {
         path: PathBuf,
         /// The name of its study.
         study: String,
+    },
+    /// More than tables and charts have rows for.
+    #[error("{} holds {found} conditions: at most {MOST_CONDITIONS} are analysed together", path.display())]
+    TooManyConditions {
+        /// The directory or file.
+        path: PathBuf,
+        /// How many it holds.
+        found: usize,
     },
     /// Written by a newer tare.
     #[error("{} has schema {found}, this tare reads up to {known}", path.display())]
@@ -101,6 +110,14 @@ pub enum DirectoryError {
     /// A link, a pipe or another user's file stands where one of the run belongs.
     #[error(transparent)]
     File(FilesError),
+    /// It could be written and never be read back.
+    #[error(
+        "the record of the trial is {bytes} bytes long, and at most {LONGEST_LINE} are read: take fewer samples a trial, and more trials"
+    )]
+    RecordTooLong {
+        /// Its length, bytes.
+        bytes: u64,
+    },
     /// A name that cannot be part of a file's.
     #[error("{0:?} cannot name a writer: expected up to 100 letters, digits, dots, hyphens and underscores")]
     BadWriter(String),

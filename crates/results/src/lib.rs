@@ -26,6 +26,7 @@ pub use time::now;
 pub use error::{DirectoryError, ReadError};
 pub use everything::{Results, Source};
 pub use levels::levels_of;
+pub use limits::{LONGEST_LINE, MOST_CONDITIONS, MOST_TRIALS};
 pub use lines::DamagedLine;
 pub use reader::open;
 pub use repair::repair;

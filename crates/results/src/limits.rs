@@ -1,6 +1,16 @@
-//! How long the texts of a record may be: servers and logs say as much as they like, and a record is read by everyone.
+//! How much there may be: of conditions, of trials, and of the texts of a record; servers and logs say as much as they
+//! like, and a record is read by everyone.
 
 use super::schema::TrialRecord;
+
+/// The most conditions of a study, and of results that are read: tables and charts have a row for each.
+pub const MOST_CONDITIONS: usize = 5_000;
+
+/// The most trials of a plan: it is read whole before each of them.
+pub const MOST_TRIALS: usize = 250_000;
+
+/// The longest record that is read, bytes: a plain one of 100,000 samples is shorter.
+pub const LONGEST_LINE: u64 = 64 << 20;
 
 /// The longest text of a record, bytes.
 pub const LONGEST_TEXT: usize = 16 << 10;

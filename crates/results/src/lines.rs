@@ -1,6 +1,7 @@
 //! The files of records, `trials.jsonl` and `trials-WRITER.jsonl`: read line by line, and what is damaged set aside.
 
 use super::error::ReadError;
+use super::limits::LONGEST_LINE;
 use super::schema::{Outcome, Plan, SCHEMA, TrialRecord};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -9,9 +10,6 @@ use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-
-/// The longest line that is read, bytes: a record of 100,000 samples is shorter.
-pub const LONGEST_LINE: u64 = 64 << 20;
 
 /// A line of a file of records that is no record.
 #[derive(Debug, Clone, PartialEq, Eq)]

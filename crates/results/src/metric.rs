@@ -145,6 +145,11 @@ pub static DECLARED: &[Named] = &[
 const QUERY_S: &str = "query_s_";
 const QUERY: Metric = Metric { unit: "s", better: Better::Lower, rank: 3 };
 
+/// The query whose time a metric is, as `q12`; none for any other metric.
+pub fn query(name: &str) -> Option<&str> {
+    name.strip_prefix(QUERY_S)
+}
+
 /// End of a name -> unit and direction: units stand last in names. The first that fits counts.
 const BY_SUFFIX: &[(&str, &str, Better)] = &[
     ("_per_s", "1/s", Better::Higher),
@@ -167,7 +172,7 @@ pub fn describe(name: &str) -> Metric {
     if let Some(declared) = DECLARED.iter().find(|declared| declared.name == name) {
         return declared.metric;
     }
-    if name.starts_with(QUERY_S) { QUERY } else { guess(name) }
+    if query(name).is_some() { QUERY } else { guess(name) }
 }
 
 /// A foreign name that says nothing has no unit and is taken as better when higher.

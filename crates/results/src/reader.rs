@@ -1,7 +1,9 @@
 //! The way in for results: a results directory or a CSV file.
 
+use super::limits::MOST_CONDITIONS;
 use super::shards::{self, Sharded};
 use super::{ReadError, Results, csv, directory};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Reads a results directory, a study cut into shards, or a CSV file, as data: no link inside is followed, and nothing
@@ -12,9 +14,16 @@ use std::path::Path;
 /// set aside: [`Results::damaged`].
 pub fn open(path: &Path) -> Result<Results, ReadError> {
     let metadata = std::fs::metadata(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
-    match metadata.is_dir() {
+    let results = match metadata.is_dir() {
         true if Sharded::open(path)?.is_some() => shards::read(path),
         true => directory::read(path),
         false => csv::read(path),
+    }?;
+    let planned = results.plan.iter().flat_map(|plan| &plan.conditions).map(|condition| condition.name.as_str());
+    let measured = results.trials.iter().map(|trial| trial.condition.as_str());
+    let conditions = planned.chain(measured).collect::<HashSet<_>>().len();
+    match conditions > MOST_CONDITIONS {
+        true => Err(ReadError::TooManyConditions { path: path.to_owned(), found: conditions }),
+        false => Ok(results),
     }
 }

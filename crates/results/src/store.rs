@@ -88,7 +88,7 @@ impl Directory {
         self.write("environment.json", &pretty(environment))?;
         self.write("study.toml", study_toml)?;
         // Last: a directory with a plan is one that can be resumed.
-        self.write("plan.json", &pretty(plan))
+        write_plan(&self.path, plan)
     }
 }
 
@@ -103,9 +103,13 @@ pub fn read_plan(directory: &Path) -> Result<Plan, DirectoryError> {
 /// Writes `plan.json` anew: with a decision, and never with fewer trials.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// When the file cannot be written, or could not be read back.
 pub fn write_plan(directory: &Path, plan: &Plan) -> Result<(), DirectoryError> {
-    write_document(&directory.join("plan.json"), &pretty(plan))
+    let (path, text) = (directory.join("plan.json"), pretty(plan));
+    if text.len() as u64 > directory::LARGEST_PLAN {
+        return Err(tare_files::FilesError::TooLarge { path, limit: directory::LARGEST_PLAN }.into());
+    }
+    write_document(&path, &text)
 }
 
 /// The records of all writers, those of the local run first; none when there is no such file yet. Damaged lines and

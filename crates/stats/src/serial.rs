@@ -5,6 +5,10 @@ use crate::order::{generator, shuffle};
 
 /// Draws of the permutation test.
 const PERMUTATIONS: usize = 1999;
+/// Trials that all draws together shuffle: thousands of trials need no more draws ...
+const SHUFFLES: usize = 20_000_000;
+/// ... than these, which still tell a chance of 1%.
+const FEWEST_PERMUTATIONS: usize = 199;
 /// Fewest trials of which a drift can be seen.
 pub const FEWEST: usize = 6;
 /// Correlation beyond which nothing is claimed of its size: a trend has no end.
@@ -51,7 +55,8 @@ pub fn run_order(residuals: &[f64], seed: u64) -> Option<RunOrder> {
     let mut values = residuals.to_vec();
     let mut rng = generator(seed);
     let mut reached = 0usize;
-    for _ in 0..PERMUTATIONS {
+    let permutations = (SHUFFLES / n).clamp(FEWEST_PERMUTATIONS, PERMUTATIONS);
+    for _ in 0..permutations {
         shuffle(&mut rng, &mut values);
         reached += usize::from(lag1_autocorrelation(&values).is_some_and(|r| r >= found - 1e-12));
     }
@@ -59,7 +64,7 @@ pub fn run_order(residuals: &[f64], seed: u64) -> Option<RunOrder> {
     let corrected = (n as f64 * found + 1.0) / (n as f64 - 4.0);
     Some(RunOrder {
         correlation: corrected.clamp(0.0, LARGEST),
-        p_value: (1 + reached) as f64 / (1 + PERMUTATIONS) as f64,
+        p_value: (1 + reached) as f64 / (1 + permutations) as f64,
         trials: n,
     })
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::super::cache::{CacheKey, cached};
@@ -56,8 +57,19 @@ pub(super) fn install(
     let mut arguments: Vec<OsString> = runs.arguments.iter().map(OsString::from).collect();
     arguments.push(script.clone().into());
     arguments.extend(of_script(&script, &Layout::of(&binary.path))?);
+    // The script holds words apart by spaces, and the place that it fills is one of them.
+    let link = if is_one_word(&data) { None } else { Some(PrivateDirectory::create(&request.run_directory)?) };
+    let named = match &link {
+        None => data.clone(),
+        Some(folder) => {
+            let name = folder.path().join("data");
+            fs::create_dir(&data).map_err(|e| EngineError::io("make the directory", &data, e))?;
+            std::os::unix::fs::symlink(&data, &name).map_err(|e| EngineError::io("link the directory", &name, e))?;
+            name
+        }
+    };
     let mut place = OsString::from("--datadir=");
-    place.push(&data);
+    place.push(&named);
     arguments.push(place);
     arguments.extend(arguments::run_as());
     arguments.extend(arguments::given(NAME, shaping)?);
@@ -102,6 +114,12 @@ fn of_script(script: &Path, layout: &Layout) -> Result<Vec<OsString>, EngineErro
         }
     }
     Ok(arguments)
+}
+
+/// Whether a shell takes the path for one word, whatever it does with it.
+fn is_one_word(path: &Path) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:@%=".contains(&byte);
+    path.as_os_str().as_bytes().iter().copied().all(plain)
 }
 
 /// Starts a server on the fresh directory, lets the caller fill it and shuts it down so that every copy starts alike.

@@ -11,4 +11,4 @@ mod worker;
 pub use controller::run;
 pub use error::RunError;
 pub use observer::{Observer, Reading, Stage, Unobserved};
-pub use settings::LoadSettings;
+pub use settings::{LoadSettings, MOST_THREADS};

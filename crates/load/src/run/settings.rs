@@ -3,6 +3,9 @@
 use super::error::RunError;
 use crate::pace::Pace;
 
+/// The most client threads: no machine has more, and each has memory of its own.
+pub const MOST_THREADS: usize = 65_536;
+
 /// How the clients are driven.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadSettings {
@@ -34,8 +37,8 @@ impl LoadSettings {
         let wrong = |name, expected, given: String| Err(RunError::Setting { name, expected, given });
         // A century: beyond it, times no longer fit the clock.
         let is_time = |seconds: f64| (0.0..3.2e9).contains(&seconds);
-        if self.threads == 0 {
-            return wrong("threads", "at least 1", "0".into());
+        if !(1..=MOST_THREADS).contains(&self.threads) {
+            return wrong("threads", "a number from 1 to 65536", self.threads.to_string());
         }
         if self.samples == 0 {
             return wrong("samples", "at least 1", "0".into());

@@ -117,12 +117,12 @@ impl<'a, C: Client> Worker<'a, C> {
                 let Some(due) = self.wait_until_due() else { return Ok(()) };
                 start = due;
             }
-            let Some(done) = self.complete_transaction()? else { return Ok(()) };
+            let due = self.schedule.is_some().then_some(start);
+            let Some(done) = self.complete_transaction(due)? else { return Ok(()) };
             let end = Instant::now();
             let mut next_start = end;
             let phase = self.shared.phase();
             if phase != self.phase {
-                let due = self.schedule.is_some().then_some(start);
                 if !self.enter(phase, due) {
                     return Ok(());
                 }
@@ -138,8 +138,9 @@ impl<'a, C: Client> Worker<'a, C> {
         }
     }
 
-    /// Runs one transaction to its end; none when the run stops between two attempts.
-    fn complete_transaction(&mut self) -> Result<Option<Complete>, C::Error> {
+    /// Runs one transaction to its end; none when the run stops between two attempts. `due` is when it was, in open
+    /// loop. It may outlive a sample, which must end all the same.
+    fn complete_transaction(&mut self, due: Option<Instant>) -> Result<Option<Complete>, C::Error> {
         let mut done = Complete { queries: Queries::default(), restarts: 0 };
         loop {
             match self.client.transaction(&mut self.random)? {
@@ -150,10 +151,12 @@ impl<'a, C: Client> Worker<'a, C> {
                 Attempt::Restart(queries) => {
                     done.queries += queries;
                     done.restarts += 1;
-                    if self.shared.phase() == Phase::Stop {
-                        return Ok(None);
-                    }
                 }
+                Attempt::Away => {}
+            }
+            let phase = self.shared.phase();
+            if phase != self.phase && !self.enter(phase, due) {
+                return Ok(None);
             }
         }
     }

@@ -4,6 +4,7 @@ use super::design::{Cell, Design};
 use crate::descriptive::{mean, variance};
 use crate::linear::{dot, gram, inverse_spd, moment, times};
 use crate::quantiles::t_upper_tail;
+use std::collections::HashMap;
 
 /// A coefficient of the model of ln(value), its standard error and degrees of freedom where trials are replicated.
 pub(super) struct Coefficient {
@@ -34,10 +35,12 @@ fn complete_blocks(cells: &[&Cell], blocks: &[&[usize]]) -> Option<Vec<Vec<f64>>
         return None;
     }
     let first = blocks.first()?;
-    let place = |own: &&[usize], block: usize| own.iter().position(|b| *b == block);
+    // The first trial of a block counts, should there be two.
+    let places: Vec<HashMap<usize, usize>> =
+        blocks.iter().map(|own| own.iter().enumerate().rev().map(|(place, block)| (*block, place)).collect()).collect();
     let of_block = |block: &usize| {
-        let value = |(cell, own): (&&Cell, &&[usize])| Some(cell.trials[place(own, *block)?]);
-        cells.iter().zip(blocks).map(value).collect::<Option<Vec<f64>>>()
+        let value = |(cell, places): (&&Cell, &HashMap<usize, usize>)| Some(cell.trials[*places.get(block)?]);
+        cells.iter().zip(&places).map(value).collect::<Option<Vec<f64>>>()
     };
     let complete: Vec<Vec<f64>> = first.iter().filter_map(of_block).collect();
     let most = cells.iter().map(|c| c.trials.len()).max()?;

@@ -5,6 +5,7 @@ use crate::descriptive::{mean, std_dev};
 use crate::error::{Error, all_finite};
 use crate::interval::Interval;
 use crate::quantiles::{t_two_sided, t_upper_tail};
+use std::collections::HashMap;
 
 /// ln(B / A) of the means and its standard error over blocks.
 pub(super) struct Paired {
@@ -73,8 +74,9 @@ impl Tested for Paired {
 /// The values of two conditions that have a block in common, in the same order; each is (block, trial mean). `None`
 /// when fewer than two blocks are, or when more than a third of either side would be left out.
 pub fn by_block(a: &[(usize, f64)], b: &[(usize, f64)]) -> Option<(Vec<f64>, Vec<f64>)> {
-    let of = |side: &[(usize, f64)], block: usize| side.iter().find(|(own, _)| *own == block).map(|(_, v)| *v);
-    let pairs: Vec<(f64, f64)> = a.iter().filter_map(|(block, v)| Some((*v, of(b, *block)?))).collect();
+    // The first trial of a block counts, should there be two.
+    let of_b: HashMap<usize, f64> = b.iter().rev().copied().collect();
+    let pairs: Vec<(f64, f64)> = a.iter().filter_map(|(block, v)| Some((*v, *of_b.get(block)?))).collect();
     let most = a.len().max(b.len());
     (pairs.len() >= 2 && 3 * pairs.len() >= 2 * most).then(|| pairs.into_iter().unzip())
 }

@@ -118,8 +118,13 @@ pub fn sample_values(trial: &TrialRecord, metric: &str) -> Vec<f64> {
 
 /// The mean of one metric over the samples of one trial.
 pub fn trial_mean(trial: &TrialRecord, metric: &str) -> Option<f64> {
-    let values = sample_values(trial, metric);
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    mean(&sample_values(trial, metric))
+}
+
+/// The mean of finite values, also where their sum is too large to be a number; none of none.
+pub fn mean(values: &[f64]) -> Option<f64> {
+    let plain = values.iter().sum::<f64>() / values.len() as f64;
+    if plain.is_finite() { Some(plain) } else { tare_stats::descriptive::mean(values) }
 }
 
 /// Every metric of any condition, in table order.

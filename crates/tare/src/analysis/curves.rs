@@ -3,7 +3,7 @@
 use super::collect::ConditionTrials;
 use super::level_words::words_of;
 use super::summary::{MetricSummary, Scaling, Summary};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
 use tare_stats::Interval;
@@ -64,8 +64,11 @@ pub struct Point {
 
 /// All charts of a metric: one for each numeric factor and each combination of levels too many for one chart.
 pub fn curves(summary: &Summary, conditions: &[ConditionTrials<'_>], metric: &str) -> Vec<Curves> {
-    let measured: Vec<(&ConditionTrials<'_>, &MetricSummary)> =
-        conditions.iter().filter_map(|c| Some((c, summary.metric(c.name, metric)?))).collect();
+    let measured: Vec<(&ConditionTrials<'_>, &MetricSummary)> = conditions
+        .iter()
+        .zip(summary.metrics_of(conditions.iter().map(|c| c.name), metric))
+        .filter_map(|(c, m)| Some((c, m?)))
+        .collect();
     let factors = varying(&measured);
     let numeric: Vec<&String> = factors.iter().filter(|factor| is_numeric(factor, &measured)).collect();
     numeric.into_iter().flat_map(|over| charts(over, &factors, &measured, summary, metric)).collect()
@@ -97,18 +100,16 @@ fn charts(over: &str, factors: &[String], measured: &Measured<'_>, summary: &Sum
     let within = within(over, factors, measured);
     let described = metric::describe(metric);
     let mut charts: Vec<Curves> = Vec::new();
+    let mut places: BTreeMap<Levels, usize> = BTreeMap::new();
     for (condition, values) in measured {
         let Some(n) = condition.levels.get(over).and_then(|level| number(level)) else { continue };
         let at: Levels = pick(condition.levels, factors, |f| f != over && !within.contains(&f.to_owned()));
         let line: Levels = pick(condition.levels, factors, |f| within.contains(&f.to_owned()));
-        let chart = match charts.iter().position(|chart| chart.at == at) {
-            Some(index) => index,
-            None => {
-                let (metric, over) = (metric.to_owned(), over.to_owned());
-                charts.push(Curves { metric, unit: described.unit, better: described.better, over, at, lines: vec![] });
-                charts.len() - 1
-            }
-        };
+        let chart = *places.entry(at).or_insert_with_key(|at| {
+            let (metric, over, at) = (metric.to_owned(), over.to_owned(), at.clone());
+            charts.push(Curves { metric, unit: described.unit, better: described.better, over, at, lines: vec![] });
+            charts.len() - 1
+        });
         let lines = &mut charts[chart].lines;
         let label = words(&line, &within);
         let index = match lines.iter().position(|line| line.label == label) {

@@ -256,6 +256,10 @@ fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
             columns.push(Column { term, factor: factor.clone(), low, high, low_words, high_words, of_many });
         }
     }
+    // Those of many levels are joined with none.
+    if columns.iter().filter(|column| column.of_many).count() > MOST_COLUMNS {
+        return None;
+    }
     let columns = joined(columns, &measured);
     // A single factor of many levels is what the conditions themselves show.
     let alone = columns.iter().all(|column| column.of_many && column.factor == columns[0].factor);

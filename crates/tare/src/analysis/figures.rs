@@ -35,7 +35,7 @@ impl Scale {
         };
         let scaled = largest / divisor;
         let integer_digits = match scaled {
-            s if s >= 1.0 => s.log10().floor() as usize + 1,
+            s if s >= 1.0 => (s.log10().floor() as usize).saturating_add(1),
             s if s > 0.0 => 0,
             _ => 1,
         };
@@ -105,6 +105,11 @@ pub fn times(ratio: f64) -> String {
     format!("{ratio:.decimals$}x")
 }
 
+/// Half of an interval as a share of its mean: `±3.2%`; `±?` where it is wider than the mean, which then is not known.
+pub fn half_width(half: f64) -> String {
+    if half <= 1.0 { format!("±{}", percent(half)) } else { "±?".to_owned() }
+}
+
 /// Words joined as in a sentence: `a`, `a and b`, `a, b and c`.
 pub fn list(words: &[String]) -> String {
     match words {
@@ -148,6 +153,7 @@ mod tests {
         assert_eq!(times(5.08), "5.1x");
         assert_eq!(times(1.041), "1.04x");
         assert_eq!(times(23.0), "23x");
+        assert_eq!([half_width(0.032), half_width(1034.99)], ["±3.2%", "±?"]);
         assert_eq!(percent(0.0021), "0.21%");
         assert_eq!(percent(0.057), "5.7%");
         assert_eq!(percent(0.42), "42%");

@@ -99,12 +99,20 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
     };
     let widest = measured
         .iter()
-        .filter_map(|(name, metric)| Some((name, metric.ci?.width() / 2.0 / metric.mean)))
-        .filter(|(_, half)| half.is_finite())
+        .filter_map(|(name, metric)| Some((name, metric.ci?.width() / 2.0 / metric.mean, metric.trials)))
+        .filter(|(_, half, _)| half.is_finite())
         .max_by(|a, b| a.1.total_cmp(&b.1));
-    let widest = widest.map_or("no interval can be given".to_owned(), |(name, half)| {
-        format!("the widest 95% interval of {} is ±{}, at {name}", metric_name(summary), percent(half))
-    });
+    let widest = match widest {
+        None => "no interval can be given".to_owned(),
+        Some((name, half, trials)) if half > 1.0 => format!(
+            "{} at {name} is not known from {}: its 95% interval is wider than its mean",
+            metric_name(summary),
+            count(trials, "trial")
+        ),
+        Some((name, half, _)) => {
+            format!("the widest 95% interval of {} is ±{}, at {name}", metric_name(summary), percent(half))
+        }
+    };
     let order = results
         .plan
         .as_ref()

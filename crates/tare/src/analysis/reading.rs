@@ -89,12 +89,12 @@ pub fn modes(metric: &MetricSummary) -> String {
     list(&words)
 }
 
-/// The short name of the condition at a place: A, B ... Z, AA ...
+/// The short name of the condition at a place: A, B ... Z, AA ... ZZ, AAA ...
 pub fn letter(index: usize) -> String {
-    let one = |index: usize| char::from(b'A' + (index % 26) as u8);
-    match index {
-        0..26 => one(index).to_string(),
-        _ => format!("{}{}", one(index / 26 - 1), one(index)),
+    let last = char::from(b'A' + (index % 26) as u8);
+    match (index / 26).checked_sub(1) {
+        Some(before) => format!("{}{last}", letter(before)),
+        None => last.to_string(),
     }
 }
 

@@ -4,6 +4,7 @@ use super::figures::{count, list, percent};
 use super::said::{Said, tested, untested};
 use super::summary::{ConditionSummary, Spread, Summary};
 use std::collections::BTreeSet;
+use tare_results::metric;
 
 /// "aslr (on rather than off) accounts for 61% of the variance between trials, ahi (on rather than off) for 12%;
 /// unexplained 27%."
@@ -61,7 +62,7 @@ pub(super) fn residuals(summary: &Summary) -> Option<String> {
 
 /// "22 queries", where that is what the metrics are.
 pub(super) fn many(metrics: usize, one: &str) -> String {
-    match one.starts_with("query_s_") {
+    match metric::query(one).is_some() {
         true if metrics != 1 => format!("{metrics} queries"),
         true => "1 query".to_owned(),
         false => count(metrics, "metric"),

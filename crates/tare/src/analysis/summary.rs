@@ -7,7 +7,7 @@ use super::run_order::Drift;
 use super::said::Answer;
 use super::term::Term;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use tare_results::metric::Better;
 use tare_results::schema::Levels;
 use tare_stats::Interval;
@@ -458,6 +458,17 @@ pub struct SpreadSource {
 }
 
 impl Summary {
+    /// A metric of each of these conditions, of which there may be thousands.
+    pub fn metrics_of<'n>(
+        &self,
+        conditions: impl Iterator<Item = &'n str>,
+        metric: &str,
+    ) -> Vec<Option<&MetricSummary>> {
+        let known: HashMap<&str, &ConditionSummary> = self.conditions.iter().map(|c| (c.name.as_str(), c)).collect();
+        let find = |name: &str| known.get(name)?.metrics.iter().find(|candidate| candidate.name == metric);
+        conditions.map(find).collect()
+    }
+
     /// Looks a metric of a condition up.
     pub fn metric(&self, condition: &str, metric: &str) -> Option<&MetricSummary> {
         self.conditions

@@ -45,9 +45,8 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
     let sides = opened.sides();
     if let Some(path) = &args.html {
         let page = html::changes(&compare::compare_many(&sides, &options)?);
-        std::fs::write(path, page).map_err(|error| {
-            Problem::new(Exit::Machine, format!("cannot write {}: {error}", path.display()))
-                .expected("a directory that exists, with room in it")
+        tare_files::write_whole(path, page.as_bytes()).map_err(|error| {
+            Problem::new(Exit::Machine, error.to_string()).expected("a directory that exists, with room in it")
         })?;
     }
     let gate = match sides.as_slice() {

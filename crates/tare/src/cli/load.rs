@@ -2,14 +2,14 @@
 
 use super::{Exit, Problem, interrupt, output};
 use crate::subject::{Subject, SubjectWatch, WatchSettings};
-use crate::workload::oltp::{self, Fill, OltpSettings, Tables, Workload};
+use crate::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Workload};
 use crate::workload::{Counts, Host, Progress, Stage};
 use clap::Args;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, engine_by_name};
-use tare_load::Distribution;
+use tare_load::{Distribution, MOST_THREADS};
 use tare_topology::{Bind, Machine, Pairing, Placement, ResolvedPlacement, Side};
 
 /// Options of `tare load`.
@@ -54,7 +54,7 @@ pub struct LoadArgs {
     #[arg(long, visible_alias = "rand-type")]
     distribution: Option<Distribution>,
     /// Client threads, one connection each
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = threads)]
     threads: usize,
     /// Length of the measurement, for example 60s or 2m
     #[arg(long, default_value = "60s", value_parser = seconds)]
@@ -84,6 +84,9 @@ pub struct LoadArgs {
     /// other-cache, same-node, other-node); needs --bind thread
     #[arg(long, default_value = "none")]
     pairing: Pairing,
+    /// Survive a restart of the server: clients that lose it wait for it, and what was lost and for how long is said
+    #[arg(long, conflicts_with_all = ["server", "pairing", "prepare", "cleanup"])]
+    reconnect: bool,
     /// Make and fill the tables in place of a run
     #[arg(long, conflicts_with = "cleanup")]
     prepare: bool,
@@ -101,6 +104,12 @@ const WARMUP_S: f64 = 10.0;
 /// A workload by its own name or that of sysbench's script.
 fn workload(text: &str) -> Result<Workload, String> {
     text.strip_prefix("oltp_").unwrap_or(text).parse().map_err(|e: tare_text::UnknownWord| e.to_string())
+}
+
+/// As many as there may be.
+fn threads(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=MOST_THREADS).contains(number));
+    number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_THREADS}"))
 }
 
 /// `60s`, `2m`, `500ms` or a bare number of seconds.
@@ -147,14 +156,21 @@ fn work(args: &LoadArgs) -> Result<Exit, Problem> {
         Problem::new(Exit::Usage, e.to_string()).advice("make the tables with the same options and --prepare")
     })?;
     drop(session);
-    let (settings, sample) = measure(args, engine, &target, tables)?;
+    let again = target.clone();
+    let reconnect = args.reconnect.then(|| Reconnect::new(move || engine.connect(&again)));
+    let (settings, sample) = measure(args, engine, &target, tables, reconnect.as_ref())?;
+    let outage = reconnect.map(|reconnect| reconnect.outage());
     if args.json {
-        output::json(&super::load_view::Document::of(&sample))?
+        output::json(&super::load_view::Document::of(&sample, outage))?
     } else {
-        super::load_view::print(&sample)?
+        super::load_view::print(&sample, outage)?
     }
     oltp::judge(&settings, &sample)
         .map_err(|e| failed(e).advice("ask for less, or give the clients or the server more CPUs"))?;
+    if let Some(outage) = outage.filter(|outage| outage.still_away > 0) {
+        let what = format!("{} of {} clients had no server at the end", outage.still_away, args.threads);
+        return Err(Problem::new(Exit::TrialFailed, what).advice("start the server again, and look at its log"));
+    }
     Ok(Exit::Done)
 }
 
@@ -203,6 +219,7 @@ fn measure(
     engine: &dyn Engine,
     target: &ConnectTarget,
     tables: Tables,
+    reconnect: Option<&Reconnect>,
 ) -> Result<(OltpSettings, tare_load::Sample), Problem> {
     let placement = placement(args, target)?;
     let settings = OltpSettings {
@@ -232,7 +249,7 @@ fn measure(
         host: &prompt,
         answers: PathBuf::new(),
     };
-    let samples = oltp::run(&settings, stage)?;
+    let samples = oltp::run_through(&settings, stage, reconnect)?;
     let first = samples.into_iter().next().map(|(sample, _)| (settings, sample));
     first.ok_or_else(|| Problem::new(Exit::TrialFailed, "the load gave no sample"))
 }

@@ -1,8 +1,10 @@
 //! The result of `tare load`, for scripts and for people.
 
 use super::{Problem, output};
+use crate::workload::oltp::Outage;
 use serde::Serialize;
 use tare_load::{CpuPerTransaction, LatencyMs, Sample};
+use tare_text::count;
 
 /// The document of `tare load --json`.
 #[derive(Debug, Serialize)]
@@ -16,28 +18,62 @@ pub struct Document {
     client_cpu_us_per_transaction: Option<CpuPerTransaction>,
     tps_each_second: Vec<f64>,
     backlog: Option<u64>,
+    /// Only with `--reconnect`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outage: Option<OutageDocument>,
+}
+
+/// What clients saw of a server that was away.
+#[derive(Debug, Serialize)]
+struct OutageDocument {
+    lost_transactions: u64,
+    reconnected: u64,
+    without_server_s: f64,
+    still_away: usize,
 }
 
 impl Document {
-    /// The document of a sample. `errors` are the restarts: each was answered by running its transaction again.
-    pub fn of(sample: &Sample) -> Self {
+    /// The document of a sample. `errors` are restarts and lost connections: each was answered by running its
+    /// transaction again.
+    pub fn of(sample: &Sample, outage: Option<Outage>) -> Self {
         Self {
             transactions: sample.transactions,
             elapsed_s: sample.elapsed_s,
             tps: sample.tps(),
             qps: sample.qps(),
             latency_ms: sample.latency_ms,
-            errors: sample.restarts,
+            errors: sample.restarts + outage.map_or(0, |outage| outage.lost),
             client_cpu_us_per_transaction: sample.client_cpu_us_per_transaction,
             tps_each_second: sample.tps_each_second.clone(),
             backlog: sample.backlog,
+            outage: outage.map(|outage| OutageDocument {
+                lost_transactions: outage.lost,
+                reconnected: outage.reconnected,
+                without_server_s: outage.away_s,
+                still_away: outage.still_away,
+            }),
         }
     }
 }
 
+/// The first words of a load whose server went away.
+fn words(outage: &Outage) -> String {
+    let end = match outage.still_away {
+        0 => String::new(),
+        n => format!("; {} had none at the end", count(n, "client")),
+    };
+    format!(
+        "the server was away for {:.1} s: {} lost and run again, {} opened anew{end}; latencies hold the wait\n",
+        outage.away_s,
+        count(outage.lost as usize, "transaction"),
+        count(outage.reconnected as usize, "connection"),
+    )
+}
+
 /// Prints a sample for people.
-pub fn print(sample: &Sample) -> Result<(), Problem> {
-    let mut text = format!(
+pub fn print(sample: &Sample, outage: Option<Outage>) -> Result<(), Problem> {
+    let mut text = outage.filter(|outage| outage.lost > 0).as_ref().map_or(String::new(), words);
+    text += &format!(
         "transactions  {:>12}   {:.1} a second\nqueries       {:>12}   {:.1} a second\nrestarts      {:>12}\ntime          {:>12.3} s\n",
         sample.transactions,
         sample.tps(),

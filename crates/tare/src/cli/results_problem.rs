@@ -46,6 +46,15 @@ impl From<ReadError> for Problem {
                     .expected(format!("schema {known} or older"))
                     .advice("read them with the tare that wrote them, or a newer one")
             }
+            ReadError::TooManyConditions { path, found } => {
+                Self::new(Exit::Usage, format!("these results hold {found} conditions"))
+                    .at(path.display().to_string())
+                    .expected(format!(
+                        "at most {} conditions, which are analysed together",
+                        tare_results::MOST_CONDITIONS
+                    ))
+                    .advice("split the file by a factor, and analyse each part")
+            }
             ReadError::Malformed { path, line, column, expected, .. } => {
                 problem.at(format!("{}, line {line}, column {column}", path.display())).expected(expected)
             }

@@ -112,7 +112,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let out = args.out.clone().unwrap_or_else(|| default_out(&study));
     let directory = Directory::create(&out)?;
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    // What is no UTF-8 in it is shown as such: the command is for people.
+    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
     directory.begin(&write::to_toml(&study), &plan, &environment(&machine, &command))?;
     finish(&study, &plan, &directory, args.json)
 }

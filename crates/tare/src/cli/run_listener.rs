@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::Instant;
+use tare_results::metric;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 
 /// Shows a run on standard error.
@@ -114,12 +115,13 @@ impl Listener for TerminalListener {
                 self.line(&format!("trial {number} ({}) was disturbed and will run again: {reason}", record.condition));
             }
             Outcome::Ok if self.bar.is_none() => {
-                let metric = |name: &str| record.samples.first().and_then(|s| s.metrics.get(name));
-                let value = metric("tps").map(|v| format!(": {v:.0} tps"));
-                let value = value.or_else(|| metric("rounds_per_s").map(|v| format!(": {v:.0} rounds/s")));
-                let value = value.or_else(|| metric("wall_s").map(|s| format!(": {s:.3} s")));
+                let value_of = |name: &str| record.samples.first().and_then(|s| s.metrics.get(name));
+                let value = value_of(metric::TPS.name()).map(|v| format!(": {v:.0} tps"));
+                let value =
+                    value.or_else(|| value_of(metric::ROUNDS_PER_S.name()).map(|v| format!(": {v:.0} rounds/s")));
+                let value = value.or_else(|| value_of(metric::WALL_S.name()).map(|s| format!(": {s:.3} s")));
                 let queries = |metrics: &BTreeMap<String, f64>| {
-                    metrics.iter().filter(|(name, _)| name.starts_with("query_s_")).map(|(_, s)| s).sum::<f64>()
+                    metrics.iter().filter(|(name, _)| metric::query(name).is_some()).map(|(_, s)| s).sum::<f64>()
                 };
                 let all_s = record.samples.first().map(|s| queries(&s.metrics)).filter(|s| *s > 0.0);
                 let value = value.or_else(|| all_s.map(|s| format!(": queries {s:.3} s")));

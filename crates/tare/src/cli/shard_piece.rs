@@ -64,7 +64,7 @@ pub fn take(path: &Path, index: usize) -> Result<Piece, Problem> {
             .advice("run it on machines alike, or cut the study without that condition")
     })?;
     let directory = Directory::create(&own)?;
-    let command = std::env::args().collect::<Vec<_>>().join(" ");
+    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
     directory.begin(&write::to_toml(&study), &plan, &environment(&machine, &command))?;
     Ok(Piece { study, plan, directory, _shard: shard })
 }

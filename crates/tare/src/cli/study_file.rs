@@ -7,8 +7,12 @@ use crate::study::builtin;
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
 use crate::study::spec::Study;
+use std::path::Path;
 use tare_results::schema::Plan;
 use tare_topology::Machine;
+
+/// The largest study that is read, bytes.
+const LARGEST: u64 = 16 << 20;
 
 /// A study, fitted to a machine, and its plan there. Of one that is not trusted no program is asked.
 ///
@@ -34,10 +38,12 @@ pub fn load(name: &str, overrides: &Overrides) -> Result<Study, Problem> {
         let source = Source { origin: builtin.name, text: builtin.text };
         return Ok(parse(source, overrides)?);
     }
-    let text = std::fs::read_to_string(name).map_err(|e| {
+    let read = tare_files::read_named(Path::new(name), LARGEST).map_err(|e| e.to_string());
+    let text = read.and_then(|bytes| String::from_utf8(bytes).map_err(|e| format!("cannot read {name}: {e}")));
+    let text = text.map_err(|e| {
         let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
-        let problem = Problem::new(Exit::Usage, format!("cannot read study {name}: {e}"))
-            .expected(format!("a study file or a built-in study: {}", known.join(", ")));
+        let problem =
+            Problem::new(Exit::Usage, e).expected(format!("a study file or a built-in study: {}", known.join(", ")));
         match tare_text::nearest(name, known.iter().copied()) {
             Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
             None => problem.advice("list the built-in studies with: tare studies"),

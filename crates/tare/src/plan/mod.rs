@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `adapt` | a study made fit for machine and engine |
 //! | `design` | factors to conditions |
+//! | `limits` | how large a study may be |
 //! | `builds`, `programs` | server programs, each asked once, and names that tell them apart |
 //! | `option_files` | options that a study's option file gives its servers |
 //! | `available` | whether a condition can be done here |
@@ -19,6 +20,7 @@ pub mod available;
 mod builds;
 pub mod design;
 pub mod estimate;
+mod limits;
 mod option_files;
 pub mod pilot;
 pub mod programs;

@@ -3,9 +3,11 @@
 use super::available::available;
 use super::design::{self, Condition};
 use super::programs::Programs;
-use super::{builds, estimate, option_files, pilot};
+use super::{builds, estimate, limits, option_files, pilot};
 use crate::study::spec::Study;
 use crate::study::values::to_values;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use tare_results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use tare_topology::{CpuSet, Fingerprint, Machine, MemoryPolicy, Placement, ResolvedPlacement};
 
@@ -25,7 +27,9 @@ pub enum Where {
 /// # Errors
 /// What was expected, when a level does not fit; a parsed study has been checked for that.
 pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String> {
+    limits::check(study, pilot::first_trials(&study.sampling))?;
     let mut conditions = design::conditions(study)?;
+    conditions.iter().try_for_each(|c| limits::check_record(&c.settings, study.sampling.samples))?;
     let programs = (place == Where::Here).then(Programs::default);
     let mut notes: Vec<String> = pilot::note(&study.sampling).into_iter().collect();
     let mut files = Vec::new();
@@ -50,8 +54,10 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     }
     let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
     let trials = schedule(&realizable, pilot::first_trials(&study.sampling), study.sampling.seed);
+    let mut planned_trials: HashMap<&str, usize> = HashMap::new();
+    trials.iter().for_each(|trial| *planned_trials.entry(&trial.condition).or_default() += 1);
     let expected_s = |condition: &Condition| {
-        let planned = trials.iter().filter(|trial| trial.condition == condition.name).count();
+        let planned = planned_trials.get(condition.name.as_str()).copied().unwrap_or(0);
         planned as f64 * estimate::trial_s(&condition.settings, &study.sampling)
     };
     let mut estimated_s = conditions.iter().map(expected_s).sum::<f64>();
@@ -133,20 +139,17 @@ const SAY_WHERE: [&str; 8] =
 
 /// A condition that puts every thread and the memory where an earlier one does says nothing new.
 fn skip_identical(conditions: &mut [PlannedCondition]) {
-    for i in 1..conditions.len() {
-        let (earlier, rest) = conditions.split_at_mut(i);
-        let this = &mut rest[0];
-        let same = |other: &&PlannedCondition| {
-            let differ = |k: &String| !SAY_WHERE.contains(&k.as_str()) && this.levels.get(k) != other.levels.get(k);
-            other.realizable
-                && other.placement == this.placement
-                && this.levels.keys().chain(other.levels.keys()).all(|k| !differ(k))
-        };
-        if let Some(twin) = earlier.iter().find(same)
-            && this.realizable
-        {
-            this.realizable = false;
-            this.reason = Some(format!("on this machine it is the same placement as {}", twin.name));
+    // Where its threads are and what else it sets -> the first condition of the kind.
+    let mut known: BTreeMap<(String, Vec<(String, String)>), String> = BTreeMap::new();
+    for this in conditions.iter_mut().filter(|condition| condition.realizable) {
+        let others = this.levels.iter().filter(|(factor, _)| !SAY_WHERE.contains(&factor.as_str()));
+        let others = others.map(|(factor, level)| (factor.clone(), level.clone())).collect();
+        match known.entry((format!("{:?}", this.placement), others)) {
+            Entry::Vacant(place) => drop(place.insert(this.name.clone())),
+            Entry::Occupied(twin) => {
+                this.realizable = false;
+                this.reason = Some(format!("on this machine it is the same placement as {}", twin.get()));
+            }
         }
     }
 }

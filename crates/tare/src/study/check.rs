@@ -5,6 +5,7 @@ use super::field;
 use super::key::Field;
 use super::settings::Settings;
 use super::spec::Study;
+use std::collections::HashSet;
 use std::ops::Range;
 use tare_text::{Value, nearest};
 use toml::Spanned;
@@ -68,7 +69,7 @@ pub fn alternatives(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Re
 pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
     let lists = std::iter::once(&study.factors).chain(&study.conditions);
     for factor in lists.flatten() {
-        let mut seen = Vec::new();
+        let mut seen = HashSet::new();
         for level in &factor.levels {
             let place = locate(root, &factor.name, level);
             // What is not in the file came from the command line.
@@ -96,11 +97,11 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
                 error.nearest = nearest(&level.to_string(), names.into_iter().map(String::as_str)).map(str::to_owned);
                 return Err(error);
             }
-            if seen.contains(&level) {
+            // Two values are one level when they are written the same and are of one type.
+            if !seen.insert(format!("{level:?}")) {
                 let what = format!("factor {} has the level {level} twice", factor.name);
                 return Err(source.error(span(), what, "each level once"));
             }
-            seen.push(level);
         }
     }
     if !study.factors.is_empty() && !study.conditions.is_empty() {

@@ -36,3 +36,4 @@ pub use load::{Counts, FillJob, Host, Load, Stage};
 pub use measured::{Driven, Extra, Measured, Pool};
 pub use progress::Progress;
 pub use registry::AnyLoad;
+pub use tare_load::MOST_THREADS;

@@ -4,6 +4,7 @@ use super::model::{CompareError, MetricComparison, Side};
 use crate::analysis::collect::{self, ConditionTrials, by_block};
 use crate::analysis::run_order::Drift;
 use crate::analysis::{composite, run_order};
+use std::collections::{HashMap, HashSet};
 use tare_results::metric;
 use tare_results::schema::Levels;
 use tare_stats::ratio::{Arms, Design, Verdict};
@@ -88,19 +89,26 @@ pub(super) fn matched<'c, 'r>(a: &'c Run<'r>, b: &'c Run<'r>) -> Result<Matched<
     let chosen = !(a.chosen.is_empty() && b.chosen.is_empty());
     let belong = |one: &ConditionTrials<'_>, other: &ConditionTrials<'_>| {
         let rest = |side| others(side, &a.chosen, &b.chosen);
-        one.name == other.name || (chosen && rest(one) == rest(other))
+        rest(one) == rest(other)
     };
-    let partner = |one: &ConditionTrials<'_>| b.conditions.iter().find(|other| belong(one, other));
+    let by_name: HashMap<&str, &'c ConditionTrials<'r>> =
+        b.conditions.iter().map(|other| (other.name, other)).collect();
+    let partner = |one: &ConditionTrials<'_>| match by_name.get(one.name) {
+        Some(same) => Some(*same),
+        // Of thousands, all others are only looked through where levels chose the sides.
+        None => b.conditions.iter().find(|other| chosen && belong(one, other)),
+    };
     let matched: Matched<'c, 'r> = a.conditions.iter().filter_map(|one| Some((one, partner(one)?))).collect();
     let names = |side: &Run<'_>| side.conditions.iter().map(|condition| condition.name.to_owned()).collect();
     if matched.is_empty() { Err(CompareError::NothingShared { a: names(a), b: names(b) }) } else { Ok(matched) }
 }
 
 pub(super) fn unmatched(a: &Run<'_>, b: &Run<'_>, matched: &Matched<'_, '_>, labels: [&str; 2]) -> Vec<String> {
+    let known: HashSet<&str> = matched.iter().flat_map(|(a, b)| [a.name, b.name]).collect();
     let only = |side: &Run<'_>, label: &str| -> Vec<String> {
         side.conditions
             .iter()
-            .filter(|condition| !matched.iter().any(|(a, b)| a.name == condition.name || b.name == condition.name))
+            .filter(|condition| !known.contains(condition.name))
             .map(|condition| format!("{} is only in {label} and is not compared", condition.name))
             .collect()
     };
@@ -149,7 +157,7 @@ pub(super) fn metrics_of(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, origi
         .map(|name| {
             let all = origin.values(a, b, &name);
             let described = metric::describe(&name);
-            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+            let mean = |values: &[f64]| collect::mean(values).unwrap_or(0.0);
             let comparison = MetricComparison {
                 condition: condition.clone(),
                 unit: described.unit.to_owned(),

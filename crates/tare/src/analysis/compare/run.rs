@@ -5,6 +5,7 @@ use super::pairs::{Matched, Origin, Pair, matched, metrics_of, run_of, unmatched
 use super::verdicts::{gate, judge, verdicts};
 use crate::analysis::differences::{self, Difference};
 use crate::analysis::modes;
+use std::collections::BTreeSet;
 
 /// From how much wider on an interval is said to carry drift.
 const WIDER: f64 = 1.1;
@@ -96,6 +97,8 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec
             ));
         }
     }
+    let judged: BTreeSet<&String> =
+        pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| &pair.comparison.name).collect();
     for (side, label) in sides() {
         let (failed, aside) = (side.failed.len(), side.contaminated.len());
         if failed + aside > 0 {
@@ -104,7 +107,7 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec
                 side.name
             ));
         }
-        for name in pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| &pair.comparison.name) {
+        for name in &judged {
             let modes = modes::count(side, name);
             if modes > 1 {
                 let words = format!("{name} has {modes} modes; a ratio of means describes no trial of it");

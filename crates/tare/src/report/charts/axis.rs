@@ -8,6 +8,11 @@ const ZERO_SPAN: f64 = 0.25;
 /// Above this ratio of largest to smallest, the small values lie on the floor of a linear axis.
 const LOG_RATIO: f64 = 40.0;
 
+/// What is larger is drawn at the end: beyond it ranges and ratios of values are no numbers any more.
+const LARGEST: f64 = 1e150;
+/// Ranges below this share of the values are as good as none.
+const LEAST: f64 = 1e-12;
+
 /// Maps values to pixels.
 #[derive(Debug, Clone)]
 pub struct Axis {
@@ -25,10 +30,10 @@ impl Axis {
     /// As [`Axis::new`], but logarithmic where positive values span so much that a linear axis would hide the small
     /// ones.
     pub fn spanning(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
-        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        let values: Vec<f64> = drawable(values).collect();
         let (low, high) =
             values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
-        if low <= 0.0 || high / low < LOG_RATIO || values.is_empty() {
+        if low < LARGEST.recip() || high / low < LOG_RATIO || values.is_empty() {
             return Self::new(values.into_iter(), unit, from, to);
         }
         let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
@@ -48,8 +53,7 @@ impl Axis {
 
     /// An axis for values of a unit between two pixel positions (`to` may be the smaller one).
     pub fn new(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
-        let (mut low, mut high) = values
-            .filter(|value| value.is_finite())
+        let (mut low, mut high) = drawable(values)
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         if low > high {
             (low, high) = (0.0, 1.0);
@@ -58,8 +62,9 @@ impl Axis {
         if low >= 0.0 && (span >= ZERO_SPAN * high || span == 0.0) {
             low = 0.0;
         }
-        if high == low {
-            high = low + 1.0;
+        let least = (LEAST * low.abs().max(high.abs())).max(LARGEST.recip());
+        if high - low < least {
+            high = low + (1e6 * least).max(1.0);
         }
         let step = nice_step((high - low) / 5.0);
         let low = (low / step).floor() * step;
@@ -132,6 +137,11 @@ impl Axis {
     }
 }
 
+/// The values that an axis can be made for.
+fn drawable(values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
+    values.filter(|value| value.is_finite()).map(|value| value.clamp(-LARGEST, LARGEST))
+}
+
 /// A pixel position with one decimal: what the eye sees, and no byte more.
 pub fn px(value: f64) -> String {
     let text = format!("{value:.1}");
@@ -174,6 +184,21 @@ mod tests {
         let linear = Axis::spanning([30.0, 70.0].into_iter(), "ns", 100.0, 0.0);
         assert!(linear.starts_at_zero());
         assert!(!Axis::spanning([0.0, 70.0].into_iter(), "ns", 100.0, 0.0).label("x").contains("logarithmic"));
+    }
+
+    #[test]
+    fn no_values_are_too_large_too_small_or_too_near_for_an_axis() {
+        let extreme = [-f64::MAX, -1.0, 0.0, f64::MIN_POSITIVE, 5e-324, 1e-310, 1.0, 1e149, 1.6e308, f64::MAX];
+        for low in extreme {
+            for high in extreme {
+                for make in [Axis::new, Axis::spanning] {
+                    let axis = make([low, high].into_iter(), "s", 0.0, 100.0);
+                    let at: Vec<f64> = [low, high].map(|value| axis.at(value)).to_vec();
+                    assert!(at.iter().all(|x| (0.0..=100.0).contains(x)), "{low} {high}: {at:?}");
+                    assert!(axis.ticks.len() < 1000 && axis.ticks.iter().all(|tick| tick.is_finite()), "{low} {high}");
+                }
+            }
+        }
     }
 
     #[test]

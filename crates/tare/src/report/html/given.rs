@@ -1,8 +1,9 @@
 //! What every section of the page draws from.
 
-use crate::analysis::collect::ConditionTrials;
-use crate::analysis::machine_view::MachineBox;
-use crate::analysis::summary::Summary;
+use crate::analysis::collect::{self, ConditionTrials};
+use crate::analysis::machine_view::{self, MachineBox};
+use crate::analysis::summary::{MetricSummary, Summary};
+use std::collections::HashMap;
 use tare_results::Results;
 
 /// What every section draws from.
@@ -12,11 +13,26 @@ pub(super) struct Page<'a> {
     /// Trials by condition, in the order of `summary.conditions`.
     pub conditions: Vec<ConditionTrials<'a>>,
     pub machine: Option<MachineBox>,
+    places: HashMap<&'a str, usize>,
 }
 
-impl Page<'_> {
+impl<'a> Page<'a> {
+    /// What sections draw from: results and what was made of them.
+    pub fn new(results: &'a Results, summary: &'a Summary) -> Self {
+        let conditions = collect::conditions(results);
+        let places = conditions.iter().enumerate().map(|(place, condition)| (condition.name, place)).collect();
+        let machine = results.environment.as_ref().map(|environment| machine_view::view(&environment.machine));
+        Self { results, summary, conditions, machine, places }
+    }
+
     /// Number of a condition's mark: its place in the plan, the same in every chart.
     pub fn mark(&self, condition: &str) -> usize {
-        self.conditions.iter().position(|candidate| candidate.name == condition).unwrap_or(0)
+        self.places.get(condition).copied().unwrap_or(0)
+    }
+
+    /// A metric of the condition at a place of [`Page::conditions`].
+    pub fn metric(&self, place: usize, metric: &str) -> Option<&'a MetricSummary> {
+        let condition = self.summary.conditions.get(place)?;
+        condition.metrics.iter().find(|candidate| candidate.name == metric)
     }
 }

@@ -7,14 +7,12 @@ use super::{
     tables,
 };
 use crate::analysis::summary::Summary;
-use crate::analysis::{collect, machine_view};
 use maud::{Markup, html};
 use tare_results::Results;
 
 /// The report as one HTML document.
 pub fn render(results: &Results, summary: &Summary) -> String {
-    let machine = results.environment.as_ref().map(|environment| machine_view::view(&environment.machine));
-    let page = Page { results, summary, conditions: collect::conditions(results), machine };
+    let page = Page::new(results, summary);
     let sections = sections(&page);
     let body = html! {
         header {

@@ -40,7 +40,7 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
 
 /// The dot plot of one metric as an `svg` element; none where no trial has it.
 pub fn dot_plot(results: &Results, summary: &Summary, metric: &str) -> Option<String> {
-    let page = Page { results, summary, conditions: collect::conditions(results), machine: None };
+    let page = Page::new(results, summary);
     let rows = rows(&page, metric);
     (!rows.is_empty()).then(|| dots::draw(metric, &rows, results.trials.len() <= DETAILED_TRIALS).into_string())
 }
@@ -79,14 +79,15 @@ fn rows<'a>(page: &'a Page<'_>, metric: &str) -> Vec<Row<'a>> {
     let mut rows: Vec<Row<'a>> = page
         .conditions
         .iter()
-        .filter_map(|condition| {
-            let summary: &MetricSummary = page.summary.metric(condition.name, metric)?;
+        .enumerate()
+        .filter_map(|(place, condition)| {
+            let summary: &MetricSummary = page.metric(place, metric)?;
             let mean =
                 |trial: &&TrialRecord| Some((format!("trial {}", trial.trial), collect::trial_mean(trial, metric)?));
             let samples: Vec<f64> = condition.values(metric).into_iter().filter(|s| s.len() > 1).flatten().collect();
             Some(Row {
                 label: condition.name,
-                mark: page.mark(condition.name),
+                mark: place,
                 trials: condition.ok.iter().filter_map(mean).collect(),
                 samples,
                 summary,

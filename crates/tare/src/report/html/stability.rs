@@ -75,7 +75,7 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
 
 /// `query_s_q12` as people say it.
 fn short(name: &str) -> String {
-    name.strip_prefix("query_s_").map_or_else(|| name.to_owned(), str::to_uppercase)
+    metric::query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
 }
 
 /// Forests of the effects on spread and mean, what else goes with the spread, and the table.

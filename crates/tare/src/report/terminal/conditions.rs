@@ -4,7 +4,7 @@ use super::names::Names;
 use super::spread::left_out;
 use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
-use crate::analysis::figures::{Scale, percent};
+use crate::analysis::figures::{Scale, half_width, percent};
 use crate::analysis::reading::better_word;
 use crate::analysis::reading::letter;
 use crate::analysis::summary::{ConditionSummary, MetricSummary, Summary};
@@ -182,7 +182,11 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     const COLUMN: usize = 15;
     let name_width = names.iter().map(|name| name.len()).max().unwrap_or(0) + 8;
     let fit = style.width.map_or(usize::MAX, |width| (usize::from(width).saturating_sub(name_width) / COLUMN).max(1));
-    let mut text = style.bold("other metrics, means over trials (± half of the 95% interval)") + "\n";
+    let known = |metric: &MetricSummary| metric.ci.is_none_or(|ci| ci.width() / 2.0 <= metric.mean.abs());
+    let all_known = summary.conditions.iter().flat_map(|c| &c.metrics).all(known);
+    let unknown = if all_known { "" } else { "; ±? where that is more than the mean: not known from so few trials" };
+    let mut text =
+        style.bold(&format!("other metrics, means over trials (± half of the 95% interval{unknown})")) + "\n";
     // In the order of the table above; of many the same ones.
     let mut conditions: Vec<&ConditionSummary> = sorted(summary, headline).into_iter().map(|row| row.0).collect();
     let (first, last) = style.shown(conditions.len());
@@ -218,7 +222,7 @@ fn other_row(name: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
         by_condition.get(condition.name.as_str()).map_or("-".to_owned(), |metric| {
             let half = metric.ci.map(|ci| ci.width() / 2.0 / metric.mean.abs());
             match half.filter(|half| half.is_finite()) {
-                Some(half) => format!("{} ±{}", scale.number(metric.mean), percent(half)),
+                Some(half) => format!("{} {}", scale.number(metric.mean), half_width(half)),
                 None => scale.number(metric.mean),
             }
         })

@@ -25,7 +25,7 @@ pub const FIELDS: &[Field] = &[
         help: "client threads, one connection each",
         access: Access::Common {
             get: |s| Some(s.workload.threads.into()),
-            set: |s, v| v.whole(1, 65_536).map(|v| s.workload.threads = v),
+            set: |s, v| v.whole(1, crate::workload::MOST_THREADS).map(|v| s.workload.threads = v),
         },
     },
 ];

@@ -1,41 +1,37 @@
 //! One client's connection, and the server thread behind it.
 
-use super::{OltpClient, OltpError, OltpSettings};
+use super::OltpError;
+use super::reconnect::{Sessions, WorkloadClient};
 use crate::workload::{LoadError, Stage};
 use std::sync::{Mutex, PoisonError};
-use tare_engine::{Dialect, Interrupter, Session};
+use tare_engine::Session;
 use tare_load::{ClientThread, Connect};
 use tare_topology::{ResolvedPlacement, ThreadRef, bind};
 
 /// Connects one client, in its own thread.
 pub(super) struct Connector<'a> {
-    settings: &'a OltpSettings,
+    sessions: &'a Sessions<'a>,
     connect: &'a (dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync),
-    dialect: &'static dyn Dialect,
     placement: &'a ResolvedPlacement,
     server_is_here: bool,
     serving: Mutex<Vec<Option<ThreadRef>>>,
-    /// End sessions that wait for a server which does not answer.
-    interrupters: Mutex<Vec<Interrupter>>,
 }
 
 impl<'a> Connector<'a> {
-    pub(super) fn new(settings: &'a OltpSettings, stage: &Stage<'a>, threads: usize) -> Self {
+    pub(super) fn new(sessions: &'a Sessions<'a>, stage: &Stage<'a>) -> Self {
         Self {
-            settings,
+            sessions,
             connect: stage.connect,
-            dialect: stage.dialect,
             placement: &stage.placement.placement,
-            server_is_here: stage.server_is_here,
-            serving: Mutex::new(vec![None; threads]),
-            interrupters: Mutex::default(),
+            // The threads of a server that was started again are others.
+            server_is_here: stage.server_is_here && !sessions.survive(),
+            serving: Mutex::new(vec![None; sessions.clients()]),
         }
     }
 
     /// Ends all sessions that wait for the server.
     pub(super) fn interrupt(&self) {
-        let sessions = self.interrupters.lock().unwrap_or_else(PoisonError::into_inner);
-        sessions.iter().for_each(Interrupter::interrupt);
+        self.sessions.interrupt();
     }
 
     /// The server thread behind each connection, where it is known.
@@ -56,8 +52,8 @@ impl<'a> Connector<'a> {
     }
 }
 
-impl Connect for Connector<'_> {
-    type Client = WorkloadClient;
+impl<'a> Connect for Connector<'a> {
+    type Client = WorkloadClient<'a>;
     type Error = LoadError;
 
     fn bind(&self, thread: ClientThread) -> Result<(), LoadError> {
@@ -67,30 +63,17 @@ impl Connect for Connector<'_> {
         }
     }
 
-    fn connect(&self, thread: ClientThread) -> Result<WorkloadClient, LoadError> {
+    fn connect(&self, thread: ClientThread) -> Result<WorkloadClient<'a>, LoadError> {
         let mut session = (self.connect)()?;
-        // The run itself ends sessions that wait too long; a limit of the socket's own would arm a timer a statement.
-        session.set_timeout(None).map_err(LoadError::own)?;
-        self.interrupters.lock().unwrap_or_else(PoisonError::into_inner).extend(session.interrupter());
+        self.sessions.adopt(session.as_mut(), thread.index)?;
         let serving = self.serving(session.as_mut())?;
         self.serving.lock().unwrap_or_else(PoisonError::into_inner)[thread.index] = serving;
-        Ok(WorkloadClient(OltpClient::new(session, self.settings, self.dialect)?))
+        Ok(WorkloadClient::new(self.sessions, thread.index, self.sessions.client(session)?))
     }
 }
 
 impl From<OltpError> for LoadError {
     fn from(error: OltpError) -> Self {
         Self::own(error)
-    }
-}
-
-/// An OLTP client whose errors are a load's.
-pub(super) struct WorkloadClient(OltpClient);
-
-impl tare_load::Client for WorkloadClient {
-    type Error = LoadError;
-
-    fn transaction(&mut self, random: &mut tare_load::Random) -> Result<tare_load::Attempt, LoadError> {
-        Ok(self.0.transaction(random)?)
     }
 }

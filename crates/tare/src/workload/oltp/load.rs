@@ -1,6 +1,7 @@
 //! The load `oltp`: one connection a client thread, transactions for a number of seconds.
 
 use super::connector::Connector;
+use super::reconnect::{Reconnect, Sessions};
 use super::warm::{self, Held};
 use super::{Fill, OltpError, OltpSettings, Workload, warm_phase};
 use crate::subject::{Connected, Surroundings};
@@ -103,6 +104,19 @@ fn drive(settings: &OltpSettings, stage: Stage<'_>) -> Result<Driven, LoadError>
 /// # Errors
 /// See [`LoadError`].
 pub fn run(settings: &OltpSettings, stage: Stage<'_>) -> Result<Vec<(Sample, Surroundings)>, LoadError> {
+    run_through(settings, stage, None)
+}
+
+/// The same; with `reconnect`, clients wait for a server that goes away and go on when it is back, and no thread of the
+/// server is watched.
+///
+/// # Errors
+/// See [`LoadError`].
+pub fn run_through(
+    settings: &OltpSettings,
+    stage: Stage<'_>,
+    reconnect: Option<&Reconnect>,
+) -> Result<Vec<(Sample, Surroundings)>, LoadError> {
     let counts = stage.counts;
     let load_settings = LoadSettings {
         threads: stage.threads,
@@ -113,7 +127,8 @@ pub fn run(settings: &OltpSettings, stage: Stage<'_>) -> Result<Vec<(Sample, Sur
         sample_s: counts.sample_s,
         ..LoadSettings::default()
     };
-    let connector = Connector::new(settings, &stage, stage.threads);
+    let sessions = Sessions::new(settings, stage.dialect, stage.threads, reconnect);
+    let connector = Connector::new(&sessions, &stage);
     let mut watcher = Watcher { stage, connector: &connector, around: Vec::new() };
     let samples = tare_load::run(&load_settings, &connector, &mut watcher).map_err(|e| match e {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,

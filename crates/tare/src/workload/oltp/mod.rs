@@ -7,6 +7,7 @@
 //! | `statements` | the texts, and which of them make up a transaction |
 //! | `client`, `connector` | one connection that runs transactions, and how it is made |
 //! | `keys`, `load` | its keys of a study, and what a trial does with it |
+//! | `reconnect` | clients that wait for a server which is started again |
 //! | `fill`, `tables` | making, checking and dropping the tables |
 //! | `warm`, `warm_phase` | a warm pool before the first sample, and its proof |
 //!
@@ -20,6 +21,7 @@ mod error;
 mod fill;
 mod keys;
 mod load;
+mod reconnect;
 mod settings;
 mod statements;
 mod tables;
@@ -32,6 +34,7 @@ mod fake;
 pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::{Fill, prepare};
-pub use load::{judge, run};
+pub use load::{judge, run, run_through};
+pub use reconnect::{Outage, Reconnect};
 pub use settings::{Counts, OltpSettings, Tables, Until, Warm, Workload};
 pub use tables::{check, cleanup};

@@ -1,6 +1,7 @@
 //! The load that warms a server up before the measured one: its own workload and threads, until its rule says so.
 
 use super::connector::Connector;
+use super::reconnect::Sessions;
 use super::settings::{OltpSettings, Until};
 use super::warm::Held;
 use crate::workload::{LoadError, Progress, Stage};
@@ -36,7 +37,8 @@ pub fn run(
         sample_s: warm.limit_s,
         ..LoadSettings::default()
     };
-    let connector = Connector::new(&load, stage, threads);
+    let sessions = Sessions::new(&load, stage.dialect, threads, None);
+    let connector = Connector::new(&sessions, stage);
     let mut watcher = Warming { stage, connector: &connector, until: warm.until, held, readings: Vec::new() };
     stage.host.progress(Progress::WarmUp { seconds: warm.limit_s });
     let ended = tare_load::run(&load_settings, &connector, &mut watcher);

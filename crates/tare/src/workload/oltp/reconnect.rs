@@ -1,0 +1,223 @@
+//! Clients that outlive their server: who loses a connection waits for the server to come back and goes on, counting
+//! what was lost and how long nobody was there.
+
+use super::{OltpClient, OltpError, OltpSettings};
+use crate::workload::LoadError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tare_engine::{Dialect, EngineError, Interrupter, Session, SqlErrorKind};
+use tare_load::{Attempt, Client, Random};
+
+/// How long a client waits before it says again that there is no server.
+const WAIT: Duration = Duration::from_millis(50);
+
+/// Opens a connection, on any thread and for as long as that takes.
+type Open = Arc<dyn Fn() -> Result<Box<dyn Session>, EngineError> + Send + Sync>;
+
+/// How clients come back, and what they saw of a server that was away.
+pub struct Reconnect {
+    open: Open,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    lost: u64,
+    back: u64,
+    away: Vec<(Instant, Instant)>,
+    still_away: usize,
+}
+
+/// What a load saw of a server that was away.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Outage {
+    /// Transactions that were under way when their connection was lost; each was run again.
+    pub lost: u64,
+    /// Connections that were opened anew.
+    pub reconnected: u64,
+    /// Seconds in which at least one client had no server, counted once.
+    pub away_s: f64,
+    /// Clients that had none at the end.
+    pub still_away: usize,
+}
+
+impl Reconnect {
+    /// Opens new connections by this function.
+    pub fn new(open: impl Fn() -> Result<Box<dyn Session>, EngineError> + Send + Sync + 'static) -> Self {
+        Self { open: Arc::new(open), seen: Mutex::default() }
+    }
+
+    /// What was seen by the clients that have ended.
+    pub fn outage(&self) -> Outage {
+        let seen = self.seen();
+        let mut away = seen.away.clone();
+        away.sort();
+        let (mut total, mut end) = (Duration::ZERO, None::<Instant>);
+        for (from, to) in away {
+            let from = end.map_or(from, |end| from.max(end));
+            total += to.saturating_duration_since(from);
+            end = Some(end.map_or(to, |end| end.max(to)));
+        }
+        Outage { lost: seen.lost, reconnected: seen.back, away_s: total.as_secs_f64(), still_away: seen.still_away }
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends of sessions that wait for a server which does not answer, one place a client.
+pub(super) type Interrupters = Mutex<Vec<Option<Interrupter>>>;
+
+/// What the clients of one load share.
+pub(super) struct Sessions<'a> {
+    settings: &'a OltpSettings,
+    dialect: &'static dyn Dialect,
+    interrupters: Interrupters,
+    /// None: who loses a connection ends the run.
+    reconnect: Option<&'a Reconnect>,
+}
+
+impl<'a> Sessions<'a> {
+    pub fn new(
+        settings: &'a OltpSettings,
+        dialect: &'static dyn Dialect,
+        clients: usize,
+        reconnect: Option<&'a Reconnect>,
+    ) -> Self {
+        Self { settings, dialect, interrupters: Mutex::new(vec![None; clients]), reconnect }
+    }
+
+    /// How many clients there are.
+    pub fn clients(&self) -> usize {
+        self.interrupters().len()
+    }
+
+    /// Whether clients outlive their server.
+    pub fn survive(&self) -> bool {
+        self.reconnect.is_some()
+    }
+
+    /// Ends all sessions that wait for the server.
+    pub fn interrupt(&self) {
+        self.interrupters().iter().flatten().for_each(Interrupter::interrupt);
+    }
+
+    fn interrupters(&self) -> MutexGuard<'_, Vec<Option<Interrupter>>> {
+        self.interrupters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A client over a session that was made ready for it.
+    ///
+    /// # Errors
+    /// As [`OltpClient::new`].
+    pub fn client(&self, session: Box<dyn Session>) -> Result<OltpClient, OltpError> {
+        OltpClient::new(session, self.settings, self.dialect)
+    }
+
+    /// Makes a session ready for a client. The run itself ends sessions that wait too long; a limit of the socket's own
+    /// would arm a timer a statement.
+    pub fn adopt(&self, session: &mut dyn Session, client: usize) -> Result<(), LoadError> {
+        session.set_timeout(None).map_err(LoadError::own)?;
+        self.interrupters()[client] = session.interrupter();
+        Ok(())
+    }
+}
+
+/// An OLTP client whose errors are a load's.
+pub(super) struct WorkloadClient<'a> {
+    sessions: &'a Sessions<'a>,
+    index: usize,
+    state: State,
+}
+
+enum State {
+    Here(Box<OltpClient>),
+    /// Since when, and the attempt to connect that is under way.
+    Away(Instant, Option<Receiver<Result<Box<dyn Session>, EngineError>>>),
+}
+
+impl<'a> WorkloadClient<'a> {
+    pub fn new(sessions: &'a Sessions<'a>, index: usize, client: OltpClient) -> Self {
+        Self { sessions, index, state: State::Here(Box::new(client)) }
+    }
+
+    /// One step of the way back: the client when it is there.
+    fn come_back(
+        &self,
+        trying: &mut Option<Receiver<Result<Box<dyn Session>, EngineError>>>,
+        reconnect: &Reconnect,
+    ) -> Result<Option<OltpClient>, LoadError> {
+        let answer = trying.get_or_insert_with(|| {
+            // In a thread of its own, for a server that hangs holds it for seconds, and a run may end meanwhile.
+            let (sender, receiver) = channel();
+            let open = Arc::clone(&reconnect.open);
+            std::thread::spawn(move || sender.send(open()));
+            receiver
+        });
+        let opened = match answer.recv_timeout(WAIT) {
+            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Err(RecvTimeoutError::Disconnected) | Ok(Err(_)) => None,
+            Ok(Ok(session)) => Some(session),
+        };
+        *trying = None;
+        let Some(mut session) = opened else {
+            std::thread::sleep(WAIT);
+            return Ok(None);
+        };
+        self.sessions.adopt(session.as_mut(), self.index)?;
+        match self.sessions.client(session) {
+            Ok(client) => Ok(Some(client)),
+            // It went away again before it had prepared everything.
+            Err(error) if is_lost(&error) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn is_lost(error: &OltpError) -> bool {
+    matches!(error, OltpError::Statement { source, .. } if source.kind == SqlErrorKind::Lost)
+}
+
+impl Client for WorkloadClient<'_> {
+    type Error = LoadError;
+
+    fn transaction(&mut self, random: &mut Random) -> Result<Attempt, LoadError> {
+        match (&mut self.state, self.sessions.reconnect) {
+            (State::Here(client), reconnect) => match (client.transaction(random), reconnect) {
+                (Err(error), Some(reconnect)) if is_lost(&error) => {
+                    reconnect.seen().lost += 1;
+                    self.state = State::Away(Instant::now(), None);
+                    Ok(Attempt::Away)
+                }
+                (attempt, _) => Ok(attempt?),
+            },
+            (State::Away(..), None) => Ok(Attempt::Away),
+            (State::Away(since, trying), Some(reconnect)) => {
+                let (since, mut trying) = (*since, trying.take());
+                let client = self.come_back(&mut trying, reconnect)?;
+                self.state = match client {
+                    None => State::Away(since, trying),
+                    Some(client) => {
+                        let mut seen = reconnect.seen();
+                        seen.back += 1;
+                        seen.away.push((since, Instant::now()));
+                        State::Here(Box::new(client))
+                    }
+                };
+                Ok(Attempt::Away)
+            }
+        }
+    }
+}
+
+impl Drop for WorkloadClient<'_> {
+    fn drop(&mut self) {
+        if let (State::Away(since, _), Some(reconnect)) = (&self.state, self.sessions.reconnect) {
+            let mut seen = reconnect.seen();
+            seen.still_away += 1;
+            seen.away.push((*since, Instant::now()));
+        }
+    }
+}
