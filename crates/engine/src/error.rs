@@ -123,6 +123,20 @@ pub enum EngineError {
         /// What was read back.
         found: String,
     },
+    /// A file of the user's own that says how to log in cannot be used. Never holds a value of it.
+    #[error("{}: {reason}", path.display())]
+    LoginFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// Nobody says where the server is.
+    #[error("{engine}: nothing says where the server is: give a socket or a host, or a file that names one")]
+    NoAddress {
+        /// Engine name.
+        engine: &'static str,
+    },
     /// No connection.
     #[error("cannot connect to {address}: {source}")]
     Connect {

@@ -11,6 +11,7 @@
 //! | `program`, `self_told`, `build_id`, `installed` | a server program that was found, and what tells it from another build |
 //! | `huge_pages` | whether a server has those that it was asked to use |
 //! | `option_file`, `server_settings` | what a file gives a server, and what a server says of all its settings |
+//! | `running` | a server that somebody else runs |
 //! | `namespace` | for servers that refuse to run as root |
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
 //! | `family`, `identity` | a server and all that it starts, however far that goes |
@@ -22,6 +23,7 @@
 //! | `working/` | the one copy of prepared data that trials work on, brought back before each |
 //! | `stream`, `answer`, `ask` | limits: how long servers and programs may take, how much they may say |
 //! | `log`, `guard` | a server's log; the end of a server when it fills the disk or is no longer wanted |
+//! | `login` | how a server that runs already is reached: option files, files of passwords, services |
 //! | `threads` | the server thread behind a connection, for engines that cannot say it |
 //!
 //! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
@@ -51,6 +53,7 @@ mod instance;
 mod interrupt;
 mod leftovers;
 mod log;
+mod login;
 mod mariadb;
 mod mysql;
 mod namespace;
@@ -60,6 +63,7 @@ mod postgres;
 mod process;
 mod program;
 mod registry;
+mod running;
 mod secret;
 mod self_told;
 mod server;
@@ -71,7 +75,7 @@ mod threads;
 mod wire;
 mod working;
 
-pub use address::{Address, ConnectTarget, Transport};
+pub use address::{Address, ConnectTarget, Tls, TlsMode, Transport};
 pub use address_space::{Aslr, Positions};
 pub use allocator::Allocator;
 pub use ask::list_questions_in;
@@ -82,13 +86,16 @@ pub use error::EngineError;
 pub use installed::installed;
 pub use interrupt::{interrupted, interrupted_by};
 pub use leftovers::{Reaped, reap_leftovers};
+pub use login::{Login, target_of};
 pub use mariadb::Mariadb;
 pub use mysql::Mysql;
 pub use option_file::OptionFile;
+pub use options::same_value;
 pub use postgres::Postgresql;
 pub use process::dies_with_parent;
 pub use program::Binary;
 pub use registry::{UnknownEngine, engine_by_name, engine_names};
+pub use running::RunningServer;
 pub use server::{DEFAULT_DATABASE, DataDirectory, Engine, Fill, PrepareRequest, Server, StartRequest, StopOutcome};
 pub use server_settings::{SelfReport, ServerSetting};
 pub use session::{Param, SILENCE, Session, SqlError, SqlErrorKind, StatementId};

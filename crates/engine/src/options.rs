@@ -2,7 +2,7 @@
 
 /// Whether `found`, as the server prints it, is what `asked` means: numbers with K, M, G, T (powers of 1024), switches
 /// in all spellings, lists as subsets ("a=on" in a longer list), else the same word in any case.
-pub(super) fn same_value(asked: &str, found: &str) -> bool {
+pub fn same_value(asked: &str, found: &str) -> bool {
     let (asked, found) = (asked.trim(), found.trim());
     if asked.eq_ignore_ascii_case(found) {
         return true;

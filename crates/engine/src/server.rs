@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use super::diagnostics::{Diagnostics, Silent};
 use super::program::places;
-use super::{Address, Aslr, Binary, ConnectTarget, Dialect, EngineError, OptionFile, SelfReport, Session, Transport};
+use super::{
+    Address, Aslr, Binary, ConnectTarget, Dialect, EngineError, Login, OptionFile, SelfReport, Session, Transport,
+};
 
 /// The database that prepared data directories contain and that sessions start in: sysbench's default name.
 pub const DEFAULT_DATABASE: &str = "sbtest";
@@ -111,6 +113,8 @@ pub enum StopOutcome {
     Killed,
     /// It had already ended before stop was called.
     AlreadyGone,
+    /// It is somebody else's, and was left alone.
+    GoesOn,
 }
 
 /// Fills a fresh server with a data set.
@@ -182,12 +186,32 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// [`EngineError::Connect`].
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError>;
+    /// What files of the user's own say of a login that this much is known of. Most engines have none.
+    ///
+    /// # Errors
+    /// [`EngineError::LoginFile`].
+    fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
+        let _ = asked;
+        Ok(Login::default())
+    }
+    /// The value of an engine option in the server of this session; None when it knows no such option.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+        let _ = (session, name);
+        Ok(None)
+    }
 }
 
 /// A running server. Dropping it kills it.
 pub trait Server: Send + Sync {
     /// Process id; with a process a connection that of the one that started all others.
     fn pid(&self) -> u32;
+    /// Whether this program started it, and so may look into its processes and end them.
+    fn is_ours(&self) -> bool {
+        true
+    }
     /// The SQL that it speaks.
     fn dialect(&self) -> &'static dyn Dialect;
     /// The data directory that it runs on.

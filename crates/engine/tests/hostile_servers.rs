@@ -7,7 +7,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
 use tare_engine::{
-    Address, ConnectTarget, Engine, EngineError, Mariadb, Postgresql, Session, SqlError, SqlErrorKind, Sqlite,
+    Address, ConnectTarget, Engine, EngineError, Mariadb, Postgresql, Session, SqlError, SqlErrorKind, Sqlite, Tls,
 };
 
 /// A server that does with each connection what it is told, until the test ends.
@@ -33,6 +33,7 @@ impl Fake {
             user: "root".into(),
             password: "secret".into(),
             database: None,
+            tls: Tls::default(),
         }
     }
 

@@ -140,6 +140,12 @@ pub enum NoiseError {
     /// There is no directory for the journal.
     #[error("no state directory: set TARE_STATE_DIR, XDG_STATE_HOME or HOME")]
     NoStateDir,
+    /// A thread of somebody else's server could not be bound, or looked at.
+    #[error(transparent)]
+    Affinity(#[from] tare_topology::bind::BindError),
+    /// A thread of somebody else's server could not be looked at.
+    #[error(transparent)]
+    Observe(#[from] tare_topology::observe::ObserveError),
     /// The spinning thread could not be bound to its CPU.
     #[error("cannot measure CPU {cpu}: {source}")]
     Bind {

@@ -6,7 +6,8 @@
 //! Take the [`HostLock`], begin a [`Session`] (which first puts back what a killed run left), apply levels of
 //! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`,
 //! [`recover_trial`] for whoever ends a trial that could not; [`verify_as_found`] is what a trial asks before it
-//! begins. [`Snapshot`]s before and after a sample say what else the machine did.
+//! begins. [`ThreadAffinities`] binds threads of somebody else's server under the same promise. [`Snapshot`]s before
+//! and after a sample say what else the machine did.
 
 mod control_group;
 pub mod doctor;
@@ -26,7 +27,9 @@ mod system;
 pub use control_group::ControlGroup;
 pub use error::{NoiseError, Result};
 pub use interference::{CpuUse, Foreign, Snapshot};
-pub use journal::{Journal, Outcome, RestoreReport, Restored, recover, recover_trial, verify_as_found};
+pub use journal::{
+    Journal, Outcome, RestoreReport, Restored, ThreadAffinities, recover, recover_trial, verify_as_found,
+};
 pub use lock::{HostLock, Patience, TrialLock};
 pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};

@@ -12,11 +12,13 @@ mod limits;
 mod lines;
 mod machines;
 pub mod metric;
+mod named;
 pub mod question;
 pub mod reader;
 mod repair;
 pub mod schema;
 pub mod server;
+pub mod server_cost;
 pub mod shards;
 pub mod store;
 

@@ -1,59 +1,9 @@
 //! The one registry of metrics: name -> unit, better direction and place in a table.
 
-pub use tare_stats::ratio::Better;
+pub use crate::named::{Better, Metric, Named};
 
-use std::borrow::Cow;
-
-/// What is known of a metric from its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Metric {
-    /// `1/s`, `s`, `ms`, `us`, `ns`, `bytes`, `fraction`, or `` where the name does not say.
-    pub unit: &'static str,
-    /// Which way it improves.
-    pub better: Better,
-    /// Tables list metrics by this, then by name; see [`Metric::is_primary`].
-    pub rank: u8,
-}
-
-/// Ranks below this are what a study is about; the others explain it.
-const PRIMARY_RANKS: u8 = 10;
-
-impl Metric {
-    /// Throughputs and whole-query times: what headlines and gates judge when nothing else is asked for.
-    pub fn is_primary(&self) -> bool {
-        self.rank < PRIMARY_RANKS
-    }
-}
-
-/// A metric that a load measures: its name, and what is known of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
-    name: Cow<'static, str>,
-    /// Its unit, its better direction and its place in a table.
-    pub metric: Metric,
-}
-
-impl Named {
-    /// Declares a metric. The lower its rank, the earlier it stands in a table; below 10 it is what a study is about.
-    pub const fn new(name: &'static str, unit: &'static str, better: Better, rank: u8) -> Self {
-        Self { name: Cow::Borrowed(name), metric: Metric { unit, better, rank } }
-    }
-
-    /// Seconds of one execution of query `number` of dbt3.
-    pub fn query_s(number: u8) -> Self {
-        Self { name: Cow::Owned(format!("{QUERY_S}q{number}")), metric: QUERY }
-    }
-
-    /// A metric that this program does not know, described by its name alone.
-    pub fn of(name: &str) -> Self {
-        Self { name: Cow::Owned(name.to_owned()), metric: describe(name) }
-    }
-
-    /// As it stands in records and tables.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-}
+use crate::named::{QUERY, QUERY_S};
+use crate::server_cost;
 
 /// Transactions a second, over all threads.
 pub const TPS: Named = Named::new("tps", "1/s", Better::Higher, 0);
@@ -74,9 +24,6 @@ pub const GENERATOR_FRACTION: Named = Named::new("generator_fraction", "fraction
 /// CPU time of the clients, user and system, for each transaction.
 pub const CLIENT_CPU_US_PER_TRANSACTION: Named =
     Named::new("client_cpu_us_per_transaction", "us", Better::Lower, SUFFIX_RANK);
-/// CPU time of the server threads that serve the clients, for each transaction.
-pub const SERVER_CPU_US_PER_TRANSACTION: Named =
-    Named::new("server_cpu_us_per_transaction", "us", Better::Lower, SUFFIX_RANK);
 /// Mean latency of transactions.
 pub const LATENCY_MS_MEAN: Named = Named::new("latency_ms_mean", "ms", Better::Lower, 12);
 /// Latency that half of all transactions keep.
@@ -111,7 +58,8 @@ pub const VOLUNTARY_SWITCHES: Named = Named::new("voluntary_switches", "", Bette
 /// Times that the kernel took its CPU from a program.
 pub const INVOLUNTARY_SWITCHES: Named = Named::new("involuntary_switches", "", Better::Lower, SUFFIX_RANK);
 
-/// Every metric of this program's loads but the family of query times.
+/// Every metric of this program's loads but the families of query times and of the server's cost
+/// ([`crate::server_cost`]).
 pub static DECLARED: &[Named] = &[
     TPS,
     QPS,
@@ -122,7 +70,6 @@ pub static DECLARED: &[Named] = &[
     FULL_READ_NS,
     GENERATOR_FRACTION,
     CLIENT_CPU_US_PER_TRANSACTION,
-    SERVER_CPU_US_PER_TRANSACTION,
     LATENCY_MS_MEAN,
     LATENCY_MS_P50,
     LATENCY_MS_P90,
@@ -140,10 +87,6 @@ pub static DECLARED: &[Named] = &[
     VOLUNTARY_SWITCHES,
     INVOLUNTARY_SWITCHES,
 ];
-
-/// Beginning of the names of query times.
-const QUERY_S: &str = "query_s_";
-const QUERY: Metric = Metric { unit: "s", better: Better::Lower, rank: 3 };
 
 /// The query whose time a metric is, as `q12`; none for any other metric.
 pub fn query(name: &str) -> Option<&str> {
@@ -169,10 +112,16 @@ const UNKNOWN_RANK: u8 = 30;
 /// What is known of a metric: as it was declared; what comes from elsewhere, in a CSV file or from another version, is
 /// guessed from its name.
 pub fn describe(name: &str) -> Metric {
-    if let Some(declared) = DECLARED.iter().find(|declared| declared.name == name) {
+    let declared = DECLARED.iter().find(|declared| declared.name() == name).or_else(|| server_cost::find(name));
+    if let Some(declared) = declared {
         return declared.metric;
     }
     if query(name).is_some() { QUERY } else { guess(name) }
+}
+
+/// A metric that this program does not know, described by its name alone.
+pub fn of_name(name: &str) -> Named {
+    Named::described(name, describe(name))
 }
 
 /// A foreign name that says nothing has no unit and is taken as better when higher.

@@ -50,6 +50,9 @@ pub struct PlannedPlacement {
     pub client: Vec<Vec<usize>>,
     /// CPUs of each server thread, or of all where they share a set.
     pub server: Vec<Vec<usize>>,
+    /// CPUs of all server threads that serve no connection, where something is said of them alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<Vec<usize>>,
     /// Memory policy of the server with its nodes spelt out; none: the kernel's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
@@ -305,6 +308,10 @@ pub struct TrialRecord {
     /// then, and were beside the samples before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outlived: Vec<String>,
+    /// On a server that ran already: what a study that starts its own would set and prove, and nobody did here -> how
+    /// it is instead.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub uncontrolled: BTreeMap<String, String>,
     /// The measured runs, in their order.
     pub samples: Vec<SampleRecord>,
     /// Files of captures (profiles, lock waits ...) relative to the results directory, by name.
@@ -356,6 +363,7 @@ impl TrialRecord {
             server_version: None,
             server: None,
             outlived: Vec::new(),
+            uncontrolled: BTreeMap::new(),
             samples: Vec::new(),
             captures: BTreeMap::new(),
             captures_missing: BTreeMap::new(),

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use tare::workload::dbt3::{Fill, Scale, TABLES, generate, prepare};
-use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Mariadb};
+use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Mariadb, Tls};
 
 const USAGE: &str = "usage: dbt3-load files SCALE DIRECTORY | dbt3-load load SCALE SOCKET DIRECTORY";
 
@@ -43,6 +43,7 @@ fn load(scale: Scale, socket: PathBuf, directory: &Path) -> Result<(), Box<dyn E
         user: "root".into(),
         password: String::new(),
         database: Some(DEFAULT_DATABASE.into()),
+        tls: Tls::default(),
     };
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
     let fill = Fill { scale, dialect: Mariadb.dialect(), parallel, directory };

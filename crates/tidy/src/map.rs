@@ -49,7 +49,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "subject",
         rooms: &["capture"],
-        crates: &["engine", "results", "stats", "topology"],
+        crates: &["engine", "noise", "results", "stats", "topology"],
         until_mended: &[],
     },
     Room {

@@ -418,7 +418,8 @@ proptest! {
         client_pus_per_node in prop::option::of(1..5u32),
     ) {
         let bind = if thread { Bind::Thread } else { Bind::Set };
-        let placement = Placement { client, server, bind, pairing, memory, nodes, client_pus_per_node };
+        let background = Side::Float;
+        let placement = Placement { client, server, background, bind, pairing, memory, nodes, client_pus_per_node };
         let json = serde_json::to_string(&placement).unwrap();
         prop_assert_eq!(serde_json::from_str::<Placement>(&json).unwrap(), placement);
     }
@@ -433,7 +434,7 @@ proptest! {
     ) {
         let sets = |of: Vec<Vec<u32>>| of.into_iter().map(CpuSet::from_iter).collect::<Vec<_>>();
         let bind = if thread { Bind::Thread } else { Bind::Set };
-        let resolved = ResolvedPlacement { client: sets(client), server: sets(server), bind, pairing, memory };
+        let resolved = ResolvedPlacement { client: sets(client), server: sets(server), background: None, bind, pairing, memory };
         let json = serde_json::to_string(&resolved).unwrap();
         prop_assert_eq!(serde_json::from_str::<ResolvedPlacement>(&json).unwrap(), resolved);
     }

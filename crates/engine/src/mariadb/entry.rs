@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::super::login::of_option_file;
 use super::super::server::Fill;
 use super::super::{
-    Binary, ConnectTarget, Dialect, Engine, EngineError, OptionFile, PrepareRequest, Server, Session, StartRequest,
+    Binary, ConnectTarget, Dialect, Engine, EngineError, Login, OptionFile, PrepareRequest, Server, Session,
+    StartRequest,
 };
+use super::arguments::variable_name;
 use super::names::NAME;
 use super::{binary, dialect, install, option_file, options, own, server, session};
 
@@ -60,5 +63,13 @@ impl Engine for Mariadb {
 
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(session::MariadbSession::open(target)?))
+    }
+
+    fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
+        of_option_file(asked.option_file.as_deref(), &["client", "client-server", "client-mariadb"])
+    }
+
+    fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+        server::variable(&own::KIND, session, &variable_name(name))
     }
 }

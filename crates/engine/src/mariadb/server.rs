@@ -13,7 +13,7 @@ use super::super::options::same_value;
 use super::super::process::{Launch, Manners};
 use super::super::secret::random_password;
 use super::super::{
-    Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome,
+    Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome, Tls,
     Transport,
 };
 use super::arguments::{self, Places, variable_name};
@@ -67,6 +67,7 @@ pub(in super::super) fn start(kind: &'static Kind, request: &StartRequest) -> Re
         user: "root".to_owned(),
         password: String::new(),
         database: None,
+        tls: Tls::default(),
     };
     let mut instance = stage.spawn(&launch)?;
     let mut version = String::new();
@@ -191,7 +192,11 @@ impl Server for MariadbServer {
 }
 
 /// A global variable's value; None when there is none of this name.
-fn variable(kind: &Kind, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+pub(in super::super) fn variable(
+    kind: &Kind,
+    session: &mut dyn Session,
+    name: &str,
+) -> Result<Option<String>, EngineError> {
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') {
         return Ok(None);
     }

@@ -62,7 +62,7 @@ impl Session for MariadbSession {
         self.0.stream().interrupter()
     }
 
-    /// With a pool of threads a connection has no thread of its own between statements: None.
+    /// With a pool of threads a connection has no thread of its own between statements: an error that says so.
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         if !self.0.stream().is_local() {
             return Ok(None);
@@ -76,6 +76,13 @@ impl Session for MariadbSession {
         match rows.first().map(Vec::as_slice) {
             Some([Some(tid), Some(handling)]) if handling == "one-thread-per-connection" => {
                 Ok(tid.parse().ok().and_then(|tid| ThreadRef::of_tid(tid).ok()))
+            }
+            Some([_, Some(handling)]) => {
+                let message = format!(
+                    "this server has thread_handling={handling}: a connection has no thread of its own that could be \
+                     placed; start it with thread_handling=one-thread-per-connection, or leave out bind and pairing"
+                );
+                Err(SqlError { kind: SqlErrorKind::Other, code: 0, message })
             }
             _ => Ok(None),
         }

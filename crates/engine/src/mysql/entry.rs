@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::super::login::of_option_file;
+use super::super::mariadb::arguments::variable_name;
 use super::super::mariadb::session::MariadbSession;
 use super::super::mariadb::{install as shared, option_file, options, server};
 use super::super::server::Fill;
 use super::super::{
-    Binary, ConnectTarget, Dialect, Engine, EngineError, OptionFile, PrepareRequest, Server, Session, StartRequest,
+    Binary, ConnectTarget, Dialect, Engine, EngineError, Login, OptionFile, PrepareRequest, Server, Session,
+    StartRequest,
 };
 use super::names::NAME;
 use super::{binary, kind};
@@ -62,5 +65,13 @@ impl Engine for Mysql {
 
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(MariadbSession::open(target)?))
+    }
+
+    fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
+        of_option_file(asked.option_file.as_deref(), &["client"])
+    }
+
+    fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+        server::variable(&kind::KIND, session, &variable_name(name))
     }
 }

@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use super::super::login::{of_service, password_of};
 use super::super::server::Fill;
 use super::super::{
-    Binary, ConnectTarget, Dialect, Engine, EngineError, OptionFile, PrepareRequest, Server, Session, StartRequest,
+    Binary, ConnectTarget, DEFAULT_DATABASE, Dialect, Engine, EngineError, Login, OptionFile, PrepareRequest, Server,
+    Session, StartRequest,
 };
 use super::names::NAME;
 use super::{binary, dialect, install, option_file, server, session};
@@ -72,5 +74,25 @@ impl Engine for Postgresql {
 
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(session::PostgresSession::open(target)?))
+    }
+
+    /// The service that was asked for or that `PGSERVICE` names; then the file of passwords, where none is known yet.
+    fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
+        let service = asked.service.clone().or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty());
+        let found = service.map_or_else(|| Ok(Login::default()), |name| of_service(&name))?;
+        let all = asked.clone().or(found.clone());
+        if all.password.is_some() {
+            return Ok(found);
+        }
+        // libpq takes a socket in another folder than the usual one by the folder's name.
+        let host = all.host.as_deref().unwrap_or("localhost");
+        let (database, user) = (all.database.as_deref().unwrap_or(DEFAULT_DATABASE), all.user.as_deref());
+        let user = user.unwrap_or_else(|| self.default_user());
+        let password = password_of(host, all.port.unwrap_or_else(|| self.default_port()), database, user)?;
+        Ok(Login { password, ..found })
+    }
+
+    fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+        server::setting(session, name)
     }
 }

@@ -13,7 +13,7 @@ use super::super::instance::{Instance, Stage};
 use super::super::process::{Launch, Manners};
 use super::super::secret::random_password;
 use super::super::{
-    Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome,
+    Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome, Tls,
     Transport,
 };
 use super::diagnostics::PostgresDiagnostics;
@@ -66,6 +66,7 @@ pub(super) fn start(request: &StartRequest) -> Result<PostgresServer, EngineErro
         user: ROOT.to_owned(),
         password: String::new(),
         database: Some(ANY_DATABASE.to_owned()),
+        tls: Tls::default(),
     };
     let mut instance = stage.spawn(&launch)?;
     let mut version = String::new();
@@ -147,12 +148,7 @@ impl Server for PostgresServer {
     }
 
     fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
-        let name = quoted(&binary::option_name(name));
-        let sql = format!("SELECT current_setting('{name}', true)");
-        let rows = PostgresSession::open(&self.administration)?
-            .query(&sql)
-            .map_err(|source| EngineError::Sql { statement: sql, source })?;
-        Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
+        setting(&mut PostgresSession::open(&self.administration)?, name)
     }
 
     fn self_report(&self) -> Result<SelfReport, EngineError> {
@@ -192,6 +188,13 @@ impl Server for PostgresServer {
     fn log_tail(&self, lines: usize) -> Vec<String> {
         self.instance.process.log_tail(lines)
     }
+}
+
+/// An option's value as `SHOW` prints it; None when there is none of this name.
+pub(super) fn setting(session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+    let sql = format!("SELECT current_setting('{}', true)", quoted(&binary::option_name(name)));
+    let rows = session.query(&sql).map_err(|source| EngineError::Sql { statement: sql, source })?;
+    Ok(rows.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
 }
 
 fn quoted(text: &str) -> String {

@@ -16,7 +16,7 @@ use super::super::secret::random_password;
 use super::super::server::Fill;
 use super::super::{
     Address, Binary, ConnectTarget, DataDirectory, Dialect, EngineError, PrepareRequest, Server, Session, StartRequest,
-    StopOutcome, Transport,
+    StopOutcome, Tls, Transport,
 };
 use super::diagnostics::SqliteDiagnostics;
 use super::dialect::SqliteDialect;
@@ -105,6 +105,7 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
         user: String::new(),
         password: String::new(),
         database: None,
+        tls: Tls::default(),
     };
     let port_file = stage.run().join(PORT);
     if request.transport == Transport::Tcp {

@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use super::affinity;
+use super::boot::boot_id;
 use super::entry::{Entry, Undo};
 use super::file::Journal;
-use super::restore::{RestoreReport, boot_id, put_back};
+use super::outcome::RestoreReport;
+use super::restore::put_back;
 use crate::error::{NoiseError, Result};
 use crate::lock::{NoTrial, Patience};
 use crate::state_dir::ROOT_STATE_DIR;
@@ -35,11 +38,12 @@ pub fn recover_trial(system: &System, state_dir: &Path, lock_dir: &Path, patienc
 /// # Errors
 /// [`NoiseError::NotAsFound`] with each that does not; those of reading the journal.
 pub fn verify_as_found(system: &System, state_dir: &Path) -> Result<()> {
-    let (entries, _) = Journal::new(state_dir).load()?;
+    let (entries, _) = Journal::new(state_dir).load::<Entry>()?;
     let boot = boot_id(system);
     let mut seen = BTreeSet::new();
     let first = entries.iter().filter(|entry| entry.boot == boot && seen.insert(entry.undo.path()));
     let mut left: Vec<String> = first.filter_map(|entry| difference(system, entry)).collect();
+    left.extend(affinity::left(state_dir)?);
     let of_root = system.path(ROOT_STATE_DIR);
     if of_root != state_dir && Journal::pending(&of_root) {
         left.push(format!("a run of root's that was killed left settings: {} tells which", of_root.display()));

@@ -4,14 +4,18 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tare_files::{Access, PrivateFolder};
 
-use super::entry::{Entry, VERSION};
+use super::entry::VERSION;
 use crate::error::{NoiseError, Result};
 use crate::state_dir::ROOT_STATE_DIR;
 
-/// Name of the journal in the state directory.
+/// Name of the journal of settings in the state directory.
 const FILE: &str = "journal.jsonl";
+/// Name of the journal of affinities: written by other sessions than settings, at the same time.
+const AFFINITIES: &str = "affinities.jsonl";
 /// The most that is read, bytes: some thousand times what all settings of a large machine take.
 const LARGEST: u64 = 64 << 20;
 
@@ -23,12 +27,18 @@ const LARGEST: u64 = 64 << 20;
 #[derive(Debug, Clone)]
 pub struct Journal {
     folder: PathBuf,
+    name: &'static str,
 }
 
 impl Journal {
     /// The journal in `state_dir`, which need not exist yet.
     pub fn new(state_dir: &Path) -> Self {
-        Self { folder: state_dir.to_owned() }
+        Self { folder: state_dir.to_owned(), name: FILE }
+    }
+
+    /// The journal of affinities of threads that are somebody else's, in the same directory.
+    pub(crate) fn of_affinities(state_dir: &Path) -> Self {
+        Self { folder: state_dir.to_owned(), name: AFFINITIES }
     }
 
     /// The state directory that it is in.
@@ -36,10 +46,11 @@ impl Journal {
         &self.folder
     }
 
-    /// Whether `state_dir` holds a journal with something in it; asks no right but to look into the folder. An
+    /// Whether `state_dir` holds a journal, of settings or of affinities, with something in it; asks no right but to
+    /// look into the folder. An
     /// ordinary user learns so that root's settings ([`crate::ROOT_STATE_DIR`]) still wait to be put back.
     pub fn pending(state_dir: &Path) -> bool {
-        fs::symlink_metadata(state_dir.join(FILE)).is_ok_and(|m| m.len() > 0)
+        [FILE, AFFINITIES].into_iter().any(|name| fs::symlink_metadata(state_dir.join(name)).is_ok_and(|m| m.len() > 0))
     }
 
     /// Entries in the order of writing, and the number of lines that could not be read.
@@ -47,13 +58,13 @@ impl Journal {
     /// # Errors
     /// [`NoiseError::Files`] when it or its folder belongs to somebody else or others may write to it,
     /// [`NoiseError::BadJournal`] when a line is of a newer version: then nothing may be concluded from it.
-    pub(crate) fn load(&self) -> Result<(Vec<Entry>, usize)> {
+    pub(crate) fn load<E: DeserializeOwned>(&self) -> Result<(Vec<E>, usize)> {
         let folder = PrivateFolder::open(&self.folder, self.access())?;
-        let bytes = folder.map(|folder| folder.read(FILE, LARGEST)).transpose()?.flatten();
+        let bytes = folder.map(|folder| folder.read(self.name, LARGEST)).transpose()?.flatten();
         self.parse(&bytes.unwrap_or_default())
     }
 
-    fn parse(&self, bytes: &[u8]) -> Result<(Vec<Entry>, usize)> {
+    fn parse<E: DeserializeOwned>(&self, bytes: &[u8]) -> Result<(Vec<E>, usize)> {
         let (mut entries, mut torn) = (Vec::new(), 0);
         for line in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
             // The version first: a newer line may have other fields.
@@ -61,7 +72,7 @@ impl Journal {
             if version.is_some_and(|v| v > u64::from(VERSION)) {
                 return Err(self.bad("it was written by a newer version of this tool; restore with that one"));
             }
-            match serde_json::from_slice::<Entry>(line) {
+            match serde_json::from_slice::<E>(line) {
                 Ok(entry) => entries.push(entry),
                 Err(_) => torn += 1,
             }
@@ -73,12 +84,12 @@ impl Journal {
     ///
     /// # Errors
     /// Those of creating, writing and syncing; nothing may be changed on the machine then.
-    pub(crate) fn append(&self, entries: &[Entry]) -> Result<()> {
+    pub(crate) fn append<E: Serialize>(&self, entries: &[E]) -> Result<()> {
         if entries.is_empty() {
             return Ok(());
         }
         let folder = PrivateFolder::open_or_create(&self.folder, self.access())?;
-        let mut file = folder.append(FILE)?;
+        let mut file = folder.append(self.name)?;
         let is_new = file.metadata().map_or(true, |meta| meta.len() == 0);
         // A line torn by an earlier failed write must not swallow ours.
         let mut text = b"\n".to_vec();
@@ -92,16 +103,16 @@ impl Journal {
     ///
     /// # Errors
     /// Those of writing, syncing and renaming; the old entries are kept then.
-    pub(crate) fn replace(&self, entries: &[Entry]) -> Result<()> {
+    pub(crate) fn replace<E: Serialize>(&self, entries: &[E]) -> Result<()> {
         let Some(folder) = PrivateFolder::open(&self.folder, self.access())? else { return Ok(()) };
         if entries.is_empty() {
-            folder.remove(FILE)?;
+            folder.remove(self.name)?;
             return Ok(folder.sync()?);
         }
-        Ok(folder.write(FILE, &self.lines(entries)?)?)
+        Ok(folder.write(self.name, &self.lines(entries)?)?)
     }
 
-    fn lines(&self, entries: &[Entry]) -> Result<Vec<u8>> {
+    fn lines<E: Serialize>(&self, entries: &[E]) -> Result<Vec<u8>> {
         let mut text = Vec::new();
         for entry in entries {
             serde_json::to_writer(&mut text, entry).map_err(|e| self.failed("write", e.into()))?;
@@ -116,7 +127,7 @@ impl Journal {
     }
 
     fn path(&self) -> PathBuf {
-        self.folder.join(FILE)
+        self.folder.join(self.name)
     }
 
     fn failed(&self, action: &'static str, source: io::Error) -> NoiseError {

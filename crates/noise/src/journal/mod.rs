@@ -1,13 +1,19 @@
 //! Originals on disk before any write, and putting them back.
 
+mod affinity;
 mod as_found;
+mod boot;
 mod entry;
 mod file;
+mod outcome;
 mod restore;
 
+pub use affinity::ThreadAffinities;
 pub use as_found::{recover_trial, verify_as_found};
+pub(crate) use boot::boot_id;
 pub use entry::Format;
 pub(crate) use entry::{Entry, Undo, VERSION};
 pub use file::Journal;
-pub use restore::{Outcome, RestoreReport, Restored, recover};
-pub(crate) use restore::{boot_id, undo_all};
+pub use outcome::{Outcome, RestoreReport, Restored};
+pub use restore::recover;
+pub(crate) use restore::undo_all;

@@ -5,92 +5,14 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use serde::Serialize;
-
+use super::affinity;
+use super::boot::boot_id;
 use super::entry::{Entry, Format, Undo};
 use super::file::Journal;
+use super::outcome::{Outcome, RestoreReport, Restored};
 use crate::error::{NoiseError, Result};
 use crate::lock::HostLock;
 use crate::system::System;
-
-/// What became of one changed file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// The original was written and reads back.
-    Restored,
-    /// It held the original already: the change never happened, or was undone before.
-    AlreadyThere,
-    /// It holds neither the original nor anything this tool wrote: somebody else's value, left alone.
-    ChangedByOther {
-        /// The value found.
-        found: String,
-        /// The original that was not put back.
-        original: String,
-    },
-    /// The file is no more (a device or CPU went away, a control group was removed).
-    Gone,
-    /// Recorded in an earlier boot: a restart of the machine has set it to the boot's value; dropped.
-    OtherBoot,
-    /// It could not be put back; it stays in the journal for the next try.
-    Failed {
-        /// Why.
-        error: String,
-    },
-}
-
-/// One file of a [`RestoreReport`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Restored {
-    /// Name of the setting.
-    pub setting: String,
-    /// The file or control group.
-    pub path: String,
-    /// What became of it.
-    pub outcome: Outcome,
-}
-
-/// What a restore did, file by file. Empty when there was nothing to restore.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct RestoreReport {
-    /// In the order of restoring.
-    pub files: Vec<Restored>,
-    /// Journal lines that could not be read: a kill or power cut tore them before their change was made.
-    pub torn_lines: usize,
-}
-
-impl RestoreReport {
-    /// Whether there was nothing to restore.
-    pub fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.torn_lines == 0
-    }
-
-    /// Files that still wait to be put back.
-    pub fn failed(&self) -> impl Iterator<Item = &Restored> {
-        self.files.iter().filter(|f| matches!(f.outcome, Outcome::Failed { .. }))
-    }
-
-    /// That everything is as it was found.
-    ///
-    /// # Errors
-    /// [`NoiseError::NotAsFound`] with what could not be put back, or what somebody else has changed.
-    pub fn check(&self) -> Result<()> {
-        let failed = self.failed().map(|f| format!("{} ({}): {:?}", f.setting, f.path, f.outcome));
-        let changed = self.changed_by_other().map(|f| match &f.outcome {
-            Outcome::ChangedByOther { found, original } => {
-                format!("{} ({}) was set to {found} by somebody else, and was {original}", f.setting, f.path)
-            }
-            other => format!("{} ({}): {other:?}", f.setting, f.path),
-        });
-        let left: Vec<String> = failed.chain(changed).collect();
-        if left.is_empty() { Ok(()) } else { Err(NoiseError::NotAsFound { left: left.join("; ") }) }
-    }
-
-    /// Files left alone because somebody else changed them meanwhile.
-    pub fn changed_by_other(&self) -> impl Iterator<Item = &Restored> {
-        self.files.iter().filter(|f| matches!(f.outcome, Outcome::ChangedByOther { .. }))
-    }
-}
 
 /// Puts back everything the journal in `state_dir` holds, as after a run that was killed: `tare restore`, and the
 /// start of every [`crate::Session`]. Doing it twice, or killing it and doing it again, is the same as once.
@@ -107,9 +29,11 @@ pub fn recover(system: &System, state_dir: &Path, _lock: &HostLock) -> Result<Re
 /// The same for callers that have proved otherwise that nothing living is undone.
 pub(crate) fn put_back(system: &System, state_dir: &Path) -> Result<RestoreReport> {
     let journal = Journal::new(state_dir);
-    let (entries, torn_lines) = journal.load()?;
+    let (entries, torn_lines) = journal.load::<Entry>()?;
     let (mut report, _) = undo_all(system, &journal, &entries, |_| true)?;
-    report.torn_lines = torn_lines;
+    let affinities = affinity::recover(state_dir)?;
+    report.torn_lines = torn_lines + affinities.torn_lines;
+    report.files.extend(affinities.files);
     Ok(report)
 }
 
@@ -138,13 +62,6 @@ pub(crate) fn undo_all(
         journal.replace(&left)?;
     }
     Ok((report, left))
-}
-
-/// The id of the running boot; a system that has none counts as always the same boot.
-pub(crate) fn boot_id(system: &System) -> String {
-    system
-        .read_optional("/proc/sys/kernel/random/boot_id")
-        .map_or_else(|| "unknown".to_owned(), |t| t.trim().to_owned())
 }
 
 /// Settings last set first, as a later one may have been set on top of an earlier; the files of one setting in the

@@ -86,7 +86,9 @@ impl Response {
 /// Main effects and two-factor interactions on every metric.
 pub(super) fn effects(conditions: &[ConditionTrials<'_>]) -> Vec<Effect> {
     let Some(columns) = columns(conditions) else { return Vec::new() };
-    let metrics = collect::all_metrics(conditions);
+    // Metrics that only explain others would make each effect on those harder to show.
+    let metrics = collect::all_metrics(conditions).into_iter().filter(|name| !metric::describe(name).is_detail());
+    let metrics: Vec<String> = metrics.collect();
     let mut found: Vec<Effect> = metrics.iter().flat_map(|metric| effects_on(conditions, &columns, metric)).collect();
     // What a study is about is one family, what explains it another; in each a share of 5% of what is shown is false.
     for primary in [true, false] {

@@ -38,11 +38,13 @@ impl Interference {
     pub fn finish(self) -> Seen {
         let now = CpuUse::take();
         let mut covariates = Snapshot::take().since(&self.snapshot);
-        // The run that started this trial, and with it the trial, the server and whatever captures.
+        // The run that started this trial, and with it the trial, the server and whatever captures; and a server that
+        // ran already.
         let own: Vec<u32> = [Some(getpid()), getppid()]
             .into_iter()
             .flatten()
             .map(|pid| pid.as_raw_nonzero().get().unsigned_abs())
+            .chain(self.server)
             .collect();
         let foreign = now.since(&self.cpu_use, &self.cpus, &own);
         covariates.insert("foreign_cpu_s".into(), foreign.cpu_s);

@@ -79,6 +79,7 @@ fn shown() -> clap::Command {
 
 /// Parses the command line, runs the command, renders its error.
 pub fn main() -> ExitCode {
+    super::secret::leave_environment();
     let exit = match Args::parse().command {
         Command::Run(args) => super::run::run(&args),
         Command::Studies(args) => super::studies::run(&args),

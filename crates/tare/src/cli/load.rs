@@ -1,15 +1,18 @@
 //! `tare load`: the load generator alone, against any running server.
 
-use super::{Exit, Problem, interrupt, output};
-use crate::subject::{Subject, SubjectWatch, WatchSettings};
+use super::{Exit, Problem, host, interrupt, output, secret};
+use crate::state::{self, Host, StateError};
+use crate::subject::{SharedAffinities, Subject, SubjectWatch, Surroundings, WatchSettings};
 use crate::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Workload};
-use crate::workload::{Counts, Host, Progress, Stage};
+use crate::workload::{self, Counts, Progress, Stage};
 use clap::Args;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, engine_by_name};
+use std::sync::{Arc, Mutex, PoisonError};
+use tare_engine::{ConnectTarget, DEFAULT_DATABASE, Engine, Login, engine_by_name, target_of};
 use tare_load::{Distribution, MOST_THREADS};
+use tare_noise::{HostLock, ThreadAffinities};
 use tare_topology::{Bind, Machine, Pairing, Placement, ResolvedPlacement, Side};
 
 /// Options of `tare load`.
@@ -25,8 +28,8 @@ pub struct LoadArgs {
     /// The server's kind: mariadb, mysql, postgresql or sqlite
     #[arg(long, default_value = "mariadb")]
     engine: String,
-    /// Unix socket of the server
-    #[arg(long, value_name = "PATH", required_unless_present = "host", conflicts_with = "host")]
+    /// Unix socket of the server [default: that of ~/.my.cnf, or of PGSERVICE]
+    #[arg(long, value_name = "PATH", conflicts_with = "host")]
     socket: Option<PathBuf>,
     /// Host of the server, for TCP
     #[arg(long)]
@@ -37,9 +40,21 @@ pub struct LoadArgs {
     /// Account [default: the engine's usual one: root, or postgres]
     #[arg(long)]
     user: Option<String>,
-    /// Password; better given as TARE_PASSWORD, which other users cannot see
-    #[arg(long, env = "TARE_PASSWORD", default_value = "", hide_default_value = true, hide_env_values = true)]
-    password: String,
+    /// Ask for the password; without this it comes from TARE_PASSWORD, ~/.my.cnf or ~/.pgpass
+    #[arg(long)]
+    ask_password: bool,
+    /// Refused: every user of the machine could read it
+    #[arg(long, hide = true, value_name = "PASSWORD")]
+    password: Option<String>,
+    /// Refused: login paths are not read
+    #[arg(long, hide = true, value_name = "NAME")]
+    login_path: Option<String>,
+    /// MySQL's option file in place of ~/.my.cnf
+    #[arg(long, value_name = "FILE")]
+    option_file: Option<PathBuf>,
+    /// Service of PostgreSQL's pg_service.conf [default: PGSERVICE]
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
     /// Database that holds the tables
     #[arg(long, default_value = DEFAULT_DATABASE)]
     database: String,
@@ -77,6 +92,9 @@ pub struct LoadArgs {
     /// Where the server threads run; needs a server on this machine
     #[arg(long, value_name = "LOCATION", default_value = "float")]
     server: Side,
+    /// Where the server threads run that serve no connection; they are put back afterwards, as all threads are
+    #[arg(long, value_name = "LOCATION", default_value = "float")]
+    background: Side,
     /// set: all threads of a side share its CPUs; thread: each thread its own PU
     #[arg(long, default_value = "set")]
     bind: Bind,
@@ -140,7 +158,7 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
 
 fn work(args: &LoadArgs) -> Result<Exit, Problem> {
     let engine = engine_by_name(&args.engine).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
-    let target = target(args, engine);
+    let target = target(args, engine)?;
     let tables = Tables { tables: args.tables, rows: args.rows };
     tables.check().map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
     let failed = |e: oltp::OltpError| Problem::new(Exit::TrialFailed, e.to_string());
@@ -158,12 +176,12 @@ fn work(args: &LoadArgs) -> Result<Exit, Problem> {
     drop(session);
     let again = target.clone();
     let reconnect = args.reconnect.then(|| Reconnect::new(move || engine.connect(&again)));
-    let (settings, sample) = measure(args, engine, &target, tables, reconnect.as_ref())?;
+    let (settings, sample, around) = measure(args, engine, &target, tables, reconnect.as_ref())?;
     let outage = reconnect.map(|reconnect| reconnect.outage());
     if args.json {
-        output::json(&super::load_view::Document::of(&sample, outage))?
+        output::json(&super::load_view::Document::of(&sample, &around, outage))?
     } else {
-        super::load_view::print(&sample, outage)?
+        super::load_view::print(&sample, &around, outage)?
     }
     oltp::judge(&settings, &sample)
         .map_err(|e| failed(e).advice("ask for less, or give the clients or the server more CPUs"))?;
@@ -174,19 +192,31 @@ fn work(args: &LoadArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-fn target(args: &LoadArgs, engine: &dyn Engine) -> ConnectTarget {
-    let address = match (&args.socket, &args.host) {
-        (Some(path), _) => Address::Socket(path.clone()),
-        (None, host) => {
-            Address::Tcp(host.clone().unwrap_or_default(), args.port.unwrap_or_else(|| engine.default_port()))
-        }
-    };
-    ConnectTarget {
-        address,
-        user: args.user.clone().unwrap_or_else(|| engine.default_user().to_owned()),
-        password: args.password.clone(),
-        database: Some(args.database.clone()),
+fn target(args: &LoadArgs, engine: &dyn Engine) -> Result<ConnectTarget, Problem> {
+    if args.password.is_some() {
+        return Err(Problem::new(
+            Exit::Usage,
+            "a password on the command line can be read by every user of this machine",
+        )
+        .advice("put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass, or let --ask-password ask for it; and change it"));
     }
+    if args.login_path.is_some() {
+        return Err(Problem::new(Exit::Usage, "login paths (~/.mylogin.cnf of mysql_config_editor) are not read")
+            .advice("write user and password under [client] into a file that you alone can read: --option-file FILE"));
+    }
+    let login = Login {
+        socket: args.socket.clone(),
+        host: args.host.clone(),
+        port: args.port,
+        user: args.user.clone(),
+        password: secret::password(args.ask_password)?,
+        database: Some(args.database.clone()),
+        tls: None,
+        tls_ca: None,
+        option_file: args.option_file.clone(),
+        service: args.service.clone(),
+    };
+    target_of(login, engine).map_err(|e| Problem::new(Exit::Usage, e.to_string()))
 }
 
 fn prepare(
@@ -220,7 +250,7 @@ fn measure(
     target: &ConnectTarget,
     tables: Tables,
     reconnect: Option<&Reconnect>,
-) -> Result<(OltpSettings, tare_load::Sample), Problem> {
+) -> Result<(OltpSettings, tare_load::Sample, Surroundings), Problem> {
     let placement = placement(args, target)?;
     let settings = OltpSettings {
         tables,
@@ -230,12 +260,14 @@ fn measure(
     };
     let watch = WatchSettings { placement, chance_seed: args.seed, memory: false, schedule: false };
     let prompt = Prompt { interrupted: interrupt::flag()?, every_s: if args.json { 0 } else { args.report_interval } };
+    // What is bound is put back when this is dropped, on every way out; after kill -9 by the next start.
+    let held = Held::take(&watch.placement)?;
     let stage = Stage {
         engine: engine.name(),
         dialect: engine.dialect(),
         server: None,
         connect: &|| Ok(engine.connect(target)?),
-        server_is_here: is_here(&target.address),
+        server_is_here: target.address.is_here(),
         threads: args.threads,
         seed: args.seed,
         counts: Counts {
@@ -245,12 +277,13 @@ fn measure(
             extra: false,
         },
         placement: &watch,
-        watch: SubjectWatch::new(Subject::running(None), watch.clone()),
+        watch: SubjectWatch::new(Subject::running(None), watch.clone()).journalled(held.affinities.clone()),
         host: &prompt,
         answers: PathBuf::new(),
     };
-    let samples = oltp::run_through(&settings, stage, reconnect)?;
-    let first = samples.into_iter().next().map(|(sample, _)| (settings, sample));
+    let samples = oltp::run_through(&settings, stage, reconnect);
+    held.put_back()?;
+    let first = samples?.into_iter().next().map(|(sample, around)| (settings, sample, around));
     first.ok_or_else(|| Problem::new(Exit::TrialFailed, "the load gave no sample"))
 }
 
@@ -258,6 +291,7 @@ fn placement(args: &LoadArgs, target: &ConnectTarget) -> Result<ResolvedPlacemen
     let placement = Placement {
         client: args.client.clone(),
         server: args.server.clone(),
+        background: args.background.clone(),
         bind: args.bind,
         pairing: args.pairing,
         ..Placement::default()
@@ -265,21 +299,37 @@ fn placement(args: &LoadArgs, target: &ConnectTarget) -> Result<ResolvedPlacemen
     let placement = placement
         .resolve(&Machine::this()?, args.threads.max(1))
         .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
-    if !placement.server.is_empty() && !is_here(&target.address) {
+    if (!placement.server.is_empty() || placement.background.is_some()) && !target.address.is_here() {
         return Err(Problem::new(Exit::Usage, format!("--server places threads, and {} is elsewhere", target.address))
             .expected("a server on this machine, by its socket or a loopback address")
-            .advice("leave out --server and --pairing, or run tare on the server's machine"));
+            .advice("leave out --server, --background and --pairing, or run tare on the server's machine"));
     }
     Ok(placement)
 }
 
-/// Whether the server's threads are threads of this machine.
-fn is_here(address: &Address) -> bool {
-    match address {
-        Address::Socket(_) => true,
-        Address::Tcp(host, _) => {
-            host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+/// The machine while threads of somebody else's server are bound: nobody else binds, and what was there is journalled.
+struct Held {
+    affinities: Option<SharedAffinities>,
+    _host: Option<Host>,
+}
+
+impl Held {
+    /// Takes the machine where the placement binds threads of the server; what a killed run left is put back first.
+    fn take(placement: &ResolvedPlacement) -> Result<Self, Problem> {
+        if placement.server.is_empty() && placement.background.is_none() {
+            return Ok(Self { affinities: None, _host: None });
         }
+        let host = host::take()?;
+        let lock = HostLock::of_parent(&HostLock::default_dir()).map_err(StateError::from)?;
+        let affinities = Arc::new(Mutex::new(ThreadAffinities::new(&state::directory()?, &lock)));
+        Ok(Self { affinities: Some(affinities), _host: Some(host) })
+    }
+
+    /// Puts every affinity back, and makes sure of it.
+    fn put_back(&self) -> Result<(), Problem> {
+        let Some(affinities) = &self.affinities else { return Ok(()) };
+        let report = affinities.lock().unwrap_or_else(PoisonError::into_inner).put_back();
+        Ok(report.and_then(|report| report.check()).map_err(StateError::from)?)
     }
 }
 
@@ -290,7 +340,7 @@ struct Prompt<'a> {
     every_s: u64,
 }
 
-impl Host for Prompt<'_> {
+impl workload::Host for Prompt<'_> {
     fn progress(&self, step: Progress) {
         if let Progress::Reading { tps, second, warming_up } = step
             && self.every_s > 0

@@ -25,6 +25,7 @@ mod results_problem;
 mod run;
 mod run_command;
 mod run_listener;
+mod secret;
 mod shard;
 mod shard_piece;
 mod show;

@@ -2,7 +2,7 @@
 
 use super::output::note;
 use super::run_listener::TerminalListener;
-use super::{Exit, Problem, interrupt, plan_view, read_topology, shard_piece, study_file};
+use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file};
 use crate::capture::environment::environment;
 use crate::plan::resolve::Where;
 use crate::plan::task::{OtherMachine, Task, same_machine};
@@ -57,6 +57,9 @@ pub struct RunArgs {
     /// Run a study, or go on with results, that belong to somebody else: they name programs that run as you
     #[arg(long)]
     trust: bool,
+    /// Ask for the password of a server that runs already
+    #[arg(long)]
+    ask_password: bool,
     /// Print one JSON document on standard output; progress still goes to standard error
     #[arg(long)]
     json: bool,
@@ -70,7 +73,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     if let Some(directory) = &args.resume {
         super::trust::check_results(directory, args.trust)?;
         interrupt::stop()?;
-        return resume(directory, args.json);
+        return resume(directory, args);
     }
     if let Some([directory, index]) = args.shard.as_deref() {
         return run_shard(Path::new(directory), index, args);
@@ -115,7 +118,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     // What is no UTF-8 in it is shown as such: the command is for people.
     let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
     directory.begin(&write::to_toml(&study), &plan, &environment(&machine, &command))?;
-    finish(&study, &plan, &directory, args.json)
+    finish(&study, &plan, &directory, args)
 }
 
 /// The study as it was asked for, and its plan on this machine.
@@ -134,7 +137,7 @@ fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem>
     if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
 }
 
-fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
+fn resume(path: &Path, args: &RunArgs) -> Result<Exit, Problem> {
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let directory = Directory::resume(path)?;
     let study = crate::study::written::read_study(path)?;
@@ -149,7 +152,7 @@ fn resume(path: &Path, json: bool) -> Result<Exit, Problem> {
         Task::find(&study, &plan, first.trial)?;
     }
     // The order that was drawn at the start counts, whatever this version would draw.
-    finish(&study, &plan, &directory, json)
+    finish(&study, &plan, &directory, args)
 }
 
 fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> {
@@ -160,14 +163,14 @@ fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> 
     let asked = interrupt::stop()?.asked;
     let Some(_host) = unless_interrupted(super::host::take_in_turn(asked))? else { return Ok(Exit::Interrupted) };
     let Some(piece) = unless_interrupted(shard_piece::take(path, index))? else { return Ok(Exit::Interrupted) };
-    finish(&piece.study, &piece.plan, &piece.directory, args.json)
+    finish(&piece.study, &piece.plan, &piece.directory, args)
 }
 
 /// Runs what is left, writes the report, prints the tables.
-fn finish(study: &Study, plan: &Plan, directory: &Directory, json: bool) -> Result<Exit, Problem> {
+fn finish(study: &Study, plan: &Plan, directory: &Directory, args: &RunArgs) -> Result<Exit, Problem> {
     let stop = interrupt::stop()?;
     let mut listener = TerminalListener::new(plan);
-    let runner = Children::new(directory.path(), stop);
+    let runner = Children::new(directory.path(), stop).with_password(secret::password(args.ask_password)?);
     let mut run = Run { study, plan, runner, book: directory };
     let end = run.execute(&mut listener);
     listener.finish();
@@ -197,7 +200,7 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, json: bool) -> Resu
     })?;
     if end.done > 0 {
         let results = super::results_problem::open(directory.path())?;
-        super::show::print(&results, json, false)?;
+        super::show::print(&results, args.json, false)?;
         let report = directory.path().join("report.html");
         write_report_to(&results, &report)?;
         note(&format!("\nresults: {}\nreport:  {}", directory.path().display(), report.display()));

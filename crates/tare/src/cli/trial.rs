@@ -3,7 +3,7 @@
 //! It needs the results directory and a number. Under a run it stops when the run does and works under the run's lock;
 //! started by a cluster's scheduler it takes the machine itself.
 
-use super::{Exit, Problem, interrupt};
+use super::{Exit, Problem, interrupt, secret};
 use crate::plan::task::Task;
 use crate::run::{Failure, Message};
 use crate::state::StateError;
@@ -12,6 +12,7 @@ use crate::trial::{Trial, TrialError};
 use crate::workload::Progress;
 use clap::Args;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use tare_noise::{HostLock, TrialLock};
@@ -35,6 +36,9 @@ pub struct TrialArgs {
     /// Whose file the record goes to: trials-WRITER.jsonl, which nobody else writes; without one, the local run's
     #[arg(long)]
     writer: Option<String>,
+    /// Read the password for a server that runs already from standard input
+    #[arg(long)]
+    password_on_stdin: bool,
 }
 
 /// Runs one trial, or prepares its data.
@@ -65,6 +69,18 @@ fn under_lock(args: &TrialArgs) -> Result<Exit, Problem> {
     one(args)
 }
 
+/// From the run that waits, or from whoever started this trial alone.
+fn password(args: &TrialArgs) -> Result<Option<String>, Problem> {
+    if !args.password_on_stdin {
+        return Ok(secret::of_environment());
+    }
+    let mut password = String::new();
+    std::io::stdin()
+        .read_to_string(&mut password)
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot read the password from the run: {e}")))?;
+    Ok(Some(password))
+}
+
 fn one(args: &TrialArgs) -> Result<Exit, Problem> {
     let interrupted = interrupt::flag()?;
     let plan = read_plan(&args.directory)?;
@@ -72,6 +88,7 @@ fn one(args: &TrialArgs) -> Result<Exit, Problem> {
     let tell = |step: Progress| Message::Step(step).send();
     let writer = args.writer.as_deref().map(Writer::new).transpose()?;
     let trial = Trial {
+        password: password(args)?,
         writer,
         directory: &args.directory,
         plan: &plan,

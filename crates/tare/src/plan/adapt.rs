@@ -13,6 +13,7 @@ use tare_topology::Machine;
 /// What was expected, when a placement does not fit or the engine's program cannot be asked.
 pub fn adapt(study: &mut Study, on: &Machine) -> Result<Vec<String>, String> {
     let mut notes: Vec<String> = place(study, on)?.into_iter().collect();
+    notes.extend(sampling_unit(study));
     if let Some(from) = study.moved_from.take() {
         let why = format!("this {from} study runs on {}, which has none", study.base.engine.name);
         notes.extend(leave_out_options(study, &why)?);
@@ -49,6 +50,23 @@ fn check_options(study: &Study) -> Result<(), String> {
 
 fn knows(engine: &dyn Engine, option: &str, binary: Option<&PathBuf>) -> Result<bool, String> {
     engine.knows_option(option, binary.map(PathBuf::as_path)).map_err(|e| e.to_string())
+}
+
+/// What a trial is on a server that runs already: the unit over which intervals are taken.
+fn sampling_unit(study: &Study) -> Option<String> {
+    let running = &study.base.engine.running;
+    let by_factor = study.factors.iter().chain(study.conditions.iter().flatten());
+    let mut names = by_factor.map(|factor| factor.name.as_str());
+    if !running.is_asked() && !names.any(|name| ["socket", "host", "option_file", "service"].contains(&name)) {
+        return None;
+    }
+    let unit = match running.restart.as_slice() {
+        [] => "a trial is a reconnection and a re-binding of the server's threads, not a new server: intervals say nothing \
+               about what differs from one start of the server to the next"
+            .to_owned(),
+        command => format!("a trial is a restart of the server by `{}`", command.join(" ")),
+    };
+    Some(format!("this study is about a server that runs already; {unit}"))
 }
 
 /// The base takes the first of its alternative placements that this machine has; where it has none, the first, whose

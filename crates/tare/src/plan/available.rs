@@ -3,8 +3,9 @@
 use super::programs::Programs;
 use crate::study::process::ProcessSettings;
 use crate::study::settings::Settings;
-use tare_engine::{Binary, engine_by_name};
+use tare_engine::{Address, Binary, engine_by_name};
 use tare_noise::{Availability, System};
+use tare_topology::{MemoryPolicy, Side};
 
 /// Whether a condition can be done here. Without `programs`, nothing that the study names is run to find out.
 ///
@@ -13,7 +14,9 @@ use tare_noise::{Availability, System};
 pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Programs>) -> Result<(), String> {
     machine(settings)?;
     process(settings)?;
-    if let Some(programs) = programs.filter(|_| settings.workload.load.load().needs_server()) {
+    running(settings)?;
+    let starts_one = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
+    if let Some(programs) = programs.filter(|_| starts_one) {
         let binary = programs.of(&settings.engine.name, settings.engine.binary.as_deref())?;
         data(settings, &binary)?;
         if engine_varies {
@@ -40,11 +43,36 @@ fn process(settings: &Settings) -> Result<(), String> {
     if !load.needs_server() && *process != ProcessSettings::default() {
         return Err(format!("the workload {} has no server process, so [process] means nothing to it", load.name()));
     }
+    if settings.engine.running.is_asked() && *process != ProcessSettings::default() {
+        return Err("[process] sets how a server is started, and the study is about one that runs already".into());
+    }
     if let Some(aslr) = process.aslr {
         aslr.available().map_err(|reason| format!("aslr={aslr}: {reason}"))?;
     }
     match &process.allocator {
         Some(allocator) => allocator.library().map(drop).map_err(|reason| format!("allocator={allocator}: {reason}")),
+        None => Ok(()),
+    }
+}
+
+/// What cannot be had of a server that runs already.
+fn running(settings: &Settings) -> Result<(), String> {
+    let (running, placement) = (&settings.engine.running, &settings.placement);
+    if !running.is_asked() {
+        return match running.restart.is_empty() {
+            true => Ok(()),
+            false => Err("restart is for a server that runs already: say which, by socket or host".into()),
+        };
+    }
+    if placement.memory != MemoryPolicy::Default {
+        return Err(format!(
+            "memory = {} must be set when a server is started, and this one runs already",
+            placement.memory
+        ));
+    }
+    let elsewhere = running.host.as_ref().filter(|host| !Address::Tcp((*host).clone(), 0).is_here());
+    match elsewhere.filter(|_| placement.server != Side::Float || placement.background != Side::Float) {
+        Some(host) => Err(format!("{host} is another machine: its threads can only be placed by a run there")),
         None => Ok(()),
     }
 }

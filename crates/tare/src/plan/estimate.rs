@@ -26,6 +26,10 @@ fn around_s(settings: &Settings) -> f64 {
     if !settings.workload.load.load().needs_server() {
         return 0.0;
     }
+    let running = &settings.engine.running;
+    if running.is_asked() && running.restart.is_empty() {
+        return 0.1;
+    }
     engine_by_name(&settings.engine.name).map_or(0.0, |engine| engine.start_cost_s())
 }
 

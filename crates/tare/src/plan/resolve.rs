@@ -112,7 +112,9 @@ fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> 
         sets.iter().map(|set| set.iter().map(|cpu| cpu as usize).collect()).collect::<Vec<Vec<usize>>>()
     };
     let memory = (placement.memory != MemoryPolicy::Default).then(|| placement.memory.to_string());
-    let planned = PlannedPlacement { client: lists(&placement.client), server: lists(&placement.server), memory };
+    let background = placement.background.as_ref().map(|set| set.iter().map(|cpu| cpu as usize).collect());
+    let (client, server) = (lists(&placement.client), lists(&placement.server));
+    let planned = PlannedPlacement { client, server, background, memory };
     (planned != PlannedPlacement::default()).then_some(planned)
 }
 
@@ -127,6 +129,7 @@ pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<Resolv
     Ok(ResolvedPlacement {
         client: sets(planned.client).collect(),
         server: sets(planned.server).collect(),
+        background: planned.background.map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect()),
         bind: asked.bind,
         pairing: asked.pairing,
         memory,
@@ -134,8 +137,8 @@ pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<Resolv
 }
 
 /// Factors that only say where threads and memory are.
-const SAY_WHERE: [&str; 8] =
-    ["placement", "client", "server", "bind", "pairing", "memory", "nodes", "client_pus_per_node"];
+const SAY_WHERE: [&str; 9] =
+    ["placement", "client", "server", "background", "bind", "pairing", "memory", "nodes", "client_pus_per_node"];
 
 /// A condition that puts every thread and the memory where an earlier one does says nothing new.
 fn skip_identical(conditions: &mut [PlannedCondition]) {

@@ -65,22 +65,32 @@ pub fn run_child(
     directory: &Path,
     attempt: &Attempt,
     interrupt: Stop<'_>,
+    password: Option<&str>,
     mut hear: impl FnMut(Message),
 ) -> io::Result<Exit> {
     let (trial, attempt, timeout) = (attempt.trial, attempt.attempt, attempt.timeout);
     let log_path = directory.join("logs").join(format!("trial-{trial:05}-{attempt}.log"));
     let log = tare_files::open_new_log(&log_path)?;
-    let mut child = Command::new(std::env::current_exe()?)
+    let mut command = Command::new(std::env::current_exe()?);
+    command
         .args(["trial", "--directory"])
         .arg(directory)
         .args(["--trial", &trial.to_string(), "--attempt", &attempt.to_string()])
-        .args(["--parent", &std::process::id().to_string()])
-        .stdin(Stdio::null())
+        .args(["--parent", &std::process::id().to_string()]);
+    if password.is_some() {
+        command.arg("--password-on-stdin");
+    }
+    let mut child = command
+        .stdin(if password.is_some() { Stdio::piped() } else { Stdio::null() })
         .stdout(Stdio::piped())
         .stderr(log)
         // A Ctrl-C in the terminal reaches the run alone, which then asks the trial to stop.
         .process_group(0)
         .spawn()?;
+    if let (Some(mut input), Some(password)) = (child.stdin.take(), password) {
+        // A trial that is gone needs none.
+        let _ = input.write_all(password.as_bytes());
+    }
     let lines = listen(&mut child);
     let deadline = Instant::now().checked_add(timeout);
     loop {

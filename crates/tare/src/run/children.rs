@@ -23,18 +23,26 @@ const LOG_END: u64 = 64 << 10;
 pub struct Children<'a> {
     directory: &'a Path,
     stop: Stop<'a>,
+    password: Option<String>,
 }
 
 impl<'a> Children<'a> {
     /// Trials of this directory, until somebody wants them to stop.
     pub fn new(directory: &'a Path, stop: Stop<'a>) -> Self {
-        Self { directory, stop }
+        Self { directory, stop, password: None }
+    }
+
+    /// Hands each trial a password for a server that runs already: through a pipe, where no other process sees it.
+    #[must_use]
+    pub fn with_password(mut self, password: Option<String>) -> Self {
+        self.password = password;
+        self
     }
 
     /// Runs a child to its end: how it ended, and why, where it said so itself.
     fn child(&self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<(Exit, Option<Failure>), RunError> {
         let mut failure = None;
-        let exit = run_child(self.directory, attempt, self.stop, |message| match message {
+        let exit = run_child(self.directory, attempt, self.stop, self.password.as_deref(), |message| match message {
             Message::Step(progress) => hear(progress),
             Message::Failed(said) => failure = Some(said),
         })

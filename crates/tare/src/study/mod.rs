@@ -5,6 +5,7 @@
 //! | `spec`, `settings` | a study, and what one trial needs to know |
 //! | `key`, `field`, `fields`, `sampling_field` | every key a study may hold |
 //! | `machine`, `process`, `limit`, `level` | machine settings, properties of the server process, limits of interference |
+//! | `running`, `secret` | a server that runs already, and the passwords that no study holds |
 //! | `values` | settings as a plan keeps them |
 //! | `document`, `parse`, `check`, `write`, `written`, `builtin` | TOML to study and back, and the built-in ones |
 
@@ -19,7 +20,9 @@ pub mod limit;
 pub mod machine;
 pub mod parse;
 pub mod process;
+pub mod running;
 pub mod sampling_field;
+mod secret;
 pub mod settings;
 pub mod spec;
 pub mod values;

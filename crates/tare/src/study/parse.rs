@@ -6,7 +6,7 @@ use super::key::{Access, Field, WORKLOAD};
 use super::sampling_field::{self, SAMPLING_FIELDS};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, Factor, Study, set_build_key};
-use super::{check, machine};
+use super::{check, machine, secret};
 use crate::workload::AnyLoad;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -188,11 +188,22 @@ impl Parser<'_> {
             self.study.factors.push(found);
             return Ok(());
         }
-        let level = match section {
-            WORKLOAD => self.source.words(name, value)?,
+        let level = match (section, name) {
+            (WORKLOAD, _) => self.source.words(name, value)?,
+            ("engine", "restart") => self.arguments(value)?,
             _ => self.source.scalar(name, value)?,
         };
         self.set(section, name, &level, key.span(), value.span())
+    }
+
+    /// A list of arguments as one text; one text is taken as it is.
+    fn arguments(&self, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
+        let words = match value.get_ref() {
+            DeValue::Array(_) => self.source.list("restart", value)?,
+            _ => return self.source.scalar("restart", value),
+        };
+        let words: Vec<String> = words.into_iter().map(|(word, _)| word.to_string()).collect();
+        Ok(Value::Text(serde_json::json!(words).to_string()))
     }
 
     /// Sets one key of one section; the one way in for files, `[quick]` and `--set`.
@@ -253,6 +264,9 @@ impl Parser<'_> {
     }
 
     fn unknown_key(&self, section: &str, name: &str, span: Range<usize>) -> StudyError {
+        if let Some((what, expected)) = secret::refused(section, name) {
+            return self.source.error(span, what, expected);
+        }
         let mut known: Vec<&str> = field::all().into_iter().filter(|f| f.section == section).map(|f| f.key).collect();
         match section {
             "engine" => known.push("options"),

@@ -2,6 +2,7 @@
 
 use super::limit::Limit;
 use super::process::ProcessSettings;
+use super::running::RunningSettings;
 use crate::capture::settings::CaptureSettings;
 use crate::workload::AnyLoad;
 use std::collections::BTreeMap;
@@ -33,6 +34,11 @@ impl Settings {
     /// # Errors
     /// What was expected.
     pub fn check(&self) -> Result<(), String> {
+        if self.engine.running.is_asked() && (self.engine.binary.is_some() || self.engine.data.is_some()) {
+            return Err(
+                "either a server to start (binary, data) or one that runs already (socket, host), not both".into()
+            );
+        }
         self.workload.load.load().check(self.workload.threads)
     }
 }
@@ -54,6 +60,8 @@ pub struct EngineSettings {
     pub start_timeout_s: f64,
     /// Engine options by name, checked after start.
     pub options: BTreeMap<String, String>,
+    /// A server that somebody else runs, in place of one that is started.
+    pub running: RunningSettings,
 }
 
 impl Default for EngineSettings {
@@ -66,6 +74,7 @@ impl Default for EngineSettings {
             transport: Transport::Socket,
             start_timeout_s: 60.0,
             options: BTreeMap::new(),
+            running: RunningSettings::default(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What can go wrong with threads that are to be bound, watched and proved.
 
 use super::unpaired::Unpaired;
+use tare_topology::ThreadRef;
 use tare_topology::bind::BindError;
 use tare_topology::observe::ObserveError;
 use thiserror::Error;
@@ -20,6 +21,21 @@ pub enum SubjectError {
     /// Threads of two programs that cannot be told which belong together.
     #[error(transparent)]
     Unpaired(#[from] Unpaired),
+    /// A thread of somebody else's server could not be bound under the promise to put it back.
+    #[error(transparent)]
+    Others(#[from] tare_noise::NoiseError),
+    /// Threads of somebody else's server are bound only where what they had is on disk.
+    #[error("this server is somebody else's: its threads are not bound without a journal to put them back from")]
+    NoJournal,
+    /// Nobody knows which process the server is.
+    #[error(
+        "the server's process is not known, so its background threads cannot be bound: that needs a server on this \
+         machine that says which thread serves a connection"
+    )]
+    NoProcess,
+    /// Connections do not have a thread each, so none can be placed beside its client.
+    #[error("connections {0} and {1} are served by the same {2}: server threads cannot be bound by connection")]
+    Shared(usize, usize, ThreadRef),
     /// A thread or page was elsewhere than it was told to be.
     #[error("placement not kept: {0}")]
     Stray(String),

@@ -5,6 +5,7 @@
 //! | `processes` | the processes of a subject, and whose they are |
 //! | `threads` | sightings and kernel counts of threads during one measurement |
 //! | `sockets`, `waits`, `connections`, `unpaired` | which threads of two programs talk to each other |
+//! | `usage` | what all of it used while something was measured |
 //! | `watch` | one measurement after another: bind, watch, prove |
 //! | `surroundings` | what belongs to a measurement beside its figures |
 //! | `error` | what can go wrong with all that |
@@ -16,6 +17,7 @@ mod sockets;
 mod surroundings;
 mod threads;
 mod unpaired;
+mod usage;
 mod waits;
 mod watch;
 
@@ -25,4 +27,5 @@ pub use processes::{Owner, Subject};
 pub use surroundings::Surroundings;
 pub use threads::{ThreadWatch, Watched, stray, waited_for_cpu};
 pub use unpaired::Unpaired;
-pub use watch::{Connected, SubjectWatch, WatchSettings};
+pub use usage::{Usage, UsageMark};
+pub use watch::{Connected, SharedAffinities, SubjectWatch, WatchSettings};

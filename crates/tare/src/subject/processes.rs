@@ -41,6 +41,19 @@ impl Subject {
         Self { root: None, owner: Owner::Us }
     }
 
+    /// Remembers the first process of a server whose threads serve connections, where it is not known yet: theirs or,
+    /// with a process a connection, the one above that has the same name.
+    pub fn found(&mut self, serving: ThreadRef) {
+        if self.root.is_some() || self.owner == Owner::Us {
+            return;
+        }
+        let mut root = serving.pid;
+        while let Some(parent) = parent_of_the_same_name(root) {
+            root = parent;
+        }
+        self.root = Some(root);
+    }
+
     /// The first process and all that descend from it now.
     pub fn processes(&self) -> Vec<i32> {
         let mut found: Vec<i32> = self.root.into_iter().collect();
@@ -70,6 +83,14 @@ impl Subject {
         }
         Ok(threads)
     }
+}
+
+/// A script around a server has another name; a server's own parent process has the same.
+fn parent_of_the_same_name(pid: i32) -> Option<i32> {
+    let stat = |pid: i32| Process::new(pid).and_then(|process| process.stat()).ok();
+    let own = stat(pid)?;
+    let parent = stat(own.ppid).filter(|parent| parent.pid > 1 && parent.comm == own.comm)?;
+    Some(parent.pid)
 }
 
 #[cfg(test)]

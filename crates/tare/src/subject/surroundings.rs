@@ -1,5 +1,6 @@
 //! What belongs to a measurement beside the figures of its load.
 
+use super::Usage;
 use std::collections::BTreeMap;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 
@@ -14,6 +15,8 @@ pub struct Surroundings {
     pub users: Vec<(String, u32, f64)>,
     /// Where every thread was.
     pub threads: Vec<ThreadRecord>,
+    /// What the server used; none where there is none to look at.
+    pub used: Option<Usage>,
 }
 
 impl Surroundings {
@@ -38,6 +41,10 @@ impl Surroundings {
     /// Takes in those of a later measurement of the same sample, each covariate as the registry says.
     pub fn merge(&mut self, later: Self) {
         tare_results::covariate::merge(&mut self.covariates, later.covariates);
+        self.used = self.used.zip(later.used).map(|(mut all, more)| {
+            all.add(&more);
+            all
+        });
         for user in later.users {
             match self.users.iter_mut().find(|known| known.1 == user.1) {
                 Some(known) => known.2 = known.2.max(user.2),
@@ -101,6 +108,7 @@ mod tests {
             covariates: covariates.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             users: Vec::new(),
             threads: vec![thread],
+            used: Some(Usage::default()),
         }
     }
 

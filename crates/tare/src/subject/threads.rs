@@ -200,6 +200,10 @@ pub fn stray(threads: &[Watched], records: &[ThreadRecord]) -> Option<String> {
             let now = if record.allowed_cpus.is_empty() { "gone" } else { record.allowed_cpus.as_str() };
             return Some(format!("{} was bound to CPUs {asked} and its affinity is now {now}", who()));
         }
+        // One that sleeps is still on the CPU where it ran last, wherever it may run next.
+        if thread.class == ThreadClass::Background {
+            return None;
+        }
         let outside = record.seen_cpus.keys().find(|cpu| !asked.iter().any(|a| a as usize == **cpu))?;
         Some(format!("{} was bound to CPUs {asked} and was seen on CPU {outside}", who()))
     })

@@ -1,14 +1,16 @@
 //! One measurement of a subject after another: its threads bound, found, watched while something is measured, and
 //! proved to have been where they belong.
 
-use super::{Owner, Subject, SubjectError, Surroundings, ThreadWatch, Watched, stray, waited_for_cpu};
+use super::{Owner, Subject, SubjectError, Surroundings, ThreadWatch, UsageMark, Watched, stray, waited_for_cpu};
 use crate::capture::interference::{Interference, Seen};
 use crate::capture::memory::MemoryWatch;
 use crate::capture::pages;
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use tare_engine::Positions;
+use tare_noise::ThreadAffinities;
 use tare_results::schema::{ThreadClass, ThreadRecord};
-use tare_topology::bind;
+use tare_topology::bind::{self, BindError};
 use tare_topology::observe;
 use tare_topology::{Bind, CpuSet, Pairing, ResolvedPlacement, ThreadRef};
 
@@ -43,8 +45,13 @@ pub struct SubjectWatch {
     may_end: bool,
     /// Where the server's parts lie, which does not change while it lives.
     layout: Vec<(&'static str, f64)>,
+    /// Binds threads of a server that is not ours.
+    affinities: Option<SharedAffinities>,
     open: Option<Open>,
 }
+
+/// Affinities of somebody else's server, which whoever made them puts back when the load is done.
+pub type SharedAffinities = Arc<Mutex<ThreadAffinities>>;
 
 /// A measurement that is under way.
 struct Open {
@@ -52,15 +59,21 @@ struct Open {
     interference: Interference,
     memory: Option<MemoryWatch>,
     watch: ThreadWatch,
+    used: Option<UsageMark>,
 }
 
 impl SubjectWatch {
     /// A watch over a subject whose clients are still to come.
     pub fn new(subject: Subject, settings: WatchSettings) -> Self {
-        // Nothing where the kernel does not tell.
-        let positions = subject.root.and_then(|pid| Positions::of(pid.unsigned_abs()));
-        let layout = positions.map_or(Vec::new(), |positions| positions.covariates().to_vec());
-        Self { subject, settings, watched: Vec::new(), may_end: false, layout, open: None }
+        let layout = layout_of(&subject);
+        Self { subject, settings, watched: Vec::new(), may_end: false, layout, affinities: None, open: None }
+    }
+
+    /// Threads of a server that is not ours are bound through these.
+    #[must_use]
+    pub fn journalled(mut self, affinities: Option<SharedAffinities>) -> Self {
+        self.affinities = affinities;
+        self
     }
 
     /// Binds the server threads behind all connections, by number of the connection, and remembers whom to watch.
@@ -69,24 +82,39 @@ impl SubjectWatch {
     /// When a thread is not known or cannot be bound.
     pub fn connected(&mut self, connected: &[Connected]) -> Result<(), SubjectError> {
         let from = self.watched.len();
+        if let Some(serving) = connected.iter().find_map(|pair| pair.serving) {
+            self.subject.found(serving);
+            self.layout = layout_of(&self.subject);
+        }
         let sets = self.server_sets(connected.len());
+        if sets.iter().any(Option::is_some) {
+            one_thread_each(connected)?;
+        }
+        let mut wanted = Vec::new();
         for (index, (pair, cpus)) in connected.iter().zip(sets).enumerate() {
             let asked = self.settings.placement.client_cpus(index).cloned();
             self.watched.push(Watched { class: ThreadClass::Client, pair: Some(index), thread: pair.client, asked });
             let Some(thread) = pair.serving else {
-                if cpus.is_some() {
+                // Every thread of a server of ours was started inside the set that all share.
+                let inside = self.subject.owner == Owner::Us && self.settings.placement.bind == Bind::Set;
+                if cpus.is_some() && !inside {
                     return Err(SubjectError::NoServerThread(index));
                 }
                 continue;
             };
-            if let Some(cpus) = &cpus {
-                bind::bind_thread(thread, cpus)?;
-            }
+            wanted.extend(cpus.clone().map(|cpus| (thread, cpus)));
             self.watched.push(Watched { class: ThreadClass::Connection, pair: Some(index), thread, asked: cpus });
         }
-        // Whose server it is not, its helpers are where their owner wants them.
-        if self.subject.owner == Owner::Us && self.subject.root.is_some() {
+        self.bind(&wanted, false)?;
+        if self.subject.root.is_none() && self.settings.placement.background.is_some() {
+            return Err(SubjectError::NoProcess);
+        }
+        if self.subject.root.is_some() {
             let background = self.background()?;
+            if self.settings.placement.background.is_some() {
+                let wanted = background.iter().filter_map(|watched| Some((watched.thread, watched.asked.clone()?)));
+                self.bind(&wanted.collect::<Vec<_>>(), true)?;
+            }
             self.watched.extend(background);
         }
         // A program of somebody else's may have begun to measure meanwhile.
@@ -115,6 +143,22 @@ impl SubjectWatch {
         self.subject.processes()
     }
 
+    /// Binds threads of the server: ours at once, others' when what they had is on disk.
+    fn bind(&self, wanted: &[(ThreadRef, CpuSet)], may_be_gone: bool) -> Result<(), SubjectError> {
+        match (self.subject.owner, &self.affinities) {
+            _ if wanted.is_empty() => Ok(()),
+            (Owner::Us, _) => wanted.iter().try_for_each(|(thread, cpus)| match bind::bind_thread(*thread, cpus) {
+                Err(BindError::NoThread { .. }) if may_be_gone => Ok(()),
+                bound => Ok(bound?),
+            }),
+            (Owner::Others, None) => Err(SubjectError::NoJournal),
+            (Owner::Others, Some(affinities)) => {
+                let mut affinities = affinities.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(affinities.bind(wanted, may_be_gone)?)
+            }
+        }
+    }
+
     /// Something is about to be measured.
     pub fn start(&mut self) {
         self.open = Some(Open {
@@ -122,6 +166,7 @@ impl SubjectWatch {
             interference: Interference::start(self.subject.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
             watch: ThreadWatch::start(self.watched.clone(), self.may_end),
+            used: UsageMark::take(&self.subject),
         });
     }
 
@@ -131,6 +176,7 @@ impl SubjectWatch {
     /// [`SubjectError::Stray`] when a thread or page was elsewhere than it was told to be.
     pub fn finish(&mut self) -> Result<Surroundings, SubjectError> {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
+        let used = open.used.and_then(|before| Some(UsageMark::take(&self.subject)?.since(&before)));
         let mut threads = open.watch.finish();
         if self.may_end {
             // One that ended before it was looked at once was nowhere that is known.
@@ -166,7 +212,7 @@ impl SubjectWatch {
         }
         // Of the many helpers of a server, those that did nothing are not worth a line each.
         threads.retain(|t| t.class != ThreadClass::Background || t.user_s + t.system_s > 0.0);
-        Ok(Surroundings { started_at: open.started_at, covariates, users, threads })
+        Ok(Surroundings { started_at: open.started_at, covariates, users, threads, used })
     }
 
     /// Every CPU that a thread is bound to; empty when a side may run anywhere.
@@ -191,16 +237,38 @@ impl SubjectWatch {
         sets
     }
 
-    /// The server's threads that serve none of the connections.
+    /// The server's threads that serve none of the connections. Those of a server that is not ours are where their
+    /// owner wants them, unless the study says where.
     fn background(&self) -> Result<Vec<Watched>, SubjectError> {
-        let all = self.settings.placement.server.iter().flat_map(CpuSet::iter).collect::<CpuSet>();
-        let asked = (!all.is_empty()).then_some(all);
+        let placement = &self.settings.placement;
+        let with_server = || {
+            let all = placement.server.iter().flat_map(CpuSet::iter).collect::<CpuSet>();
+            (!all.is_empty() && self.subject.owner == Owner::Us).then_some(all)
+        };
+        let asked = placement.background.clone().or_else(with_server);
         let serves = |thread: &ThreadRef| self.watched.iter().any(|w| w.thread == *thread);
         let threads = self.subject.threads()?.into_iter().filter(|thread| !serves(thread));
         Ok(threads
             .map(|thread| Watched { class: ThreadClass::Background, pair: None, thread, asked: asked.clone() })
             .collect())
     }
+}
+
+/// Two connections of a server with a pool may be on one thread.
+fn one_thread_each(connected: &[Connected]) -> Result<(), SubjectError> {
+    let mut seen = BTreeMap::new();
+    for (index, thread) in connected.iter().enumerate().filter_map(|(index, pair)| Some((index, pair.serving?))) {
+        if let Some(other) = seen.insert(thread, index) {
+            return Err(SubjectError::Shared(other, index, thread));
+        }
+    }
+    Ok(())
+}
+
+/// Where the server's parts lie; nothing where the kernel does not tell.
+fn layout_of(subject: &Subject) -> Vec<(&'static str, f64)> {
+    let positions = subject.root.and_then(|pid| Positions::of(pid.unsigned_abs()));
+    positions.map_or(Vec::new(), |positions| positions.covariates().to_vec())
 }
 
 fn add_thread_covariates(covariates: &mut BTreeMap<String, f64>, threads: &[ThreadRecord]) {

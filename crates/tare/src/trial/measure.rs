@@ -2,18 +2,20 @@
 
 use super::dataset::TrialData;
 use super::host::{TrialHost, note_captures, note_no_captures};
-use super::{Trial, TrialError, contamination, dataset, machine, process, server_start};
+use super::{Trial, TrialError, contamination, dataset, machine, process, running, server_start};
 use crate::capture;
 use crate::capture::interference::Seen;
 use crate::capture::sample::CaptureSample;
 use crate::plan::estimate::counts;
 use crate::plan::task::same_machine;
 use crate::state::{self, StateError};
-use crate::subject::{Subject, SubjectWatch, WatchSettings};
+use crate::subject::{SharedAffinities, Subject, SubjectWatch, WatchSettings};
 use crate::workload::{Driven, LoadError, Measured, Progress, Stage};
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_engine::{Server, engine_by_name};
+use tare_results::metric::Named;
 use tare_results::schema::{AppliedSetting, Outcome, PoolRecord, RanOn, SampleRecord, TrialRecord};
 use tare_results::{metric, store};
 use tare_topology::{Fingerprint, Machine};
@@ -27,10 +29,15 @@ impl Trial<'_> {
     /// # Errors
     /// When the server cannot be started or filled.
     pub fn prepare(&self) -> Result<(), TrialError> {
-        if self.task.condition.settings.workload.load.load().needs_server() {
-            // The first copy of all is no trial's work. Where it cannot be made, the first trial says so and stops.
-            drop(TrialData::take(dataset::prepared(self)?));
+        let settings = &self.task.condition.settings;
+        if !settings.workload.load.load().needs_server() {
+            return Ok(());
         }
+        if settings.engine.running.is_asked() {
+            return running::check_data(self);
+        }
+        // The first copy of all is no trial's work. Where it cannot be made, the first trial says so and stops.
+        drop(TrialData::take(dataset::prepared(self)?));
         Ok(())
     }
 
@@ -71,7 +78,8 @@ impl Trial<'_> {
         same_machine(self.plan, &machine)?;
         record.ran_on = Some(ran_on(machine));
         let settings = &self.task.condition.settings;
-        let data = match settings.workload.load.load().needs_server() {
+        let is_started = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
+        let data = match is_started {
             true => Some(TrialData::take(dataset::prepared(self)?)?),
             false => None,
         };
@@ -84,7 +92,8 @@ impl Trial<'_> {
         }
         let driven = match &data {
             Some(data) => self.measure_server(data, record)?,
-            None => self.drive(None)?.0,
+            None if settings.workload.load.load().needs_server() => self.measure_running(record)?,
+            None => self.drive(None, None)?.0,
         };
         record.settings.extend(driven.applied);
         record.pool = driven.pool.map(|(before, after)| PoolRecord {
@@ -107,7 +116,7 @@ impl Trial<'_> {
         let mut server = server_start::start(self, data)?;
         record.server_version = Some(server.version().to_owned());
         record.settings.append(&mut self.server_settings(server.as_ref())?);
-        let driven = self.drive(Some(server.as_ref()));
+        let driven = self.drive(Some(server.as_ref()), None);
         (self.tell)(Progress::Stopping);
         let (driven, captures) = match driven {
             Ok(driven) => driven,
@@ -130,8 +139,22 @@ impl Trial<'_> {
         Ok(driven)
     }
 
+    /// On a server that somebody else runs. Its affinities are put back on every way out.
+    fn measure_running(&self, record: &mut TrialRecord) -> Result<Driven, TrialError> {
+        let server = running::begin(self, record)?;
+        note_no_captures(self, "a server that somebody else runs is only measured", record);
+        let affinities = running::affinities(&self.task.placement)?;
+        let driven = self.drive(Some(&server), affinities.clone());
+        running::put_back(affinities.as_ref())?;
+        Ok(driven?.0)
+    }
+
     /// Lets the load work, under a watch.
-    fn drive(&self, server: Option<&dyn Server>) -> Result<(Driven, Option<CaptureSample>), LoadError> {
+    fn drive(
+        &self,
+        server: Option<&dyn Server>,
+        affinities: Option<SharedAffinities>,
+    ) -> Result<(Driven, Option<CaptureSample>), LoadError> {
         let task = &self.task;
         let settings = &task.condition.settings;
         let seed = task.sampling.seed.wrapping_add(task.planned.trial as u64);
@@ -141,7 +164,12 @@ impl Trial<'_> {
             memory: settings.capture.memory,
             schedule: settings.capture.schedule,
         };
-        let host = TrialHost::new(self, server);
+        let subject = match server {
+            None => Subject::own_process(),
+            Some(server) if server.is_ours() => Subject::started(server),
+            Some(_) => Subject::running(None),
+        };
+        let host = TrialHost::new(self, server.filter(|server| server.is_ours()));
         let connect = || match server {
             Some(server) => Ok(server.connect()?),
             None => Err(LoadError::NoServer),
@@ -151,12 +179,12 @@ impl Trial<'_> {
             dialect: engine_by_name(&settings.engine.name).map_err(LoadError::own)?.dialect(),
             server,
             connect: &connect,
-            server_is_here: true,
+            server_is_here: server.is_none_or(|server| server.target().address.is_here()),
             threads: settings.workload.threads,
             seed,
             counts: counts(settings, &task.sampling),
             placement: &placement,
-            watch: SubjectWatch::new(server.map_or(Subject::own_process(), Subject::started), placement.clone()),
+            watch: SubjectWatch::new(subject, placement.clone()).journalled(affinities),
             host: &host,
             answers: state::cache_directory().map_err(LoadError::own)?.join("answers"),
         };
@@ -166,6 +194,7 @@ impl Trial<'_> {
 
     /// The record of a sample, and why it does not count where it was interfered with.
     fn sample(&self, number: usize, measured: Measured) -> (SampleRecord, Option<String>) {
+        let costs = measured.server_cost();
         let around = measured.surroundings;
         let seen = Seen { covariates: around.covariates, users: around.users };
         let reason = contamination::judge(&self.task.sampling, number, &seen);
@@ -178,7 +207,7 @@ impl Trial<'_> {
             sample: number,
             started_at: around.started_at,
             elapsed_s: measured.elapsed_s,
-            metrics: measured.metrics.into_iter().map(|(metric, value)| (metric.name().to_owned(), value)).collect(),
+            metrics: named(measured.metrics.iter().map(|(metric, value)| (metric, *value)).chain(costs)),
             tps_each_second: measured.tps_each_second,
             covariates,
             threads: around.threads,
@@ -213,6 +242,10 @@ impl Trial<'_> {
         applied.extend(process::verify(&settings.process, server.pid())?);
         Ok(applied)
     }
+}
+
+fn named<'m>(metrics: impl Iterator<Item = (&'m Named, f64)>) -> BTreeMap<String, f64> {
+    metrics.map(|(metric, value)| (metric.name().to_owned(), value)).collect()
 }
 
 /// Throughputs above 0, and numbers, are results; all else fails the trial.

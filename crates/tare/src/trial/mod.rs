@@ -6,6 +6,7 @@
 //! | `measure` | the sequence, and the record of it |
 //! | `host` | what the load of a trial tells it: progress, captures |
 //! | `dataset`, `server_start` | the data, brought back to what was prepared, and the server on them |
+//! | `reach`, `restart`, `running` | a server that somebody else runs, in place of one on a copy of the data |
 //! | `machine`, `process` | settings of the machine and of the server process: set, verified |
 //! | `contamination` | which samples were interfered with |
 //! | `error` | why a trial has no result |
@@ -18,6 +19,9 @@ mod job;
 pub mod machine;
 mod measure;
 mod process;
+mod reach;
+mod restart;
+mod running;
 mod server_start;
 
 pub use error::TrialError;

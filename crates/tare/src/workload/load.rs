@@ -46,6 +46,17 @@ pub trait Load: Keys {
     /// # Errors
     /// The load's own error.
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError>;
+    /// Whether a server that runs already has the data; what a load cannot tell beforehand, its first statement tells.
+    ///
+    /// # Errors
+    /// What is missing.
+    fn check_data(&self, _session: &mut dyn Session) -> Result<(), FillError> {
+        Ok(())
+    }
+    /// How a user fills a server that runs already.
+    fn how_to_fill(&self) -> &'static str {
+        "fill its database first"
+    }
     /// Brings its client threads, warms up and measures.
     ///
     /// # Errors

@@ -4,12 +4,15 @@ use crate::subject::Surroundings;
 use std::collections::BTreeMap;
 use tare_results::metric::Named;
 use tare_results::schema::AppliedSetting;
+use tare_results::server_cost::{Operation, SERVER_COSTS};
 
 /// One measured run inside a trial.
 #[derive(Debug, Clone, Default)]
 pub struct Measured {
     /// How long it took, seconds.
     pub elapsed_s: f64,
+    /// How many operations of which kind were done, where the server's cost of one means something.
+    pub operations: Option<(Operation, f64)>,
     /// What was measured, each with its unit and its better direction.
     pub metrics: Vec<(Named, f64)>,
     /// Transactions a second, one reading a second.
@@ -18,6 +21,18 @@ pub struct Measured {
     pub covariates: BTreeMap<String, f64>,
     /// Where and beside what it happened.
     pub surroundings: Surroundings,
+}
+
+impl Measured {
+    /// What one operation cost the server, a metric a quantity that could be read.
+    pub fn server_cost(&self) -> Vec<(&'static Named, f64)> {
+        let (Some((operation, count)), Some(used)) = (self.operations, &self.surroundings.used) else {
+            return Vec::new();
+        };
+        let of_one =
+            SERVER_COSTS.iter().filter_map(|cost| Some((cost.metric(operation), used.of(cost.quantity)? / count)));
+        of_one.filter(|(_, value)| value.is_finite()).collect()
+    }
 }
 
 /// A sample beyond the measured ones, in which what disturbs was recorded.

@@ -36,6 +36,7 @@ fn target(socket: &Path, user: &str, database: Option<String>) -> ConnectTarget 
         user: user.into(),
         password: "secret".into(),
         database,
+        tls: Default::default(),
     }
 }
 

@@ -7,9 +7,11 @@ mod pages;
 mod proc_file;
 mod thread_ref;
 mod threads;
+mod usage;
 
 pub use error::ObserveError;
 pub use numastat::{NodeStat, numastat};
 pub use pages::{NodePages, pages_by_node};
 pub use thread_ref::ThreadRef;
-pub use threads::{ThreadSample, last_cpu, thread, threads, threads_of};
+pub use threads::{ThreadSample, last_cpu, started_ticks, thread, threads, threads_of};
+pub use usage::{ProcessUsage, process_usage, switches};

@@ -78,6 +78,12 @@ pub fn last_cpu(thread: ThreadRef) -> Result<u32, ObserveError> {
     processor(&stat(thread)?, thread)
 }
 
+/// When a thread started, in clock ticks after boot: with its number it names a thread for good, for numbers are used
+/// again.
+pub fn started_ticks(thread: ThreadRef) -> Result<u64, ObserveError> {
+    Ok(stat(thread)?.starttime)
+}
+
 fn stat(thread: ThreadRef) -> Result<Stat, ObserveError> {
     parse(&format!("{}/stat", thread.folder()))
 }

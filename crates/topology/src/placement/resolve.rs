@@ -15,6 +15,9 @@ pub struct Placement {
     pub client: Side,
     /// Where server threads run.
     pub server: Side,
+    /// Where server threads run that serve no connection; left to float they are where the server threads are.
+    #[serde(skip_serializing_if = "is_float")]
+    pub background: Side,
     /// Whether threads share their side's location.
     pub bind: Bind,
     /// Where a server thread sits relative to its client thread. Needs `bind = "thread"`.
@@ -37,6 +40,9 @@ pub struct ResolvedPlacement {
     pub client: Vec<CpuSet>,
     /// Server threads, in the same form; with `"thread"`, element i serves client thread i.
     pub server: Vec<CpuSet>,
+    /// All server threads that serve no connection; none where nothing is said of them alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<CpuSet>,
     /// Whether threads share their side's set.
     pub bind: Bind,
     /// The pairing that the threads satisfy.
@@ -91,7 +97,8 @@ impl Placement {
             }
             (Bind::Thread, pairing) => spelt_out.paired(machine, pairing, threads)?,
         };
-        Ok(ResolvedPlacement { client, server, bind: self.bind, pairing: self.pairing, memory })
+        let background = shared(&self.background, machine)?.pop();
+        Ok(ResolvedPlacement { client, server, background, bind: self.bind, pairing: self.pairing, memory })
     }
 
     fn paired(
@@ -122,6 +129,10 @@ impl Placement {
             ))
         })
     }
+}
+
+fn is_float(side: &Side) -> bool {
+    *side == Side::Float
 }
 
 fn shared(side: &Side, machine: &Machine) -> Result<Vec<CpuSet>, NotRealizable> {

@@ -6,6 +6,7 @@ use super::verdicts::{gate, judge, verdicts};
 use crate::analysis::differences::{self, Difference};
 use crate::analysis::modes;
 use std::collections::BTreeSet;
+use tare_results::metric;
 
 /// From how much wider on an interval is said to carry drift.
 const WIDER: f64 = 1.1;
@@ -46,9 +47,13 @@ fn prepared(a: Side<'_>, b: Side<'_>, options: &Options, labels: [&str; 2]) -> R
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
     let Prepared { pairs, notes, differences } = prepared(a, b, options, ["A", "B"])?;
     let (judged, others): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|pair| pair.comparison.judged);
+    // Metrics that only explain others are a family of their own, and make no verdict on those harder.
+    let (details, others): (Vec<Pair>, Vec<Pair>) =
+        others.into_iter().partition(|pair| metric::describe(&pair.comparison.name).is_detail());
     let judged = verdicts(judged, options.min_effect);
     let gate = options.fail_if_slower.map(|margin| gate(&judged, margin));
-    let metrics = judged.into_iter().chain(verdicts(others, options.min_effect)).map(|pair| pair.comparison).collect();
+    let explain = [others, details].into_iter().flat_map(|family| verdicts(family, options.min_effect));
+    let metrics = judged.into_iter().chain(explain).map(|pair| pair.comparison).collect();
     Ok(Comparison { differences, metrics, gate, notes })
 }
 

@@ -3,7 +3,7 @@
 use super::given::Page;
 use super::servers;
 use maud::{Markup, html};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let environment = page.results.environment.as_ref()?;
@@ -15,6 +15,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     ];
     rows.extend(environment.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     let set = settings(page);
+    let uncontrolled = uncontrolled(page);
     Some(html! {
         div.scroll tabindex="0" role="region" aria-label="Table of the environment" {
             table {
@@ -23,6 +24,15 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             }
         }
         @if let Some(servers) = servers::section(page) { (servers) }
+        @if !uncontrolled.is_empty() {
+            h3 { "Not controlled: the server ran already" }
+            div.scroll tabindex="0" role="region" aria-label="Table of what was not controlled" {
+                table {
+                    thead { tr { th.l scope="col" { "what" } th.l scope="col" { "how it is" } } }
+                    tbody { @for (what, how) in uncontrolled { tr { th scope="row" { (what) } td.l { (how) } } } }
+                }
+            }
+        }
         @if !set.is_empty() {
             h3 { "Set by trials, and verified" }
             div.scroll tabindex="0" role="region" aria-label="Table of settings" {
@@ -38,6 +48,12 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             }
         }
     })
+}
+
+/// What no trial set or proved, once each.
+fn uncontrolled<'a>(page: &Page<'a>) -> BTreeSet<(&'a str, &'a str)> {
+    let lists = page.results.trials.iter().flat_map(|trial| &trial.uncontrolled);
+    lists.map(|(what, how)| (what.as_str(), how.as_str())).collect()
 }
 
 type Setting<'a> = (&'a str, &'a str, &'a str, &'a str);

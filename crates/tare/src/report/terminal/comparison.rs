@@ -4,6 +4,7 @@ use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
 use crate::analysis::compare::{Comparison, Gate, MetricComparison, Options, Verdict};
 use crate::analysis::figures::{Scale, percent};
+use tare_results::metric::describe;
 use tare_stats::Interval;
 
 /// Everything `tare compare` prints.
@@ -18,7 +19,8 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
     conditions.sort_unstable();
     conditions.dedup();
     for condition in conditions {
-        let rows: Vec<&MetricComparison> = found.metrics.iter().filter(|m| m.condition == condition).collect();
+        let rows: Vec<&MetricComparison> =
+            found.metrics.iter().filter(|m| m.condition == condition && says_something(m)).collect();
         parts.push(format!("{}\n{}", style.bold(&plain(condition)), metrics(&rows, style)));
     }
     parts.push(explanation(options, style));
@@ -38,6 +40,12 @@ fn differences(found: &Comparison, style: Style) -> String {
         add(&mut rows, 3, vec![plain(&difference.what), value(&difference.a), value(&difference.b)]);
     }
     format!("{}\n{}", style.bold("how they were made"), finish(rows))
+}
+
+/// What only explains other metrics is shown where it was asked for, or differs.
+fn says_something(metric: &MetricComparison) -> bool {
+    let differs = matches!(metric.verdict, Verdict::Faster | Verdict::Slower);
+    metric.judged || differs || !describe(&metric.name).is_detail()
 }
 
 fn metrics(rows: &[&MetricComparison], style: Style) -> String {

@@ -9,7 +9,7 @@ use crate::analysis::reading::better_word;
 use crate::analysis::reading::letter;
 use crate::analysis::summary::{ConditionSummary, MetricSummary, Summary};
 use std::collections::BTreeMap;
-use tare_results::metric::{Better, sort_key};
+use tare_results::metric::{Better, describe, sort_key};
 use tare_stats::Interval;
 
 /// Cells of the little picture of where the interval and the trials lie.
@@ -176,6 +176,8 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     names.sort_by_key(|name| sort_key(name));
     names.dedup();
     names.retain(|name| *name != headline);
+    let details = names.iter().filter(|name| describe(name).is_detail()).count();
+    names.retain(|name| !describe(name).is_detail());
     if names.is_empty() {
         return None;
     }
@@ -185,8 +187,9 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let known = |metric: &MetricSummary| metric.ci.is_none_or(|ci| ci.width() / 2.0 <= metric.mean.abs());
     let all_known = summary.conditions.iter().flat_map(|c| &c.metrics).all(known);
     let unknown = if all_known { "" } else { "; ±? where that is more than the mean: not known from so few trials" };
+    let more = if details > 0 { format!("; {details} more in the report and with --json") } else { String::new() };
     let mut text =
-        style.bold(&format!("other metrics, means over trials (± half of the 95% interval{unknown})")) + "\n";
+        style.bold(&format!("other metrics, means over trials (± half of the 95% interval{unknown})")) + &more + "\n";
     // In the order of the table above; of many the same ones.
     let mut conditions: Vec<&ConditionSummary> = sorted(summary, headline).into_iter().map(|row| row.0).collect();
     let (first, last) = style.shown(conditions.len());

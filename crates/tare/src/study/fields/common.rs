@@ -1,8 +1,8 @@
 //! The sections that every study has.
 
 use super::super::key::Field;
-use super::{capture, engine, placement, process, workload};
+use super::{capture, engine, placement, process, running, workload};
 
 /// Those that every study has; the loads bring theirs, which stand behind `[workload]`.
 pub const COMMON: &[&[Field]] =
-    &[engine::FIELDS, workload::FIELDS, placement::FIELDS, process::FIELDS, capture::FIELDS];
+    &[engine::FIELDS, running::FIELDS, workload::FIELDS, placement::FIELDS, process::FIELDS, capture::FIELDS];

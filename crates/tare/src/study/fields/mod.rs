@@ -5,6 +5,7 @@ mod common;
 mod engine;
 mod placement;
 mod process;
+mod running;
 mod workload;
 
 pub use common::COMMON;

@@ -24,6 +24,16 @@ pub const FIELDS: &[Field] = &[
     },
     Field {
         section: "placement",
+        key: "background",
+        help: "location of the server threads that serve no connection (page cleaners, purge, log writer, checkpointer), \
+               or float: then they are where the server threads are",
+        access: Access::Common {
+            get: |s| Some(s.placement.background.to_string().into()),
+            set: |s, v| v.parsed().map(|v| s.placement.background = v),
+        },
+    },
+    Field {
+        section: "placement",
         key: "bind",
         help: "set: all threads of a side share its CPUs, as numactl does; thread: each thread its own PU",
         access: Access::Common {

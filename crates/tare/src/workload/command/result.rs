@@ -28,6 +28,7 @@ pub fn measured(settings: &CommandSettings, program: String, mut ran: Ran) -> Re
         all.covariates.extend(client.map(|(name, value)| (name.to_owned(), value)));
     }
     Ok(Measured {
+        operations: None,
         elapsed_s: ran.ended.wall_s,
         metrics: all.metrics,
         tps_each_second: std::mem::take(&mut ran.tps_each_second),

@@ -5,7 +5,7 @@ use crate::subject::Connected;
 use crate::workload::{Host, LoadError};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
-use tare_engine::{Dialect, Server, Session};
+use tare_engine::{Dialect, Interrupter, Server, Session};
 use tare_topology::{CpuSet, ThreadRef, bind};
 
 /// Time between two looks for an interrupt and at the clock while a query runs.
@@ -23,7 +23,7 @@ pub enum Task {
 
 /// What it has done.
 pub enum Done {
-    Connected(Connected),
+    Connected(Connected, Option<Interrupter>),
     /// What was read, and (pages in the buffer pool, pages of the data) where the engine says so.
     Preloaded(Preloaded, Option<(u64, u64)>),
     Measured {
@@ -38,6 +38,7 @@ pub fn client(
     connect: &(dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync),
     dialect: &dyn Dialect,
     cpus: Option<&CpuSet>,
+    is_placed: bool,
     tasks: &Receiver<Task>,
     replies: &Sender<Result<Done, LoadError>>,
 ) {
@@ -48,12 +49,15 @@ pub fn client(
         }
         let mut session = connect()?;
         set_up(session.as_mut(), dialect)?;
-        let serving = session.server_thread().map_err(LoadError::own)?;
+        let serving = match session.server_thread() {
+            Err(_) if !is_placed => None,
+            serving => serving.map_err(LoadError::own)?,
+        };
         Ok((session, Connected { client: own, serving }))
     };
     let mut session = match set_up_session() {
         Ok((session, connected)) => {
-            let _ = replies.send(Ok(Done::Connected(connected)));
+            let _ = replies.send(Ok(Done::Connected(connected, session.interrupter())));
             session
         }
         Err(error) => {
@@ -87,8 +91,10 @@ fn read_all(session: &mut dyn Session, dialect: &dyn Dialect, read: bool) -> Res
 
 /// The handle of the client thread.
 pub struct Client<'a> {
-    /// Killed when a query takes too long: nothing else ends one on every engine.
+    /// Killed when a query takes too long, where it is ours: nothing else ends one on every engine.
     pub server: &'a dyn Server,
+    /// Ends the session on a server that is somebody else's.
+    pub interrupter: Option<Interrupter>,
     /// Says when to stop.
     pub host: &'a dyn Host,
     /// What one execution may take, seconds.
@@ -100,6 +106,16 @@ pub struct Client<'a> {
 }
 
 impl Client<'_> {
+    /// Ends what the server does for the client.
+    fn end(&self) {
+        if !self.server.is_ours() {
+            self.interrupter.iter().for_each(Interrupter::interrupt);
+        } else if let Some(pid) = rustix::process::Pid::from_raw(self.server.pid().cast_signed()) {
+            // Gone already is as good.
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+
     /// Sends a task without waiting for it.
     pub fn tell(&self, task: Task) -> Result<(), LoadError> {
         self.tasks.send(task).map_err(|_| Self::out_of_step())
@@ -120,7 +136,8 @@ impl Client<'_> {
     }
 
     /// Waits for the client, no longer than a query may take. Who interrupts or is late has the server killed, for
-    /// nothing else ends a query on every engine: the trial has failed, and its data are its own.
+    /// nothing else ends a query on every engine: the trial has failed, and its data are its own. Of a server that is
+    /// somebody else's only the session ends.
     pub fn reply(&self, query: Option<u8>) -> Result<Done, LoadError> {
         let timeout_s = self.timeout_s;
         let deadline = query.map(|query| (query, Instant::now() + Duration::from_secs_f64(timeout_s)));
@@ -140,10 +157,7 @@ impl Client<'_> {
                     None => continue,
                 },
             };
-            if let Some(pid) = rustix::process::Pid::from_raw(self.server.pid().cast_signed()) {
-                // Gone already is as good.
-                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-            }
+            self.end();
             return Err(error);
         }
     }

@@ -10,6 +10,7 @@ use std::sync::mpsc::channel;
 use tare_engine::{Dialect, Server};
 use tare_results::metric::Named;
 use tare_results::schema::AppliedSetting;
+use tare_results::server_cost::Operation;
 
 impl Dbt3Settings {
     /// What `workload.name` says in a study.
@@ -61,8 +62,10 @@ impl Load for Dbt3Settings {
             // It ends when `tasks` is dropped with the runner. Of a server that does not answer, the runner has made an
             // end.
             let connect = stage.connect;
-            scope.spawn(move || client(connect, dialect, cpus.as_ref(), &for_client, &from_client));
-            let client = Client { server, host: stage.host, timeout_s: self.query_timeout_s, tasks, replies };
+            let is_placed = !stage.placement.placement.server.is_empty();
+            scope.spawn(move || client(connect, dialect, cpus.as_ref(), is_placed, &for_client, &from_client));
+            let timeout_s = self.query_timeout_s;
+            let client = Client { server, interrupter: None, host: stage.host, timeout_s, tasks, replies };
             Runner { settings: *self, stage, dialect, client }.run()
         })
     }
@@ -112,7 +115,8 @@ struct Runner<'a> {
 
 impl Runner<'_> {
     fn run(mut self) -> Result<Driven, LoadError> {
-        if let Done::Connected(connected) = self.client.reply(None)? {
+        if let Done::Connected(connected, interrupter) = self.client.reply(None)? {
+            self.client.interrupter = interrupter;
             self.stage.watch.connected(&[connected])?;
         }
         let mut applied = vec![self.preload()?];
@@ -218,6 +222,7 @@ impl SampleBuilder {
     fn build(self) -> Measured {
         Measured {
             elapsed_s: self.elapsed_s,
+            operations: Some((Operation::Query, self.metrics.len() as f64)),
             metrics: self.metrics,
             surroundings: self.around.unwrap_or_default(),
             ..Measured::default()

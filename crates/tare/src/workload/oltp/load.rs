@@ -8,12 +8,12 @@ use crate::subject::{Connected, Surroundings};
 use crate::workload::{Counts, Driven, Extra, FillError, FillJob, Host, Load, LoadError, Measured, Progress, Stage};
 use std::collections::BTreeMap;
 use strum::VariantNames;
-use tare_engine::Server;
+use tare_engine::{Server, Session};
 use tare_load::{
     Arrivals, ClientThread, Distribution, LoadSettings, Observer, Pace, Reading, RunError, Sample, Stage as Phase,
 };
 use tare_results::metric;
-use tare_results::schema::ThreadClass;
+use tare_results::server_cost::Operation;
 
 impl OltpSettings {
     /// What `workload.name` may say: sysbench's scripts without their `oltp_`.
@@ -63,6 +63,14 @@ impl Load for OltpSettings {
             session.run(&sql).map_err(|source| OltpError::statement(&sql, source))?;
         }
         Ok(())
+    }
+
+    fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
+        Ok(super::check(session, &self.tables)?)
+    }
+
+    fn how_to_fill(&self) -> &'static str {
+        "make the tables with `tare load WORKLOAD --prepare` and the same --tables and --rows"
     }
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
@@ -244,10 +252,9 @@ fn of_sample(sample: &Sample, surroundings: Surroundings) -> Measured {
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
         metrics.push((metric::CLIENT_CPU_US_PER_TRANSACTION, cpu.user + cpu.system));
     }
-    let server_s = surroundings.cpu_s(ThreadClass::Connection).filter(|_| sample.transactions > 0);
-    metrics.extend(server_s.map(|s| (metric::SERVER_CPU_US_PER_TRANSACTION, s * 1e6 / sample.transactions as f64)));
     Measured {
         elapsed_s: sample.elapsed_s,
+        operations: Some((Operation::Transaction, sample.transactions as f64)),
         metrics,
         tps_each_second: sample.tps_each_second.clone(),
         covariates: BTreeMap::from([("restarts".to_owned(), sample.restarts as f64)]),

@@ -10,8 +10,8 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tare_engine::Server;
-use tare_results::metric::{self, Named};
-use tare_results::schema::ThreadClass;
+use tare_results::metric;
+use tare_results::server_cost::Operation;
 
 /// What a study without statements is told.
 const NO_FILE: &str = "the workload sql has no statements: set workload.file";
@@ -100,19 +100,18 @@ fn measured(mix: &Mix, ran: Ran) -> Result<Measured, LoadError> {
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
         metrics.push((metric::CLIENT_CPU_US_PER_TRANSACTION, cpu.user + cpu.system));
     }
-    let server_s = around.cpu_s(ThreadClass::Connection);
-    metrics.extend(server_s.map(|s| (metric::SERVER_CPU_US_PER_TRANSACTION, s * 1e6 / sample.transactions as f64)));
     let mut covariates = std::collections::BTreeMap::from([("restarts".to_owned(), sample.restarts as f64)]);
     for (statement, of) in mix.statements().zip(&tally.statements).filter(|(_, of)| of.executions > 0) {
         let name = &statement.name;
-        metrics.push((Named::of(&format!("latency_ms_mean_of_{name}")), of.mean_ms()));
-        metrics.push((Named::of(&format!("latency_ms_p99_of_{name}")), of.p99_ms()));
+        metrics.push((metric::of_name(&format!("latency_ms_mean_of_{name}")), of.mean_ms()));
+        metrics.push((metric::of_name(&format!("latency_ms_p99_of_{name}")), of.p99_ms()));
         covariates.insert(format!("statement_executions_{name}"), of.executions as f64);
         covariates.insert(format!("statement_rows_{name}"), of.rows as f64);
     }
     covariates.extend(tally.errors.iter().map(|(class, count)| (format!("statement_errors_{class}"), *count as f64)));
     Ok(Measured {
         elapsed_s: sample.elapsed_s,
+        operations: Some((Operation::Transaction, sample.transactions as f64)),
         metrics,
         tps_each_second: sample.tps_each_second,
         covariates,

@@ -92,6 +92,7 @@ mod tests {
             user: "u".into(),
             password: "p".into(),
             database: Some("sbtest".into()),
+            tls: Default::default(),
         };
         let timing = Timing { warmup_s: 2, measured_s: 5 };
         let line = settings.run("mysql", &target(Address::Socket("/r/s".into())), 4, 0, timing).join(" ");

@@ -2,7 +2,7 @@
 
 use regex_lite::Regex;
 use std::fmt;
-use tare_results::metric::{Better, Named};
+use tare_results::metric::{self, Better, Named};
 
 /// A metric of the study's own. Its name says unit and direction, as those of every result file do.
 ///
@@ -12,7 +12,7 @@ pub fn named(name: &str, unit: Option<&str>, better: Option<&str>) -> Result<Nam
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(format!("letters, digits and _ as the name of a metric in place of `{name}`"));
     }
-    let found = Named::of(name);
+    let found = metric::of_name(name);
     let direction = if found.metric.better == Better::Higher { "higher" } else { "lower" };
     let says = format!("a metric called {name} has the unit \"{}\" and is better when {direction}", found.metric.unit);
     if unit.is_some_and(|unit| unit != found.metric.unit) {

@@ -1,0 +1,82 @@
+//! What is known of a login, from whichever source.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::super::TlsMode;
+
+/// What is known of how to reach a server and as whom. What is not said here, the user's own files may say.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Login {
+    /// Path of the server's Unix socket.
+    pub socket: Option<PathBuf>,
+    /// Name or address of its machine, where it is reached by TCP.
+    pub host: Option<String>,
+    /// Number under which it listens there; none: the engine's usual one.
+    pub port: Option<u16>,
+    /// Account on the server; none: the engine's usual one.
+    pub user: Option<String>,
+    /// What proves the account; never shown.
+    pub password: Option<String>,
+    /// Database to start in.
+    pub database: Option<String>,
+    /// Whether connections are encrypted.
+    pub tls: Option<TlsMode>,
+    /// Certificates of the authorities that are believed.
+    pub tls_ca: Option<PathBuf>,
+    /// The option file to read in place of the usual one.
+    pub option_file: Option<PathBuf>,
+    /// The service to look up.
+    pub service: Option<String>,
+}
+
+impl fmt::Debug for Login {
+    // By hand, so that no log shows the password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} at {:?} {:?} port {:?}", self.user, self.socket, self.host, self.port)
+    }
+}
+
+impl Login {
+    /// Takes from `other` what is not said here. A place is one thing: a socket of one is not mixed with a host of the
+    /// other.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        let placed = self.socket.is_some() || self.host.is_some();
+        let (socket, host) = if placed { (self.socket, self.host) } else { (other.socket, other.host) };
+        Self {
+            socket,
+            host,
+            port: self.port.or(other.port),
+            user: self.user.or(other.user),
+            password: self.password.or(other.password),
+            database: self.database.or(other.database),
+            tls: self.tls.or(other.tls),
+            tls_ca: self.tls_ca.or(other.tls_ca),
+            option_file: self.option_file.or(other.option_file),
+            service: self.service.or(other.service),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_never_put_together_from_two_sources() {
+        let asked = Login { host: Some("db".into()), ..Login::default() };
+        let file = Login {
+            socket: Some("/run/s".into()),
+            port: Some(3307),
+            user: Some("me".into()),
+            password: Some("hidden".into()),
+            ..Login::default()
+        };
+        let all = asked.or(file);
+        assert_eq!((all.socket, all.host.as_deref(), all.port), (None, Some("db"), Some(3307)));
+        assert_eq!(all.password.as_deref(), Some("hidden"));
+        let shown = format!("{:?}", Login { password: Some("hidden".into()), ..Login::default() });
+        assert!(!shown.contains("hidden"), "{shown}");
+    }
+}

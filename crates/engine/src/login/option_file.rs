@@ -1,0 +1,138 @@
+//! MySQL's and MariaDB's option files: `[client]` of `~/.my.cnf`, or of a file that was named.
+
+use std::path::Path;
+
+use super::super::{EngineError, TlsMode};
+use super::Login;
+use super::text::{Closed, given, in_home, read};
+
+/// What the option file says of a login. Sections of clients, in the order of the file; a later value wins.
+///
+/// # Errors
+/// When a file that was named is not there, or one may not be believed or cannot be understood.
+pub(in super::super) fn of_option_file(asked: Option<&Path>, sections: &[&str]) -> Result<Login, EngineError> {
+    let Some(path) = asked.map(given).or_else(|| in_home(".my.cnf")) else { return Ok(Login::default()) };
+    match read(&path, Closed::ToWriters)? {
+        Some(text) => parse(&text, sections).map_err(|reason| EngineError::LoginFile { path: path.clone(), reason }),
+        None if asked.is_some() => {
+            Err(EngineError::LoginFile { path, reason: "there is no such option file".to_owned() })
+        }
+        None => Ok(Login::default()),
+    }
+}
+
+/// Never says a value in its reasons: it may be the password.
+fn parse(text: &str, sections: &[&str]) -> Result<Login, String> {
+    let (mut login, mut wanted) = (Login::default(), false);
+    for (number, line) in text.lines().enumerate().map(|(number, line)| (number + 1, line.trim())) {
+        if line.is_empty() || line.starts_with(['#', ';', '!']) {
+            continue;
+        }
+        if let Some(section) = line.strip_prefix('[') {
+            wanted = sections.contains(&section.split(']').next().unwrap_or("").trim());
+            continue;
+        }
+        if !wanted {
+            continue;
+        }
+        let (name, value) = line.split_once('=').map_or((line, None), |(name, value)| (name.trim(), Some(value)));
+        set(&mut login, &name.replace('_', "-"), value.map(unquoted))
+            .map_err(|expected| format!("line {number}: {name} needs {expected}"))?;
+    }
+    Ok(login)
+}
+
+fn set(login: &mut Login, name: &str, value: Option<String>) -> Result<(), &'static str> {
+    match name {
+        "user" => login.user = value,
+        "password" => login.password = value,
+        "host" => login.host = value,
+        "port" => login.port = Some(value.and_then(|port| port.parse().ok()).ok_or("a port from 1 to 65535")?),
+        "socket" => login.socket = value.map(Into::into),
+        "ssl-ca" => login.tls_ca = value.map(Into::into),
+        "ssl-mode" => login.tls = Some(mode(&value.unwrap_or_default()).ok_or("one of MySQL's ssl modes")?),
+        // MariaDB's words for the same.
+        "ssl" if is_on(value.as_deref()) => {
+            login.tls.get_or_insert(TlsMode::Required);
+        }
+        "ssl" | "skip-ssl" => login.tls = Some(TlsMode::Off),
+        "ssl-verify-server-cert" if is_on(value.as_deref()) => login.tls = Some(TlsMode::VerifyFull),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn is_on(value: Option<&str>) -> bool {
+    value.is_none_or(|value| ["1", "on", "true"].contains(&value.to_lowercase().as_str()))
+}
+
+fn mode(word: &str) -> Option<TlsMode> {
+    Some(match word.to_uppercase().as_str() {
+        "DISABLED" => TlsMode::Off,
+        "PREFERRED" => TlsMode::Preferred,
+        "REQUIRED" => TlsMode::Required,
+        "VERIFY_CA" => TlsMode::VerifyCa,
+        "VERIFY_IDENTITY" => TlsMode::VerifyFull,
+        _ => return None,
+    })
+}
+
+/// A value without its quotes, with its escapes spelt out; `#` begins a comment behind one that has no quotes.
+fn unquoted(value: &str) -> String {
+    let value = value.trim();
+    let quote = value.chars().next().filter(|first| ['"', '\''].contains(first));
+    let inside = match quote {
+        Some(quote) if value.len() > 1 => {
+            let rest = &value[1..];
+            rest.rfind(quote).map_or(rest, |end| &rest[..end])
+        }
+        _ => value.split(" #").next().unwrap_or(value).trim_end(),
+    };
+    let mut text = String::new();
+    let mut chars = inside.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            '\\' => match chars.next() {
+                Some('s') => text.push(' '),
+                Some('t') => text.push('\t'),
+                Some('n') => text.push('\n'),
+                Some('r') => text.push('\r'),
+                Some('b') => text.push('\u{8}'),
+                Some('\\') | None => text.push('\\'),
+                Some(other) => text.extend(['\\', other]),
+            },
+            char => text.push(char),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sections_of_clients_are_read_as_mysql_reads_them() {
+        let text = "password=outside\n[mysqld]\npassword=server\n# a comment\n[client]\nuser = me\n\
+                    password=\"se # cret\\s\\\\\"\nport=3307\nssl_mode=VERIFY_CA\nskip-something\n\
+                    [client-mariadb]\nuser=other # said later\nsocket='/run/my sql/s'\n[mysqldump]\nuser=dump\n";
+        let login = parse(text, &["client", "client-mariadb"]).unwrap();
+        assert_eq!(login.user.as_deref(), Some("other"));
+        assert_eq!(login.password.as_deref(), Some("se # cret \\"));
+        assert_eq!((login.port, login.tls), (Some(3307), Some(TlsMode::VerifyCa)));
+        assert_eq!(login.socket, Some("/run/my sql/s".into()));
+        assert_eq!(parse(text, &["client"]).unwrap().user.as_deref(), Some("me"));
+        let wrong = parse("[client]\nport=many\n", &["client"]).unwrap_err();
+        assert_eq!(wrong, "line 2: port needs a port from 1 to 65535");
+        let mariadb = parse("[client]\nssl\nssl-verify-server-cert=1\n", &["client"]).unwrap();
+        assert_eq!(mariadb.tls, Some(TlsMode::VerifyFull));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_a_login_or_a_reason_without_its_values(text in "[a-z=\\[\\]\"'\\\\ #\n-]{0,80}") {
+            let _ = parse(&format!("[client]\n{text}"), &["client"]);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! What a login comes to.
+
+use super::super::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, Tls};
+
+/// The connection that a login comes to, with what the user's own files say of `engine`'s servers.
+///
+/// # Errors
+/// A file that cannot be read, is open to others, or was asked for and is not there; no place of a server.
+pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, EngineError> {
+    let found = engine.login_files(&login)?;
+    let all = login.or(found);
+    let address = match (all.socket, all.host) {
+        (Some(path), _) => Address::Socket(path),
+        (None, Some(host)) => Address::Tcp(host, all.port.unwrap_or_else(|| engine.default_port())),
+        (None, None) => return Err(EngineError::NoAddress { engine: engine.name() }),
+    };
+    Ok(ConnectTarget {
+        address,
+        user: all.user.unwrap_or_else(|| engine.default_user().to_owned()),
+        password: all.password.unwrap_or_default(),
+        database: Some(all.database.unwrap_or_else(|| DEFAULT_DATABASE.to_owned())),
+        tls: Tls { mode: all.tls.unwrap_or_default(), ca: all.tls_ca },
+    })
+}

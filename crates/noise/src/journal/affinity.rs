@@ -1,0 +1,231 @@
+//! The CPUs of threads that are somebody else's: on disk before they are bound, and put back exactly as found.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use tare_topology::bind::{BindError, affinity_of, bind_thread};
+use tare_topology::observe::{self, ObserveError};
+use tare_topology::{CpuSet, ThreadRef};
+
+use super::boot::boot_id;
+use super::entry::VERSION;
+use super::file::Journal;
+use super::outcome::{Outcome, RestoreReport, Restored};
+use crate::error::Result;
+use crate::lock::HostLock;
+use crate::system::System;
+
+/// What reports call it.
+const SETTING: &str = "affinity";
+
+/// One line of the journal of affinities: a thread about to be bound.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    v: u32,
+    /// The boot in which it was written.
+    boot: String,
+    thread: ThreadRef,
+    /// Start of the thread, clock ticks after boot: another one may have got its number since.
+    started: u64,
+    /// Where it might run before.
+    found: CpuSet,
+    /// Where it is about to be bound.
+    wrote: CpuSet,
+    /// Threads that its process had when the first of them was bound; in the entry of that one alone. A later one may
+    /// have been made by a bound one, and then has its CPUs without being asked.
+    known: BTreeSet<i32>,
+    /// The CPUs of the process's first thread, which new threads have as a rule.
+    first: CpuSet,
+}
+
+/// Binds threads of servers that somebody else runs, and puts their affinities back when it is dropped or, after a
+/// kill, when the next run, load or `tare restore` begins.
+#[derive(Debug)]
+pub struct ThreadAffinities {
+    journal: Journal,
+    boot: String,
+    entries: Vec<Entry>,
+}
+
+impl ThreadAffinities {
+    /// Nothing is bound yet. Who holds the machine's lock alone may write the journal; what a killed run left must have
+    /// been put back ([`super::recover`]).
+    pub fn new(state_dir: &Path, _lock: &HostLock) -> Self {
+        let boot = boot_id(&System::real());
+        Self { journal: Journal::of_affinities(state_dir), boot, entries: Vec::new() }
+    }
+
+    /// Binds threads, each to its CPUs; what they had is on disk before the first one is bound. With `may_be_gone`
+    /// threads that end meanwhile are no error: helpers of a server come and go.
+    ///
+    /// # Errors
+    /// A thread that is gone or may not be bound by this user; those of writing the journal, and then nothing was
+    /// bound.
+    pub fn bind(&mut self, wanted: &[(ThreadRef, CpuSet)], may_be_gone: bool) -> Result<()> {
+        let mut new = Vec::new();
+        for (thread, cpus) in wanted {
+            match self.entry(*thread, cpus, &new) {
+                Ok(entry) => new.push(entry),
+                Err(Gone) if may_be_gone => {}
+                Err(Gone) => return Err(BindError::NoThread { thread: *thread }.into()),
+            }
+        }
+        self.journal.append(&new)?;
+        self.entries.extend(new.iter().cloned());
+        for entry in new {
+            match bind_thread(entry.thread, &entry.wrote) {
+                Err(BindError::NoThread { .. }) if may_be_gone => {}
+                bound => bound?,
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&self, thread: ThreadRef, cpus: &CpuSet, new: &[Entry]) -> std::result::Result<Entry, Gone> {
+        let of_process = self.entries.iter().chain(new).find(|entry| entry.thread.pid == thread.pid);
+        let known = match of_process {
+            Some(_) => BTreeSet::new(),
+            None => observe::threads_of(thread.pid)?.into_iter().map(|thread| thread.tid).collect(),
+        };
+        let first = match of_process {
+            Some(entry) => entry.first.clone(),
+            None => affinity_of(ThreadRef::main_of(thread.pid))?,
+        };
+        Ok(Entry {
+            v: VERSION,
+            boot: self.boot.clone(),
+            thread,
+            started: observe::started_ticks(thread)?,
+            found: affinity_of(thread)?,
+            wrote: cpus.clone(),
+            known,
+            first,
+        })
+    }
+
+    /// Puts every affinity back and reads it back. Doing it twice is the same as once.
+    ///
+    /// # Errors
+    /// When the journal cannot be rewritten. A thread that could not be put back, or that somebody else has bound
+    /// meanwhile, is in the report: see [`RestoreReport::check`].
+    pub fn put_back(&mut self) -> Result<RestoreReport> {
+        if self.entries.is_empty() {
+            return Ok(RestoreReport::default());
+        }
+        let (report, left) = undo(&self.entries, &self.boot);
+        self.journal.replace(&left)?;
+        self.entries = left;
+        Ok(report)
+    }
+}
+
+impl Drop for ThreadAffinities {
+    fn drop(&mut self) {
+        // What cannot be put back stays in the journal, and the next start reports it.
+        let _ = self.put_back();
+    }
+}
+
+/// A thread that has ended, or cannot be seen any more.
+struct Gone;
+
+impl From<ObserveError> for Gone {
+    fn from(_: ObserveError) -> Self {
+        Self
+    }
+}
+
+impl From<BindError> for Gone {
+    fn from(_: BindError) -> Self {
+        Self
+    }
+}
+
+/// Puts back what a killed run left.
+pub(super) fn recover(state_dir: &Path) -> Result<RestoreReport> {
+    let journal = Journal::of_affinities(state_dir);
+    let (entries, torn_lines) = journal.load::<Entry>()?;
+    let (mut report, left) = undo(&entries, &boot_id(&System::real()));
+    if !entries.is_empty() || torn_lines > 0 {
+        journal.replace(&left)?;
+    }
+    report.torn_lines = torn_lines;
+    Ok(report)
+}
+
+/// Threads that are still bound where a killed run left them, in words.
+pub(super) fn left(state_dir: &Path) -> Result<Vec<String>> {
+    let (entries, _) = Journal::of_affinities(state_dir).load::<Entry>()?;
+    let boot = boot_id(&System::real());
+    let here = entries.iter().filter(|entry| entry.boot == boot && entry.is_alive());
+    Ok(here.map(|entry| format!("the {SETTING} of {} is not put back yet", entry.thread)).collect())
+}
+
+impl Entry {
+    fn is_alive(&self) -> bool {
+        observe::started_ticks(self.thread).is_ok_and(|started| started == self.started)
+    }
+}
+
+/// What was done, and the entries that still have to be.
+fn undo(entries: &[Entry], boot: &str) -> (RestoreReport, Vec<Entry>) {
+    let (mut report, mut left, mut seen) = (RestoreReport::default(), Vec::new(), BTreeSet::new());
+    // The first entry of a thread knows what was found.
+    for entry in entries.iter().filter(|entry| entry.boot == boot) {
+        if !seen.insert((entry.thread, entry.started)) || !entry.is_alive() {
+            continue;
+        }
+        let of_thread = |other: &&Entry| (other.thread, other.started) == (entry.thread, entry.started);
+        let ours: Vec<&CpuSet> = entries.iter().filter(of_thread).map(|entry| &entry.wrote).collect();
+        let outcome = put_back(entry.thread, &entry.found, &ours);
+        if matches!(outcome, Outcome::Failed { .. }) {
+            left.extend(entries.iter().filter(of_thread).cloned());
+        }
+        report.files.push(restored(entry.thread, outcome));
+    }
+    let processes: BTreeSet<i32> = seen.iter().map(|(thread, _)| thread.pid).collect();
+    for pid in processes {
+        report.files.extend(heirs(entries, pid));
+    }
+    report.files.retain(|file| file.outcome != Outcome::Gone);
+    (report, left)
+}
+
+fn put_back(thread: ThreadRef, found: &CpuSet, ours: &[&CpuSet]) -> Outcome {
+    let failed = |error: BindError| match error {
+        BindError::NoThread { .. } => Outcome::Gone,
+        error => Outcome::Failed { error: error.to_string() },
+    };
+    match affinity_of(thread) {
+        Ok(now) if now == *found => Outcome::AlreadyThere,
+        Ok(now) if !ours.contains(&&now) => {
+            Outcome::ChangedByOther { found: now.to_string(), original: found.to_string() }
+        }
+        Ok(_) => bind_thread(thread, found).map_or_else(failed, |()| Outcome::Restored),
+        Err(error) => failed(error),
+    }
+}
+
+/// Threads that were made meanwhile by bound ones, and so got CPUs that nobody asked for.
+fn heirs(entries: &[Entry], pid: i32) -> Vec<Restored> {
+    let of_process: Vec<&Entry> = entries.iter().filter(|entry| entry.thread.pid == pid).collect();
+    // A process that took over the number of one that ended is none of ours.
+    if !of_process.iter().any(|entry| entry.is_alive()) {
+        return Vec::new();
+    }
+    let Some(first) = of_process.iter().find(|entry| !entry.known.is_empty()) else { return Vec::new() };
+    let ours: Vec<&CpuSet> = of_process.iter().map(|entry| &entry.wrote).filter(|set| **set != first.first).collect();
+    let threads = observe::threads_of(pid).unwrap_or_default().into_iter();
+    let bound = |thread: &ThreadRef| affinity_of(*thread).is_ok_and(|now| ours.contains(&&now));
+    threads
+        .filter(|thread| !first.known.contains(&thread.tid) && bound(thread))
+        .filter(|thread| !of_process.iter().any(|entry| entry.thread == *thread))
+        .map(|thread| restored(thread, put_back(thread, &first.first, &ours)))
+        .collect()
+}
+
+fn restored(thread: ThreadRef, outcome: Outcome) -> Restored {
+    let path = format!("/proc/{}/task/{}", thread.pid, thread.tid);
+    Restored { setting: SETTING.to_owned(), path, outcome }
+}

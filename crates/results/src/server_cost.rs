@@ -1,0 +1,123 @@
+//! What an operation costs the server: one metric a quantity, for each transaction and for each query.
+
+use crate::named::{Better, Named};
+
+/// What is counted of a server's processes and threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// CPU time, user and system.
+    Cpu,
+    /// CPU time in user mode.
+    User,
+    /// CPU time in the kernel.
+    System,
+    /// Context switches of either kind.
+    Switches,
+    /// Times a thread gave its CPU up, as to wait.
+    VoluntarySwitches,
+    /// Times a thread's CPU was taken away.
+    InvoluntarySwitches,
+    /// Bytes fetched from storage.
+    Read,
+    /// Bytes sent to storage, at once or later.
+    Written,
+    /// Page faults that needed no storage.
+    MinorFaults,
+    /// Page faults that waited for storage.
+    MajorFaults,
+}
+
+/// Which operation a cost is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    /// A transaction of an OLTP load.
+    Transaction,
+    /// One execution of an analytical query.
+    Query,
+}
+
+/// A quantity with its two metrics.
+#[derive(Debug)]
+pub struct ServerCost {
+    /// What both of its metrics count.
+    pub quantity: Quantity,
+    per_transaction: Named,
+    per_query: Named,
+}
+
+impl ServerCost {
+    /// The metric of this quantity for an operation.
+    pub fn metric(&self, operation: Operation) -> &Named {
+        match operation {
+            Operation::Transaction => &self.per_transaction,
+            Operation::Query => &self.per_query,
+        }
+    }
+}
+
+/// Where those that tables show stand: behind what the load itself measured.
+const SHOWN: u8 = 21;
+/// Those that explain them.
+const DETAIL: u8 = Named::DETAIL_RANK;
+
+const fn cost(quantity: Quantity, names: [&'static str; 2], unit: &'static str, rank: u8) -> ServerCost {
+    ServerCost {
+        quantity,
+        per_transaction: Named::new(names[0], unit, Better::Lower, rank),
+        per_query: Named::new(names[1], unit, Better::Lower, rank),
+    }
+}
+
+/// Every quantity. CPU time and switches as a whole are shown in tables; the rest explains them.
+pub static SERVER_COSTS: &[ServerCost] = &[
+    cost(Quantity::Cpu, ["server_cpu_us_per_transaction", "server_cpu_us_per_query"], "us", SHOWN),
+    cost(Quantity::Switches, ["server_switches_per_transaction", "server_switches_per_query"], "", SHOWN),
+    cost(Quantity::User, ["server_user_us_per_transaction", "server_user_us_per_query"], "us", DETAIL),
+    cost(Quantity::System, ["server_system_us_per_transaction", "server_system_us_per_query"], "us", DETAIL),
+    cost(
+        Quantity::VoluntarySwitches,
+        ["server_voluntary_switches_per_transaction", "server_voluntary_switches_per_query"],
+        "",
+        DETAIL,
+    ),
+    cost(
+        Quantity::InvoluntarySwitches,
+        ["server_involuntary_switches_per_transaction", "server_involuntary_switches_per_query"],
+        "",
+        DETAIL,
+    ),
+    cost(Quantity::Read, ["server_read_bytes_per_transaction", "server_read_bytes_per_query"], "bytes", DETAIL),
+    cost(
+        Quantity::Written,
+        ["server_written_bytes_per_transaction", "server_written_bytes_per_query"],
+        "bytes",
+        DETAIL,
+    ),
+    cost(Quantity::MinorFaults, ["server_minor_faults_per_transaction", "server_minor_faults_per_query"], "", DETAIL),
+    cost(Quantity::MajorFaults, ["server_major_faults_per_transaction", "server_major_faults_per_query"], "", DETAIL),
+];
+
+/// The metric of this name, where it is one of these.
+pub(crate) fn find(name: &str) -> Option<&'static Named> {
+    let both = SERVER_COSTS.iter().flat_map(|cost| [&cost.per_transaction, &cost.per_query]);
+    both.into_iter().find(|named| named.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metric::describe;
+
+    #[test]
+    fn each_is_described_as_declared_and_ends_with_its_operation() {
+        for cost in SERVER_COSTS {
+            for (operation, end) in [(Operation::Transaction, "_per_transaction"), (Operation::Query, "_per_query")] {
+                let named = cost.metric(operation);
+                assert_eq!(describe(named.name()), named.metric, "{}", named.name());
+                assert!(
+                    named.name().ends_with(end) && named.metric.better == Better::Lower && !named.metric.is_primary()
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Passwords from the environment and from a prompt: kept in this process, and in no environment that others inherit.
+
+use super::{Exit, Problem};
+use std::sync::OnceLock;
+
+/// The variable that a password may come in.
+const VARIABLE: &str = "TARE_PASSWORD";
+
+static OF_ENVIRONMENT: OnceLock<Option<String>> = OnceLock::new();
+
+/// Takes the password out of the environment, so that no program that is started from here inherits it. Call it first
+/// of all, while this thread is the only one.
+pub fn leave_environment() {
+    OF_ENVIRONMENT.get_or_init(|| {
+        let password = std::env::var(VARIABLE).ok().filter(|password| !password.is_empty());
+        // SAFETY: the program's first statement, before any other thread exists that could read the environment.
+        unsafe { std::env::remove_var(VARIABLE) };
+        password
+    });
+}
+
+/// The password that stood in the environment.
+pub fn of_environment() -> Option<String> {
+    OF_ENVIRONMENT.get().cloned().flatten()
+}
+
+/// The password: from a prompt that shows nothing of it, where one is asked for, else from the environment.
+///
+/// # Errors
+/// When there is no terminal to ask on.
+pub fn password(ask: bool) -> Result<Option<String>, Problem> {
+    if !ask {
+        return Ok(of_environment());
+    }
+    rpassword::prompt_password("password: ").map(Some).map_err(|e| {
+        Problem::new(Exit::Usage, format!("cannot ask for a password: {e}"))
+            .expected("a terminal")
+            .advice("put it into TARE_PASSWORD, ~/.my.cnf or ~/.pgpass")
+    })
+}

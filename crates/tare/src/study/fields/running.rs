@@ -1,0 +1,100 @@
+//! A server that runs already, in place of one that is started.
+
+use super::super::key::{Access, Field};
+
+/// The rows, in the order in which a study is written.
+pub const FIELDS: &[Field] = &[
+    Field {
+        section: "engine",
+        key: "socket",
+        help: "Unix socket of a server that runs already: it is measured as it is, never stopped, and changed in nothing \
+               but the affinities that the placement asks for; as a factor: several servers side by side",
+        access: Access::Common {
+            get: |s| s.engine.running.socket.as_ref().map(|p| p.display().to_string().into()),
+            set: |s, v| {
+                s.engine.running.socket = Some(v.to_string().into());
+                Ok(())
+            },
+        },
+    },
+    Field {
+        section: "engine",
+        key: "host",
+        help: "host of a server that runs already, for TCP; its threads can be placed on this machine only",
+        access: Access::Common {
+            get: |s| s.engine.running.host.clone().map(Into::into),
+            set: |s, v| {
+                s.engine.running.host = Some(v.to_string());
+                Ok(())
+            },
+        },
+    },
+    Field {
+        section: "engine",
+        key: "port",
+        help: "port of a server that runs already; absent: the engine's usual one",
+        access: Access::Common {
+            get: |s| s.engine.running.port.map(|port| usize::from(port).into()),
+            set: |s, v| s.engine.running.set_port(v),
+        },
+    },
+    Field {
+        section: "engine",
+        key: "user",
+        help: "account on a server that runs already; absent: that of your option file, or the engine's usual one",
+        access: Access::Common {
+            get: |s| s.engine.running.user.clone().map(Into::into),
+            set: |s, v| {
+                s.engine.running.user = Some(v.to_string());
+                Ok(())
+            },
+        },
+    },
+    Field {
+        section: "engine",
+        key: "database",
+        help: "database that holds the tables on a server that runs already; absent: sbtest",
+        access: Access::Common {
+            get: |s| s.engine.running.database.clone().map(Into::into),
+            set: |s, v| {
+                s.engine.running.database = Some(v.to_string());
+                Ok(())
+            },
+        },
+    },
+    Field {
+        section: "engine",
+        key: "option_file",
+        help: "option file with [client] user, password, host, port, socket, ssl-mode and ssl-ca (mariadb, mysql); \
+               absent: ~/.my.cnf",
+        access: Access::Common {
+            get: |s| s.engine.running.option_file.as_ref().map(|p| p.display().to_string().into()),
+            set: |s, v| {
+                s.engine.running.option_file = Some(v.to_string().into());
+                Ok(())
+            },
+        },
+    },
+    Field {
+        section: "engine",
+        key: "service",
+        help: "service of ~/.pg_service.conf (postgresql); absent: PGSERVICE, where a server that runs already is asked for",
+        access: Access::Common {
+            get: |s| s.engine.running.service.clone().map(Into::into),
+            set: |s, v| {
+                s.engine.running.service = Some(v.to_string());
+                Ok(())
+            },
+        },
+    },
+    Field {
+        section: "engine",
+        key: "restart",
+        help: "program and arguments that restart a server that runs already, before every trial, for example \
+               [\"systemctl\", \"restart\", \"mariadb\"]; absent: a trial is a reconnection and a re-binding",
+        access: Access::Common {
+            get: |s| s.engine.running.restart_text(),
+            set: |s, v| s.engine.running.set_restart(v),
+        },
+    },
+];

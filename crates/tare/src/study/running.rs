@@ -1,0 +1,105 @@
+//! A server that runs already: where it is, who is asked for, and how it is restarted. Never a password.
+
+use std::path::PathBuf;
+use tare_engine::{Login, TlsMode};
+use tare_text::Value;
+
+/// Keys of `[engine]` that lead to a server that somebody else runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RunningSettings {
+    /// Path of its Unix socket, on this machine.
+    pub socket: Option<PathBuf>,
+    /// Its host, for TCP.
+    pub host: Option<String>,
+    /// Its port, for TCP; none: the engine's usual one.
+    pub port: Option<u16>,
+    /// Account; none: that of the user's own files, or the engine's usual one.
+    pub user: Option<String>,
+    /// Database that holds the tables; none: sbtest.
+    pub database: Option<String>,
+    /// MySQL's option file that is read in place of ~/.my.cnf.
+    pub option_file: Option<PathBuf>,
+    /// A service of PostgreSQL's pg_service.conf.
+    pub service: Option<String>,
+    /// Whether the connection is encrypted; none: as the user's own files say, or not.
+    pub tls: Option<TlsMode>,
+    /// Certificates of the authorities that are believed.
+    pub tls_ca: Option<PathBuf>,
+    /// The command that restarts it before every trial, as a list of arguments; empty: it is not restarted.
+    pub restart: Vec<String>,
+}
+
+impl RunningSettings {
+    /// Whether the study is about a server that runs already.
+    pub fn is_asked(&self) -> bool {
+        self.socket.is_some() || self.host.is_some() || self.option_file.is_some() || self.service.is_some()
+    }
+
+    /// What the study says of a login, with a password from elsewhere.
+    pub fn login(&self, password: Option<String>) -> Login {
+        let Self { socket, host, port, user, database, option_file, service, tls, tls_ca, .. } = self.clone();
+        Login { socket, host, port, user, password, database, tls, tls_ca, option_file, service }
+    }
+
+    /// Sets the port, a number from 1 to 65535.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn set_port(&mut self, value: &Value) -> Result<(), String> {
+        self.port = u16::try_from(value.whole(1, 65_535)?).ok();
+        Ok(())
+    }
+
+    /// Sets the TLS mode.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn set_tls(&mut self, value: &Value) -> Result<(), String> {
+        value.parsed().map(|mode: TlsMode| self.tls = Some(mode))
+    }
+
+    /// Reads a list of arguments from its JSON text, or words separated by blanks.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn set_restart(&mut self, value: &Value) -> Result<(), String> {
+        let text = value.to_string();
+        self.restart = match text.trim_start().starts_with('[') {
+            true => serde_json::from_str(&text).map_err(|_| RESTART)?,
+            false => text.split_whitespace().map(str::to_owned).collect(),
+        };
+        match self.restart.first() {
+            Some(program) if !program.is_empty() => Ok(()),
+            _ => Err(RESTART.to_owned()),
+        }
+    }
+
+    /// The list of arguments as one text that [`RunningSettings::set_restart`] reads.
+    pub fn restart_text(&self) -> Option<Value> {
+        if self.restart.is_empty() {
+            return None;
+        }
+        serde_json::to_string(&self.restart).ok().map(Value::Text)
+    }
+}
+
+const RESTART: &str = "a program and its arguments, for example [\"systemctl\", \"restart\", \"mariadb\"]";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restart_is_a_list_of_arguments_and_never_a_shell_line() {
+        let mut running = RunningSettings::default();
+        running.set_restart(&"systemctl restart mariadb".into()).unwrap();
+        assert_eq!(running.restart, ["systemctl", "restart", "mariadb"]);
+        let text = running.restart_text().unwrap();
+        running.set_restart(&r#"["sh", "-c", "a; b"]"#.into()).unwrap();
+        assert_eq!(running.restart, ["sh", "-c", "a; b"]);
+        running.set_restart(&text).unwrap();
+        assert_eq!(running.restart.len(), 3);
+        assert!(running.set_restart(&"[1]".into()).is_err() && running.set_restart(&"  ".into()).is_err());
+        assert!(running.set_port(&Value::Whole(70_000)).is_err());
+    }
+}

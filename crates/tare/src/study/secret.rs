@@ -1,0 +1,36 @@
+//! What a study never holds: passwords.
+
+/// What is wrong with a key that would hold a password, and what to do instead; none for any other key.
+pub fn refused(section: &str, key: &str) -> Option<(String, &'static str)> {
+    let plain = key.to_lowercase().replace(['-', '_'], "");
+    if section == "engine" && plain == "loginpath" {
+        return Some((
+            "login paths (~/.mylogin.cnf of mysql_config_editor) are not read".to_owned(),
+            "option_file = \"/path/of/my.cnf\" with user and password under [client], readable by you alone",
+        ));
+    }
+    let secret =
+        ["password", "passwd", "pwd", "pass", "secret"].contains(&plain.as_str()) || plain.ends_with("password");
+    secret.then(|| {
+        (
+            format!("a study holds no password, and [{section}] {key} would be one: studies are shared and kept with results"),
+            "no such key; the password comes from ~/.my.cnf ([client] password=...) or option_file, from ~/.pgpass, from \
+             the environment (TARE_PASSWORD) or from a prompt (tare run --ask-password)",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_for_a_password_says_what_to_do_instead() {
+        for key in ["password", "Password", "db_password", "passwd", "pwd"] {
+            let (what, expected) = refused("engine", key).unwrap();
+            assert!(what.contains("no password") && expected.contains("TARE_PASSWORD"), "{key}");
+        }
+        assert!(refused("engine", "login_path").unwrap().0.contains("mylogin"));
+        assert_eq!(refused("engine", "passage"), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! What a subject used while something was measured: the server's side of the cost of an operation.
+//!
+//! Processes are asked and not threads where the kernel sums up by itself: a thread that ended meanwhile is then in the
+//! sum. A process that ended is in its parent's account of ended children, so the sum over all of them and that account
+//! loses nothing when one goes. Only context switches are kept by thread alone; those of threads that ended are lost.
+
+use super::Subject;
+use std::collections::BTreeMap;
+use tare_results::server_cost::Quantity;
+use tare_topology::ThreadRef;
+use tare_topology::observe::{self, ProcessUsage};
+
+/// What a subject used: the sum over all its processes and threads, whichever class they are of.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Usage {
+    user_s: f64,
+    system_s: f64,
+    minor_faults: f64,
+    major_faults: f64,
+    read_bytes: Option<f64>,
+    written_bytes: Option<f64>,
+    voluntary_switches: f64,
+    involuntary_switches: f64,
+}
+
+/// A subject's accounts at one moment.
+#[derive(Debug)]
+pub struct UsageMark {
+    used: Usage,
+    switches: BTreeMap<ThreadRef, [u64; 2]>,
+}
+
+impl UsageMark {
+    /// Reads the accounts now; none where the subject has no process of its own, or it cannot be looked at.
+    pub fn take(subject: &Subject) -> Option<Self> {
+        let root = subject.root?;
+        let first = observe::process_usage(root).ok()?;
+        let [user_s, system_s, minor_faults, major_faults] = first.of_ended_children;
+        let mut used = Usage { user_s, system_s, minor_faults, major_faults, ..Usage::default() };
+        used.add_process(&first, true);
+        let mut switches = BTreeMap::new();
+        for pid in subject.processes() {
+            if pid != root
+                && let Ok(process) = observe::process_usage(pid)
+            {
+                used.add_process(&process, false);
+            }
+            switches.extend(observe::switches(pid).unwrap_or_default());
+        }
+        Some(Self { used, switches })
+    }
+
+    /// What was used since an earlier moment.
+    pub fn since(&self, before: &Self) -> Usage {
+        let (now, then) = (&self.used, &before.used);
+        let grown = |now: f64, then: f64| (now - then).max(0.0);
+        let known = |now: Option<f64>, then: Option<f64>| Some(grown(now?, then?));
+        let of_kind = |kind: usize| -> f64 {
+            let grown = |(thread, now): (&ThreadRef, &[u64; 2])| {
+                now[kind].saturating_sub(before.switches.get(thread).map_or(0, |then| then[kind])) as f64
+            };
+            self.switches.iter().map(grown).sum()
+        };
+        Usage {
+            user_s: grown(now.user_s, then.user_s),
+            system_s: grown(now.system_s, then.system_s),
+            minor_faults: grown(now.minor_faults, then.minor_faults),
+            major_faults: grown(now.major_faults, then.major_faults),
+            read_bytes: known(now.read_bytes, then.read_bytes),
+            written_bytes: known(now.written_bytes, then.written_bytes),
+            voluntary_switches: of_kind(0),
+            involuntary_switches: of_kind(1),
+        }
+    }
+}
+
+impl Usage {
+    fn add_process(&mut self, process: &ProcessUsage, first: bool) {
+        self.user_s += process.user_s;
+        self.system_s += process.system_s;
+        self.minor_faults += process.minor_faults;
+        self.major_faults += process.major_faults;
+        let sum = |all: Option<f64>, one: Option<f64>| if first { one } else { Some(all? + one?) };
+        self.read_bytes = sum(self.read_bytes, process.read_bytes);
+        self.written_bytes = sum(self.written_bytes, process.written_bytes);
+    }
+
+    /// Adds that of a later measurement of the same sample.
+    pub fn add(&mut self, later: &Self) {
+        let both = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+        self.user_s += later.user_s;
+        self.system_s += later.system_s;
+        self.minor_faults += later.minor_faults;
+        self.major_faults += later.major_faults;
+        self.read_bytes = both(self.read_bytes, later.read_bytes);
+        self.written_bytes = both(self.written_bytes, later.written_bytes);
+        self.voluntary_switches += later.voluntary_switches;
+        self.involuntary_switches += later.involuntary_switches;
+    }
+
+    /// One quantity of it in the unit of its metric; none where it could not be read.
+    pub fn of(&self, quantity: Quantity) -> Option<f64> {
+        const MICRO: f64 = 1e6;
+        Some(match quantity {
+            Quantity::Cpu => MICRO * (self.user_s + self.system_s),
+            Quantity::User => MICRO * self.user_s,
+            Quantity::System => MICRO * self.system_s,
+            Quantity::Switches => self.voluntary_switches + self.involuntary_switches,
+            Quantity::VoluntarySwitches => self.voluntary_switches,
+            Quantity::InvoluntarySwitches => self.involuntary_switches,
+            Quantity::Read => self.read_bytes?,
+            Quantity::Written => self.written_bytes?,
+            Quantity::MinorFaults => self.minor_faults,
+            Quantity::MajorFaults => self.major_faults,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn what_a_child_used_stays_in_the_sum_when_it_has_gone() {
+        // It reads a line, lets a child of its own burn and go, and tells so.
+        let burn = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
+        let script = format!("read x; sh -c '{burn}'; echo done; read y");
+        let mut shell =
+            Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let subject = Subject::running(Some(shell.id().cast_signed()));
+        let before = UsageMark::take(&subject).unwrap();
+        let mut input = shell.stdin.take().unwrap();
+        input.write_all(b"go\n").unwrap();
+        let mut told = [0; 5];
+        std::io::Read::read_exact(&mut shell.stdout.take().unwrap(), &mut told).unwrap();
+        let used = UsageMark::take(&subject).unwrap().since(&before);
+        input.write_all(b"end\n").unwrap();
+        shell.wait().unwrap();
+        // In microseconds; sixty thousand rounds of a shell take longer than two ticks anywhere.
+        assert!(used.of(Quantity::Cpu).unwrap() >= 20_000.0, "{used:?}");
+        assert_eq!(used.of(Quantity::Cpu), Some(used.of(Quantity::User).unwrap() + used.of(Quantity::System).unwrap()));
+        assert!(used.of(Quantity::MinorFaults).unwrap() > 10.0, "{used:?}");
+        assert!(used.of(Quantity::VoluntarySwitches).unwrap() >= 1.0, "it waited: {used:?}");
+        assert!(UsageMark::take(&subject).is_none(), "it has ended");
+        let mut twice = used;
+        twice.add(&used);
+        assert_eq!(twice.of(Quantity::MinorFaults), used.of(Quantity::MinorFaults).map(|n| 2.0 * n));
+    }
+}

@@ -1,0 +1,15 @@
+//! Reaching a server that somebody else runs.
+
+use super::{Trial, TrialError};
+use tare_engine::{RunningServer, engine_by_name, target_of};
+
+/// The server of the study, reached as the study and the user's own files say.
+///
+/// # Errors
+/// When it cannot be reached.
+pub fn attach(trial: &Trial<'_>) -> Result<RunningServer, TrialError> {
+    let settings = &trial.task.condition.settings.engine;
+    let engine = engine_by_name(&settings.name)?;
+    let target = target_of(settings.running.login(trial.password.clone()), engine)?;
+    Ok(RunningServer::attach(engine, target)?)
+}

@@ -1,0 +1,92 @@
+//! A server of somebody else's restarted by the command that the study gives: run, waited for, and proved.
+
+use super::reach::attach;
+use super::{Trial, TrialError};
+use crate::subject::Subject;
+use std::fs::File;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tare_engine::{RunningServer, Server};
+use tare_topology::ThreadRef;
+use tare_topology::observe;
+
+/// Time between two looks at the command, and between two knocks at the server's door.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The server's first process and when it started, which together name it for good.
+type Life = Option<(i32, u64)>;
+
+/// Restarts the server and waits until it answers; how that was proved, in words.
+///
+/// # Errors
+/// When the command fails or takes too long, the server does not answer afterwards, or it is still the same process.
+pub(super) fn restarted(trial: &Trial<'_>, command: &[String]) -> Result<(RunningServer, String), TrialError> {
+    let limit = Duration::from_secs_f64(trial.task.condition.settings.engine.start_timeout_s);
+    let deadline = Instant::now() + limit;
+    // One that is down is restarted too.
+    let before = attach(trial).ok().and_then(|server| life(&server));
+    let shown = command.join(" ");
+    let failed = |why: String| TrialError::Process(format!("restarting the server with `{shown}`: {why}"));
+    let status = run(trial, command, deadline).map_err(failed)?;
+    if !status.success() {
+        return Err(failed(format!("it ended with {status}; what it said stands in the trial's log")));
+    }
+    let server = loop {
+        match attach(trial) {
+            Ok(server) => break server,
+            Err(e) if Instant::now() > deadline => {
+                return Err(failed(format!("no answer within {:.0} s: {e}", limit.as_secs_f64())));
+            }
+            Err(_) if trial.interrupted.load(Ordering::Relaxed) => return Err(interrupted()),
+            Err(_) => std::thread::sleep(LOOK_EVERY),
+        }
+    };
+    match (before, life(&server)) {
+        (Some(old), Some(new)) if old == new => {
+            Err(failed(format!("afterwards it is still process {}, which was not restarted", new.0)))
+        }
+        (Some(old), Some(new)) => Ok((server, format!("process {} ended, process {} answers", old.0, new.0))),
+        (None, Some(new)) => Ok((server, format!("process {} answers; before, nobody did", new.0))),
+        (_, None) => Ok((server, "it answers; whether it is another process cannot be seen from here".to_owned())),
+    }
+}
+
+fn interrupted() -> TrialError {
+    TrialError::Load(crate::workload::LoadError::Interrupted)
+}
+
+fn life(server: &RunningServer) -> Life {
+    let serving = server.connect().ok()?.server_thread().ok()??;
+    let mut subject = Subject::running(None);
+    subject.found(serving);
+    let root = subject.root?;
+    Some((root, observe::started_ticks(ThreadRef::main_of(root)).ok()?))
+}
+
+/// Runs the command, which says what it says into the trial's log; killed when it takes too long.
+fn run(trial: &Trial<'_>, command: &[String], deadline: Instant) -> Result<ExitStatus, String> {
+    let [program, arguments @ ..] = command else { return Err("no program".to_owned()) };
+    let log = format!("logs/restart-{:05}-{}.log", trial.task.planned.trial, trial.attempt);
+    let log = File::create(trial.directory.join(log)).map_err(|e| format!("its log cannot be made: {e}"))?;
+    let errors = log.try_clone().map_err(|e| format!("its log cannot be made: {e}"))?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(log)
+        .stderr(errors)
+        .spawn()
+        .map_err(|e| format!("{program} cannot be run: {e}"))?;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Err(e) => return Err(format!("it cannot be waited for: {e}")),
+            Ok(None) if Instant::now() > deadline || trial.interrupted.load(Ordering::Relaxed) => {
+                let _ = child.kill(); // it may have ended just now
+                let _ = child.wait();
+                return Err("it took too long".to_owned());
+            }
+            Ok(None) => std::thread::sleep(LOOK_EVERY),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! A trial on a server that somebody else runs: reached, never started, stopped or changed but for affinities that the
+//! study asks for, which are put back.
+
+use super::reach::attach;
+use super::restart::restarted;
+use super::{Trial, TrialError};
+use crate::state;
+use crate::study::settings::Settings;
+use crate::subject::SharedAffinities;
+use crate::workload::LoadError;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tare_engine::{EngineError, RunningServer, Server, engine_by_name};
+use tare_noise::{HostLock, ThreadAffinities};
+use tare_results::schema::{AppliedSetting, TrialRecord};
+use tare_topology::ResolvedPlacement;
+
+/// Reaches it, restarted where the study says how, and records what it is and what nobody controls there.
+///
+/// # Errors
+/// When it cannot be reached, was not restarted, or has another value of an option than the study says.
+pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServer, TrialError> {
+    let settings = &trial.task.condition.settings;
+    let command = &settings.engine.running.restart;
+    let server = match command.is_empty() {
+        true => attach(trial)?,
+        false => {
+            let (server, proof) = restarted(trial, command)?;
+            let (factor, level) = ("restart".to_owned(), command.join(" "));
+            record.settings.push(AppliedSetting { factor, level, found: None, verified: proof });
+            server
+        }
+    };
+    record.server_version = Some(server.version().to_owned());
+    for (option, level) in &settings.engine.options {
+        record.settings.push(as_asked(&settings.engine.name, &server, option, level)?);
+    }
+    record.uncontrolled = uncontrolled(settings, &trial.task.placement);
+    Ok(server)
+}
+
+/// Makes sure that the tables are there: nothing is made on a server that runs already.
+///
+/// # Errors
+/// When it cannot be reached, or has not what the load works on.
+pub fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
+    let server = attach(trial)?;
+    let load = trial.task.condition.settings.workload.load.load();
+    load.check_data(&mut *server.connect()?).map_err(|error| {
+        let what = format!("{error}; on a server that runs already the study makes nothing: {}", load.how_to_fill());
+        TrialError::Load(LoadError::Generator(what))
+    })
+}
+
+/// An option is not set there, only read: another value than the study's is another condition.
+fn as_asked(engine: &str, server: &RunningServer, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
+    let found = server.setting(option)?.unwrap_or_else(|| "unknown to the server".into());
+    if !tare_engine::same_value(level, &found) {
+        let reason = format!(
+            "the study says {level}, the running server has {found}, and nothing is set on a server that runs already: \
+             set it there, or leave it out of the study"
+        );
+        let (engine, option) = (engine_by_name(engine)?.name(), option.to_owned());
+        return Err(EngineError::OptionRefused { engine, option, reason }.into());
+    }
+    let verified = format!("the running server says {found}; it was not set");
+    Ok(AppliedSetting { factor: format!("option.{option}"), level: level.to_owned(), found: None, verified })
+}
+
+/// What a study on a server that it starts would set and prove, and this one cannot.
+fn uncontrolled(settings: &Settings, placement: &ResolvedPlacement) -> BTreeMap<String, String> {
+    let mut list = BTreeMap::new();
+    let mut add = |what: &str, how: &str| list.insert(what.to_owned(), how.to_owned());
+    if settings.engine.running.restart.is_empty() {
+        add("server lifetime", "the same server in every trial: its memory layout, caches and data carry over");
+    }
+    add("data", "as the owner keeps them; what a load that writes changed stays");
+    add("engine options", "as the owner set them, but for those that the study names, which were read and not set");
+    add("address space, allocator, environment", "as the server was started");
+    add("memory policy", "as the server was started; pages lie where they were first touched");
+    add("other clients", "nobody keeps them away");
+    if placement.server.is_empty() {
+        add("connection threads", "placed by the operating system, within what the owner allows");
+    }
+    if placement.background.is_none() {
+        add("background threads", "where the owner has them");
+    }
+    list
+}
+
+/// Affinities for the threads of the server, where the placement asks for any.
+///
+/// # Errors
+/// When there is no place for the journal, or the run does not hold the machine.
+pub fn affinities(placement: &ResolvedPlacement) -> Result<Option<SharedAffinities>, TrialError> {
+    if placement.server.is_empty() && placement.background.is_none() {
+        return Ok(None);
+    }
+    let lock = HostLock::of_parent(&HostLock::default_dir()).map_err(state::StateError::from)?;
+    let affinities = ThreadAffinities::new(&state::directory()?, &lock);
+    Ok(Some(Arc::new(Mutex::new(affinities))))
+}
+
+/// Puts every affinity back, and makes sure of it.
+///
+/// # Errors
+/// With each that could not be, or that somebody else has changed meanwhile.
+pub fn put_back(affinities: Option<&SharedAffinities>) -> Result<(), TrialError> {
+    let Some(affinities) = affinities else { return Ok(()) };
+    let report = affinities.lock().unwrap_or_else(PoisonError::into_inner).put_back();
+    Ok(report.and_then(|report| report.check()).map_err(state::StateError::from)?)
+}
