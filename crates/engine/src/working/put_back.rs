@@ -8,9 +8,12 @@ use std::path::Path;
 use rustix::io::Errno;
 
 use super::super::EngineError;
+use super::super::interrupt::interrupted;
 
 /// Bytes that are compared at a time: a change of one page writes so many.
 const BLOCK: usize = 64 << 10;
+/// Bytes that are copied before anything else is looked at.
+const COPIED_AT_ONCE: u64 = 64 << 20;
 
 /// What making a file equal took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,9 +66,24 @@ fn copy(mut source: &File, mut target: &File) -> io::Result<u64> {
     for (from, until) in segments(source)? {
         source.seek(SeekFrom::Start(from))?;
         target.seek(SeekFrom::Start(from))?;
-        copied += io::copy(&mut source.take(until - from), &mut target)?;
+        let mut left = until - from;
+        while left > 0 {
+            go_on()?;
+            // A part of a second on a slow disk: nobody waits for the rest of a large file that is no longer wanted.
+            let part = io::copy(&mut source.take(left.min(COPIED_AT_ONCE)), &mut target)?;
+            if part == 0 {
+                break;
+            }
+            copied += part;
+            left -= part;
+        }
     }
     Ok(copied)
+}
+
+/// Goes on, unless the end of this program is wanted.
+fn go_on() -> io::Result<()> {
+    if interrupted() { Err(io::Error::other("interrupted")) } else { Ok(()) }
 }
 
 /// Writes the blocks of `source` that `target` does not have: below `common` compared, beyond it all.
@@ -81,6 +99,7 @@ fn write_differences(source: &File, target: &File, common: u64) -> io::Result<Pu
     for (from, until) in ranges {
         at = at.max(from - from % BLOCK as u64);
         while at < until.min(length) {
+            go_on()?;
             let wanted = (BLOCK as u64).min(length - at) as usize;
             source.read_exact_at(&mut mine[..wanted], at)?;
             put.compared += wanted as u64;
