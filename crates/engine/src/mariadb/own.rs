@@ -1,5 +1,9 @@
 //! MariaDB, of the two.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use super::super::{EngineError, Session};
 use super::dialect::MARIADB;
 use super::install::statement;
@@ -21,7 +25,8 @@ pub(super) static KIND: Kind = Kind {
         let read = |name| std::fs::read_to_string(data.join(name)).ok();
         // MySQL's own dictionary, which MariaDB cannot read.
         let foreign = data.join("mysql.ibd").exists().then(|| "MySQL 8.0 or newer".to_owned());
-        foreign.or_else(|| ["mariadb_upgrade_info", "mysql_upgrade_info"].into_iter().find_map(read))
+        let told = || ["mariadb_upgrade_info", "mysql_upgrade_info"].into_iter().find_map(read);
+        foreign.or_else(told).or_else(|| log_creator(data))
     },
     install: install::install,
     arguments: |binary, log, lock_waits| {
@@ -37,6 +42,20 @@ pub(super) static KIND: Kind = Kind {
     account: |account, password| vec![format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'")],
 };
 
+/// The version that made InnoDB's log, from the log's head: directories of old versions tell it nowhere else. Of another
+/// maker with its name.
+fn log_creator(data: &Path) -> Option<String> {
+    let mut head = [0; 48];
+    File::open(data.join("ib_logfile0")).ok()?.read_exact(&mut head).ok()?;
+    // log0log.h: LOG_HEADER_CREATOR.
+    let creator = String::from_utf8_lossy(&head[16..]);
+    let creator = creator.trim_end_matches('\0');
+    match creator.strip_prefix("MariaDB ") {
+        Some(version) => Some(version.to_owned()),
+        None => creator.starts_with("MySQL ").then(|| creator.to_owned()),
+    }
+}
+
 /// Without the accounts of other hosts and of nobody, which some versions make. Their table is a view in some.
 fn root_stays_local(session: &mut dyn Session) -> Result<(), EngineError> {
     let sql = "SELECT User, Host FROM mysql.user WHERE User = '' OR (User = 'root' AND Host <> 'localhost')";
@@ -46,4 +65,26 @@ fn root_stays_local(session: &mut dyn Session) -> Result<(), EngineError> {
         statement(session, &format!("DROP USER '{}'@'{}'", user.replace('\'', "''"), host.replace('\'', "''")))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_without_a_file_that_tells_it_is_known_by_its_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |creator: &str| {
+            let mut head = vec![0; 512];
+            head[16..16 + creator.len()].copy_from_slice(creator.as_bytes());
+            std::fs::write(folder.path().join("ib_logfile0"), head).unwrap();
+            (KIND.made_by)(folder.path())
+        };
+        assert_eq!((KIND.made_by)(folder.path()), None);
+        assert_eq!(of("MariaDB 10.2.11").as_deref(), Some("10.2.11"));
+        assert_eq!(of("MySQL 5.7.44").as_deref(), Some("MySQL 5.7.44"));
+        assert_eq!(of(""), None);
+        std::fs::write(folder.path().join("mysql_upgrade_info"), "10.6.1-MariaDB").unwrap();
+        assert_eq!(of("MariaDB 10.2.11").as_deref(), Some("10.6.1-MariaDB"));
+    }
 }
