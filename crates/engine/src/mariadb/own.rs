@@ -42,8 +42,8 @@ pub(super) static KIND: Kind = Kind {
     account: |account, password| vec![format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'")],
 };
 
-/// The version that made InnoDB's log, from the log's head: directories of old versions tell it nowhere else. Of another
-/// maker with its name.
+/// The version that made InnoDB's log, from the log's head: old versions tell it nowhere else. Of another maker with
+/// its name.
 fn log_creator(data: &Path) -> Option<String> {
     let mut head = [0; 48];
     File::open(data.join("ib_logfile0")).ok()?.read_exact(&mut head).ok()?;
