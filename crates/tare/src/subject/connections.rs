@@ -6,8 +6,13 @@ use super::unpaired::Unpaired;
 use super::waits::waits_in;
 use super::watch::Connected;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 use tare_topology::ThreadRef;
 use tare_topology::observe::threads_of;
+
+/// Times that threads are looked at in one look, and the time between two of them.
+const PASSES: usize = 8;
+const BETWEEN: Duration = Duration::from_millis(1);
 
 /// What many looks at two families of processes have found.
 #[derive(Debug, Default)]
@@ -37,8 +42,19 @@ impl Connections {
             .collect();
         let client_ends: BTreeSet<Inode> = self.ends.keys().copied().collect();
         let server_ends: BTreeSet<Inode> = self.ends.values().copied().collect();
-        self.clients.look(&client, &client_ends);
-        self.servers.look(&server, &server_ends);
+        // Which connections there are changes rarely and takes long to read; who waits in them changes all the time.
+        for pass in 0..PASSES {
+            if pass > 0 {
+                std::thread::sleep(BETWEEN);
+            }
+            self.clients.look(&client, &client_ends);
+            self.servers.look(&server, &server_ends);
+        }
+    }
+
+    /// How many there are now.
+    pub fn found(&self) -> usize {
+        self.ends.len()
     }
 
     /// Whether looking on may find more.

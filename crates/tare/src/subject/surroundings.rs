@@ -33,7 +33,7 @@ impl Surroundings {
     /// CPU time that was counted as somebody else's and was the benchmark's own: of processes that ended meanwhile.
     pub fn not_foreign(&mut self, own_s: f64) {
         let Some(foreign_s) = self.covariates.get("foreign_cpu_s").copied().filter(|s| *s > 0.0) else { return };
-        let left_s = (foreign_s - own_s).max(0.0);
+        let left_s = (foreign_s - own_s.max(0.0)).max(0.0);
         self.covariates.insert("foreign_cpu_s".to_owned(), left_s);
         self.covariates.entry("foreign_cpu_fraction".to_owned()).and_modify(|share| *share *= left_s / foreign_s);
     }

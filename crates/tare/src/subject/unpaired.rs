@@ -39,7 +39,10 @@ pub enum Unpaired {
         threads: Vec<ThreadRef>,
     },
     /// No thread was ever seen to wait in a connection.
-    #[error("no {side} thread was seen to wait in {connections} of {expected} connections")]
+    #[error(
+        "no {side} thread was seen to wait in {connections} of {expected} connections: give the client a longer warm-up \
+         (sampling.warmup_s), in which its threads are looked at"
+    )]
     Unseen {
         /// `client` or `server`.
         side: &'static str,

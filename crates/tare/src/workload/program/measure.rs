@@ -17,6 +17,8 @@ const FIND_EVERY: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long a client may take to connect.
 const FIND: Duration = Duration::from_secs(20);
+/// How long they are looked for after the first was seen, where nobody asked for a place of each.
+const FIND_UNBOUND: Duration = Duration::from_secs(2);
 /// Looks after every connection has its thread: one of a pool would have been seen elsewhere too.
 const LOOKS_MORE: usize = 5;
 /// The watch ends so long before the client should: its threads are still there then.
@@ -186,13 +188,19 @@ impl Run<'_, '_, '_> {
         let mut connections = Connections::default();
         let mut looks_more = LOOKS_MORE;
         let deadline = Instant::now() + FIND;
-        let mut first = None;
+        let (mut first, mut seen) = (None, None);
         while looks_more > 0 && Instant::now() < deadline {
             let server = self.stage.watch.processes();
             connections.look(&self.family.processes(), &server);
             if connections.is_complete(expected) {
                 first.get_or_insert_with(Instant::now);
                 looks_more -= 1;
+            }
+            if connections.found() > 0 {
+                seen.get_or_insert_with(Instant::now);
+            }
+            if !self.is_bound() && seen.is_some_and(|seen: Instant| seen.elapsed() > FIND_UNBOUND) {
+                break;
             }
             if self.step(FIND_EVERY)? || (self.measuring.is_some() && looks_more > 0 && self.is_bound()) {
                 break;
@@ -268,6 +276,7 @@ impl Run<'_, '_, '_> {
 
     fn finish(self) -> Result<Ran, LoadError> {
         let program = self.client.job.program();
+        let alone_s = self.process.alone_s();
         let ended = self.process.finish().map_err(LoadError::own)?;
         if !ended.status.success() {
             return Err(LoadError::own(ProgramError::Failed { program, status: ended.status, tail: ended.tail }));
@@ -276,10 +285,8 @@ impl Run<'_, '_, '_> {
             return Err(LoadError::own(ProgramError::LeftRunning { program, left: ended.left }));
         }
         let mut surroundings = self.surroundings.unwrap_or_default();
-        if self.client.connections.is_none() {
-            // It ended before the last reading of all processes: what it used was counted as nobody's.
-            surroundings.not_foreign(ended.usage.cpu_s());
-        }
+        // What it had started and waited for was gone at the last reading of all processes: that was counted as nobody's.
+        surroundings.not_foreign(ended.usage.cpu_s() - alone_s);
         Ok(Ran { ended, surroundings, tps_each_second: self.readings })
     }
 }

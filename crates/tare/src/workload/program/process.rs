@@ -144,6 +144,12 @@ impl Running {
         }
     }
 
+    /// CPU time of it alone, without what it had started, seconds; also after its end, until [`Running::finish`].
+    pub fn alone_s(&self) -> f64 {
+        let stat = Process::new(self.pid()).and_then(|process| process.stat());
+        stat.map_or(0.0, |stat| (stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
+    }
+
     /// A line that it has written since the last call.
     pub fn line(&self) -> Option<String> {
         self.output.as_ref().and_then(Output::line)
