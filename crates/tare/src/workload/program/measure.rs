@@ -285,7 +285,7 @@ impl Run<'_, '_, '_> {
             return Err(LoadError::own(ProgramError::LeftRunning { program, left: ended.left }));
         }
         let mut surroundings = self.surroundings.unwrap_or_default();
-        // What it had started and waited for was gone at the last reading of all processes: that was counted as nobody's.
+        // What it had started and waited for was gone at the last reading of all processes: nobody's, it seemed.
         surroundings.not_foreign(ended.usage.cpu_s() - alone_s);
         Ok(Ran { ended, surroundings, tps_each_second: self.readings })
     }
