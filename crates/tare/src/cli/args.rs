@@ -49,6 +49,10 @@ enum Command {
     Doctor(super::doctor::DoctorArgs),
     /// Put machine settings back after a run that was killed
     Restore(super::restore::RestoreArgs),
+    /// Say which programs are here and which packages bring the others; install them on request
+    Setup(super::setup::SetupArgs),
+    /// Show what takes disk, and remove prepared data; results only when they are named
+    Clean(super::clean::CleanArgs),
     /// Print completions for a shell, to be put where that shell looks for them
     Completions(super::completions::CompletionsArgs),
     /// Write the manual pages into a directory (for packages)
@@ -95,6 +99,8 @@ pub fn main() -> ExitCode {
         Command::Load(args) => super::load::run(&args),
         Command::Doctor(args) => super::doctor::run(&args),
         Command::Restore(args) => super::restore::run(&args),
+        Command::Setup(args) => super::setup::run(&args),
+        Command::Clean(args) => super::clean::run(&args),
         Command::Completions(args) => super::completions::run(&args, shown()),
         Command::Man(args) => super::man::run(&args, shown()),
         Command::Trial(args) => super::trial::run(&args),

@@ -1,5 +1,6 @@
 //! `tare compare`: is B faster than A, and is that real.
 
+use super::github::{self, Told};
 use super::{Exit, Problem};
 use crate::analysis::compare::{self, CompareError, Gate, Options, Side};
 use crate::report::html;
@@ -29,6 +30,9 @@ pub struct Compare {
     /// Write a heat map of all relative changes as one HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Append a Markdown summary to a file; in GitHub Actions the step's summary gets it by itself
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
@@ -56,6 +60,11 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
                 true => super::output::json(&found)?,
                 false => super::output::text(&terminal::comparison(&found, &options, Style::of_stdout()))?,
             }
+            let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
+            github::tell(
+                &Told { base: &names[0], judged, gate: found.gate, notes: &found.notes },
+                args.markdown.as_deref(),
+            )?;
             found.gate
         }
         _ => {
@@ -64,6 +73,12 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
                 true => super::output::json(&found)?,
                 false => super::output::text(&terminal::many(&found, &options, Style::of_stdout()))?,
             }
+            let judged = found.metrics.iter().filter(|row| row.metric.judged);
+            let judged = judged.map(|row| (row.against.as_str(), &row.metric)).collect();
+            github::tell(
+                &Told { base: &names[0], judged, gate: found.gate, notes: &found.notes },
+                args.markdown.as_deref(),
+            )?;
             found.gate
         }
     };

@@ -1,7 +1,9 @@
 //! `tare doctor`: noise sources here and now, measured, with what removes them.
 
+use super::tools::{Found, TOOLS, Tool};
 use super::{Exit, Problem, output};
 use clap::Args;
+use serde::Serialize;
 use std::time::Duration;
 use tare_noise::System;
 use tare_noise::doctor::{Diagnosis, Finding, Jitter, Options, Severity, examine};
@@ -25,14 +27,33 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     if !(0.01..=600.0).contains(&args.spin) {
         return Err(Problem::new(Exit::Usage, format!("--spin {}", args.spin)).expected("0.01 to 600 seconds"));
     }
+    let programs: Vec<Found> = TOOLS.iter().map(Tool::find).collect();
     let spin = Duration::from_secs_f64(args.spin);
     let diagnosis = examine(&System::of_environment(), &Options { cpus: None, window: spin, spin });
     if args.json {
-        output::json(&diagnosis)?
+        output::json(&Told { diagnosis: &diagnosis, programs: &programs })?
     } else {
-        output::text(&told(&diagnosis))?
+        output::text(&format!("{}{}", missing(&programs), told(&diagnosis)))?
     }
     Ok(Exit::Done)
+}
+
+#[derive(Serialize)]
+struct Told<'a> {
+    #[serde(flatten)]
+    diagnosis: &'a Diagnosis,
+    programs: &'a [Found],
+}
+
+/// What is missing for what, before anything else: without it there is nothing to be disturbed.
+fn missing(programs: &[Found]) -> String {
+    let (here, missing): (Vec<&Found>, Vec<&Found>) = programs.iter().partition(|found| found.path.is_some());
+    let names = |found: &[&Found]| found.iter().map(|found| found.name).collect::<Vec<_>>().join(", ");
+    let mut text = format!("here: {}\n", names(&here));
+    for found in missing {
+        text.push_str(&format!("missing: {}, for {}; see: tare setup {}\n", found.name, found.purpose, found.name));
+    }
+    text + "\n"
 }
 
 fn told(diagnosis: &Diagnosis) -> String {

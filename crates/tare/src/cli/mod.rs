@@ -1,6 +1,7 @@
 //! The command line: one file a command. The only place that renders errors and chooses exit codes.
 
 mod args;
+mod clean;
 mod compare;
 mod completions;
 mod convert;
@@ -8,6 +9,7 @@ mod doctor;
 mod engines;
 mod exit;
 mod export;
+mod github;
 mod host;
 mod interrupt;
 mod load;
@@ -26,6 +28,7 @@ mod run;
 mod run_command;
 mod run_listener;
 mod secret;
+mod setup;
 mod shard;
 mod shard_piece;
 mod show;
@@ -33,6 +36,7 @@ mod slurm;
 mod sqlite_server;
 mod studies;
 mod study_file;
+mod tools;
 mod topo;
 mod trial;
 mod trust;

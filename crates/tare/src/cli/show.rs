@@ -27,7 +27,10 @@ pub struct Show {
 /// # Errors
 /// [`Problem`] when the results cannot be read or the output not written.
 pub fn run(args: Show) -> Result<Exit, Problem> {
-    if let Some(sharded) = Sharded::open(&args.results)? {
+    // A CSV file has no shards.
+    if args.results.is_dir()
+        && let Some(sharded) = Sharded::open(&args.results)?
+    {
         progress(&sharded)?;
     }
     print(&super::results_problem::open(&args.results)?, args.json, args.all)?;

@@ -3,6 +3,7 @@
 pub mod benchstat;
 pub mod bmf;
 pub mod cell;
+pub mod changes;
 pub mod columns;
 pub mod csv;
 pub mod format;

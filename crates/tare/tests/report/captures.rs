@@ -162,7 +162,7 @@ fn what_grows_is_named_before_what_is_large() {
     let text = fs::read_to_string(write_report(directory.path()).unwrap()).unwrap();
     assert!(text.contains("which lock is to blame") && text.contains("class=\"chart flame\""));
     assert_eq!(text.matches("class=\"chart flame\"").count(), 2, "the first and the last rung");
-    assert!(!text.contains("<script") && !text.contains("http://"));
+    assert!(text.matches("<script").count() == 1 && !text.contains("http://"));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn names_in_captures_are_escaped() {
     let directory = tempfile::tempdir().unwrap();
     ladder(directory.path(), "<script>alert(1)</script>\"'&");
     let text = fs::read_to_string(write_report(directory.path()).unwrap()).unwrap();
-    assert!(!text.contains("<script") && text.matches("&lt;script&gt;").count() >= 4);
+    assert!(text.matches("<script").count() == 1 && text.matches("&lt;script&gt;").count() >= 4);
 }
 
 #[test]

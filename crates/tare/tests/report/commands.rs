@@ -257,3 +257,37 @@ fn some_of_the_levels_stand_for_every_condition_that_has_them() {
     let (code, _, err) = tare(&["compare", &side("aslr=maybe"), &side("aslr=on")]);
     assert!(code == 2 && err.contains("there is no condition `aslr=maybe`"), "{err}");
 }
+
+#[test]
+fn a_failed_gate_marks_the_lines_of_a_github_step_and_fills_its_summary() {
+    let dir = tempfile::tempdir().unwrap();
+    let (fast, slow) = (made_up(dir.path(), "fast", 1000.0, 0.01, 12), made_up(dir.path(), "slow", 800.0, 0.01, 12));
+    let summary = dir.path().join("summary.md");
+    let gate = |a: &Path, b: &Path| {
+        let mut command = Command::cargo_bin("tare").unwrap();
+        command.args(["compare", path(a), path(b), "--fail-if-slower", "5", "--json"]);
+        let command = command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", &summary);
+        let output = command.output().unwrap();
+        (
+            output.status.code().unwrap(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (code, out, err) = gate(&fast, &slow);
+    assert_eq!(code, 1);
+    assert!(serde_json::from_str::<serde_json::Value>(&out).is_ok(), "standard output stays one document");
+    let marked: Vec<&str> = err.lines().filter(|line| line.starts_with("::error title=tare::tps of base")).collect();
+    assert!(marked.len() == 1 && marked[0].contains("is slower") && marked[0].contains("%25"), "{err}");
+    assert!(
+        fs::read_to_string(&summary).unwrap().contains("| base | tps | 1.0"),
+        "{}",
+        fs::read_to_string(&summary).unwrap()
+    );
+    let (code, _, err) = gate(&slow, &fast);
+    assert!(code == 0 && !err.contains("::"), "{err}");
+    assert!(fs::read_to_string(&summary).unwrap().contains("gate passed"), "a second comparison is appended");
+    let file = dir.path().join("elsewhere.md");
+    assert_eq!(tare(&["compare", path(&fast), path(&slow), "--markdown", path(&file)]).0, 0);
+    assert!(fs::read_to_string(file).unwrap().starts_with("### tare: comparison"));
+}

@@ -188,6 +188,28 @@ fn the_markdown_summary_has_a_row_a_condition_and_no_foreign_markup() {
     assert!(html.contains("<details>") && !html.contains("<b>"), "{html}");
 }
 
+/// Made-up results and those of a real run: what is written is what is published.
+#[test]
+fn results_keep_to_the_published_schemas() {
+    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    let dir = results();
+    read_by("schema", &[&schemas, dir.path()]);
+    let world = tempfile::tempdir().unwrap();
+    let out = world.path().join("out");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_tare"));
+    for name in ["TARE_STATE_DIR", "TARE_CACHE_DIR", "TARE_LOCK_DIR"] {
+        let folder = world.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        run.env(name, folder);
+    }
+    let sets = ["factors.placement=float,same-pu", "sampling.steal_limit=off", "sampling.foreign_cpu_limit=off"];
+    run.args(["run", "first-look", "--quick", "--out", path(&out)]);
+    run.args(sets.iter().flat_map(|set| ["--set", set]));
+    let ran = run.output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    read_by("schema", &[&schemas, &out]);
+}
+
 #[test]
 fn a_metric_that_was_not_measured_is_refused_with_the_nearest() {
     let dir = results();

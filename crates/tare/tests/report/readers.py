@@ -123,6 +123,27 @@ def junit(xml_file, trials_file):
     assert seen == len(trials), (seen, len(trials))
 
 
+def schema(folder, results):
+    """Files of a results directory keep to the published schemas, and the schemas are schemas."""
+    import os
+    from jsonschema import Draft202012Validator
+
+    def check(name, documents):
+        published = json.load(open(os.path.join(folder, name + ".json")))
+        Draft202012Validator.check_schema(published)
+        for document in documents:
+            Draft202012Validator(published).validate(document)
+            unknown = set(document) - set(published["properties"])
+            assert not unknown, (name, unknown, "a field that the published schema does not have")
+
+    read = lambda name: open(os.path.join(results, name))
+    trials = [json.loads(line) for line in read("trials.jsonl")]
+    assert trials and any(trial["samples"] for trial in trials)
+    check("trial", trials)
+    check("plan", [json.load(read("plan.json"))])
+    check("environment", [json.load(read("environment.json"))])
+
+
 def svg(file):
     """Python's XML reader finds a picture with a mark a trial."""
     from xml.etree import ElementTree

@@ -7,11 +7,23 @@ use crate::analysis::summary::MetricSummary;
 use maud::{Markup, html};
 use tare_stats::Interval;
 
-const WIDTH: f64 = 960.0;
-const LEFT: f64 = 250.0;
-const RIGHT: f64 = 760.0;
-const ROW: f64 = 44.0;
 const TOP: f64 = 10.0;
+/// How far beyond the values the ends of intervals may stretch the axis, as a share of the values' span: one unsteady
+/// condition must not flatten all others. An interval that goes on is drawn to the edge; its ends stand in the tables.
+const STRETCH: f64 = 0.3;
+
+/// Where things stand in a row.
+struct Shape {
+    width: f64,
+    left: f64,
+    right: f64,
+    row: f64,
+    /// Whether name and figures stand above the marks, on a screen that has no room beside them.
+    stacked: bool,
+}
+
+const WIDE: Shape = Shape { width: 960.0, left: 250.0, right: 760.0, row: 44.0, stacked: false };
+const SLIM: Shape = Shape { width: 340.0, left: 20.0, right: 318.0, row: 82.0, stacked: true };
 
 /// One condition of the plot.
 pub struct Row<'a> {
@@ -29,37 +41,66 @@ pub struct Row<'a> {
 
 /// Draws the plot. `detailed` gives every trial a tooltip; without it a trial costs 8 bytes.
 pub fn draw(metric: &str, rows: &[Row<'_>], detailed: bool) -> Markup {
+    drawn(metric, rows, detailed, &WIDE)
+}
+
+/// The same for a screen of the width of a hand.
+pub fn draw_slim(metric: &str, rows: &[Row<'_>]) -> Markup {
+    drawn(metric, rows, false, &SLIM)
+}
+
+/// The values that the axis shows.
+fn shown(rows: &[Row<'_>]) -> Vec<f64> {
+    let values =
+        || rows.iter().flat_map(|row| row.trials.iter().map(|(_, mean)| *mean).chain(row.samples.iter().copied()));
+    let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    let room = (high - low) * STRETCH;
+    // A wide interval of few trials may reach below zero, where no throughput or time can be.
+    let floor = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
+    let ends = rows.iter().filter_map(|row| row.summary.ci).flat_map(|ci| [ci.low, ci.high]);
+    values().chain(ends.map(|end| end.clamp(floor, high + room)).filter(|_| low <= high)).collect()
+}
+
+fn drawn(metric: &str, rows: &[Row<'_>], detailed: bool, shape: &Shape) -> Markup {
     let unit = rows.first().map_or("", |row| row.summary.unit.as_str());
-    let values = rows.iter().flat_map(|row| {
-        let ends = row.summary.ci.into_iter().flat_map(|ci| [ci.low, ci.high]);
-        // A wide interval of few trials may reach below zero, where no throughput or time can be.
-        row.trials.iter().map(|(_, mean)| *mean).chain(row.samples.iter().copied()).chain(ends.map(|end| end.max(0.0)))
-    });
-    let axis = Axis::new(values, unit, LEFT, RIGHT);
-    let bottom = TOP + ROW * rows.len() as f64;
+    let axis = Axis::new(shown(rows).into_iter(), unit, shape.left, shape.right);
+    let bottom = TOP + shape.row * rows.len() as f64;
     let height = bottom + 40.0;
     html! {
-        svg.chart viewBox=(format!("0 0 {WIDTH} {height}")) role="img" {
+        svg class=(if shape.stacked { "chart slim" } else { "chart" }) data-row=(shape.row)
+            viewBox=(format!("0 0 {} {height}", shape.width)) role="img" {
             title { (metric) " of every trial, by condition" }
             desc { (description(&axis, rows)) }
-            (axis.horizontal(TOP, bottom))
-            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(bottom + 32.0)) text-anchor="middle" { (axis.label(metric)) }
+            g.foot {
+                (axis.horizontal(TOP, bottom))
+                text.axis x=(px((shape.left + shape.right) / 2.0)) y=(px(bottom + 32.0)) text-anchor="middle" { (axis.label(metric)) }
+            }
             @for (index, row) in rows.iter().enumerate() {
-                (draw_row(row, &axis, TOP + ROW * index as f64, detailed))
+                g.row data-c=(row.label) { (draw_row(row, &axis, TOP + shape.row * index as f64, detailed, shape)) }
             }
         }
     }
 }
 
-fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool) -> Markup {
-    let (interval_y, trials_y, samples_y) = (top + 9.0, top + 23.0, top + 36.0);
+fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Shape) -> Markup {
+    let marks_top = if shape.stacked { top + shape.row - 44.0 } else { top };
+    let (interval_y, trials_y, samples_y) = (marks_top + 9.0, marks_top + 23.0, marks_top + 36.0);
     let class = marks::class(row.mark);
     let bimodal = !row.summary.modes.is_empty();
     let figures = Scale::new(&row.summary.unit, row.summary.max, 4);
     html! {
-        line.rule x1="0" x2=(px(WIDTH)) y1=(px(top)) y2=(px(top)) {}
-        (label(row.label, top + ROW / 2.0))
-        path class=(class) d=(marks::path(row.mark, LEFT - 14.0, top + ROW / 2.0, 5.0)) {}
+        line.rule x1="0" x2=(px(shape.width)) y1=(px(top)) y2=(px(top)) {}
+        @if shape.stacked {
+            path class=(class) d=(marks::path(row.mark, 9.0, top + 13.0, 5.0)) {}
+            text.label x="20" y=(px(top + 17.0)) { (shortened(row.label, 46)) title { (row.label) } }
+            text.value x="20" y=(px(top + 33.0)) { (figures_of(row, &figures).join(", ")) }
+        } @else {
+            (label(row.label, top + shape.row / 2.0, shape.left))
+            path class=(class) d=(marks::path(row.mark, shape.left - 14.0, top + shape.row / 2.0, 5.0)) {}
+            @for (index, line) in figures_of(row, &figures).iter().enumerate() {
+                text.value x=(px(shape.right + 14.0)) y=(px(top + 18.0 + 15.0 * index as f64)) { (line) }
+            }
+        }
         @if !row.samples.is_empty() {
             path class=(format!("samples {class}")) d=(marks::dots(row.samples.iter().map(|v| (axis.at(*v), samples_y)))) {}
         }
@@ -81,7 +122,6 @@ fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool) -> Markup {
             path class=(format!("dots {class}"))
                 d=(marks::dots(row.trials.iter().enumerate().map(|(i, (_, v))| (axis.at(*v), trials_y + jitter(i))))) {}
         }
-        (values(row, &figures, top))
     }
 }
 
@@ -90,10 +130,10 @@ fn jitter(index: usize) -> f64 {
     [0.0, -4.0, 4.0, -2.0, 2.0][index % 5]
 }
 
-/// The figures at the right of a row: modes and weights in place of a mean where there are two.
-fn values(row: &Row<'_>, scale: &Scale, top: f64) -> Markup {
+/// The figures of a row: modes and weights in place of a mean where there are two.
+fn figures_of(row: &Row<'_>, scale: &Scale) -> Vec<String> {
     let summary = row.summary;
-    let lines: Vec<String> = if summary.modes.is_empty() {
+    if summary.modes.is_empty() {
         let spread = summary
             .between_cov
             .map_or_else(|| "one trial: no interval".to_owned(), |cov| format!("between trials {}", percent(cov)));
@@ -108,19 +148,14 @@ fn values(row: &Row<'_>, scale: &Scale, top: f64) -> Markup {
             .iter()
             .map(|mode| format!("{} in {} of trials", scale.figure(mode.mean), percent(mode.weight)))
             .collect()
-    };
-    html! {
-        @for (index, line) in lines.iter().enumerate() {
-            text.value x=(px(RIGHT + 14.0)) y=(px(top + 18.0 + 15.0 * index as f64)) { (line) }
-        }
     }
 }
 
 /// The name of a condition in at most three lines.
-fn label(name: &str, middle: f64) -> Markup {
-    const CHARACTERS: usize = 34;
+fn label(name: &str, middle: f64, left: f64) -> Markup {
+    const CHARACTERS: usize = 32;
     let mut lines: Vec<String> = vec![String::new()];
-    for word in name.split_whitespace() {
+    for word in name.split_whitespace().map(|word| shortened(word, CHARACTERS)) {
         let line = lines.len() - 1;
         if !lines[line].is_empty() && lines[line].chars().count() + 1 + word.chars().count() > CHARACTERS {
             lines.push(word.to_owned());
@@ -128,7 +163,7 @@ fn label(name: &str, middle: f64) -> Markup {
             if !lines[line].is_empty() {
                 lines[line].push(' ');
             }
-            lines[line].push_str(word);
+            lines[line].push_str(&word);
         }
     }
     if lines.len() > 3 {
@@ -140,10 +175,20 @@ fn label(name: &str, middle: f64) -> Markup {
         g {
             title { (name) }
             @for (index, line) in lines.iter().enumerate() {
-                text.label x=(px(LEFT - 26.0)) y=(px(first + 13.0 * index as f64)) text-anchor="end" { (line) }
+                text.label x=(px(left - 26.0)) y=(px(first + 13.0 * index as f64)) text-anchor="end" { (line) }
             }
         }
     }
+}
+
+/// Beginning and end of what is too long for its place.
+pub(super) fn shortened(text: &str, characters: usize) -> String {
+    let all: Vec<char> = text.chars().collect();
+    if all.len() <= characters {
+        return text.to_owned();
+    }
+    let half = (characters - 1) / 2;
+    all[..half].iter().chain(&['…']).chain(&all[all.len() - half..]).collect()
 }
 
 fn description(axis: &Axis, rows: &[Row<'_>]) -> String {

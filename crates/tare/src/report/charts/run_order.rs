@@ -39,7 +39,7 @@ pub fn draw(metric: &str, unit: &str, points: &[Point], clock: bool) -> Markup {
             title { (metric) " in the order in which trials ran" }
             desc { (points.len()) " trials from left to right; shape and colour say the condition, listed below." }
             (values.vertical(LEFT, RIGHT))
-            text.axis x=(px(LEFT)) y="9" text-anchor="start" { (values.label(metric)) }
+            text.axis x=(px(LEFT)) y="11" text-anchor="start" { (values.label(metric)) }
             @for tick in times(first, last, clock) {
                 text.tick x=(px(x(tick))) y=(px(BOTTOM + 40.0)) text-anchor="middle" { (time_label(tick, clock)) }
                 line.grid x1=(px(x(tick))) x2=(px(x(tick))) y1=(px(TOP)) y2=(px(BOTTOM)) {}

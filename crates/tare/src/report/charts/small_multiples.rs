@@ -3,6 +3,7 @@
 
 use super::axis::{Axis, px};
 use super::curve_words::{description, values};
+use super::dots::shortened;
 use super::marks;
 use super::rungs::Rungs;
 use crate::analysis::curves::{Curve, Curves};
@@ -16,6 +17,8 @@ const LEFT: f64 = 62.0;
 const GAP: f64 = 16.0;
 const PANEL_HEIGHT: f64 = 108.0;
 const PANEL_WIDTH: f64 = (WIDTH - LEFT) / COLUMNS as f64 - GAP;
+/// Letters of a panel's name beside its figure; all of it is in the tooltip.
+const LABEL: usize = 21;
 /// Above a panel: its name, and the numbers of the row above.
 const HEAD: f64 = 40.0;
 
@@ -78,7 +81,7 @@ fn panel(own: &Curve, x: &Rungs, y: &Axis, unit: &str) -> Markup {
         path.curve.m0 d=(path(own, x, y)) {}
         path.whisker.m0 d=(whiskers) {}
         path.dots.m0 d=(marks::dots(own.points.iter().map(|p| (x.at(p.n), y.at(p.mean))))) {}
-        text.name x="0" y="-7" { (own.label) }
+        text.name x="0" y="-7" { (shortened(&own.label, LABEL)) title { (own.label) } }
         @if let Some(last) = own.points.last() {
             text.value x=(px(PANEL_WIDTH)) y="-7" text-anchor="end" { (figure(last.mean, unit)) }
         }

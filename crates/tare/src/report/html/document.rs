@@ -1,6 +1,13 @@
-//! What every page of tare is wrapped in: no script, nothing loaded, one style.
+//! What every page of tare is wrapped in: nothing loaded, one style, one script of ours that pages do without.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+const SCRIPT: &str = include_str!("script.js");
+
+/// Nothing is ever loaded, whatever a results directory holds, and no script runs but the one with this hash: what
+/// comes from outside could not run even if it were not escaped.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-+JbDJiQuXRRc0RunzxiPnR9hmFW+we6KD6ILcJ8Lywc='";
 
 /// A whole document with this title and body.
 pub(super) fn document(title: &str, body: &Markup) -> String {
@@ -11,12 +18,11 @@ pub(super) fn document(title: &str, body: &Markup) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                // Nothing is ever loaded, whatever a results directory holds.
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
                 title { (title) " - tare" }
                 style { (PreEscaped(include_str!("style.css"))) }
             }
-            body { (body) }
+            body { (body) script { (PreEscaped(SCRIPT)) } }
         }
     }
     .into_string()

@@ -45,7 +45,7 @@ pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
             }
             div.machines {
                 @for (group, threads) in &drawn {
-                    figure {
+                    figure data-c=(group.condition) {
                         figcaption { (marks::swatch(page.mark(group.condition))) (group.condition) " " span { (group.caption) } }
                         (layout.draw(&format!("Threads on the machine, {}", group.condition), threads))
                     }

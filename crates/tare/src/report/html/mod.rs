@@ -1,4 +1,5 @@
-//! One self-contained HTML file: no network, no script, light and dark from the reader's setting, readable on paper.
+//! One self-contained HTML file: no network, complete without its script, light and dark from the reader's setting,
+//! readable on paper.
 //!
 //! Every outside string goes through `maud`, which escapes it; nothing here uses `PreEscaped` on such a string.
 

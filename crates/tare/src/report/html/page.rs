@@ -39,6 +39,7 @@ pub fn render(results: &Results, summary: &Summary) -> String {
 fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
     let all = [
         ("trials", "Every trial", plots::headline(page)),
+        ("notes", "What was run, and how sure it is", first_screen::notes(page)),
         ("curves", "Curves", curves::section(page)),
         ("order", "In the order they ran", plots::run_order(page)),
         ("conditions", "Conditions", tables::conditions(page)),
@@ -56,6 +57,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("nodes", "Memory by node", nodes::section(page)),
         ("metrics", "All metrics", plots::others(page)),
         ("environment", "Environment", environment::section(page)),
+        ("logs", "Trials and their logs", record::trials(page)),
         ("record", "Repeat it, and the full record", record::section(page)),
     ];
     all.into_iter().filter_map(|(id, title, body)| Some((id, title, body?))).collect()

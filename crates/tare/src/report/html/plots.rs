@@ -16,6 +16,11 @@ use tare_results::schema::{Outcome, TrialRecord};
 
 /// Trials up to which each dot has a tooltip in the first plot.
 const DETAILED_TRIALS: usize = 1500;
+/// Conditions from which the first plot shows the best ones alone, the others folded.
+const FOLDED: usize = 60;
+const SHOWN: usize = 40;
+/// Entries from which a legend is folded.
+const LEGEND: usize = 16;
 /// Bytes after which further metrics get no plot of their own, only their rows in the table.
 const PLOT_BYTES: usize = 250_000;
 
@@ -25,6 +30,7 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
     let rows = rows(page, metric);
     let first = rows.first()?;
     let detailed = page.results.trials.len() <= DETAILED_TRIALS;
+    let (best, others) = rows.split_at(if rows.len() > FOLDED { SHOWN } else { rows.len() });
     Some(html! {
         p.note {
             (metric) ", " (better_word(first.summary.better)) "; best first. A large dot is a trial, a small pale dot a "
@@ -34,8 +40,19 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
             }
             "."
         }
-        div.scroll tabindex="0" role="region" aria-label={ "Dot plot of " (metric) } { (dots::draw(metric, &rows, detailed)) }
+        (both(metric, best, detailed))
+        @if !others.is_empty() {
+            details { summary { "The other " (others.len()) " conditions" } (both(metric, others, detailed)) }
+        }
     })
+}
+
+/// The plot twice, of which the page shows the one that the screen has room for.
+fn both(metric: &str, rows: &[Row<'_>], detailed: bool) -> Markup {
+    html! {
+        div.scroll.wide tabindex="0" role="region" aria-label={ "Dot plot of " (metric) } { (dots::draw(metric, rows, detailed)) }
+        div.small-screen { (dots::draw_slim(metric, rows)) }
+    }
 }
 
 /// The dot plot of one metric as an `svg` element; none where no trial has it.
@@ -56,7 +73,7 @@ pub(super) fn others(page: &Page<'_>) -> Option<Markup> {
             left_out += 1;
             continue;
         }
-        let plot = dots::draw(metric, &rows(page, metric), false);
+        let plot = both(metric, &rows(page, metric), false);
         bytes += plot.0.len();
         plots.push((metric, plot));
     }
@@ -65,7 +82,7 @@ pub(super) fn others(page: &Page<'_>) -> Option<Markup> {
             @for (metric, plot) in &plots {
                 details {
                     summary { (metric) }
-                    div.scroll tabindex="0" role="region" aria-label={ "Dot plot of " (metric) } { (plot) }
+                    (plot)
                 }
             }
             @if left_out > 0 { p.note { (left_out) " more metrics are in the table only, to keep this file small." } }
@@ -130,11 +147,27 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
     Some(html! {
         p.note { "A slope or a step that all conditions share is drift or interference, not a difference between them." }
         div.scroll tabindex="0" role="region" aria-label="Run-order strip" { (run_order::draw(metric, unit, &points, clock)) }
-        ul.legend {
-            @for condition in &page.conditions { li { (marks::swatch(page.mark(condition.name))) (condition.name) } }
-            @if points.iter().any(|point| point.value.is_none()) { li { "× not used: failed, or disturbed and put aside" } }
+        (legend(page))
+        @if points.iter().any(|point| point.value.is_none()) {
+            p.note { "× not used: failed, or disturbed and put aside" }
         }
     })
+}
+
+/// Which mark is which condition; a long list is folded.
+pub(super) fn legend(page: &Page<'_>) -> Markup {
+    let list = html! {
+        ul.legend {
+            @for condition in &page.conditions {
+                li data-c=(condition.name) { (marks::swatch(page.mark(condition.name))) (condition.name) }
+            }
+        }
+    };
+    html! {
+        @if page.conditions.len() > LEGEND {
+            details { summary { "Which mark is which of the " (page.conditions.len()) " conditions" } (list) }
+        } @else { (list) }
+    }
 }
 
 /// Start of a trial in seconds since the epoch.

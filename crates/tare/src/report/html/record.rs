@@ -2,12 +2,16 @@
 
 use super::given::Page;
 use crate::analysis::collect;
+use crate::analysis::figures::{Scale, count};
+use crate::analysis::state::{self, State};
 use maud::{Markup, html};
 use tare_results::Source;
-use tare_results::schema::Outcome;
+use tare_results::schema::{Outcome, TrialRecord};
 
 /// Bytes of embedded values; beyond them only the headline metric is embedded.
 const RECORD_BYTES: usize = 300_000;
+/// Attempts in the table of trials.
+const LISTED: usize = 250;
 
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let command = page.results.environment.as_ref().map(|environment| environment.command.as_str());
@@ -36,6 +40,54 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
             pre tabindex="0" { (values) }
         }
     })
+}
+
+/// Every attempt with its state, its headline metric and its logs.
+pub(super) fn trials(page: &Page<'_>) -> Option<Markup> {
+    let trials = &page.results.trials;
+    let metric = page.summary.headline_metric.as_deref();
+    let unit = metric.map_or("", |metric| tare_results::metric::describe(metric).unit);
+    let in_directory = page.results.source == Source::Directory;
+    let largest = trials.iter().filter_map(|t| collect::trial_mean(t, metric?)).fold(0.0, f64::max);
+    let scale = Scale::new(unit, largest, 4);
+    let log = |name: &str, trial: usize, attempt: u32| format!("logs/{name}-{trial:05}-{attempt}.log");
+    (!trials.is_empty()).then(|| {
+        html! {
+            details {
+                summary { (count(trials.len(), "attempt")) @if in_directory { ", with links to their logs" } }
+                div.scroll tabindex="0" role="region" aria-label="Table of trials" {
+                    table {
+                        thead { tr {
+                            th.l.c scope="col" { "trial" } th.l scope="col" { "condition" } th.l.c scope="col" { "state" }
+                            th scope="col" { (metric.unwrap_or("")) @if !scale.unit.is_empty() { ", " (scale.unit) } }
+                            th.l scope="col" { "reason" } @if in_directory { th.l.c scope="col" { "logs" } }
+                        } }
+                        tbody { @for trial in trials.iter().take(LISTED) { tr data-c=(trial.condition) {
+                            td.l.c { (trial.trial) @if trial.attempt > 1 { " (" (trial.attempt) ")" } }
+                            th scope="row" { (trial.condition) }
+                            td.l.c { (word(trial)) }
+                            td { @if let Some(mean) = metric.and_then(|m| collect::trial_mean(trial, m)) { (scale.number(mean)) } }
+                            td.l { (trial.reason.as_deref().unwrap_or("")) }
+                            @if in_directory { td.l.c {
+                                a href=(log("trial", trial.trial, trial.attempt)) { "trial" } " "
+                                a href=(log("server", trial.trial, trial.attempt)) { "server" }
+                            } }
+                        } } }
+                    }
+                }
+                @if trials.len() > LISTED { p.note { "The first " (LISTED) "; trials.jsonl has all." } }
+            }
+        }
+    })
+}
+
+fn word(trial: &TrialRecord) -> &'static str {
+    match state::of(trial) {
+        State::Clean => "clean",
+        State::Disturbed(_) if trial.outcome == Outcome::Contaminated => "put aside",
+        State::Disturbed(_) => "disturbed",
+        State::Failed(_) => "failed",
+    }
 }
 
 /// One line a trial: number, attempt, condition, outcome, start, mean of each metric.

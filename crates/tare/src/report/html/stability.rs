@@ -1,6 +1,7 @@
 //! How steady each query was, what makes it so, and every trial of it.
 
 use super::given::Page;
+use super::plots;
 use super::tables;
 use crate::analysis::collect;
 use crate::analysis::figures::percent;
@@ -59,7 +60,7 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
                     th scope="col" { "between," br; "average" } th scope="col" { "between," br; "largest" }
                     th scope="col" { "within," br; "average" } th scope="col" { "within," br; "largest" }
                 } }
-                tbody { @for (index, condition) in conditions.iter().enumerate() { tr {
+                tbody { @for (index, condition) in conditions.iter().enumerate() { tr data-c=(condition.name) {
                     td.l.c { (letter(index)) }
                     th scope="row" { (marks::swatch(page.mark(&condition.name))) (condition.name) }
                     @let spread = condition.spread.as_ref();
@@ -203,6 +204,6 @@ pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
     Some(html! {
         p.note { "A dot is a trial. Dots of one row that lie together are a steady query; rows that lie apart are an effect." }
         div.scroll tabindex="0" role="region" aria-label="Dot plot of every query" { (chart::draw(&queries)) }
-        ul.legend { @for condition in &page.conditions { li { (marks::swatch(page.mark(condition.name))) (condition.name) } } }
+        (plots::legend(page))
     })
 }

@@ -30,7 +30,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                     @if with_modes { th.l scope="col" { "modes" } }
                     th scope="col" { "clean" } th scope="col" { "disturbed" } th scope="col" { "failed" }
                 } }
-                tbody { @for (condition, metric) in &rows { tr {
+                tbody { @for (condition, metric) in &rows { tr data-c=(condition.name) {
                     th scope="row" { (marks::swatch(page.mark(&condition.name))) (condition.name) }
                     @match metric {
                         Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (reading::modes(metric)) } } },
@@ -90,7 +90,7 @@ pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
                     } }
                     @for name in names.iter().take(shown) {
                         @let (rows, scale) = find(name);
-                        tbody { @for (condition, metric) in &rows { tr {
+                        tbody { @for (condition, metric) in &rows { tr data-c=(condition) {
                             th scope="row" { (name) } td { (scale.unit) } td.l { (condition) } (cells(metric, &scale))
                         } } }
                     }

@@ -1,0 +1,131 @@
+//! `tare clean`: what takes disk, and removing it. Prepared data goes and is made again when it is needed; results stay
+//! unless they are named.
+
+use super::{Exit, Problem, output};
+use crate::state;
+use clap::Args;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use tare_results::store::Directory;
+
+/// Where runs put their results unless they are told.
+const USUAL_RESULTS: &str = "tare-results";
+
+/// Options of `tare clean`.
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Results directories to remove as well
+    #[arg(value_name = "RESULTS")]
+    results: Vec<PathBuf>,
+    /// Only show what takes disk
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Used {
+    path: PathBuf,
+    bytes: u64,
+    /// Whether it was removed.
+    removed: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Told {
+    cache: Vec<Used>,
+    results: Vec<Used>,
+}
+
+/// Shows what takes disk and removes prepared data and the named results.
+///
+/// # Errors
+/// [`Problem`] when a run works here, or a named directory holds no results.
+pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
+    // Whatever works on the machine may be using the data.
+    let _host = if args.dry_run { None } else { Some(super::host::take()?) };
+    // Locked until all is removed: a run that goes on with one of them keeps it.
+    let named = args.results.iter().map(|path| Directory::resume(path)).collect::<Result<Vec<_>, _>>()?;
+    let cache = state::cache_directory()?;
+    let mut told = Told { cache: Vec::new(), results: Vec::new() };
+    for path in entries(&cache).into_iter().filter(|path| is_ours(path)) {
+        told.cache.push(used(&path, !args.dry_run)?);
+    }
+    for directory in &named {
+        told.results.push(used(directory.path(), !args.dry_run)?);
+    }
+    let same = |one: &Path, other: &Path| std::fs::canonicalize(one).ok() == std::fs::canonicalize(other).ok();
+    for path in entries(Path::new(USUAL_RESULTS)) {
+        if !named.iter().any(|directory| same(directory.path(), &path)) && path.join("plan.json").is_file() {
+            told.results.push(used(&path, false)?);
+        }
+    }
+    if args.json {
+        output::json(&told)?
+    } else {
+        output::text(&text(&told, &cache))?
+    }
+    Ok(Exit::Done)
+}
+
+/// Whether an entry of the cache has a name that prepared data has, `ENGINE-` and 20 hexadecimal digits, or that a
+/// trial's copy has: whoever names a folder of theirs as the cache keeps everything else in it.
+fn is_ours(path: &Path) -> bool {
+    let Some((what, rest)) = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.split_once('-'))
+    else {
+        return false;
+    };
+    let id = rest.trim_end_matches(".lock").trim_end_matches(".partial");
+    match what {
+        "trial" => id.chars().all(|c| c.is_ascii_digit()),
+        engine => {
+            tare_engine::engine_names().contains(&engine) && id.len() == 20 && id.chars().all(|c| c.is_ascii_hexdigit())
+        }
+    }
+}
+
+/// What lies in a folder, by name; nothing where there is none.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    entries.sort();
+    entries
+}
+
+fn used(path: &Path, remove: bool) -> Result<Used, Problem> {
+    let bytes = bytes_of(path);
+    if remove {
+        let is_folder = std::fs::symlink_metadata(path).is_ok_and(|entry| entry.is_dir());
+        let removed = if is_folder { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+        removed.map_err(|error| {
+            Problem::new(Exit::Machine, format!("cannot remove it: {error}")).at(path.display().to_string())
+        })?;
+    }
+    Ok(Used { path: path.to_owned(), bytes, removed: remove })
+}
+
+/// Disk that a file or folder takes; links are not followed.
+fn bytes_of(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    let Ok(entry) = std::fs::symlink_metadata(path) else { return 0 };
+    let own = entry.blocks() * 512;
+    if entry.is_dir() { own + entries(path).iter().map(|inner| bytes_of(inner)).sum::<u64>() } else { own }
+}
+
+fn text(told: &Told, cache: &Path) -> String {
+    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let mut text = String::new();
+    let all: u64 = told.cache.iter().map(|used| used.bytes).sum();
+    let verb = if told.cache.iter().any(|used| used.removed) { "removed" } else { "there" };
+    text.push_str(&format!("prepared data: {} {verb}, in {}\n", mib(all), cache.display()));
+    for used in &told.results {
+        let verb = if used.removed { "removed" } else { "kept" };
+        text.push_str(&format!("results: {:>11} {verb}  {}\n", mib(used.bytes), used.path.display()));
+    }
+    if told.results.iter().any(|used| !used.removed) {
+        text.push_str("results are removed when they are named: tare clean RESULTS\n");
+    }
+    text
+}

@@ -1,0 +1,49 @@
+//! What a comparison leaves for GitHub Actions: marks in the log and a summary of the step; and the same Markdown as a
+//! file for any other CI system.
+
+use super::{Exit, Problem, output};
+use crate::analysis::compare::Gate;
+use crate::export::changes::{Judged, annotations, markdown};
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A comparison as it is told.
+pub struct Told<'a> {
+    /// The side that all others are compared with.
+    pub base: &'a str,
+    /// The judged metrics of every other side.
+    pub judged: Vec<Judged<'a>>,
+    /// What the gate came to, where there is one.
+    pub gate: Option<Gate>,
+    /// What to know before believing it.
+    pub notes: &'a [String],
+}
+
+/// Appends the Markdown to `file` and, in a step of GitHub Actions, to the step's summary; marks what is slower.
+///
+/// # Errors
+/// [`Problem`] when the file cannot be written. A summary that GitHub does not take is a note.
+pub fn tell(told: &Told<'_>, file: Option<&Path>) -> Result<(), Problem> {
+    let in_step = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
+    let text = markdown(told.base, &told.judged, told.gate, told.notes);
+    if let Some(path) = file {
+        append(path, &text).map_err(|error| {
+            Problem::new(Exit::Machine, format!("cannot write {}: {error}", path.display()))
+                .expected("a file that can be written, in a directory that exists")
+        })?;
+    }
+    if in_step {
+        annotations(&told.judged, told.gate).iter().for_each(|line| output::note(line));
+        if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from)
+            && let Err(error) = append(&path, &text)
+        {
+            output::note(&format!("note: the step's summary cannot be written: {error}"));
+        }
+    }
+    Ok(())
+}
+
+fn append(path: &Path, text: &str) -> std::io::Result<()> {
+    OpenOptions::new().create(true).append(true).open(path)?.write_all(text.as_bytes())
+}

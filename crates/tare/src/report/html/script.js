@@ -1,0 +1,79 @@
+(()=>{"use strict";
+const all=(selector,from=document)=>[...from.querySelectorAll(selector)];
+const make=(name,text,label)=>{const e=document.createElement(name);if(text)e.textContent=text;if(label)e.setAttribute("aria-label",label);return e};
+const button=(text,label,act)=>{const b=make("button",text,label);b.type="button";b.addEventListener("click",act);return b};
+const save=(name,type,text)=>{const a=make("a");a.download=name;a.href=URL.createObjectURL(new Blob([text],{type}));a.click();setTimeout(()=>URL.revokeObjectURL(a.href),9000)};
+const study=document.title.replace(/[^\w.-]+/g,"-");
+const text=cell=>cell.textContent.trim();
+const quoted=t=>/[",\n]/.test(t)?'"'+t.replace(/"/g,'""')+'"':t;
+
+// A table as comma-separated values, sorted by a click on a head.
+all("table").forEach((table,n)=>{
+  const scroll=table.closest(".scroll")||table;
+  scroll.before(button("CSV","Save this table as CSV",()=>save(study+"-table-"+(n+1)+".csv","text/csv",
+    [...table.rows].filter(r=>!r.hidden).map(r=>[...r.cells].map(c=>quoted(text(c))).join(",")).join("\n")+"\n")));
+  const heads=[...table.tHead?.rows[0]?.cells||[]];
+  heads.forEach((head,column)=>{
+    if(!text(head))return;
+    const sort=()=>{
+      const up=head.getAttribute("aria-sort")==="descending";
+      heads.forEach(h=>h.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort",up?"ascending":"descending");
+      const value=row=>text(row.cells[column]||head);
+      const number=t=>{const m=t.replace(/^[−-]/,"-").match(/^[-+]?\d[\d.]*(e[-+]?\d+)?/);return m?parseFloat(m[0]):NaN};
+      const order=(a,b)=>{const[x,y]=[number(value(a)),number(value(b))];
+        const by=isNaN(x)||isNaN(y)?value(a).localeCompare(value(b),undefined,{numeric:true}):x-y;return up?by:-by};
+      [...table.tBodies].forEach(body=>[...body.rows].sort(order).forEach(row=>body.append(row)));
+    };
+    head.tabIndex=0;head.classList.add("sorts");head.title="Sort by "+text(head);
+    head.addEventListener("click",sort);
+    head.addEventListener("keydown",e=>{if(e.key==="Enter"||e.key===" "){e.preventDefault();sort()}});
+  });
+});
+
+// A chart as a picture of its own, with the page's colours of this moment.
+all("svg[role=img]").forEach((svg,n)=>{
+  const place=svg.closest(".scroll")||svg;
+  if(svg.classList.contains("slim"))return;
+  place.before(button("SVG","Save this chart as SVG",()=>{
+    const copy=svg.cloneNode(true),box=svg.viewBox.baseVal,style=make("style");
+    style.textContent=all("style").map(s=>s.textContent).join("");
+    copy.prepend(style);copy.setAttribute("width",box.width);copy.setAttribute("height",box.height);
+    save(study+"-chart-"+(n+1)+".svg","image/svg+xml",new XMLSerializer().serializeToString(copy));
+  }));
+});
+
+// Conditions by words of their names and by the level of each factor.
+const marked=all("[data-c]"),names=[...new Set(marked.map(e=>e.dataset.c))];
+if(names.length>3){
+  const factors=new Map();
+  names.forEach(name=>name.split(/\s+/).forEach(word=>{
+    const at=word.indexOf("=");if(at<1)return;
+    const f=word.slice(0,at);if(!factors.has(f))factors.set(f,new Set());factors.get(f).add(word.slice(at+1))}));
+  const bar=make("form",null,"Filter conditions"),box=make("input",null,"Words of a condition's name"),said=make("output");
+  bar.className="filter";box.type="search";box.placeholder="filter conditions";bar.append(box);
+  const selects=[...factors].filter(([,l])=>l.size>1).map(([factor,levels])=>{
+    const label=make("label",factor+" "),select=make("select");select.name=factor;select.append(new Option("all",""));
+    [...levels].forEach(level=>select.append(new Option(level,level)));label.append(select);bar.append(label);return select});
+  bar.append(said);
+  const apply=()=>{
+    const words=box.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const kept=new Set(names.filter(name=>words.every(w=>name.toLowerCase().includes(w))&&
+      selects.every(s=>!s.value||name.split(/\s+/).includes(s.name+"="+s.value))));
+    marked.forEach(e=>{const off=!kept.has(e.dataset.c);if(e.namespaceURI.endsWith("svg"))e.style.display=off?"none":"";else e.hidden=off});
+    all("svg[data-row]").forEach(svg=>{
+      const step=Number(svg.dataset.row),rows=all("g.row",svg);let gone=0;
+      rows.forEach(row=>{if(row.style.display==="none")gone++;else row.setAttribute("transform","translate(0,"+-gone*step+")")});
+      all("g.foot",svg).forEach(foot=>foot.setAttribute("transform","translate(0,"+-gone*step+")"));
+      const view=svg.viewBox.baseVal;if(!svg.dataset.h)svg.dataset.h=view.height;
+      svg.setAttribute("viewBox","0 0 "+view.width+" "+(svg.dataset.h-gone*step));
+    });
+    said.textContent=kept.size<names.length?kept.size+" of "+names.length+" conditions":"";
+  };
+  bar.addEventListener("input",apply);bar.addEventListener("submit",e=>e.preventDefault());
+  document.querySelector("main").prepend(bar);
+}
+// Paper has no folds.
+addEventListener("beforeprint",()=>all("details:not([open])").forEach(d=>{d.open=true;d.dataset.was="closed"}));
+addEventListener("afterprint",()=>all("details[data-was]").forEach(d=>{d.open=false;delete d.dataset.was}));
+})();
