@@ -94,7 +94,7 @@ pub struct Found {
 }
 
 impl Tool {
-    /// Looks for it.
+    /// Looks for it where trials or the shell would find it.
     pub fn find(&self) -> Found {
         let path = match self.kind {
             Kind::Engine(name) => {
