@@ -80,11 +80,12 @@ fn absurd_numbers_of_threads_and_conditions_are_refused_with_the_limit() {
         assert!(err.contains("65536"), "{err}");
     }
     world.exits(3, &["load", "point_select", "--socket", "none", "--threads", "65536"]);
-    let levels = (0..10).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
-    let factors: String = (0..11).map(|n| format!("option.o{n} = [{levels}]\n")).collect();
+    let levels = (1..=1000).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let factors: String =
+        ["threads", "rows", "tables", "environment_bytes"].map(|name| format!("{name} = [{levels}]\n")).concat();
     let study = world.study(&format!("{STUDY}[factors]\n{factors}"));
     let (_, err) = world.exits(2, &["run", &study, "--dry-run"]);
-    assert!(err.contains("100000000000 conditions") && err.contains("at most 5000"), "{err}");
+    assert!(err.contains("1000000000000 conditions") && err.contains("at most 5000"), "{err}");
     let (_, err) = world.exits(2, &["run", "--dry-run", "--set", "sampling.trials=100000"]);
     assert!(err.contains("trials: at most 250000"), "{err}");
     let (_, err) = world.exits(2, &["run", "--dry-run", "--set", "sampling.samples=100000"]);

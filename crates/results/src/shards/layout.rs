@@ -54,6 +54,10 @@ impl Sharded {
     /// # Errors
     /// When its files cannot be read, or are newer.
     pub fn open(path: &Path) -> Result<Option<Self>, ReadError> {
+        // A CSV file is named by the same commands.
+        if !path.is_dir() {
+            return Ok(None);
+        }
         let file = path.join(NAME);
         let Some(bytes) = tare_files::read_regular(&file, LARGEST)? else { return Ok(None) };
         let ShardsFile { shards, .. } = lines::parse(&bytes, &file, 0)?;
