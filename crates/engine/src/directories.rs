@@ -145,6 +145,11 @@ pub(super) fn memory_for(data: &Path) -> u64 {
     memory_bytes(tree_bytes(data))
 }
 
+/// The same for data that are not made yet.
+pub(super) fn memory_for_bytes(data_bytes: u64) -> u64 {
+    memory_bytes(data_bytes)
+}
+
 /// Twice the files, so that neither reading nor growth evicts; at least 256 MiB; in steps of 128 MiB; at most half of
 /// the memory.
 fn memory_bytes(data_bytes: u64) -> u64 {

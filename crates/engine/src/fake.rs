@@ -1,5 +1,6 @@
 //! An engine without a database, for tests: shows what an engine has to bring, and that it is added with one line.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use tare_topology::ThreadRef;
 use super::dialect::{Collation, Dialect, Identity, Index, Scan};
 use super::server::Fill;
 use super::{
-    Address, Binary, ConnectTarget, DataDirectory, Engine, EngineError, Param, PrepareRequest, Server, Session,
-    SqlError, StartRequest, StatementId, StopOutcome,
+    Address, Binary, ConnectTarget, DataDirectory, Engine, EngineError, Footprint, Param, PrepareRequest, Server,
+    Session, SqlError, StartRequest, StatementId, StopOutcome,
 };
 
 /// The engine `fake`: no server, no data, and answers at once.
@@ -52,6 +53,10 @@ impl Engine for Fake {
 
     fn dialect(&self) -> &'static dyn Dialect {
         &FakeDialect
+    }
+
+    fn footprint(&self, _options: &BTreeMap<String, String>, _data_bytes: u64) -> Footprint {
+        Footprint::default()
     }
 
     fn start_cost_s(&self) -> f64 {

@@ -96,7 +96,9 @@ pub use process::dies_with_parent;
 pub use program::Binary;
 pub use registry::{UnknownEngine, engine_by_name, engine_names};
 pub use running::RunningServer;
-pub use server::{DEFAULT_DATABASE, DataDirectory, Engine, Fill, PrepareRequest, Server, StartRequest, StopOutcome};
+pub use server::{
+    DEFAULT_DATABASE, DataDirectory, Engine, Fill, Footprint, PrepareRequest, Server, StartRequest, StopOutcome,
+};
 pub use server_settings::{SelfReport, ServerSetting};
 pub use session::{Param, SILENCE, Session, SqlError, SqlErrorKind, StatementId};
 pub use sqlite::Sqlite;

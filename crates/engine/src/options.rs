@@ -1,5 +1,7 @@
 //! Comparing an option's value as it was asked for with the value that is read back.
 
+use std::collections::BTreeMap;
+
 /// Whether `found`, as the server prints it, is what `asked` means: numbers with K, M, G, T (powers of 1024), switches
 /// in all spellings, lists as subsets ("a=on" in a longer list), else the same word in any case.
 pub fn same_value(asked: &str, found: &str) -> bool {
@@ -15,6 +17,14 @@ pub fn same_value(asked: &str, found: &str) -> bool {
     }
     let has = |item: &str| found.split(',').any(|have| have.trim().eq_ignore_ascii_case(item.trim()));
     asked.contains(['=', ',']) && asked.split(',').all(has)
+}
+
+/// The bytes that an option of this name, in any spelling, is set to; none where it is not among the options.
+pub(super) fn bytes_of(options: &BTreeMap<String, String>, name: &str) -> Option<u64> {
+    let plain = |option: &str| option.trim_start_matches('-').replace('-', "_").to_lowercase();
+    let value = options.iter().rfind(|(option, _)| plain(option) == name)?.1;
+    // PostgreSQL writes units as kB, MB, GB.
+    number(value.trim().trim_end_matches('B')).map(|bytes| bytes as u64)
 }
 
 fn number(text: &str) -> Option<f64> {

@@ -104,6 +104,15 @@ pub struct PrepareRequest {
     pub timeout: Duration,
 }
 
+/// What a server takes besides the tables and indexes of a data set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Its own memory of pages, as it is set, bytes; 0 where it has none.
+    pub pool_bytes: u64,
+    /// Files of a data directory that holds no tables of ours: logs, system tables, bytes.
+    pub files_bytes: u64,
+}
+
 /// How a server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopOutcome {
@@ -128,6 +137,8 @@ pub trait Engine: Send + Sync {
     fn dialect(&self) -> &'static dyn Dialect;
     /// What starting and stopping it takes on an ordinary machine, seconds: a guess, until trials have been timed.
     fn start_cost_s(&self) -> f64;
+    /// What a server with these options takes for a data set of so many bytes.
+    fn footprint(&self, options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint;
     /// The port where such servers usually listen.
     fn default_port(&self) -> u16 {
         3306

@@ -90,12 +90,26 @@ pub struct Plan {
     pub samples: usize,
     /// Expected wall time of the whole schedule, seconds.
     pub estimated_s: f64,
+    /// What it takes besides time, about; none in older plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needs: Option<Needs>,
     /// What was decided after the pilot; none before it, and where the study gives its counts itself.
     #[serde(default)]
     pub decision: Option<Decision>,
     /// What was chosen or left out to make the study fit machine and engine, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// What a plan takes besides time, about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Needs {
+    /// Tables and indexes of all its data sets, bytes.
+    pub data_bytes: u64,
+    /// These with the servers' other files, made once and once more to work on, bytes.
+    pub disk_bytes: u64,
+    /// The most that one trial needs at a time, bytes.
+    pub memory_bytes: u64,
 }
 
 /// Counts that were chosen from the first trials of a run.

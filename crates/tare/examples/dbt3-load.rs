@@ -29,7 +29,7 @@ fn files(scale: Scale, directory: &Path) -> Result<(), Box<dyn Error>> {
         writeln!(sql, "{};", table.create(Mariadb.dialect()))?;
         let (path, name) = (path.display(), table.name);
         writeln!(sql, "LOAD DATA LOCAL INFILE '{path}' INTO TABLE {name} FIELDS TERMINATED BY '|';")?;
-        for statement in table.create_indexes(Mariadb.dialect()) {
+        for statement in table.create_indexes(Mariadb.dialect(), Default::default()) {
             writeln!(sql, "{statement};")?;
         }
         writeln!(sql, "{};", Mariadb.dialect().analyze(table.name))?;
@@ -46,6 +46,6 @@ fn load(scale: Scale, socket: PathBuf, directory: &Path) -> Result<(), Box<dyn E
         tls: Tls::default(),
     };
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-    let fill = Fill { scale, dialect: Mariadb.dialect(), parallel, directory };
+    let fill = Fill { scale, indexes: Default::default(), dialect: Mariadb.dialect(), parallel, directory };
     Ok(prepare(&fill, &|| Mariadb.connect(&target), &|_| ControlFlow::Continue(()))?)
 }

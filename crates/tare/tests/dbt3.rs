@@ -19,7 +19,7 @@ fn server(place: &Place, engine: &dyn Engine, scale: &str) -> Box<dyn Server> {
     let binary = binary_of(engine);
     let request = PrepareRequest { dataset: format!("dbt3 {scale}"), ..place.prepare_request(binary.as_deref()) };
     let scale: Scale = scale.parse().unwrap();
-    let fill = Fill { scale, dialect, parallel: 2, directory: &request.run_directory };
+    let fill = Fill { scale, indexes: Default::default(), dialect, parallel: 2, directory: &request.run_directory };
     let clock = Instant::now();
     let prepared = engine
         .prepare_data(&request, &mut |server| {
@@ -110,7 +110,7 @@ fn after_a_preload_no_query_reads_a_page() {
     let mut session = session(server.as_ref());
     let session = session.as_mut();
     let started = pages_read(session);
-    let read = dbt3::preload(session, Mariadb.dialect()).unwrap();
+    let read = dbt3::preload(session, Mariadb.dialect(), Default::default()).unwrap();
     assert_eq!((read.indexes, read.entries), (15, 231_780));
     let preloaded = pages_read(session);
     let (held, all) = Mariadb.dialect().pages_in_memory(session).unwrap().unwrap();
@@ -129,7 +129,9 @@ fn a_preload_reads_what_it_says() {
         let mut session = session(server.as_ref());
         for table in &TABLES {
             let indexes = table.indexes.iter().map(|columns| Some(Table::index_name(columns)));
-            for (scan, index) in table.scans(engine.dialect()).into_iter().zip(std::iter::once(None).chain(indexes)) {
+            for (scan, index) in
+                table.scans(engine.dialect(), Default::default()).into_iter().zip(std::iter::once(None).chain(indexes))
+            {
                 let explain = if engine.name() == "mariadb" { "EXPLAIN " } else { "EXPLAIN QUERY PLAN " };
                 let plan = session.query(&format!("{explain}{}", scan.sql)).unwrap().remove(0);
                 let used = match engine.name() {

@@ -193,7 +193,13 @@ fn a_disk_that_fills_up_under_a_workloads_own_filling_is_named_as_such() {
     };
     let mut dbt3 = |server: &dyn Server| {
         let scale = "0.0079".parse()?;
-        let fill = dbt3::Fill { scale, dialect: server.dialect(), parallel: 1, directory: Path::new("") };
+        let fill = dbt3::Fill {
+            scale,
+            indexes: Default::default(),
+            dialect: server.dialect(),
+            parallel: 1,
+            directory: Path::new(""),
+        };
         Ok(dbt3::prepare(&fill, &|| crammed(server), &everything)?)
     };
     let fills: [(&str, &mut tare_engine::Fill<'_>); 2] = [("oltp", &mut oltp), ("dbt3", &mut dbt3)];

@@ -15,8 +15,8 @@ use topology::{TestPackage, xml};
 const STUDIES: [&str; 4] = ["first-look", "mind-your-core", "numa-scaling", "global-counters"];
 
 /// Levels that say where something runs; the placement that a plan shows says the same for good.
-const SAY_WHERE: [&str; 8] =
-    ["placement", "client", "server", "bind", "pairing", "memory", "nodes", "client_pus_per_node"];
+const SAY_WHERE: [&str; 9] =
+    ["placement", "client", "server", "bind", "pairing", "memory", "nodes", "client_pus_per_node", "client_pus"];
 
 /// A plan's conditions are distinct, and each of them has CPUs or a reason.
 fn judge(machine: &str, study: &str, document: &serde_json::Value) {

@@ -25,7 +25,7 @@ pub use machine::{
 };
 pub use observe::ThreadRef;
 pub use placement::{
-    Bind, MemoryPolicy, Nodes, Pairing, PairingChoice, Placement, PolicyError, ResolvedPlacement, Side,
+    Bind, ClientPus, MemoryPolicy, Nodes, Pairing, PairingChoice, Placement, PolicyError, ResolvedPlacement, Side,
 };
 pub use reason::NotRealizable;
 pub use tare_text::UnknownWord;

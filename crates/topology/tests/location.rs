@@ -126,3 +126,17 @@ fn last_level_caches_are_places_as_hwloc_calc_has_them() {
     }
     assert_eq!(resolve(&machine, "node:0.l3:4").unwrap_err(), "node:0 has 4 L3 caches; node:0.l3:4 does not exist");
 }
+
+#[test]
+fn near_far_and_usable_are_nodes_by_what_they_are() {
+    let on = |machine: &str, location: &str| {
+        location.parse::<Location>().unwrap().resolve(&synthetic(machine)).map_err(|e| e.to_string())
+    };
+    assert_eq!(on(ARTICLE_A, "node:near.core:0"), Ok(set("0-1")));
+    assert_eq!(on(ARTICLE_A, "node:far.core:0-1.pu:0"), Ok(set("12,14")));
+    assert_eq!(on(ARTICLE_A, "node:usable.core:5"), Ok(set("10-11,22-23")));
+    // Without distances the last is taken for the farthest.
+    assert_eq!(on("node:4 core:2 pu:1", "node:far"), Ok(set("6-7")));
+    let reason = on("core:4 pu:1", "node:far.core:0").unwrap_err();
+    assert!(reason.contains("needs two NUMA nodes with CPUs and memory"), "{reason}");
+}

@@ -419,7 +419,7 @@ proptest! {
     ) {
         let bind = if thread { Bind::Thread } else { Bind::Set };
         let background = Side::Float;
-        let placement = Placement { client, server, background, bind, pairing, memory, nodes, client_pus_per_node };
+        let placement = Placement { client, server, background, bind, pairing, memory, nodes, client_pus_per_node, ..Placement::default() };
         let json = serde_json::to_string(&placement).unwrap();
         prop_assert_eq!(serde_json::from_str::<Placement>(&json).unwrap(), placement);
     }
@@ -455,4 +455,16 @@ fn every_part_of_a_stored_placement_is_a_text_that_a_study_may_hold() {
         serde_json::to_string(&resolved).unwrap(),
         r#"{"client":["0","1","0"],"server":["2","3","2"],"bind":"thread","pairing":"other-node","memory":"interleave:0-1"}"#
     );
+}
+
+#[test]
+fn the_first_pus_of_each_node_can_be_the_clients_too() {
+    let placement = Placement {
+        nodes: Some(2),
+        client_pus_per_node: Some(4),
+        client_pus: tare_topology::ClientPus::First,
+        ..Placement::default()
+    };
+    let resolved = placement.resolve(&synthetic("node:4 core:32 pu:1"), 8).unwrap();
+    assert_eq!((&resolved.client, &resolved.server), (&vec![set("0-3,32-35")], &vec![set("4-31,36-63")]));
 }

@@ -1,16 +1,17 @@
 //! What stands in the registry for this engine.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::super::login::of_option_file;
 use super::super::server::Fill;
 use super::super::{
-    Binary, ConnectTarget, Dialect, Engine, EngineError, Login, OptionFile, PrepareRequest, Server, Session,
+    Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PrepareRequest, Server, Session,
     StartRequest,
 };
 use super::arguments::variable_name;
 use super::names::NAME;
-use super::{binary, dialect, install, option_file, options, own, server, session};
+use super::{arguments, binary, dialect, install, option_file, options, own, server, session};
 
 /// The engine `mariadb`: MariaDB 10.2 or newer (10.6 or newer sends no repeated column metadata).
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,6 +24,10 @@ impl Engine for Mariadb {
 
     fn dialect(&self) -> &'static dyn Dialect {
         &dialect::MARIADB
+    }
+
+    fn footprint(&self, options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint {
+        arguments::footprint(options, data_bytes)
     }
 
     fn start_cost_s(&self) -> f64 {

@@ -1,14 +1,15 @@
 //! What stands in the registry for this engine.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::super::login::of_option_file;
 use super::super::mariadb::arguments::variable_name;
 use super::super::mariadb::session::MariadbSession;
-use super::super::mariadb::{install as shared, option_file, options, server};
+use super::super::mariadb::{arguments, install as shared, option_file, options, server};
 use super::super::server::Fill;
 use super::super::{
-    Binary, ConnectTarget, Dialect, Engine, EngineError, Login, OptionFile, PrepareRequest, Server, Session,
+    Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PrepareRequest, Server, Session,
     StartRequest,
 };
 use super::names::NAME;
@@ -25,6 +26,10 @@ impl Engine for Mysql {
 
     fn dialect(&self) -> &'static dyn Dialect {
         kind::KIND.dialect
+    }
+
+    fn footprint(&self, options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint {
+        arguments::footprint(options, data_bytes)
     }
 
     fn start_cost_s(&self) -> f64 {

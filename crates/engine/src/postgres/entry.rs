@@ -1,15 +1,21 @@
 //! What stands in the registry for this engine.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::super::directories::memory_for_bytes;
 use super::super::login::{of_service, password_of};
+use super::super::options::bytes_of;
 use super::super::server::Fill;
 use super::super::{
-    Binary, ConnectTarget, DEFAULT_DATABASE, Dialect, Engine, EngineError, Login, OptionFile, PrepareRequest, Server,
-    Session, StartRequest,
+    Binary, ConnectTarget, DEFAULT_DATABASE, Dialect, Engine, EngineError, Footprint, Login, OptionFile,
+    PrepareRequest, Server, Session, StartRequest,
 };
 use super::names::NAME;
 use super::{binary, dialect, install, option_file, server, session};
+
+/// A cluster without tables, with its first write-ahead log (PostgreSQL 15: 40 MB).
+const EMPTY_BYTES: u64 = 40 << 20;
 
 /// The engine `postgresql`: PostgreSQL 12 or newer, tried with 15.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,6 +28,13 @@ impl Engine for Postgresql {
 
     fn dialect(&self) -> &'static dyn Dialect {
         &dialect::PostgresDialect
+    }
+
+    fn footprint(&self, options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint {
+        Footprint {
+            pool_bytes: bytes_of(options, "shared_buffers").unwrap_or_else(|| memory_for_bytes(data_bytes)),
+            files_bytes: EMPTY_BYTES,
+        }
     }
 
     fn start_cost_s(&self) -> f64 {

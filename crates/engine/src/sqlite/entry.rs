@@ -1,10 +1,11 @@
 //! What stands in the registry for this engine.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::super::server::Fill;
 use super::super::{
-    Binary, ConnectTarget, Dialect, Engine, EngineError, PrepareRequest, Server, Session, StartRequest,
+    Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, PrepareRequest, Server, Session, StartRequest,
 };
 use super::names::NAME;
 use super::{dialect, engine, planted, pragmas, session};
@@ -20,6 +21,11 @@ impl Engine for Sqlite {
 
     fn dialect(&self) -> &'static dyn Dialect {
         &dialect::SqliteDialect
+    }
+
+    /// Pages are the page cache's: what a connection keeps for itself is a few megabytes.
+    fn footprint(&self, _options: &BTreeMap<String, String>, _data_bytes: u64) -> Footprint {
+        Footprint::default()
     }
 
     fn start_cost_s(&self) -> f64 {

@@ -275,6 +275,8 @@ fn measure(
             warmup_s: args.warmup.unwrap_or(WARMUP_S.min(args.time)),
             sample_s: args.time,
             extra: false,
+            threads: args.threads,
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
         },
         placement: &watch,
         watch: SubjectWatch::new(Subject::running(None), watch.clone()).journalled(held.affinities.clone()),

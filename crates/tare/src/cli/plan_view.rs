@@ -1,8 +1,9 @@
 //! The plan for people and for scripts: `tare run --dry-run`.
 
 use super::{Exit, Problem};
+use crate::plan::needs::gigabytes;
 use serde::Serialize;
-use tare_results::schema::{Plan, PlannedCondition};
+use tare_results::schema::{Needs, Plan, PlannedCondition};
 
 #[derive(Serialize)]
 struct DryRun<'a> {
@@ -10,6 +11,7 @@ struct DryRun<'a> {
     trials: usize,
     samples: usize,
     estimated_s: f64,
+    needs: Option<Needs>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     notes: &'a [String],
 }
@@ -22,6 +24,7 @@ pub fn print(plan: &Plan, json: bool) -> Result<(), Problem> {
             trials: plan.trials.len(),
             samples: plan.trials.len() * plan.samples,
             estimated_s: plan.estimated_s,
+            needs: plan.needs,
             notes: &plan.notes,
         });
     }
@@ -39,6 +42,14 @@ pub fn print(plan: &Plan, json: bool) -> Result<(), Problem> {
         if plan.samples == 1 { "" } else { "s" },
         super::output::duration(plan.estimated_s)
     ));
+    if let Some(needs) = plan.needs.filter(|needs| needs.memory_bytes > 0) {
+        let (data, disk) = (gigabytes(needs.data_bytes), gigabytes(needs.disk_bytes));
+        let memory = gigabytes(needs.memory_bytes);
+        text.push_str(&match needs.data_bytes {
+            0 => format!("needs about {memory} of memory\n"),
+            _ => format!("needs about {memory} of memory and, for {data} of tables and indexes, {disk} of disk\n"),
+        });
+    }
     super::output::text(&text)
 }
 

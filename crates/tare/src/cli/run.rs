@@ -4,6 +4,7 @@ use super::output::note;
 use super::run_listener::TerminalListener;
 use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file};
 use crate::capture::environment::environment;
+use crate::plan::needs;
 use crate::plan::resolve::Where;
 use crate::plan::task::{OtherMachine, Task, same_machine};
 use crate::report::write_report_to;
@@ -112,6 +113,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         plan_view::print_notes(&plan);
         plan_view::print_unrealizable(&plan);
     }
+    room_for_data(&plan)?;
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let out = args.out.clone().unwrap_or_else(|| default_out(&study));
     let directory = Directory::create(&out)?;
@@ -119,6 +121,16 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
     directory.begin(&write::to_toml(&study), &plan, &environment(&machine, &command))?;
     finish(&study, &plan, &directory, args)
+}
+
+/// Refuses to begin what the disk has no room for.
+fn room_for_data(plan: &Plan) -> Result<(), Problem> {
+    let Some(needs) = &plan.needs else { return Ok(()) };
+    needs::fits_disk(needs, &state::cache_directory()?).map_err(|e| {
+        Problem::new(Exit::Machine, e).advice(
+            "make room, put TARE_CACHE_DIR on another disk, or make the tables smaller (--set workload.rows=...)",
+        )
+    })
 }
 
 /// The study as it was asked for, and its plan on this machine.

@@ -23,7 +23,7 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
         // What another engine knows is asked of its program.
         study.moved_from = None;
     }
-    let notes = adapt(&mut study, machine).map_err(|e| Problem::new(Exit::Usage, e))?;
+    let notes = adapt(&mut study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
     let mut plan = resolve(&study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
     plan.notes.extend(notes);
     Ok((study, plan))

@@ -2,6 +2,7 @@
 //! and what of it another engine than its own knows. Both are choices that the study's author and its user have made;
 //! each leaves a note that is shown and kept with the plan.
 
+use super::resolve::Where;
 use crate::study::spec::{Factor, Study};
 use std::path::PathBuf;
 use tare_engine::{Engine, engine_by_name};
@@ -11,16 +12,19 @@ use tare_topology::Machine;
 ///
 /// # Errors
 /// What was expected, when a placement does not fit or the engine's program cannot be asked.
-pub fn adapt(study: &mut Study, on: &Machine) -> Result<Vec<String>, String> {
+pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, String> {
     let mut notes: Vec<String> = place(study, on)?.into_iter().collect();
     notes.extend(sampling_unit(study));
     if let Some(from) = study.moved_from.take() {
         let why = format!("this {from} study runs on {}, which has none", study.base.engine.name);
         notes.extend(leave_out_options(study, &why)?);
-    } else if study.as_published {
+    } else if study.as_published && at == Where::Here {
         notes.extend(leave_out_of_published(study)?);
     }
-    check_options(study)?;
+    // An article's server is not the one that is installed where somebody plans it for another machine.
+    if !study.as_published || at == Where::Here {
+        check_options(study)?;
+    }
     Ok(notes)
 }
 
@@ -161,7 +165,7 @@ mod tests {
     fn adapted(engine: Option<&str>, machine: &str) -> (Study, Vec<String>) {
         let overrides = Overrides { engine: engine.map(str::to_owned), ..Overrides::default() };
         let mut study = parse(Source { origin: "test", text: STUDY }, &overrides).unwrap();
-        let notes = adapt(&mut study, &Machine::synthetic(machine).unwrap()).unwrap();
+        let notes = adapt(&mut study, &Machine::synthetic(machine).unwrap(), Where::Described).unwrap();
         (study, notes)
     }
 
@@ -183,7 +187,7 @@ mod tests {
         let sets = sets.iter().map(|set| (*set).to_owned()).collect();
         let overrides = Overrides { engine: engine.map(str::to_owned), sets, ..Overrides::default() };
         let mut study = parse(Source { origin: "test", text: STUDY }, &overrides).unwrap();
-        adapt(&mut study, &Machine::synthetic("package:2 core:2 pu:1").unwrap()).unwrap_err()
+        adapt(&mut study, &Machine::synthetic("package:2 core:2 pu:1").unwrap(), Where::Here).unwrap_err()
     }
 
     #[test]
@@ -195,7 +199,7 @@ mod tests {
             &Overrides::default(),
         )
         .unwrap();
-        let unknown = adapt(&mut study, &Machine::synthetic("core:2 pu:1").unwrap()).unwrap_err();
+        let unknown = adapt(&mut study, &Machine::synthetic("core:2 pu:1").unwrap(), Where::Here).unwrap_err();
         assert!(unknown.starts_with("engine option innodb_x is unknown to sqlite"), "{unknown}");
     }
 

@@ -3,6 +3,7 @@
 use crate::study::settings::{Sampling, Settings};
 use crate::workload::Counts;
 use tare_engine::engine_by_name;
+use tare_results::schema::Needs;
 
 /// How much one trial of a condition measures.
 pub fn counts(settings: &Settings, sampling: &Sampling) -> Counts {
@@ -10,19 +11,41 @@ pub fn counts(settings: &Settings, sampling: &Sampling) -> Counts {
         samples: sampling.samples,
         warmup_s: sampling.warmup_s,
         sample_s: sampling.sample_s,
+        threads: settings.workload.threads,
+        cpus: std::thread::available_parallelism().map_or(1, usize::from),
         extra: settings.capture.need_a_sample() && settings.workload.load.load().no_captures().is_none(),
     }
 }
 
 /// Expected seconds of one trial: the load, and what starting and stopping the engine takes on an ordinary machine.
 pub fn trial_s(settings: &Settings, sampling: &Sampling) -> f64 {
-    let (load, counts) = (settings.workload.load.load(), counts(settings, sampling));
+    trial_of(settings, sampling, counts(settings, sampling))
+}
+
+/// The same on a machine with so many CPUs.
+pub fn trial_on_s(settings: &Settings, sampling: &Sampling, cpus: usize) -> f64 {
+    trial_of(settings, sampling, Counts { cpus, ..counts(settings, sampling) })
+}
+
+/// Bytes a second of rows that get into a server with their indexes, and of files that are copied.
+const FILLED: f64 = 25e6;
+const COPIED: f64 = 300e6;
+
+/// Expected seconds of making the data of a plan, where none of it is made yet: each of its sets once, and once more to
+/// work on. A fresh data directory takes about as long as a start of its server.
+pub fn data_s(needs: &Needs, sets: impl Iterator<Item = f64>) -> f64 {
+    needs.data_bytes as f64 / FILLED + needs.disk_bytes as f64 / 2.0 / COPIED + 2.0 * sets.sum::<f64>()
+}
+
+fn trial_of(settings: &Settings, sampling: &Sampling, counts: Counts) -> f64 {
+    let load = settings.workload.load.load();
     // A profile is made readable after the server has stopped, in about as long as it took to record.
     let profile_s = if counts.extra && settings.capture.profile { sampling.sample_s } else { 0.0 };
     around_s(settings) + load.expected_s(&counts) + profile_s
 }
 
-fn around_s(settings: &Settings) -> f64 {
+/// What starting and stopping its engine takes; nothing without a server.
+pub fn around_s(settings: &Settings) -> f64 {
     if !settings.workload.load.load().needs_server() {
         return 0.0;
     }

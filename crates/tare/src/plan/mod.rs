@@ -12,7 +12,7 @@
 //! | `queue` | which trial comes next |
 //! | `task` | one trial of a plan, and whether this machine still is the plan's |
 //! | `shard` | some blocks of a plan, on the machine that runs them |
-//! | `estimate` | how long trials take |
+//! | `estimate`, `needs` | how long trials take; what else they need |
 //! | `pilot` | counts chosen from the first trials |
 
 pub mod adapt;
@@ -21,6 +21,7 @@ mod builds;
 pub mod design;
 pub mod estimate;
 mod limits;
+pub mod needs;
 mod option_files;
 pub mod pilot;
 pub mod programs;

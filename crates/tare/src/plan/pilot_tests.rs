@@ -61,6 +61,7 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         trials,
         samples: study.sampling.samples,
         estimated_s: 0.0,
+        needs: None,
         decision: None,
         notes: Vec::new(),
     };

@@ -3,7 +3,7 @@
 use super::available::available;
 use super::design::{self, Condition};
 use super::programs::Programs;
-use super::{builds, estimate, limits, option_files, pilot};
+use super::{builds, estimate, limits, needs, option_files, pilot};
 use crate::study::spec::Study;
 use crate::study::values::to_values;
 use std::collections::btree_map::Entry;
@@ -49,6 +49,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
             (condition.realizable, condition.placement, condition.reason) = (false, None, Some(reason));
         }
     }
+    without_memory(&mut planned, &conditions, on, place);
     if study.design.skip_identical {
         skip_identical(&mut planned);
     }
@@ -58,12 +59,18 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     trials.iter().for_each(|trial| *planned_trials.entry(&trial.condition).or_default() += 1);
     let expected_s = |condition: &Condition| {
         let planned = planned_trials.get(condition.name.as_str()).copied().unwrap_or(0);
-        planned as f64 * estimate::trial_s(&condition.settings, &study.sampling)
+        planned as f64 * estimate::trial_on_s(&condition.settings, &study.sampling, on.pus.len())
     };
     let mut estimated_s = conditions.iter().map(expected_s).sum::<f64>();
+    let done = conditions.iter().zip(&planned).filter(|(_, planned)| planned.realizable).map(|(c, _)| c);
+    let needs = needs::of(done.clone(), study.sampling.seed);
     if study.sampling.target_half_width.is_some() {
         estimated_s = estimated_s.max(study.sampling.budget_s);
     }
+    // Each set is made by a server of its own.
+    let starts: BTreeMap<String, f64> =
+        done.map(|c| (needs::set_of(c, study), estimate::around_s(&c.settings))).collect();
+    estimated_s += estimate::data_s(&needs, starts.into_values());
     Ok(Plan {
         schema: SCHEMA,
         study: study.name.clone(),
@@ -73,9 +80,22 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         trials,
         samples: study.sampling.samples,
         estimated_s,
+        needs: Some(needs),
         decision: None,
         notes,
     })
+}
+
+/// A condition that needs more memory than there is has that for its reason.
+fn without_memory(planned: &mut [PlannedCondition], conditions: &[Condition], on: &Machine, place: Where) {
+    let memory = match place {
+        Where::Here | Where::HereUntrusted => needs::memory_here(),
+        Where::Described => needs::memory_of(on),
+    };
+    for (planned, condition) in planned.iter_mut().zip(conditions).filter(|(planned, _)| planned.realizable) {
+        planned.reason = needs::fits_memory(&condition.settings, memory).err();
+        planned.realizable = planned.reason.is_none();
+    }
 }
 
 /// Factors that may choose another engine than the study's.
@@ -137,8 +157,18 @@ pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<Resolv
 }
 
 /// Factors that only say where threads and memory are.
-const SAY_WHERE: [&str; 9] =
-    ["placement", "client", "server", "background", "bind", "pairing", "memory", "nodes", "client_pus_per_node"];
+const SAY_WHERE: [&str; 10] = [
+    "placement",
+    "client",
+    "server",
+    "background",
+    "bind",
+    "pairing",
+    "memory",
+    "nodes",
+    "client_pus_per_node",
+    "client_pus",
+];
 
 /// A condition that puts every thread and the memory where an earlier one does says nothing new.
 fn skip_identical(conditions: &mut [PlannedCondition]) {

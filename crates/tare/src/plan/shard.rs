@@ -61,6 +61,7 @@ mod tests {
             trials: (0..count * blocks).map(trial).collect(),
             samples: 1,
             estimated_s: 100.0,
+            needs: None,
             decision: None,
             notes: Vec::new(),
         }

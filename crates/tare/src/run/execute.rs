@@ -98,7 +98,10 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     ) -> Result<Option<TrialRecord>, RunError> {
         let task = Task::find(self.study, plan, next.trial.trial)?;
         let sampling = &task.sampling;
-        let limit_s = sampling.trial_timeout_s.unwrap_or_else(|| estimate::limit_s(&task.condition.settings, sampling));
+        // What was ended by a limit that was guessed too low gets twice as long the next time.
+        let again = f64::from(1_u32 << (next.attempt - 1).min(8));
+        let limit_s =
+            sampling.trial_timeout_s.unwrap_or_else(|| again * estimate::limit_s(&task.condition.settings, sampling));
         let attempt = Attempt {
             trial: next.trial.trial,
             attempt: next.attempt,

@@ -41,6 +41,14 @@ pub trait Load: Keys {
     }
     /// The data that it works on, in words: two conditions with the same words share one prepared directory.
     fn dataset(&self, seed: u64) -> String;
+    /// Bytes of its tables and indexes in a server that has just been filled, about; 0 where it has none.
+    fn data_bytes(&self) -> u64 {
+        0
+    }
+    /// Bytes that the trial's own process needs for so many threads.
+    fn memory_bytes(&self, _threads: usize) -> u64 {
+        0
+    }
     /// Fills a fresh server with its data.
     ///
     /// # Errors
@@ -91,6 +99,10 @@ pub struct Counts {
     pub sample_s: f64,
     /// Whether one further sample follows, for captures.
     pub extra: bool,
+    /// Client threads, which work at the same time as far as there are CPUs.
+    pub threads: usize,
+    /// CPUs of the machine that it runs on.
+    pub cpus: usize,
 }
 
 /// What a load needs to fill a server.

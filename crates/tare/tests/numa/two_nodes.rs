@@ -122,25 +122,31 @@ fn grid(evidence: &Evidence) {
     let trials = trials(&evidence.path("grid"));
     assert_eq!(trials.len(), 25);
     let clients = [
-        ("node:0.core:0", "0,1"),
-        ("node:0.core:0-1.pu:0", "0,2"),
-        ("node:0.core:0.pu:0", "0"),
-        ("node:1.core:0", "12,13"),
-        ("node:1.core:0-1.pu:0", "12,14"),
-        ("node:1.core:0.pu:0", "12"),
+        ("node:near.core:0", "0,1"),
+        ("node:near.core:0-1.pu:0", "0,2"),
+        ("node:near.core:0.pu:0", "0"),
+        ("node:far.core:0", "12,13"),
+        ("node:far.core:0-1.pu:0", "12,14"),
+        ("node:far.core:0.pu:0", "12"),
     ];
-    let servers = [("node:0.core:2-5", "4-11"), ("node:0.core:2-3.pu:0", "4,6"), ("node:0.core:2", "4,5")];
+    let servers = [("node:near.core:2-", "4-11"), ("node:near.core:2-3.pu:0", "4,6"), ("node:near.core:2", "4,5")];
     let mut cells: Vec<(String, &str, &str)> = Vec::new();
     for (client, client_cpus) in clients {
         cells.extend(servers.map(|(server, cpus)| (format!("client={client} server={server}"), client_cpus, cpus)));
     }
-    let one = "server=node:0-1.core:2.pu:0";
+    let one = "server=node:near.core:2.pu:0+node:far.core:2.pu:0";
+    let both = "client=node:near.core:0.pu:0+node:far.core:0.pu:0";
     for (balanced, client, server) in [
-        ("client=node:0-1.core:0 server=node:0-1.core:1-5 numa_balancing=on".to_owned(), "0,1,12,13", "2-11,14-23"),
-        (format!("client=node:0-1.core:0.pu:0 {one} numa_balancing=on"), "0,12", "4,16"),
-        (format!("client=node:0-1.core:0.pu:0 {one} numa_balancing=off"), "0,12", "4,16"),
-        (format!("client=node:0.core:0.pu:0 {one} numa_balancing=off"), "0", "4,16"),
-        (format!("client=node:1.core:0.pu:0 {one} numa_balancing=off"), "12", "4,16"),
+        (
+            "client=node:near.core:0+node:far.core:0 server=node:near.core:1-+node:far.core:1- numa_balancing=on"
+                .to_owned(),
+            "0,1,12,13",
+            "2-11,14-23",
+        ),
+        (format!("{both} {one} numa_balancing=on"), "0,12", "4,16"),
+        (format!("{both} {one} numa_balancing=off"), "0,12", "4,16"),
+        (format!("client=node:near.core:0.pu:0 {one} numa_balancing=off"), "0", "4,16"),
+        (format!("client=node:far.core:0.pu:0 {one} numa_balancing=off"), "12", "4,16"),
     ] {
         cells.push((balanced, client, server));
     }
@@ -151,7 +157,7 @@ fn grid(evidence: &Evidence) {
         }
     }
     for (pairing, partner) in [("same-node", [(0, 4), (12, 16)]), ("other-node", [(0, 16), (12, 4)])] {
-        let condition = format!("client=node:0-1.core:0.pu:0 {one} bind=thread pairing={pairing} numa_balancing=off");
+        let condition = format!("{both} {one} bind=thread pairing={pairing} numa_balancing=off");
         for trial in of_condition(&trials, &condition) {
             assert_eq!(pairs(trial), partner, "{condition}");
         }

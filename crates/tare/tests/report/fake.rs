@@ -117,6 +117,7 @@ pub fn write(study: &Study, dir: &Path) -> usize {
         trials: planned,
         samples: study.samples,
         estimated_s: 60.0 * schedule.len() as f64,
+        needs: None,
         decision: None,
         notes: Vec::new(),
     };

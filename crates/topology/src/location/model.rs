@@ -11,6 +11,9 @@ use crate::CpuSet;
 /// Indexes are logical (hwloc's order, not the OS's), each relative to what contains it: `node:1.core:0` is the first
 /// core of the second node. `0-1` is a range, `2-` runs to the end, `all`, `odd` and `even` select by index. Where a
 /// node and a core are unrelated by CPUs, nothing is selected, and that is an error rather than an empty set.
+///
+/// Beyond hwloc, three words select nodes by what they are: `node:near` is the first with CPUs and memory, `node:far`
+/// the one farthest from it, `node:usable` is all of them. They are for studies that are to fit any machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
     pub(super) terms: Vec<Term>,
@@ -105,6 +108,13 @@ pub enum Index {
     Odd,
     /// Those with an even logical index.
     Even,
+    /// Of nodes: the first that has CPUs and memory.
+    Near,
+    /// Of nodes: of the others with CPUs and memory the farthest from that one, by the distances that the machine
+    /// reports.
+    Far,
+    /// Of nodes: all that have CPUs and memory.
+    Usable,
 }
 
 impl ObjectKind {
@@ -134,6 +144,9 @@ impl fmt::Display for Index {
             Self::All => f.write_str("all"),
             Self::Odd => f.write_str("odd"),
             Self::Even => f.write_str("even"),
+            Self::Near => f.write_str("near"),
+            Self::Far => f.write_str("far"),
+            Self::Usable => f.write_str("usable"),
         }
     }
 }

@@ -102,7 +102,14 @@ fn step(piece: Piece<'_>) -> Result<Step, LocationError> {
             Err(unknown) => unknown,
         });
     };
-    Ok(Step { kind: kind(word)?, index: index(which)? })
+    let kind = kind(word)?;
+    let index = match (kind, which.text) {
+        (ObjectKind::Node, "near") => Index::Near,
+        (ObjectKind::Node, "far") => Index::Far,
+        (ObjectKind::Node, "usable") => Index::Usable,
+        _ => index(which)?,
+    };
+    Ok(Step { kind, index })
 }
 
 fn kind(word: Piece<'_>) -> Result<ObjectKind, LocationError> {
@@ -193,6 +200,10 @@ mod tests {
             ("numa:0-.pu:odd", "node:0-.pu:odd"),
             ("cpus:16,4-11", "cpus:4-11,16"),
             ("all", "all"),
+            (
+                "numa:near.core:0+node:far.core:2-+node:usable.pu:0",
+                "node:near.core:0+node:far.core:2-+node:usable.pu:0",
+            ),
         ] {
             assert_eq!(text.parse::<Location>().unwrap().to_string(), canonical);
         }
@@ -215,6 +226,7 @@ mod tests {
             ("cpu:4", 0, Some("cpus")),
             ("node:0.all", 7, Some("all")),
             ("node:0..pu:0", 7, None),
+            ("core:near", 5, None),
         ] {
             let e = text.parse::<Location>().unwrap_err();
             assert_eq!((e.offset, e.nearest), (offset, nearest), "{text:?}: {e}");

@@ -88,6 +88,9 @@ fn select(machine: &Machine, container: Option<&Object>, step: Step) -> Result<V
         Index::Odd => some(&|i| i % 2 == 1),
         Index::Even => some(&|i| i % 2 == 0),
         Index::From(first) => some(&|i| i >= first as usize),
+        Index::Near => Ok(vec![object(usable(machine)?[0])]),
+        Index::Far => farthest(machine).map(|node| vec![object(node)]),
+        Index::Usable => Ok(usable(machine)?.into_iter().map(object).collect()),
         Index::Range(first, last) => {
             let range = first as usize..=last as usize;
             if let Some(missing) = range.clone().find(|i| *i >= all.len()) {
@@ -100,6 +103,29 @@ fn select(machine: &Machine, container: Option<&Object>, step: Step) -> Result<V
             Ok(range.map(object).collect())
         }
     }
+}
+
+/// Logical indexes of the nodes that have CPUs and memory; never none.
+fn usable(machine: &Machine) -> Result<Vec<usize>, NotRealizable> {
+    let with_memory = machine.memory_nodes();
+    let is_usable = |i: &usize| !machine.nodes[*i].cpus.is_empty() && with_memory.contains(machine.nodes[*i].os_index);
+    let nodes: Vec<usize> = (0..machine.nodes.len()).filter(is_usable).collect();
+    match nodes.is_empty() {
+        true => Err(NotRealizable::new("this machine has no NUMA node with CPUs and memory")),
+        false => Ok(nodes),
+    }
+}
+
+/// Of the usable nodes the farthest from the first; where distances say nothing, the last.
+fn farthest(machine: &Machine) -> Result<usize, NotRealizable> {
+    let nodes = usable(machine)?;
+    let (near, others) = (nodes[0], &nodes[1..]);
+    let distance = |node: usize| machine.distances.as_ref().and_then(|all| all.get(near)?.get(node).copied());
+    // Of equally far ones the first, unless none is told.
+    let told = others.iter().rev().max_by_key(|node| distance(**node)).filter(|node| distance(**node).is_some());
+    told.or(others.last()).copied().ok_or_else(|| {
+        NotRealizable::new("node:far needs two NUMA nodes with CPUs and memory, and this machine has one")
+    })
 }
 
 /// CPUs of every object of a kind, in logical order; within a container only of those that lie in it and have CPUs.

@@ -2,7 +2,7 @@
 
 use super::memory::{MemoryPolicy, Nodes};
 use super::resolve::Placement;
-use super::words::Side;
+use super::words::{ClientPus, Side};
 use crate::location::{Index, Location, ObjectKind, Step, Term};
 use crate::{Machine, NotRealizable};
 
@@ -18,8 +18,9 @@ impl Placement {
     /// interleaved over exactly those nodes unless another policy is given. Without `nodes` it is the placement itself.
     ///
     /// Nodes are taken in logical order, those that have both CPUs and memory. Of each node's PUs, in logical order,
-    /// the last `client_pus_per_node` are the clients' and the others the server's, so an even number leaves no core
-    /// of two hardware threads to both; when it is not given, both sides share all PUs of the nodes.
+    /// the last (or first, by `client_pus`) `client_pus_per_node` are the clients' and the others the server's, so an
+    /// even number leaves no core of two hardware threads to both; when it is not given, both sides share all PUs of
+    /// the nodes.
     ///
     /// # Errors
     /// When the machine has fewer such nodes, when a node has no PU left for the server, and when the placement says
@@ -44,8 +45,13 @@ impl Placement {
                         small.logical, small.pus
                     )));
                 }
-                let last = |node: &Usable| (node.pus - clients, node.pus);
-                (side(&nodes, last), side(&nodes, |node| (0, node.pus - clients)))
+                match self.client_pus {
+                    ClientPus::First => (side(&nodes, |_| (0, clients)), side(&nodes, |node| (clients, node.pus))),
+                    ClientPus::Last => {
+                        let last = |node: &Usable| (node.pus - clients, node.pus);
+                        (side(&nodes, last), side(&nodes, |node| (0, node.pus - clients)))
+                    }
+                }
             }
         };
         let memory = match &self.memory {

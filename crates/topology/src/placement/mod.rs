@@ -10,4 +10,4 @@ mod words;
 pub use memory::{MemoryPolicy, Nodes, PolicyError};
 pub use pairing::PairingChoice;
 pub use resolve::{Placement, ResolvedPlacement};
-pub use words::{Bind, Pairing, Side};
+pub use words::{Bind, ClientPus, Pairing, Side};

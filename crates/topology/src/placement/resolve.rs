@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assign::assign;
 use super::memory::MemoryPolicy;
-use super::words::{Bind, Pairing, Side};
+use super::words::{Bind, ClientPus, Pairing, Side};
 use crate::{CpuSet, Location, Machine, NotRealizable};
 
 /// Which CPUs client and server threads may run on, and which nodes the server's memory comes from.
@@ -30,6 +30,8 @@ pub struct Placement {
     /// With `nodes`: PUs of each node that are the clients' alone. The server gets the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_pus_per_node: Option<u32>,
+    /// Which PUs of each node those are.
+    pub client_pus: ClientPus,
 }
 
 /// A placement on a machine: OS CPU numbers.

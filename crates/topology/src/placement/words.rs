@@ -42,6 +42,17 @@ pub enum Pairing {
     OtherNode,
 }
 
+/// Which PUs of each node are the clients', where nodes are shared between both sides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = unknown_client_pus)]
+pub enum ClientPus {
+    /// Those with the lowest logical indexes (`first`).
+    First,
+    /// Those with the highest (`last`).
+    #[default]
+    Last,
+}
+
 /// Where one side of a placement runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub enum Side {
@@ -58,6 +69,10 @@ fn unknown_bind(found: &str) -> UnknownWord {
 
 fn unknown_pairing(found: &str) -> UnknownWord {
     UnknownWord::among(found, <Pairing as VariantNames>::VARIANTS)
+}
+
+fn unknown_client_pus(found: &str) -> UnknownWord {
+    UnknownWord::among(found, <ClientPus as VariantNames>::VARIANTS)
 }
 
 impl Pairing {
@@ -91,6 +106,7 @@ impl FromStr for Side {
 }
 
 serde_as_string!(Bind);
+serde_as_string!(ClientPus);
 serde_as_string!(Pairing);
 serde_as_string!(Side);
 

@@ -7,7 +7,8 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "client",
-        help: "location of the client threads, or float",
+        help: "location of the client threads as hwloc-calc writes it (node:0.core:1, cpus:4-7 ...; node:near is the first \
+               node with CPUs and memory, node:far the one farthest from it, node:usable all of them), or float",
         access: Access::Common {
             get: |s| Some(s.placement.client.to_string().into()),
             set: |s, v| v.parsed().map(|v| s.placement.client = v),
@@ -73,8 +74,17 @@ pub const FIELDS: &[Field] = &[
     },
     Field {
         section: "placement",
+        key: "client_pus",
+        help: "with client_pus_per_node: whether those are the first or the last (default) of each node",
+        access: Access::Common {
+            get: |s| Some(s.placement.client_pus.to_string().into()),
+            set: |s, v| v.parsed().map(|v| s.placement.client_pus = v),
+        },
+    },
+    Field {
+        section: "placement",
         key: "client_pus_per_node",
-        help: "with nodes: the last so many PUs of each node are the clients', the others the server's; absent: both \
+        help: "with nodes: the last (client_pus) so many PUs of each node are the clients', the others the server's; absent: both \
                sides share all",
         access: Access::Common {
             get: |s| s.placement.client_pus_per_node.map(Into::into),

@@ -1,6 +1,6 @@
 //! The one client of a dbt3 load: a thread that executes what it is asked, and the handle that waits for it.
 
-use super::{Dbt3Error, Preloaded, Row, preload, set_up};
+use super::{Dbt3Error, Indexes, Preloaded, Row, preload, set_up};
 use crate::subject::Connected;
 use crate::workload::{Host, LoadError};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -14,7 +14,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// What the client thread is asked to do.
 pub enum Task {
     /// Read everything once, if so, and say what is in memory.
-    Preload(bool),
+    Preload(Option<Indexes>),
     /// Execute and drop the rows.
     Measure(String),
     /// Execute and keep them.
@@ -67,7 +67,7 @@ pub fn client(
     };
     while let Ok(task) = tasks.recv() {
         let done = match task {
-            Task::Preload(read) => read_all(session.as_mut(), dialect, read),
+            Task::Preload(indexes) => read_all(session.as_mut(), dialect, indexes),
             Task::Measure(sql) => {
                 let clock = Instant::now();
                 let rows = session.run(&sql);
@@ -83,8 +83,11 @@ pub fn client(
     }
 }
 
-fn read_all(session: &mut dyn Session, dialect: &dyn Dialect, read: bool) -> Result<Done, LoadError> {
-    let done = if read { preload(session, dialect)? } else { Preloaded::default() };
+fn read_all(session: &mut dyn Session, dialect: &dyn Dialect, indexes: Option<Indexes>) -> Result<Done, LoadError> {
+    let done = match indexes {
+        Some(indexes) => preload(session, dialect, indexes)?,
+        None => Preloaded::default(),
+    };
     let pages = dialect.pages_in_memory(session).map_err(LoadError::own)?;
     Ok(Done::Preloaded(done, pages))
 }

@@ -54,7 +54,7 @@ fn make_table(
         BulkLoad::Inserts => insert(session, fill, table, progress)?,
     }
     // Sorted and written in one pass once the rows are there, in place of one search tree insertion a row.
-    for sql in table.create_indexes(fill.dialect) {
+    for sql in table.create_indexes(fill.dialect, fill.indexes) {
         run(session, &sql)?;
     }
     run(session, &fill.dialect.analyze(table.name)).map(drop)

@@ -1,6 +1,6 @@
 //! What filling the tables is given, and how it runs its statements.
 
-use super::{Dbt3Error, Scale};
+use super::{Dbt3Error, Indexes, Scale};
 use std::path::Path;
 use tare_engine::{Dialect, Session};
 
@@ -9,6 +9,8 @@ use tare_engine::{Dialect, Session};
 pub struct Fill<'a> {
     /// How large they are.
     pub scale: Scale,
+    /// Which indexes they get.
+    pub indexes: Indexes,
     /// How the engine's SQL differs.
     pub dialect: &'static dyn Dialect,
     /// Sessions that fill tables at the same time, each a table of its own, and threads that make rows. A database with

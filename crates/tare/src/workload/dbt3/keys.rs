@@ -18,6 +18,13 @@ impl Keyed for Dbt3Settings {
             set: |s, v| v.parsed().map(|v| s.queries = v),
         },
         Key {
+            name: "indexes",
+            help: "which indexes the tables have besides their primary keys: keys (those of foreign keys) or dbt3 (these \
+                   and those of DBT-3's kit: dates of lineitem and orders, l_orderkey with l_quantity)",
+            get: |s| Some(s.indexes.to_string().into()),
+            set: |s, v| v.parsed().map(|v| s.indexes = v),
+        },
+        Key {
             name: "warmup_runs",
             help: "executions of each query before its measured ones (sampling.samples), left out of all figures",
             get: |s| Some(s.warmup_runs.into()),

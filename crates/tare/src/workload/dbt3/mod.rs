@@ -38,4 +38,4 @@ pub use query_set::{QUERIES, QuerySet, QuerySetError};
 pub use rows::{Piece, generate};
 pub use scale::{Scale, ScaleError};
 pub use settings::Dbt3Settings;
-pub use tables::{TABLES, Table};
+pub use tables::{Indexes, TABLES, Table};

@@ -1,7 +1,7 @@
 //! Reading every table and every index once, so that measured queries find them in memory.
 
 use super::job::run;
-use super::{Dbt3Error, TABLES};
+use super::{Dbt3Error, Indexes, TABLES};
 use std::fmt;
 use tare_engine::{Counted, Dialect, Session};
 
@@ -30,11 +30,11 @@ impl fmt::Display for Preloaded {
 ///
 /// # Errors
 /// A statement that fails, or an index whose entries are not as many as its table's rows.
-pub fn preload(session: &mut dyn Session, dialect: &dyn Dialect) -> Result<Preloaded, Dbt3Error> {
+pub fn preload(session: &mut dyn Session, dialect: &dyn Dialect, indexes: Indexes) -> Result<Preloaded, Dbt3Error> {
     let mut done = Preloaded::default();
     for table in &TABLES {
         let mut rows = None;
-        for scan in table.scans(dialect) {
+        for scan in table.scans(dialect, indexes) {
             let found = count(session, &scan.sql)?;
             done.indexes += 1;
             if scan.counts == Counted::Pages {
@@ -78,7 +78,9 @@ mod tests {
 
     #[test]
     fn the_table_and_each_index_are_read() {
-        let scans = |table: usize, dialect| TABLES[table].scans(dialect).into_iter().map(|s| s.sql).collect::<Vec<_>>();
+        let scans = |table: usize, dialect| {
+            TABLES[table].scans(dialect, Indexes::Keys).into_iter().map(|s| s.sql).collect::<Vec<_>>()
+        };
         assert_eq!(
             scans(0, Mariadb.dialect()),
             [

@@ -1,6 +1,6 @@
 //! What dbt3 is asked to do.
 
-use super::{QuerySet, Scale};
+use super::{Indexes, QuerySet, Scale};
 
 /// Settings of the workload dbt3.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -13,6 +13,8 @@ pub struct Dbt3Settings {
     pub warmup_runs: usize,
     /// Seconds one execution may take.
     pub query_timeout_s: f64,
+    /// Which indexes the tables have.
+    pub indexes: Indexes,
     /// Whether every table and every index is read before the first query.
     pub preload: bool,
 }
@@ -25,6 +27,7 @@ impl Default for Dbt3Settings {
             queries: QuerySet::default(),
             warmup_runs: 10,
             query_timeout_s: 600.0,
+            indexes: Indexes::default(),
             preload: false,
         }
     }

@@ -1,6 +1,24 @@
 //! The eight tables: columns, primary keys, and an index for every foreign key that no other index begins with.
 
+use strum::{Display, EnumString, VariantNames};
 use tare_engine::{Collation, Dialect, Index, Scan};
+use tare_text::UnknownWord;
+
+/// Which indexes the tables have besides their primary keys.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Display, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = unknown)]
+pub enum Indexes {
+    /// Those of foreign keys.
+    #[default]
+    Keys,
+    /// These and the further ones of DBT-3's kit: l_shipdate, l_receiptdate, l_commitdate, o_orderdate, and l_orderkey
+    /// with l_quantity.
+    Dbt3,
+}
+
+fn unknown(found: &str) -> UnknownWord {
+    UnknownWord::among(found, Indexes::VARIANTS)
+}
 
 /// One of the eight tables of TPC-H.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,8 +28,10 @@ pub struct Table {
     /// Column definitions (TPC-H specification 1.4.1). Nothing is NULL.
     columns: &'static str,
     primary_key: &'static str,
-    /// Columns of each further index.
+    /// Columns of the index of each foreign key that no other index begins with.
     pub indexes: &'static [&'static str],
+    /// Columns of each index that DBT-3's kit has besides: of dates, and of what query 18 sums up.
+    pub more: &'static [&'static str],
     /// A column that stands in no index: whoever reads it reads the table itself.
     pub unindexed: &'static str,
     /// How many columns a row has.
@@ -30,6 +50,7 @@ pub const TABLES: [Table; 8] = [
                   l_shipinstruct CHAR(25) NOT NULL, l_shipmode CHAR(10) NOT NULL, l_comment VARCHAR(44) NOT NULL",
         primary_key: "l_orderkey, l_linenumber",
         indexes: &["l_partkey, l_suppkey", "l_suppkey"],
+        more: &["l_shipdate", "l_receiptdate", "l_commitdate", "l_orderkey, l_quantity"],
         unindexed: "l_comment",
         width: 16,
     },
@@ -40,6 +61,7 @@ pub const TABLES: [Table; 8] = [
                   o_clerk CHAR(15) NOT NULL, o_shippriority INTEGER NOT NULL, o_comment VARCHAR(79) NOT NULL",
         primary_key: "o_orderkey",
         indexes: &["o_custkey"],
+        more: &["o_orderdate"],
         unindexed: "o_comment",
         width: 9,
     },
@@ -49,6 +71,7 @@ pub const TABLES: [Table; 8] = [
                   ps_supplycost DECIMAL(15,2) NOT NULL, ps_comment VARCHAR(199) NOT NULL",
         primary_key: "ps_partkey, ps_suppkey",
         indexes: &["ps_suppkey"],
+        more: &[],
         unindexed: "ps_comment",
         width: 5,
     },
@@ -59,6 +82,7 @@ pub const TABLES: [Table; 8] = [
                   p_container CHAR(10) NOT NULL, p_retailprice DECIMAL(15,2) NOT NULL, p_comment VARCHAR(23) NOT NULL",
         primary_key: "p_partkey",
         indexes: &[],
+        more: &[],
         unindexed: "p_comment",
         width: 9,
     },
@@ -69,6 +93,7 @@ pub const TABLES: [Table; 8] = [
                   c_mktsegment CHAR(10) NOT NULL, c_comment VARCHAR(117) NOT NULL",
         primary_key: "c_custkey",
         indexes: &["c_nationkey"],
+        more: &[],
         unindexed: "c_comment",
         width: 8,
     },
@@ -79,6 +104,7 @@ pub const TABLES: [Table; 8] = [
                   s_comment VARCHAR(101) NOT NULL",
         primary_key: "s_suppkey",
         indexes: &["s_nationkey"],
+        more: &[],
         unindexed: "s_comment",
         width: 7,
     },
@@ -88,6 +114,7 @@ pub const TABLES: [Table; 8] = [
                   n_comment VARCHAR(152) NOT NULL",
         primary_key: "n_nationkey",
         indexes: &["n_regionkey"],
+        more: &[],
         unindexed: "n_comment",
         width: 4,
     },
@@ -96,6 +123,7 @@ pub const TABLES: [Table; 8] = [
         columns: "r_regionkey INTEGER NOT NULL, r_name CHAR(25) NOT NULL, r_comment VARCHAR(152) NOT NULL",
         primary_key: "r_regionkey",
         indexes: &[],
+        more: &[],
         unindexed: "r_comment",
         width: 3,
     },
@@ -116,19 +144,26 @@ impl Table {
     }
 
     /// Creates all indexes but the primary key.
-    pub fn create_indexes(&self, dialect: &dyn Dialect) -> Vec<String> {
-        self.with_indexes(|indexes| dialect.create_indexes(self.name, indexes))
+    pub fn create_indexes(&self, dialect: &dyn Dialect, indexes: Indexes) -> Vec<String> {
+        self.with_indexes(indexes, |indexes| dialect.create_indexes(self.name, indexes))
     }
 
     /// Reads the table and then each index but the primary key from end to end.
-    pub fn scans(&self, dialect: &dyn Dialect) -> Vec<Scan> {
-        self.with_indexes(|indexes| dialect.scans(self.name, self.unindexed, indexes))
+    pub fn scans(&self, dialect: &dyn Dialect, indexes: Indexes) -> Vec<Scan> {
+        self.with_indexes(indexes, |indexes| dialect.scans(self.name, self.unindexed, indexes))
     }
 
-    fn with_indexes<T>(&self, use_them: impl FnOnce(&[Index<'_>]) -> T) -> T {
-        let names: Vec<String> = self.indexes.iter().map(|columns| Self::index_name(columns)).collect();
+    /// Columns of each index but the primary key.
+    pub fn columns_of(&self, indexes: Indexes) -> Vec<&'static str> {
+        let more: &[&str] = if indexes == Indexes::Dbt3 { self.more } else { &[] };
+        self.indexes.iter().chain(more).copied().collect()
+    }
+
+    fn with_indexes<T>(&self, indexes: Indexes, use_them: impl FnOnce(&[Index<'_>]) -> T) -> T {
+        let columns = self.columns_of(indexes);
+        let names: Vec<String> = columns.iter().map(|columns| Self::index_name(columns)).collect();
         let indexes: Vec<Index<'_>> =
-            names.iter().zip(self.indexes).map(|(name, columns)| Index { name, columns }).collect();
+            names.iter().zip(columns).map(|(name, columns)| Index { name, columns }).collect();
         use_them(&indexes)
     }
 }

@@ -143,6 +143,31 @@ impl Default for Warm {
     }
 }
 
+/// Bytes a second that reading tables from end to end brings into a pool: from memory or a fast disk, and from a slow
+/// one.
+const READ: f64 = 400e6;
+const READ_SLOWLY: f64 = 30e6;
+/// Seconds after which a load that ends by a rule has usually ended.
+const RULED_S: f64 = 30.0;
+
+impl Warm {
+    /// Expected seconds for so many bytes of data.
+    pub fn expected_s(&self, data_bytes: u64) -> f64 {
+        let phase = match (self.workload, self.until) {
+            (None, _) => 0.0,
+            (Some(_), Until::Time) => self.limit_s,
+            (Some(_), _) => self.limit_s.min(RULED_S),
+        };
+        phase + if self.preload { data_bytes as f64 / READ } else { 0.0 }
+    }
+
+    /// Seconds that it may take at most.
+    pub fn limit_s(&self, data_bytes: u64) -> f64 {
+        let phase = if self.workload.is_some() { self.limit_s } else { 0.0 };
+        phase + if self.preload { data_bytes as f64 / READ_SLOWLY } else { 0.0 }
+    }
+}
+
 /// What ends a load that warms up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "lowercase", parse_err_ty = UnknownWord, parse_err_fn = unknown_end)]
