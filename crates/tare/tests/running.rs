@@ -80,6 +80,14 @@ impl Theirs {
         ))
     }
 
+    /// The first kill of all is at no random moment: it must hit a run at work.
+    fn wait_until_bound(&self, run: &mut std::process::Child) {
+        while !self.world.path("state/affinities.jsonl").exists() {
+            assert!(run.try_wait().unwrap().is_none(), "it ended without binding a thread");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// Kills everything of tare's, and nothing of the server's owner.
     fn kill_tare(&self) {
         for pid in self.world.processes() {
@@ -176,7 +184,10 @@ fn after_kill_9_of_everything_the_next_start_finds_their_affinities_as_before() 
                 .stderr(Stdio::null())
                 .spawn()
                 .unwrap();
-            std::thread::sleep(wait);
+            match kill {
+                0 => theirs.wait_until_bound(&mut run),
+                _ => std::thread::sleep(wait),
+            }
             theirs.kill_tare();
             run.wait().unwrap();
             left += u32::from(theirs.world.path("state/affinities.jsonl").exists());
@@ -211,4 +222,74 @@ fn what_cannot_be_had_of_a_running_server_is_said() {
     assert!(err.contains("not both"), "{err}");
     // Nothing is made there.
     refused("[quick]\n[factors]\nrows = [7777]\n", 3, "makes nothing");
+}
+
+/// Everything below a folder as bytes, and where it stands.
+fn files(folder: &std::path::Path, found: &mut Vec<(std::path::PathBuf, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files(&path, found),
+            Ok(kind) if kind.is_file() => found.push((path.clone(), std::fs::read(&path).unwrap_or_default())),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn a_password_is_in_no_file_argument_list_or_environment() {
+    const SECRET: &str = "Zx9-not-to-be-found";
+    let theirs = Theirs::new(&Mariadb);
+    let mut owner = theirs.server.connect().unwrap();
+    owner.run(&format!("CREATE USER 'guest'@'localhost' IDENTIFIED BY '{SECRET}'")).unwrap();
+    owner.run("GRANT ALL ON sbtest.* TO 'guest'@'localhost'").unwrap();
+    owner.run("GRANT PROCESS ON *.* TO 'guest'@'localhost'").unwrap();
+    let study = theirs.study("");
+    let user = ["run", &study, "--set", "engine.user=guest"];
+    let (out, err) = theirs.world.exits(3, &[&user[..], &["--out", "without"]].concat());
+    assert!(err.contains("1045"), "without it nobody gets in: {out}{err}");
+
+    // From the environment of the run, while it runs: seen in no process but the one that was given it.
+    let args = [&user[..], &["--out", "results", "--set", "sampling.sample_s=1"]].concat();
+    let mut run = theirs.world.tare(&args).env("TARE_PASSWORD", SECRET).stderr(Stdio::piped()).spawn().unwrap();
+    let given = run.id();
+    let line = |pid: u32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let (mut looks, mut trials_seen) = (0, 0);
+    while run.try_wait().unwrap().is_none() {
+        for pid in theirs.world.processes().into_iter().filter(|pid| *pid != given) {
+            for list in ["cmdline", "environ"] {
+                let text = std::fs::read(format!("/proc/{pid}/{list}")).unwrap_or_default();
+                // A child that has not yet begun its own program still shows what its parent was started with.
+                let forked = line(pid) == line(given) || line(pid).is_empty();
+                assert!(
+                    forked || !support::text(&text).contains(SECRET),
+                    "{list} of {pid}: {}",
+                    support::text(&line(pid))
+                );
+                trials_seen += usize::from(support::text(&text).contains("--password-on-stdin"));
+            }
+        }
+        looks += 1;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(run.wait().unwrap().success(), "{:?}", trials(&theirs.world.path("results")));
+    assert!(looks > 10 && trials_seen > 0, "{looks} looks, {trials_seen} at trials");
+
+    // From an option file, which is the one place where it stands.
+    let options = theirs.world.path("my.cnf");
+    std::fs::write(&options, format!("[client]\nuser=guest\npassword=\"{SECRET}\"\n")).unwrap();
+    let file = format!("engine.option_file={}", options.display());
+    theirs.world.exits(0, &["run", &study, "--set", &file, "--out", "by-file"]);
+    let load = theirs.load(&["--option-file", options.to_str().unwrap(), "--time", "50ms", "--warmup", "0s"]);
+    theirs.world.exits(0, &load.iter().map(String::as_str).collect::<Vec<_>>());
+
+    let mut found = Vec::new();
+    files(theirs.world.directory.path(), &mut found);
+    assert!(found.len() > 10, "{found:?}");
+    for (path, bytes) in found.iter().filter(|(path, _)| *path != options) {
+        assert!(!bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "{}", path.display());
+    }
+    let load = theirs.load(&["--password", SECRET]);
+    let (_, err) = theirs.world.exits(2, &load.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(err.contains("can be read by every user") && !err.contains(SECRET), "{err}");
 }

@@ -1,6 +1,6 @@
 //! What a login comes to.
 
-use super::super::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, Tls};
+use super::super::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, Tls, TlsMode};
 
 /// The connection that a login comes to, with what the user's own files say of `engine`'s servers.
 ///
@@ -9,6 +9,10 @@ use super::super::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError
 pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, EngineError> {
     let found = engine.login_files(&login)?;
     let all = login.or(found);
+    // Going on without would send everything in clear where the user's own file forbids it.
+    if let Some(mode) = all.tls.filter(|mode| !matches!(mode, TlsMode::Off | TlsMode::Preferred)) {
+        return Err(EngineError::TlsNeeded { engine: engine.name(), mode });
+    }
     let address = match (all.socket, all.host) {
         (Some(path), _) => Address::Socket(path),
         (None, Some(host)) => Address::Tcp(host, all.port.unwrap_or_else(|| engine.default_port())),
