@@ -19,11 +19,8 @@ const LARGEST: u64 = 16 << 20;
 /// # Errors
 /// When it does not fit the machine.
 pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
-    if !trusted {
-        // What another engine knows is asked of its program.
-        study.moved_from = None;
-    }
-    let notes = adapt(&mut study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
+    let asked = if trusted { place } else { Where::HereUntrusted };
+    let notes = adapt(&mut study, machine, asked).map_err(|e| Problem::new(Exit::Usage, e))?;
     let mut plan = resolve(&study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
     plan.notes.extend(notes);
     Ok((study, plan))

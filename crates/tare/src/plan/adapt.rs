@@ -9,12 +9,18 @@ use tare_engine::{Engine, engine_by_name};
 use tare_topology::Machine;
 
 /// Makes the choices. The study is then a concrete one: nothing is chosen again when it is read back.
+/// Of one that is not trusted no program is asked.
 ///
 /// # Errors
 /// What was expected, when a placement does not fit or the engine's program cannot be asked.
 pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, String> {
     let mut notes: Vec<String> = place(study, on)?.into_iter().collect();
     notes.extend(sampling_unit(study));
+    if at == Where::HereUntrusted {
+        // What an engine knows is asked of the program that the study names.
+        study.moved_from = None;
+        return Ok(notes);
+    }
     if let Some(from) = study.moved_from.take() {
         let why = format!("this {from} study runs on {}, which has none", study.base.engine.name);
         notes.extend(leave_out_options(study, &why)?);
@@ -35,7 +41,7 @@ fn check_options(study: &Study) -> Result<(), String> {
     let base = &study.base.engine;
     let engine = engine_by_name(&base.name).map_err(|e| e.to_string())?;
     if !study.base.workload.load.load().needs_server()
-        || factors().any(|factor| matches!(factor.name.as_str(), "engine" | "binary" | "workload"))
+        || factors().any(|factor| matches!(factor.name.as_str(), "engine" | "build" | "binary" | "workload"))
         || engine.binary(base.binary.as_deref()).is_err()
     {
         return Ok(());
