@@ -24,6 +24,7 @@
 //! | `stream`, `answer`, `ask` | limits: how long servers and programs may take, how much they may say |
 //! | `log`, `guard` | a server's log; the end of a server when it fills the disk or is no longer wanted |
 //! | `login` | how a server that runs already is reached: option files, files of passwords, services |
+//! | `content` | which program a server process runs |
 //! | `threads` | the server thread behind a connection, for engines that cannot say it |
 //!
 //! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
@@ -37,6 +38,7 @@ mod ask;
 mod buffer;
 mod build_id;
 mod cache;
+mod content;
 mod diagnostics;
 mod dialect;
 mod directories;
@@ -80,6 +82,7 @@ pub use address_space::{Aslr, Positions};
 pub use allocator::Allocator;
 pub use ask::list_questions_in;
 pub use cache::remove_half_made;
+pub use content::program_sha1;
 pub use diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};
 pub use error::EngineError;

@@ -463,6 +463,64 @@ fn a_reading_comes_every_second() {
     assert_eq!(sample.qps(), sample.tps());
 }
 
+/// Looks whether anybody works while a sample is about to begin or has ended.
+struct AtRest<'a> {
+    begun: &'a AtomicUsize,
+    ended: &'a AtomicUsize,
+    seen: Vec<bool>,
+}
+
+impl AtRest<'_> {
+    fn look(&mut self) {
+        let before = self.begun.load(Ordering::SeqCst);
+        nap(20);
+        let (begun, ended) = (self.begun.load(Ordering::SeqCst), self.ended.load(Ordering::SeqCst));
+        self.seen.push(begun == before && begun == ended);
+    }
+}
+
+impl Observer for AtRest<'_> {
+    type Error = Infallible;
+
+    fn sample_start(&mut self, _: usize) -> Result<(), Infallible> {
+        self.look();
+        Ok(())
+    }
+
+    fn sample_end(&mut self, _: usize) -> Result<(), Infallible> {
+        self.look();
+        Ok(())
+    }
+}
+
+#[test]
+fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
+    let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |n, random: &mut Random| {
+                begun.fetch_add(1, Ordering::SeqCst);
+                let done = done_after_a_nap(n, random);
+                ended.fetch_add(1, Ordering::SeqCst);
+                done
+            },
+            0,
+        ))
+    };
+    let settings = LoadSettings { samples: 3, rest: true, ..short(3) };
+    let mut at_rest = AtRest { begun: &begun, ended: &ended, seen: Vec::new() };
+    let samples = run(&settings, &connect, &mut at_rest).unwrap();
+    assert_eq!(at_rest.seen, [true; 6]);
+    let counted: u64 = samples.iter().map(|sample| sample.transactions).sum();
+    assert!(samples.iter().all(|sample| sample.transactions > 100), "{samples:?}");
+    // What ends after a sample belongs to none: at most one transaction of each client.
+    assert!(counted < ended.load(Ordering::SeqCst) as u64);
+    let busy = LoadSettings { rest: false, ..settings };
+    at_rest.seen.clear();
+    run(&busy, &connect, &mut at_rest).unwrap();
+    assert!(at_rest.seen.contains(&false), "without a rest somebody works");
+}
+
 #[test]
 fn settings_out_of_range_are_refused_by_name() {
     let refused = |settings: LoadSettings| {

@@ -38,6 +38,9 @@ pub enum NoiseError {
         /// What was there, shortened.
         found: String,
     },
+    /// Two threads of a probe could not wake each other.
+    #[error("the probe's two threads have no socket between them: {0}")]
+    Probe(io::Error),
     /// No machine-wide setting has this name.
     #[error("no machine-wide setting is called {name:?}; known are: {known}")]
     UnknownSetting {

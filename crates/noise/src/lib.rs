@@ -7,7 +7,7 @@
 //! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`,
 //! [`recover_trial`] for whoever ends a trial that could not; [`verify_as_found`] is what a trial asks before it
 //! begins. [`ThreadAffinities`] binds threads of somebody else's server under the same promise. [`Snapshot`]s before
-//! and after a sample say what else the machine did.
+//! and after a sample say what else the machine did, a [`probe`] how fast it is.
 
 mod control_group;
 pub mod doctor;
@@ -18,6 +18,7 @@ mod journal;
 mod kernel;
 mod lock;
 mod lock_file;
+pub mod probe;
 mod process_stat;
 mod session;
 mod setting;

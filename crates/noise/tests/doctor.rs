@@ -11,7 +11,12 @@ use tare_noise::{Setting, System};
 
 #[test]
 fn this_machine_is_examined_without_any_right() {
-    let options = Options { cpus: None, window: Duration::from_millis(100), spin: Duration::from_millis(50) };
+    let options = Options {
+        cpus: None,
+        window: Duration::from_millis(100),
+        spin: Duration::from_millis(50),
+        drift: Duration::ZERO,
+    };
     let system = System::real();
     let _lock = common::host_lock();
     let settings = || Setting::ALL.map(|s| s.read(&system).ok());

@@ -1,6 +1,7 @@
 //! The one registry of covariates: what is recorded beside the metrics, in which unit, how two readings of one sample
 //! become one, and what it may explain.
 
+use crate::probe::Probe;
 use std::collections::BTreeMap;
 
 /// How the readings of two parts of one sample become that of the whole.
@@ -124,6 +125,11 @@ const ALL: &[Covariate] = {
         entry(EachClass("involuntary_switches"), "", Sum, Cause),
         entry(EachClass("voluntary_switches"), "", Sum, Consequence),
         entry(Family("layout_"), "", Last, Cause),
+        entry(One(Probe::Chain.covariate()), "ns", ByTime, Cause),
+        entry(One(Probe::Spin.covariate()), "ns", ByTime, Cause),
+        entry(One(Probe::Wakeup.covariate()), "ns", ByTime, Cause),
+        // Those beside one metric say for it what the ones above say for the whole sample.
+        entry(Family("probe_"), "ns", Last, Neither),
         entry(EachNode("server_file_bytes_node"), "bytes", Last, Cause),
         SERVER_MEMORY,
         NUMA_HIT,
@@ -227,6 +233,15 @@ mod tests {
             ["server_involuntary_switches", "client_migrations", "layout_mmap_page", "psi_io_some_fraction", "x"]
         {
             assert!(may_explain(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_slow_machine_may_be_a_reason_and_is_counted_once() {
+        for probe in Probe::ALL {
+            assert!(may_explain(probe.covariate()));
+            assert!(!may_explain(&probe.beside("query_s_q12")));
+            assert_eq!(Covariate::of(probe.covariate()).map(|known| known.unit), Some("ns"));
         }
     }
 

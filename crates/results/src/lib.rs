@@ -13,6 +13,7 @@ mod lines;
 mod machines;
 pub mod metric;
 mod named;
+pub mod probe;
 pub mod question;
 pub mod reader;
 mod repair;

@@ -164,6 +164,12 @@ pub fn sort_key(name: &str) -> (u8, u32, String) {
     (describe(name).rank, number, name.to_owned())
 }
 
+/// Whether a metric is what one operation costs the server: CPU time, cycles, joules or the like a transaction or
+/// query.
+pub fn is_server_cost(name: &str) -> bool {
+    name.starts_with("server_") && name.contains("_per_")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

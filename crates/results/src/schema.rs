@@ -326,6 +326,9 @@ pub struct TrialRecord {
     /// it is instead.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub uncontrolled: BTreeMap<String, String>,
+    /// SHA-1 of the program that the server ran, in hexadecimal digits; none where it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_program: Option<String>,
     /// The measured runs, in their order.
     pub samples: Vec<SampleRecord>,
     /// Files of captures (profiles, lock waits ...) relative to the results directory, by name.
@@ -378,6 +381,7 @@ impl TrialRecord {
             server: None,
             outlived: Vec::new(),
             uncontrolled: BTreeMap::new(),
+            server_program: None,
             samples: Vec::new(),
             captures: BTreeMap::new(),
             captures_missing: BTreeMap::new(),

@@ -55,7 +55,7 @@ pub fn steps(rungs: &[Rung], confidence: f64) -> Result<Vec<Step>, Error> {
 /// Two neighbouring rungs, paired by block where they can be.
 struct Joined {
     trials: [Vec<f64>; 2],
-    design: Design,
+    design: Design<'static>,
 }
 
 impl Joined {

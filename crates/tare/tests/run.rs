@@ -7,6 +7,8 @@ mod support;
 use std::process::Stdio;
 use std::time::Duration;
 use support::{World, json, trials, wait_for_trials};
+use tare_topology::ThreadRef;
+use tare_topology::bind::{affinity_of, bind_thread};
 
 const STUDY: &str = r#"
 name = "short"
@@ -153,4 +155,80 @@ fn a_second_run_at_the_same_time_is_refused_and_the_first_goes_on() {
     assert_eq!(run.wait().unwrap().code(), Some(0));
     assert_eq!(trials(&results).len(), 8);
     world.assert_clean();
+}
+
+/// Uses 76% of the first CPU until it is dropped; not a process of the run, and so foreign to it.
+struct Hog(std::sync::Arc<std::sync::atomic::AtomicBool>);
+
+impl Hog {
+    fn new() -> Self {
+        let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let flag = stop.clone();
+        std::thread::spawn(move || {
+            let own = ThreadRef::of_this_thread();
+            let first = affinity_of(own).unwrap().first().unwrap();
+            bind_thread(own, &first.into()).unwrap();
+            while !flag.load(std::sync::atomic::Ordering::Relaxed) {
+                let clock = std::time::Instant::now();
+                while clock.elapsed() < Duration::from_micros(7600) {
+                    std::hint::spin_loop();
+                }
+                std::thread::sleep(Duration::from_micros(2400));
+            }
+        });
+        Self(stop)
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// The same study twice, once with somebody else on its CPUs: never a regression, and never a pass.
+#[test]
+fn a_hog_beside_one_of_two_identical_runs_leaves_the_gate_undecided() {
+    const LIMIT: &str = "sampling.foreign_cpu_limit=0.05";
+    let world = World::new();
+    let study = world.study(
+        "name = \"gate\"\n[workload]\nrows = 500\n[sampling]\ntrials = 3\nwarmup_s = 0.1\nsample_s = 0.5\n\
+         [placement]\nclient = \"pu:0\"\nserver = \"pu:0\"\n",
+    );
+    world.exits(0, &["run", &study, "--out", "base", "--json", "--set", LIMIT]);
+    {
+        let _hog = Hog::new();
+        world.exits(0, &["run", &study, "--out", "new", "--json", "--set", LIMIT]);
+    }
+    let (out, _) = world.exits(5, &["compare", "base", "new", "--fail-if-slower", "5"]);
+    assert!(out.contains("gate inconclusive: disturbed trials decide") && out.contains("quieter machine"), "{out}");
+    assert!(out.contains("3 of 3 trials were disturbed and count all the same"), "{out}");
+}
+
+#[test]
+fn a_probe_stands_beside_every_sample_of_every_load() {
+    let world = World::new();
+    for (load, set) in
+        [("oltp", "workload.rows=500"), ("dbt3", "workload.queries=1,6"), ("counters", "workload.rounds=50")]
+    {
+        let name = if load == "oltp" { "point_select" } else { load };
+        let scale = if load == "dbt3" { "scale = 0.01\n" } else { "" };
+        let study = world.study(&format!(
+            "name = \"probed\"\n[workload]\nname = \"{name}\"\n{scale}[sampling]\ntrials = 2\nsamples = 2\n\
+             warmup_s = 0.1\nsample_s = 0.2\nprobe = \"spin\"\nprobe_share = 1.0\n"
+        ));
+        world.exits(0, &["run", &study, "--out", load, "--set", set, "--json"]);
+        for record in trials(&world.path(load)) {
+            for sample in record["samples"].as_array().unwrap() {
+                for probe in ["probe_chain_ns", "probe_spin_ns", "probe_wakeup_ns"] {
+                    assert!(sample["covariates"][probe].as_f64().unwrap() > 0.0, "{load}: {probe}: {sample}");
+                }
+                let beside_a_query = sample["covariates"]["probe_spin_ns_query_s_q6"].is_number();
+                assert_eq!(beside_a_query, load == "dbt3", "{sample}");
+            }
+        }
+    }
+    let study = world.study("name = \"rate\"\n[workload]\nrate = 100\n[sampling]\nprobe = \"record\"\nattempts = 1\n");
+    let (_, err) = world.exits(4, &["run", &study, "--quick", "--out", "rate", "--set", "sampling.trials=1"]);
+    assert!(err.contains("a probe beside the samples needs a server that idles"), "{err}");
 }

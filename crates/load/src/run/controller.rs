@@ -95,6 +95,10 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         let start = *started.get_or_init(Instant::now);
         self.clients.announce(Phase::Warmup);
         self.pass(Stage::Warmup, start, self.settings.warmup_s)?;
+        if self.settings.rest {
+            self.clients.announce(Phase::Rest);
+            self.wait_for_all(|message| matches!(message, Message::Resting).then_some(()))?;
+        }
         let mut samples = Vec::with_capacity(self.settings.samples);
         for sample in 0..self.settings.samples {
             samples.push(self.sample(sample, start)?);
@@ -110,8 +114,13 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         let end = Instant::now();
         self.clients.shared.set_sample_end_ns(end.duration_since(run_start).as_nanos() as u64);
         self.clients.announce(Phase::Pause(sample as u64));
+        // Who rests has ended its last transaction when it reports.
+        let early = if self.settings.rest { Some(self.wait_for_reports()?) } else { None };
         self.observer.sample_end(sample).map_err(RunError::Observer)?;
-        let reports = self.wait_for_reports()?;
+        let reports = match early {
+            Some(reports) => reports,
+            None => self.wait_for_reports()?,
+        };
         Ok(summarise(reports, end.duration_since(start).as_secs_f64(), tps_each_second))
     }
 
@@ -151,18 +160,24 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
     }
 
     fn wait_for_reports(&mut self) -> Result<Vec<ThreadReport>, Ended<K, O>> {
-        let mut reports = Vec::with_capacity(self.settings.threads);
+        self.wait_for_all(|message| match message {
+            Message::Report(report) => Some(*report),
+            _ => None,
+        })
+    }
+
+    /// One message of a kind from every client.
+    fn wait_for_all<M>(&mut self, kind: impl Fn(Message<K::Error>) -> Option<M>) -> Result<Vec<M>, Ended<K, O>> {
+        let mut all = Vec::with_capacity(self.settings.threads);
         let deadline = Instant::now() + Duration::from_secs_f64(self.settings.patience_s);
-        while reports.len() < self.settings.threads {
+        while all.len() < self.settings.threads {
             if Instant::now() > deadline {
-                let threads = self.settings.threads - reports.len();
+                let threads = self.settings.threads - all.len();
                 return Err(RunError::Unanswered { threads, patience_s: self.settings.patience_s });
             }
-            if let Some(Message::Report(report)) = self.next_message(Instant::now() + POLL)? {
-                reports.push(*report);
-            }
+            all.extend(self.next_message(Instant::now() + POLL)?.and_then(&kind));
         }
-        Ok(reports)
+        Ok(all)
     }
 
     /// The next message until `deadline`, if any; failures of clients and the observer's wish to end become errors.
@@ -176,7 +191,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             Message::ConnectFailed { thread, source } => Err(RunError::Connect { thread, source }),
             Message::Failed { thread, source } => Err(RunError::Transaction { thread, source }),
             Message::Panicked { thread } => Err(RunError::Panicked { thread }),
-            Message::Connected(_) | Message::Report(_) => Ok(Some(message)),
+            Message::Connected(_) | Message::Resting | Message::Report(_) => Ok(Some(message)),
         }
     }
 }

@@ -35,13 +35,14 @@ pub trait Observer {
         Ok(())
     }
 
-    /// Right before sample number `sample` begins, under load.
+    /// Right before sample number `sample` begins, under load unless clients rest.
     fn sample_start(&mut self, sample: usize) -> Result<(), Self::Error> {
         let _ = sample;
         Ok(())
     }
 
-    /// Right after it has ended. The clients go on, unrecorded, until the next sample or the end of the run.
+    /// Right after it has ended. The clients go on, unrecorded, until the next sample or the end of the run, unless
+    /// they rest.
     fn sample_end(&mut self, sample: usize) -> Result<(), Self::Error> {
         let _ = sample;
         Ok(())

@@ -9,9 +9,11 @@ pub(super) enum Phase {
     Hold,
     /// Sending, unrecorded, before the first sample.
     Warmup,
+    /// Sending nothing, before the first sample of a load that rests.
+    Rest,
     /// Recording into sample n.
     Measure(u64),
-    /// Sending, unrecorded, after sample n.
+    /// Sending, unrecorded, after sample n; nothing at all in a load that rests.
     Pause(u64),
     /// Threads end after the transaction they are in.
     Stop,
@@ -22,8 +24,9 @@ impl Phase {
         match self {
             Self::Hold => 0,
             Self::Warmup => 1,
-            Self::Measure(sample) => 2 + 2 * sample,
-            Self::Pause(sample) => 3 + 2 * sample,
+            Self::Rest => 2,
+            Self::Measure(sample) => 4 + 2 * sample,
+            Self::Pause(sample) => 5 + 2 * sample,
             Self::Stop => u64::MAX,
         }
     }
@@ -33,8 +36,9 @@ impl Phase {
             0 => Self::Hold,
             1 => Self::Warmup,
             u64::MAX => Self::Stop,
-            _ if code.is_multiple_of(2) => Self::Measure((code - 2) / 2),
-            _ => Self::Pause((code - 3) / 2),
+            2 => Self::Rest,
+            _ if code.is_multiple_of(2) => Self::Measure((code - 4) / 2),
+            _ => Self::Pause((code - 5) / 2),
         }
     }
 }
@@ -99,9 +103,8 @@ mod tests {
     fn every_phase_comes_back_as_it_was_announced() {
         let shared = Shared::new(1);
         assert_eq!(shared.phase(), Phase::Hold);
-        for phase in
-            [Phase::Warmup, Phase::Measure(0), Phase::Pause(0), Phase::Measure(7), Phase::Pause(7), Phase::Stop]
-        {
+        use Phase::{Measure, Pause, Rest, Stop, Warmup};
+        for phase in [Warmup, Rest, Measure(0), Pause(0), Measure(7), Pause(7), Stop] {
             shared.announce(phase);
             assert_eq!(shared.phase(), phase);
         }

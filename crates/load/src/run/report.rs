@@ -10,6 +10,7 @@ use crate::sample::{CpuPerTransaction, Sample, ThreadSample};
 pub(super) enum Message<E> {
     Connected(ClientThread),
     ConnectFailed { thread: usize, source: E },
+    Resting,
     Report(Box<ThreadReport>),
     Failed { thread: usize, source: E },
     Panicked { thread: usize },

@@ -23,12 +23,25 @@ pub struct LoadSettings {
     pub sample_s: f64,
     /// How long a transaction that is under way when a sample ends may still take, seconds.
     pub patience_s: f64,
+    /// Whether clients send nothing before and after each sample while [`super::Observer::sample_start`] and
+    /// [`super::Observer::sample_end`] run, so that these find an idle server. Not with a rate, whose transactions
+    /// would queue up meanwhile.
+    pub rest: bool,
 }
 
 impl Default for LoadSettings {
     /// One thread, closed loop, 10 s of warm-up, one sample of 60 s, half a minute of patience.
     fn default() -> Self {
-        Self { threads: 1, seed: 1, pace: Pace::Closed, warmup_s: 10.0, samples: 1, sample_s: 60.0, patience_s: 30.0 }
+        Self {
+            threads: 1,
+            seed: 1,
+            pace: Pace::Closed,
+            warmup_s: 10.0,
+            samples: 1,
+            sample_s: 60.0,
+            patience_s: 30.0,
+            rest: false,
+        }
     }
 }
 
@@ -56,6 +69,7 @@ impl LoadSettings {
             Pace::Open { rate, .. } if !(rate > 0.0 && rate <= 1e9) => {
                 wrong("rate", "transactions a second, above 0 and up to 1e9", rate.to_string())
             }
+            Pace::Open { rate, .. } if self.rest => wrong("rest", "false with a rate", format!("true with {rate}/s")),
             _ => Ok(()),
         }
     }

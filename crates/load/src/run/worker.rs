@@ -68,6 +68,7 @@ struct Worker<'a, C: Client> {
     client: C,
     random: Random,
     schedule: Option<Schedule>,
+    rest: bool,
     started: Instant,
     phase: Phase,
     recorder: Recorder,
@@ -100,6 +101,7 @@ impl<'a, C: Client> Worker<'a, C> {
             client,
             random: Random::new(settings.seed, Purpose::Transactions, thread.index),
             schedule: Schedule::new(settings.pace, settings.seed, thread.index, settings.threads),
+            rest: settings.rest,
             started,
             phase: Phase::Warmup,
             recorder: Recorder::new(),
@@ -122,13 +124,16 @@ impl<'a, C: Client> Worker<'a, C> {
             let end = Instant::now();
             let mut next_start = end;
             let phase = self.shared.phase();
+            let mut rested = false;
             if phase != self.phase {
-                if !self.enter(phase, due) {
+                rested = self.rests_in(phase);
+                if !self.enter(phase, due) || (rested && !self.rest_out()) {
                     return Ok(());
                 }
                 next_start = Instant::now();
             }
-            if matches!(self.phase, Phase::Measure(_)) {
+            // What ended before a rest belongs to no sample after it.
+            if matches!(self.phase, Phase::Measure(_)) && !rested {
                 let latency_ns = end.saturating_duration_since(start).as_nanos() as u64;
                 self.recorder.record(latency_ns, done.queries, done.restarts);
             }
@@ -178,6 +183,25 @@ impl<'a, C: Client> Worker<'a, C> {
         }
     }
 
+    fn rests_in(&self, phase: Phase) -> bool {
+        self.rest && matches!(phase, Phase::Rest | Phase::Pause(_))
+    }
+
+    /// Sends nothing while phases last in which the clients rest. False when the run is over.
+    fn rest_out(&mut self) -> bool {
+        loop {
+            let now = self.shared.phase();
+            if now == self.phase {
+                // The controller unparks at every change of phase.
+                std::thread::park_timeout(LONGEST_SLEEP);
+            } else if !self.enter(now, None) {
+                return false;
+            } else if !self.rests_in(now) {
+                return true;
+            }
+        }
+    }
+
     /// Goes over to a phase: reports the sample that ended, makes ready for the next. False when the run is over.
     /// `in_hand` is when the transaction in hand was due, in open loop.
     fn enter(&mut self, phase: Phase, in_hand: Option<Instant>) -> bool {
@@ -195,6 +219,7 @@ impl<'a, C: Client> Worker<'a, C> {
                 let report = ThreadReport { thread: self.thread, recorder, cpu, backlog };
                 tell(self.controller, Message::Report(Box::new(report)));
             }
+            Phase::Rest => tell(self.controller, Message::Resting),
             Phase::Hold | Phase::Warmup => {}
         }
         true

@@ -7,6 +7,7 @@ use serde::Serialize;
 use tare_topology::bind::affinity_of;
 use tare_topology::{CpuSet, ThreadRef};
 
+use super::drift::{self, Drift, measure_drift};
 use super::finding::{Finding, Severity};
 use super::interrupts::Interrupts;
 use super::jitter::{Jitter, measure_jitter};
@@ -25,12 +26,19 @@ pub struct Options {
     pub window: Duration,
     /// How long to spin on each CPU, one after the other.
     pub spin: Duration,
+    /// How long to watch a job of known work drift, with probes beside it; 0: not at all.
+    pub drift: Duration,
 }
 
 impl Default for Options {
-    /// All CPUs, one second of watching, half a second of spinning on each.
+    /// All CPUs, one second of watching, half a second of spinning on each, five of drift.
     fn default() -> Self {
-        Self { cpus: None, window: Duration::from_secs(1), spin: Duration::from_millis(500) }
+        Self {
+            cpus: None,
+            window: Duration::from_secs(1),
+            spin: Duration::from_millis(500),
+            drift: Duration::from_secs(5),
+        }
     }
 }
 
@@ -41,14 +49,16 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
     /// Stolen time of each CPU that could be measured.
     pub jitter: Vec<Jitter>,
+    /// How a job of known work drifted on the first CPU, and what probes know of that; none when it was too short.
+    pub drift: Option<Drift>,
     /// What the machine did during the window, named as in [`Snapshot::since`].
     pub interference: BTreeMap<String, f64>,
     /// Processes that used at least 1% of a CPU during the window, the greatest first.
     pub background: Vec<CpuUser>,
 }
 
-/// Examines `system`. Takes the window plus the spin on each CPU. Changes nothing and needs no right; the spin runs
-/// on this machine even where a folder plays the system.
+/// Examines `system`. Takes the window, the spin on each CPU and the watch over drift. Changes nothing and needs no
+/// right; the spin runs on this machine even where a folder plays the system.
 pub fn examine(system: &System, options: &Options) -> Diagnosis {
     let cpus = options.cpus.clone().unwrap_or_else(|| affinity_of(ThreadRef::of_this_thread()).unwrap_or_default());
     let (before, processes, interrupts) =
@@ -75,8 +85,12 @@ pub fn examine(system: &System, options: &Options) -> Diagnosis {
         }
     }
     findings.extend(worst(system, &cpus, &jitter));
+    // A CPU that cannot be had has its finding above.
+    let drift = cpus.first().filter(|_| !options.drift.is_zero());
+    let drift = drift.and_then(|cpu| measure_drift(cpu, options.drift).ok().flatten());
+    findings.extend(drift.as_ref().map(drift::finding));
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    Diagnosis { findings, jitter, interference, background }
+    Diagnosis { findings, jitter, drift, interference, background }
 }
 
 /// One finding for the CPU that lost most.

@@ -9,4 +9,4 @@ mod spread_test;
 
 pub use design::{Cell, residuals};
 pub use report::{Effect, effects};
-pub use sources::{FactorSpread, SpreadRanking, sources};
+pub use sources::{FactorSpread, SpreadRanking, sources, sources_at};

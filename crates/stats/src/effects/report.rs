@@ -1,10 +1,11 @@
 //! Main effects and interactions of one metric.
 
 use super::design::{Cell, Design, log_cells};
+use super::spread_test::brown_forsythe;
 use super::{dispersion, location};
 use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
-use crate::quantiles::{normal_cdf, normal_two_sided, t_two_sided};
+use crate::quantiles::{normal_two_sided, t_two_sided};
 
 /// What one term does to one metric. All ratios compare the high level with the low one; for an interaction they are
 /// half the difference (on the log scale) between the effect of a factor at the high and at the low level of the other,
@@ -20,7 +21,8 @@ pub struct Effect {
     /// Ratio of the between-trial **variances** of ln(value), that is, of squared CoVs; its square root is the ratio of
     /// CoVs. `None` where too few conditions are replicated to tell.
     pub spread_ratio: Option<Estimate>,
-    /// p-value of no effect on the spread, not adjusted for the number of terms.
+    /// p-value of a main effect having none on the spread, by Brown & Forsythe's test, which tails and skew do not
+    /// mislead; not adjusted for the number of terms. `None` for interactions, which it does not test.
     pub spread_p: Option<f64>,
 }
 
@@ -57,6 +59,8 @@ pub fn effects(
     // Tails are judged by the model of main effects: the full one fits each cell's own variance and hides them.
     let inflation = dispersion::fit(&cells, factors, 1).map_or(1.0, |d| dispersion::inflation(&d.standardized));
 
+    let on_spreads = brown_forsythe(std::slice::from_ref(&logs), factors);
+
     let terms = design.terms.iter().zip(&means).filter(|(term, _)| !term.is_empty());
     Ok(terms
         .map(|(term, c)| {
@@ -70,7 +74,10 @@ pub fn effects(
                 mean_ratio: log_estimate(2.0 * c.value, half),
                 mean_p: c.p_value(),
                 spread_ratio: on_spread.map(|(b, se)| log_estimate(b, Some(se * normal_two_sided(confidence)))),
-                spread_p: on_spread.map(|(b, se)| 2.0 * normal_cdf(-b.abs() / se)),
+                spread_p: match term.as_slice() {
+                    [one] if on_spread.is_some() => on_spreads.get(*one).copied(),
+                    _ => None,
+                },
             }
         })
         .collect())

@@ -55,6 +55,19 @@ pub struct SpreadRanking {
 /// # Errors
 /// As [`super::effects`], and [`Error::TooFew`] when no metric has two conditions with replicated spread.
 pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Result<SpreadRanking, Error> {
+    sources_at(factors, metrics, confidence, 1.0 - confidence)
+}
+
+/// The same, with a chance of naming a factor that is none which is not that of the intervals.
+///
+/// # Errors
+/// As [`sources`].
+pub fn sources_at(
+    factors: &[String],
+    metrics: &[Vec<Cell>],
+    confidence: f64,
+    error_rate: f64,
+) -> Result<SpreadRanking, Error> {
     valid_confidence(confidence)?;
     let logs = metrics.iter().map(|cells| log_cells(factors.len(), cells)).collect::<Result<Vec<_>, _>>()?;
     let fits: Vec<Dispersion> =
@@ -75,7 +88,7 @@ pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Re
             noisy_level: c.is_some_and(|(b, _)| b > 0.0),
             spread_ratio: c.map_or(Estimate { value: 1.0, ci: None }, |(b, se)| log_estimate(b, Some(z * se))),
             p_value,
-            shown: p_value <= 1.0 - confidence,
+            shown: p_value <= error_rate,
             share: 0.0,
         })
         .collect();

@@ -28,6 +28,8 @@ pub(super) struct Moments {
     /// The unit of B over that of A: each arm is held in units of its own magnitude, so that squares neither overflow
     /// nor vanish whatever the metric's unit.
     unit: f64,
+    /// Whether every value is above 0, and with them the ratio.
+    positive: bool,
 }
 
 impl Moments {
@@ -36,6 +38,7 @@ impl Moments {
         let few = |arm: &str| Error::TooFew { what: format!("trials of {arm}"), needed: 1, got: 0 };
         all_finite("trial means", a)?;
         all_finite("trial means", b)?;
+        let positive = a.iter().chain(b).all(|v| *v > 0.0);
         let units = [a, b].map(magnitude);
         let [a, b] = [(a, units[0]), (b, units[1])].map(|(x, u)| x.iter().map(|v| v / u).collect::<Vec<f64>>());
         let mean = [mean(&a).ok_or_else(|| few("A"))?, mean(&b).ok_or_else(|| few("B"))?];
@@ -49,12 +52,25 @@ impl Moments {
             df if df >= 1.0 => (df / inflation).max(1.0),
             none => none,
         });
-        Ok(Self { mean, se2, df, unit: units[1] / units[0] })
+        Ok(Self { mean, se2, df, unit: units[1] / units[0], positive })
     }
 
     /// Of the means as held; times `unit` it is that of the metric.
     fn held_ratio(&self) -> f64 {
         self.mean[1] / self.mean[0]
+    }
+
+    /// On the logarithm of the ratio (the delta method), for positive values so spread that Fieller's interval has no
+    /// end, or one below 0, where no ratio of them can be.
+    fn log_interval(&self, confidence: f64) -> Option<Interval> {
+        if !(self.positive && self.replicated()) {
+            return None;
+        }
+        let parts = [0, 1].map(|i| self.se2[i] / self.mean[i].powi(2));
+        let total = parts[0] + parts[1];
+        let df = total * total / (parts[0].powi(2) / self.df[0] + parts[1].powi(2) / self.df[1]);
+        let half = t_two_sided(confidence, df) * total.sqrt();
+        Interval::finite((self.held_ratio().ln() - half).exp(), (self.held_ratio().ln() + half).exp())
     }
 
     /// Standard error and Welch-Satterthwaite degrees of freedom of mean(B) - theta mean(A), theta in held units.
@@ -76,7 +92,9 @@ impl Tested for Moments {
     }
 
     fn interval(&self, confidence: f64) -> Option<Interval> {
-        fieller_interval(self, confidence).and_then(|i| Interval::finite(i.low * self.unit, i.high * self.unit))
+        let found = fieller_interval(self, confidence);
+        let found = found.filter(|i| !self.positive || i.low > 0.0).or_else(|| self.log_interval(confidence));
+        found.and_then(|i| Interval::finite(i.low * self.unit, i.high * self.unit))
     }
 
     fn p_above(&self, theta: f64) -> f64 {
@@ -194,6 +212,16 @@ mod tests {
         assert_eq!(fieller(&[-5.0, 6.0], &[2.0, 3.0], 0.95).unwrap().ci, None);
         assert!(fieller(&[0.0, 0.0], &[1.0], 0.95).is_err());
         assert!(fieller(&[], &[1.0], 0.95).is_err());
+    }
+
+    #[test]
+    fn a_ratio_of_positive_values_is_positive_however_they_vary() {
+        let (a, b) = ([22.0, 23.0, 24.0], [60.0, 90.0, 1380.0]);
+        let ci = fieller(&a, &b, 0.95).unwrap().ci.unwrap();
+        assert!(ci.low > 0.0 && ci.contains(510.0 / 23.0), "{ci:?}");
+        // Fieller's has no end here.
+        let wide = fieller(&b, &a, 0.95).unwrap().ci.unwrap();
+        assert!((wide.low * ci.high - 1.0).abs() < 1e-9 && (wide.high * ci.low - 1.0).abs() < 1e-9, "{wide:?}");
     }
 
     #[test]

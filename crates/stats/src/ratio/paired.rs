@@ -1,6 +1,7 @@
 //! The ratio of two conditions that ran in the same blocks.
 
 use super::fieller::Tested;
+use crate::control::LogRatio;
 use crate::descriptive::{mean, std_dev};
 use crate::error::{Error, all_finite};
 use crate::interval::Interval;
@@ -42,6 +43,12 @@ impl Paired {
             d if self.se > 0.0 => d / self.se,
             d => d.signum() * f64::INFINITY,
         }
+    }
+}
+
+impl From<LogRatio> for Paired {
+    fn from(found: LogRatio) -> Self {
+        Self { log_ratio: found.value, se: found.se, df: found.df }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::fieller::{Moments, Tested, estimate};
 use super::paired::Paired;
+use crate::control::{Arm, LogRatio};
 use crate::error::{Error, valid_confidence};
 use crate::interval::Estimate;
 use crate::multiple::holm;
@@ -52,12 +53,12 @@ pub struct Arms<'a> {
     /// The metric's better direction.
     pub better: Better,
     /// How the two came about.
-    pub design: Design,
+    pub design: Design<'a>,
 }
 
 /// How the trials of two arms came about, which says what they share.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum Design {
+pub enum Design<'a> {
     /// Nothing in common, and no order known.
     #[default]
     Independent,
@@ -66,6 +67,13 @@ pub enum Design {
     /// Two runs, one after the other. The variance of each arm's mean is this much larger than its spread says, for the
     /// trials of a run resemble each other; see [`crate::serial::RunOrder::inflation`].
     Apart([f64; 2]),
+    /// A probe stood beside each trial, and what it explains is taken out: see [`crate::control`].
+    Probed {
+        /// Of A and of B, one for each trial.
+        probes: [&'a [f64]; 2],
+        /// What they share besides.
+        trials: &'a Design<'a>,
+    },
 }
 
 impl Arms<'_> {
@@ -74,6 +82,14 @@ impl Arms<'_> {
             Design::Independent => Box::new(Moments::of(self.a, self.b, [1.0; 2])?),
             Design::Blocks => Box::new(Paired::of(self.a, self.b)?),
             Design::Apart(inflation) => Box::new(Moments::of(self.a, self.b, inflation)?),
+            Design::Probed { probes, trials } => {
+                let [a, b] = [(self.a, probes[0]), (self.b, probes[1])].map(|(metric, probe)| Arm { metric, probe });
+                Box::new(Paired::from(match trials {
+                    Design::Blocks => LogRatio::of_blocks(&a, &b)?,
+                    Design::Apart(inflation) => LogRatio::of_arms(&a, &b, *inflation)?,
+                    Design::Independent | Design::Probed { .. } => LogRatio::of_arms(&a, &b, [1.0; 2])?,
+                }))
+            }
         })
     }
 

@@ -1,7 +1,7 @@
 //! Which condition, or which level of a factor, is the best: all pairs at once.
 
 use super::basis::{Basis, extremes, fewest, named};
-use super::confidence::CONFIDENCE;
+use super::confidence::{ANSWER, CONFIDENCE};
 use super::figures::{count, list, times};
 use super::ladders::OVER;
 use super::reading;
@@ -60,7 +60,7 @@ fn conditions(basis: &Basis<'_>) -> Said {
         [one] => format!(": {}", extremes(basis.summary, one)),
         _ => String::new(),
     };
-    if found.p_value > 1.0 - CONFIDENCE {
+    if found.p_value > ANSWER {
         let n = basis.conditions.len();
         return tested(format!("No difference of {what} is shown between the {n} conditions{from_to}{few}."));
     }
@@ -125,7 +125,7 @@ fn levels(basis: &Basis<'_>, factor: &str) -> Option<Said> {
     let no = if at.is_empty() { "No" } else { "no" };
     let name = |i: usize| names.get(i).copied().unwrap_or_default().to_owned();
     let [(best, ties), (worst, _)] = ends(&found, basis.composite.better)?;
-    if found.p_value > 1.0 - CONFIDENCE {
+    if found.p_value > ANSWER {
         return Some(tested(format!("{at}{no} {factor} of {all} is shown to be better than another.")));
     }
     let others: Vec<String> = ties.iter().filter(|i| **i != best).map(|i| name(*i)).collect();

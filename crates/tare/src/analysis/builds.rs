@@ -2,13 +2,13 @@
 
 use super::captures::{self, mean_of, shares};
 use super::collect::{ConditionTrials, by_block};
-use super::confidence::CONFIDENCE;
+use super::confidence::{ANSWER, CONFIDENCE};
 use super::summary::{BuildComparison, Changed, Profiled};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
 use tare_results::metric;
 use tare_results::schema::Levels;
-use tare_stats::ratio::{self, Arms, Design};
+use tare_stats::ratio::{self, Arms, Design, Verdict};
 
 /// The factors whose levels are builds: named ones, or paths of server programs.
 const BUILDS: [&str; 2] = ["build", "binary"];
@@ -21,7 +21,7 @@ struct Pair<'c, 'r> {
     names: [&'c str; 2],
     conditions: [&'c ConditionTrials<'r>; 2],
     trials: [Vec<f64>; 2],
-    design: Design,
+    design: Design<'static>,
 }
 
 /// Every other build against the first one, on `metric`; empty where no build is a factor.
@@ -46,7 +46,7 @@ pub(super) fn builds(
             levels: pair.levels.clone(),
             ratio: found.ratio.value,
             ci: found.ratio.ci,
-            verdict: found.verdict,
+            verdict: if found.p_value <= ANSWER { found.verdict } else { Verdict::Inconclusive },
             symbols: changed(pair, results, Profiled::Symbols),
             locks: changed(pair, results, Profiled::Locks),
         })

@@ -2,7 +2,7 @@
 //! capturing cost.
 
 use super::collect::ConditionTrials;
-use super::confidence::CONFIDENCE;
+use super::confidence::{CONFIDENCE, FURTHER};
 use super::ladders::{Ladder, ladders};
 use super::summary::{CaptureSummary, Grown, GrowthRanking, LockSummary, Profiled, SymbolSummary};
 use std::collections::BTreeMap;
@@ -127,15 +127,20 @@ fn ranking(what: Profiled, ladder: &Ladder<'_, '_>, results: &Results) -> Option
         })
         .collect();
     let ranked = growth::rank(&profiles, CONFIDENCE).ok()?;
+    // The fastest of many is fast by luck too: each name has its part of what one ranking may get wrong.
+    let strict = growth::rank(&profiles, 1.0 - FURTHER / ranked.len().max(1) as f64).ok()?;
+    let shown: Vec<bool> = strict.iter().map(|found| found.per_doubling.ci.is_some_and(|ci| ci.low > 0.0)).collect();
     let grown: Vec<Grown> = ranked
         .into_iter()
+        .zip(shown)
         .take(LISTED)
-        .map(|found| Grown {
+        .map(|(found, shown)| Grown {
             name: found.name,
             first: found.first,
             last: found.last,
             per_doubling: found.per_doubling.value,
             ci: found.per_doubling.ci,
+            shown,
         })
         .collect();
     (!grown.is_empty()).then(|| GrowthRanking {

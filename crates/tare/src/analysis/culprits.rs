@@ -33,11 +33,9 @@ fn retrograde(summary: &Summary, metric: &str) -> Option<String> {
     (!steps.is_empty()).then(|| format!("More gave less: {}{more}.", listed.join("; ")))
 }
 
-/// The first of the ranking in which growth is shown; none where nothing grows beyond its interval.
+/// The first of the ranking in which growth is shown; none where nothing is shown to grow.
 fn growing(summary: &Summary, what: Profiled) -> Option<String> {
-    let shown = |ranking: &&GrowthRanking| {
-        ranking.grown.first().is_some_and(|first| first.per_doubling > 0.0 && first.ci.is_none_or(|ci| ci.low > 0.0))
-    };
+    let shown = |ranking: &&GrowthRanking| ranking.grown.first().is_some_and(|first| first.shown);
     let rankings = summary.growth.iter().filter(|ranking| ranking.what == what).filter(shown);
     // Of several ladders the one on which something grows most.
     let growth = |ranking: &&GrowthRanking| ranking.grown.first().map_or(0.0, |first| first.per_doubling);

@@ -5,7 +5,7 @@
 
 use super::collect::{self, ConditionTrials};
 use super::composite::Composite;
-use super::confidence::CONFIDENCE;
+use super::confidence::{ANSWER, CONFIDENCE, FURTHER};
 use super::ladders::OVER;
 use super::reading::varying_factors;
 use super::summary::{Effect, SpreadSource, SpreadSources};
@@ -90,7 +90,8 @@ pub(super) fn effects(conditions: &[ConditionTrials<'_>]) -> Vec<Effect> {
     let metrics = collect::all_metrics(conditions).into_iter().filter(|name| !metric::describe(name).is_detail());
     let metrics: Vec<String> = metrics.collect();
     let mut found: Vec<Effect> = metrics.iter().flat_map(|metric| effects_on(conditions, &columns, metric)).collect();
-    // What a study is about is one family, what explains it another; in each a share of 5% of what is shown is false.
+    // What a study is about is one family, what explains it another; in each the share of what is marked and false is
+    // held, whatever the metrics have in common (Benjamini & Yekutieli 2001).
     for primary in [true, false] {
         let mut family: Vec<&mut Effect> =
             found.iter_mut().filter(|effect| metric::describe(&effect.metric).is_primary() == primary).collect();
@@ -102,8 +103,8 @@ pub(super) fn effects(conditions: &[ConditionTrials<'_>]) -> Vec<Effect> {
         for ((effect, mean), spread) in family.iter_mut().zip(means).zip(spreads) {
             effect.p_value = effect.p_value.map(|_| mean);
             effect.spread_p_value = effect.spread_p_value.map(|_| spread);
-            effect.shown = mean <= 1.0 - CONFIDENCE;
-            effect.spread_shown = spread <= 1.0 - CONFIDENCE;
+            effect.shown = mean <= ANSWER;
+            effect.spread_shown = spread <= FURTHER;
         }
     }
     found
@@ -127,7 +128,7 @@ pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Compo
     let adjusted = holm(&mains.iter().map(|effect| effect.p_value.unwrap_or(1.0)).collect::<Vec<_>>());
     for (effect, p_value) in mains.iter_mut().zip(adjusted) {
         effect.p_value = effect.p_value.map(|_| p_value);
-        effect.shown = p_value <= 1.0 - CONFIDENCE;
+        effect.shown = p_value <= ANSWER;
     }
     mains
 }
@@ -154,10 +155,11 @@ fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effec
     }
 }
 
-/// Which factor the spread between trials comes from, over all primary metrics together.
-pub(super) fn sources(conditions: &[ConditionTrials<'_>]) -> Option<SpreadSources> {
+/// Which factor the spread between trials comes from, over all primary metrics together; `rate` is the chance of naming
+/// one that is none.
+pub(super) fn sources(conditions: &[ConditionTrials<'_>], rate: f64) -> Option<SpreadSources> {
     let columns = columns(conditions)?;
-    let found = found_sources(conditions, &columns)?;
+    let found = found_sources(conditions, &columns, rate)?;
     let own = |term: &str| columns.iter().find(|column| column.term.to_string() == term);
     let ranking: Vec<SpreadSource> = found
         .ranking
@@ -185,7 +187,7 @@ pub(super) fn sources(conditions: &[ConditionTrials<'_>]) -> Option<SpreadSource
         .collect();
     let mut sources = SpreadSources { ranking, unexplained: found.unexplained };
     if columns.iter().any(|column| column.of_many) {
-        share_anew(&mut sources, conditions, &columns, &found);
+        share_anew(&mut sources, conditions, &columns, &found, rate);
     }
     Some(sources)
 }
@@ -197,6 +199,7 @@ fn share_anew(
     conditions: &[ConditionTrials<'_>],
     columns: &[Column],
     found: &effects::SpreadRanking,
+    rate: f64,
 ) {
     let mut kept: Vec<Column> = Vec::new();
     let shown = found.ranking.iter().filter(|source| source.shown);
@@ -209,14 +212,14 @@ fn share_anew(
         kept.iter().all(|c| condition.levels.get(&c.factor).is_some_and(|level| *level == c.low || *level == c.high))
     };
     let rest: Vec<ConditionTrials<'_>> = conditions.iter().filter(has).cloned().collect();
-    let again = found_sources(&rest, &kept).map_or(Vec::new(), |again| again.ranking);
+    let again = found_sources(&rest, &kept, rate).map_or(Vec::new(), |again| again.ranking);
     for (source, found) in sources.ranking.iter_mut().zip(&found.ranking) {
         source.share = again.iter().find(|other| other.factor == found.factor).map_or(0.0, |other| other.share);
     }
     sources.unexplained = 1.0 - sources.ranking.iter().map(|source| source.share).sum::<f64>();
 }
 
-fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column]) -> Option<effects::SpreadRanking> {
+fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column], rate: f64) -> Option<effects::SpreadRanking> {
     let names: Vec<String> = columns.iter().map(|column| column.term.to_string()).collect();
     let metrics = collect::all_metrics(conditions);
     let primary: Vec<Vec<Cell>> = metrics
@@ -233,7 +236,7 @@ fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column]) -> Opti
     if primary.iter().any(|cells| shape(cells) != first) {
         return None;
     }
-    effects::sources(&names, &primary, CONFIDENCE).ok()
+    effects::sources_at(&names, &primary, CONFIDENCE, rate).ok()
 }
 
 /// The columns of the factors that vary; none when a condition does not name one of them, or there are too many.

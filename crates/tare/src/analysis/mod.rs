@@ -24,6 +24,8 @@ mod modes;
 mod nodes;
 pub mod odd;
 mod outliers;
+pub mod probe_rows;
+pub mod probes;
 mod question;
 pub mod reading;
 mod residuals;

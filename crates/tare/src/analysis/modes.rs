@@ -45,7 +45,12 @@ fn cause(
 ) -> Option<String> {
     let features: Vec<BTreeMap<String, Feature>> =
         trials.iter().map(|trial| threads::features(trial, machine)).collect();
-    let covariates = covariates(&features);
+    let mut covariates = covariates(&features);
+    // Where the modes follow the order of the run, so does every number that drifts: then only words say something.
+    let order = Values::Numeric(trials.iter().map(|trial| Some(trial.trial as f64)).collect());
+    let order = [Covariate { name: "order".to_owned(), values: order }];
+    let drifted = association(found, &order, PERMUTATIONS, SEED).ok()?.iter().any(|o| o.p_value <= NAMED_BELOW);
+    covariates.retain(|covariate| !drifted || matches!(covariate.values, Values::Categorical(_)));
     let ranked = association(found, &covariates, PERMUTATIONS, SEED).ok()?;
     let name = &best(&ranked)?.name;
     let centres = tare_stats::modes::means(found, means);

@@ -1,6 +1,7 @@
 //! What the conditions leave unexplained, tested against everything that was recorded beside the metrics.
 
 use super::collect::{self, ConditionTrials};
+use super::confidence::FURTHER;
 use super::modes::covariates;
 use super::summary::ResidualCause;
 use super::threads::{self, Feature};
@@ -10,9 +11,8 @@ use tare_stats::covariates::{PERMUTATIONS, Shape, explain, neighbours};
 use tare_stats::effects::{Cell, residuals};
 use tare_topology::Machine;
 
-/// A covariate is named when its adjusted p-value is at most this ...
-const NAMED_BELOW: f64 = 0.05;
-/// ... and it goes with at least this share: less is not worth hunting for.
+/// A covariate is named when its adjusted p-value is small and it goes with at least this share: less is not worth
+/// hunting for.
 const LEAST_SHARE: f64 = 0.1;
 /// Trials beyond those of the conditions' means below which nothing is tested.
 const FEWEST: usize = 8;
@@ -42,8 +42,7 @@ pub(super) fn causes(conditions: &[ConditionTrials<'_>], machine: Option<&Machin
     let strata = neighbours(&order);
     let found =
         explain(&response, &groups, &strata, &covariates, Shape::Linear, permutations, SEED).unwrap_or_default();
-    let named =
-        found.into_iter().filter(|cause| cause.p_adjusted <= NAMED_BELOW && cause.share >= LEAST_SHARE).take(NAMED);
+    let named = found.into_iter().filter(|cause| cause.p_adjusted <= FURTHER && cause.share >= LEAST_SHARE).take(NAMED);
     named.map(|cause| ResidualCause { covariate: cause.name, share: cause.share, p_value: cause.p_adjusted }).collect()
 }
 

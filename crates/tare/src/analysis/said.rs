@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Answer {
     /// One or two sentences.
     pub text: String,
-    /// Whether it says something that was tested, all that it says together at 95%.
+    /// Whether it says something that was tested: all that one study says together, see `confidence`.
     pub tested: bool,
     /// Whether trials that count although disturbed are among those it rests on.
     pub disturbed: bool,

@@ -5,15 +5,15 @@ use super::confidence::CONFIDENCE;
 use super::ladders::{Ladder, ladders};
 use super::summary::{Prediction, Scaling, Step};
 use tare_results::metric::{self, Better};
-use tare_results::schema::Levels;
-use tare_stats::ladder::{self, Rung};
+use tare_stats::ladder::{self as steps, Rung};
 use tare_stats::scaling::{fit, rung_points};
 
 /// Fewest different numbers that a law is fitted to.
 const FEWEST: usize = 3;
 
-/// Laws of every throughput over `threads` and over `nodes`; none where fewer than three numbers were measured.
-pub(super) fn scaling(conditions: &[ConditionTrials<'_>]) -> Vec<Scaling> {
+/// Laws of every throughput over `threads` and over `nodes`; none where fewer than three numbers were measured. `rate`
+/// is the chance that any step is called retrograde where none is.
+pub(super) fn scaling(conditions: &[ConditionTrials<'_>], rate: f64) -> Vec<Scaling> {
     let metrics = collect::all_metrics(conditions);
     let throughputs: Vec<&String> = metrics
         .iter()
@@ -24,8 +24,7 @@ pub(super) fn scaling(conditions: &[ConditionTrials<'_>]) -> Vec<Scaling> {
         .collect();
     let all = ladders(conditions);
     let laws = |ladder: &Ladder<'_, '_>| {
-        let law =
-            |metric: &&String| law(metric, ladder.over, ladder.levels.clone(), &rungs(ladder, metric)?, all.len());
+        let law = |metric: &&String| law(metric, ladder, &rungs(ladder, metric)?, rate / all.len() as f64);
         throughputs.iter().copied().filter_map(|metric| law(&metric)).collect::<Vec<_>>()
     };
     let mut laws: Vec<Scaling> = all.iter().flat_map(laws).collect();
@@ -45,17 +44,18 @@ fn rungs(ladder: &Ladder<'_, '_>, metric: &str) -> Option<Vec<Rung>> {
     (rungs.len() >= FEWEST).then_some(rungs)
 }
 
-fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung], ladders: usize) -> Option<Scaling> {
+fn law(metric: &str, ladder: &Ladder<'_, '_>, rungs: &[Rung], rate: f64) -> Option<Scaling> {
     let law = fit(&rung_points(rungs), CONFIDENCE).ok()?;
-    let steps = ladder::steps(rungs, CONFIDENCE).ok()?;
+    let steps = steps::steps(rungs, CONFIDENCE).ok()?;
     // Each ladder of a study has a chance of a false alarm; together they have that of one.
-    let strict = ladder::steps(rungs, 1.0 - (1.0 - CONFIDENCE) / ladders.max(1) as f64).ok()?;
+    // Twice: only one of the two directions is a claim.
+    let strict = steps::steps(rungs, 1.0 - 2.0 * rate).ok()?;
     let doubled = 2.0 * rungs.iter().map(|rung| rung.n).fold(0.0, f64::max);
     let predicted = law.predict(doubled, CONFIDENCE);
     Some(Scaling {
         metric: metric.to_owned(),
-        over: over.to_owned(),
-        levels,
+        over: ladder.over.to_owned(),
+        levels: ladder.levels.clone(),
         lambda: law.lambda.value,
         sigma: law.sigma.value,
         kappa: law.kappa.value,
@@ -63,7 +63,7 @@ fn law(metric: &str, over: &str, levels: Levels, rungs: &[Rung], ladders: usize)
         sigma_ci: law.sigma.ci,
         kappa_ci: law.kappa.ci,
         peak: law.peak,
-        retrograde: ladder::is_retrograde(&strict),
+        retrograde: steps::is_retrograde(&strict),
         prediction: Some(Prediction { n: doubled, value: predicted.value, ci: predicted.ci }),
         steps: steps
             .iter()

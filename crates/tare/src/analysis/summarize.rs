@@ -2,15 +2,17 @@
 
 use super::answer;
 use super::collect::{self, ConditionTrials};
-use super::confidence::CONFIDENCE;
+use super::confidence::{ANSWER, CONFIDENCE, FURTHER};
 use super::said::Answer;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{
-    builds, captures, composite, effects, hosts, modes, nodes, odd, outliers, reading, residuals, run_order, scaling,
-    spread,
+    builds, captures, composite, effects, hosts, modes, nodes, odd, outliers, probes, question, reading, residuals,
+    run_order, scaling, spread,
 };
 use tare_results::Results;
 use tare_results::metric;
+use tare_results::probe::Probe;
+use tare_results::question::Question;
 use tare_stats::trials;
 use tare_topology::Machine;
 
@@ -21,11 +23,15 @@ pub fn summarize(results: &Results) -> Summary {
     let conditions = collect::conditions(results);
     let metrics = collect::all_metrics(&conditions);
     let headline_metric = headline_metric(&metrics);
+    let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
+    let asked = question::of(results);
+    let rate = |question: Question| if asked == Some(question) { ANSWER } else { FURTHER };
+    let given = Given { all: &conditions, machine, adjusts };
     let mut summary = Summary {
-        conditions: conditions.iter().map(|condition| condition_summary(condition, machine)).collect(),
+        conditions: conditions.iter().map(|condition| condition_summary(condition, &given)).collect(),
         effects: effects::effects(&conditions),
-        scaling: scaling::scaling(&conditions),
-        spread_sources: effects::sources(&conditions),
+        scaling: scaling::scaling(&conditions, rate(Question::Scaling)),
+        spread_sources: effects::sources(&conditions, rate(Question::Spread)),
         headline_metric,
         answer: Answer::default(),
         reading: String::new(),
@@ -53,6 +59,7 @@ pub fn summarize(results: &Results) -> Summary {
     summary.further_reading.extend(summary.run_order.as_ref().and_then(run_order::sentence));
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     summary.further_reading.extend(decision.map(|decision| decision.reason.clone()));
+    summary.further_reading.extend(not_adjusted);
     summary.odd = odd::list(&summary, results);
     summary
 }
@@ -62,9 +69,17 @@ fn headline_metric(metrics: &[String]) -> Option<String> {
     metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first()).cloned()
 }
 
-fn condition_summary(condition: &ConditionTrials<'_>, machine: Option<&Machine>) -> ConditionSummary {
+/// What a condition's summary is made with besides its own trials.
+struct Given<'a> {
+    all: &'a [ConditionTrials<'a>],
+    machine: Option<&'a Machine>,
+    /// The probe that conditions are adjusted by.
+    adjusts: Option<Probe>,
+}
+
+fn condition_summary(condition: &ConditionTrials<'_>, given: &Given<'_>) -> ConditionSummary {
     let metrics: Vec<MetricSummary> =
-        condition.metrics().iter().filter_map(|name| metric_summary(condition, name, machine)).collect();
+        condition.metrics().iter().filter_map(|name| metric_summary(condition, name, given)).collect();
     ConditionSummary {
         name: condition.name.to_owned(),
         levels: condition.levels.clone(),
@@ -78,13 +93,13 @@ fn condition_summary(condition: &ConditionTrials<'_>, machine: Option<&Machine>)
     }
 }
 
-fn metric_summary(condition: &ConditionTrials<'_>, name: &str, machine: Option<&Machine>) -> Option<MetricSummary> {
+fn metric_summary(condition: &ConditionTrials<'_>, name: &str, given: &Given<'_>) -> Option<MetricSummary> {
     let described = metric::describe(name);
     let values = condition.values(name);
     let found = trials::summarize(&values, CONFIDENCE)?;
     // What machines differ by is a level of its own, and no spread between trials.
     let within = trials::summarize(&hosts::without_machines(condition, name), CONFIDENCE)?;
-    let (modes, mode_cause) = modes::find(condition, name, described.unit, machine);
+    let (modes, mode_cause) = modes::find(condition, name, described.unit, given.machine);
     Some(MetricSummary {
         name: name.to_owned(),
         unit: described.unit.to_owned(),
@@ -99,6 +114,7 @@ fn metric_summary(condition: &ConditionTrials<'_>, name: &str, machine: Option<&
         modes,
         mode_cause,
         trials: found.trials,
+        probes: probes::weighed(condition, given.all, name, given.adjusts, CONFIDENCE),
     })
 }
 

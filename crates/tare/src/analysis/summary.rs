@@ -3,6 +3,7 @@
 use super::ends;
 use super::hosts::Hosts;
 use super::outliers::Outlier;
+use super::probes::Weighed;
 use super::run_order::Drift;
 use super::said::Answer;
 use super::term::Term;
@@ -164,6 +165,9 @@ pub struct Grown {
     /// 95% interval of it; null with two profiles.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
+    /// Whether it is shown to grow, tested together with all other names of the ranking.
+    #[serde(default)]
+    pub shown: bool,
 }
 
 /// One build against the first, other levels the same.
@@ -310,6 +314,9 @@ pub struct MetricSummary {
     pub mode_cause: Option<String>,
     /// Trials analysed for this metric.
     pub trials: usize,
+    /// What the probes beside the trials leave of their spread, where the study records them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<Weighed>,
 }
 
 /// One mode of a bimodal metric.

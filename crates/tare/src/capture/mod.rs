@@ -1,4 +1,4 @@
-//! What is recorded beside the metrics: threads, host, profiles, lock waits.
+//! What is recorded beside the metrics: threads, host, probes, profiles, lock waits.
 
 pub mod environment;
 pub mod interference;
@@ -6,6 +6,7 @@ mod locks;
 pub mod memory;
 pub mod pages;
 pub mod place;
+pub mod probe;
 mod profile;
 pub mod sample;
 pub mod server;

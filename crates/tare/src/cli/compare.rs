@@ -2,7 +2,7 @@
 
 use super::github::{self, Told};
 use super::{Exit, Problem};
-use crate::analysis::compare::{self, CompareError, Gate, Options, Side};
+use crate::analysis::compare::{self, CompareError, Gate, ManyComparison, Options, Side, rows};
 use crate::report::html;
 use crate::report::terminal::{self, Style};
 use clap::Args;
@@ -33,6 +33,9 @@ pub struct Compare {
     /// Append a Markdown summary to a file; in GitHub Actions the step's summary gets it by itself
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// Write every change with its intervals as rows of a CSV file
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
@@ -47,11 +50,10 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
     let names: Vec<String> = [args.a, args.b].into_iter().chain(args.others).collect();
     let opened = Opened::of(&names)?;
     let sides = opened.sides();
-    if let Some(path) = &args.html {
-        let page = html::changes(&compare::compare_many(&sides, &options)?);
-        tare_files::write_whole(path, page.as_bytes()).map_err(|error| {
-            Problem::new(Exit::Machine, error.to_string()).expected("a directory that exists, with room in it")
-        })?;
+    if args.html.is_some() || args.csv.is_some() {
+        let all = compare::compare_many(&sides, &options)?;
+        args.html.as_ref().map_or(Ok(()), |path| written(path, html::changes(&all).as_bytes()))?;
+        args.csv.as_ref().map_or(Ok(()), |path| written(path, &csv_of(&all)?))?;
     }
     let gate = match sides.as_slice() {
         [(_, a), (_, b)] => {
@@ -87,6 +89,21 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
         Some(Gate::Failed) => Exit::GateFailed,
         Some(Gate::Inconclusive) => Exit::Inconclusive,
     })
+}
+
+fn written(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
+    tare_files::write_whole(path, bytes).map_err(|error| {
+        Problem::new(Exit::Machine, error.to_string()).expected("a directory that exists, with room in it")
+    })
+}
+
+fn csv_of(found: &ManyComparison) -> Result<Vec<u8>, Problem> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut lines = std::iter::once(rows::COLUMNS.map(str::to_owned)).chain(rows::rows(found));
+    let written = lines.try_for_each(|line| writer.write_record(line)).and_then(|()| Ok(writer.flush()?));
+    let failed = |error: String| Problem::new(Exit::Machine, format!("the rows cannot be written: {error}"));
+    written.map_err(|error| failed(error.to_string()))?;
+    writer.into_inner().map_err(|error| failed(error.to_string()))
 }
 
 /// The sides as named, each set of results read once: conditions of one run are then known to have run together.

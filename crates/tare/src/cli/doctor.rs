@@ -14,6 +14,9 @@ pub struct DoctorArgs {
     /// Seconds to watch each CPU for time that something else takes from a spinning thread
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     spin: f64,
+    /// Seconds to watch a job of known work drift, and what the probes of `sampling.probe` know of that; 0: not at all
+    #[arg(long, value_name = "SECONDS")]
+    drift: Option<f64>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -28,8 +31,13 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
         return Err(Problem::new(Exit::Usage, format!("--spin {}", args.spin)).expected("0.01 to 600 seconds"));
     }
     let programs: Vec<Found> = TOOLS.iter().map(Tool::find).collect();
-    let spin = Duration::from_secs_f64(args.spin);
-    let diagnosis = examine(&System::of_environment(), &Options { cpus: None, window: spin, spin });
+    // As long beside a short spin as five seconds are beside one.
+    let drift = args.drift.unwrap_or(5.0 * args.spin);
+    if !(0.0..=3600.0).contains(&drift) {
+        return Err(Problem::new(Exit::Usage, format!("--drift {drift}")).expected("0 to 3600 seconds"));
+    }
+    let (spin, drift) = (Duration::from_secs_f64(args.spin), Duration::from_secs_f64(drift));
+    let diagnosis = examine(&System::of_environment(), &Options { cpus: None, window: spin, spin, drift });
     if args.json {
         output::json(&Told { diagnosis: &diagnosis, programs: &programs })?
     } else {

@@ -258,7 +258,7 @@ fn measure(
         rate: args.rate,
         ..OltpSettings::new(args.workload)
     };
-    let watch = WatchSettings { placement, chance_seed: args.seed, memory: false, schedule: false };
+    let watch = WatchSettings { placement, chance_seed: args.seed, memory: false, schedule: false, probe_share: None };
     let prompt = Prompt { interrupted: interrupt::flag()?, every_s: if args.json { 0 } else { args.report_interval } };
     // What is bound is put back when this is dropped, on every way out; after kill -9 by the next start.
     let held = Held::take(&watch.placement)?;

@@ -98,6 +98,26 @@ pub const SAMPLING_FIELDS: &[SamplingField] = &[
         get: |s| Some(s.foreign_cpu_limit.to_string().into()),
         set: |s, v| v.parsed().map(|v| s.foreign_cpu_limit = v),
     },
+    SamplingField {
+        key: "probe",
+        help: "a reference weight before and after each sample, on its own PUs while the server idles (loads from \
+               memory, a spin, two threads that wake each other): off, record, or the one that comparisons are \
+               adjusted by: chain, spin or wakeup. Not with a rate",
+        get: |s| Some(s.probe.to_string().into()),
+        set: |s, v| v.parsed().map(|v| s.probe = v),
+    },
+    SamplingField {
+        key: "probe_share",
+        help: "part of the time that probes may take; each takes 9 ms at least, and samples of less share one",
+        get: |s| Some(s.probe_share.into()),
+        set: |s, v| match v.number() {
+            Some(share) if share > 0.0 && share <= 1.0 => {
+                s.probe_share = share;
+                Ok(())
+            }
+            _ => Err("a part of the time, above 0 and up to 1, such as 0.01".into()),
+        },
+    },
 ];
 
 /// The key of this name.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tare_engine::Transport;
 use tare_noise::Level;
+use tare_results::probe::ProbeUse;
 use tare_topology::Placement;
 
 /// All settings of one condition.
@@ -120,6 +121,10 @@ pub struct Sampling {
     pub steal_limit: Limit,
     /// Share of the time of the benchmark's CPUs that other processes may take from a sample.
     pub foreign_cpu_limit: Limit,
+    /// What is wanted of probes beside the samples.
+    pub probe: ProbeUse,
+    /// Part of the time that they may take.
+    pub probe_share: f64,
 }
 
 impl Default for Sampling {
@@ -137,6 +142,8 @@ impl Default for Sampling {
             // Both are about what restarts of an undisturbed server differ by (3%, Percona): more hides them.
             steal_limit: Limit(Some(0.03)),
             foreign_cpu_limit: Limit(Some(0.05)),
+            probe: ProbeUse::Off,
+            probe_share: 0.01,
         }
     }
 }

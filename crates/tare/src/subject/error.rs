@@ -21,7 +21,8 @@ pub enum SubjectError {
     /// Threads of two programs that cannot be told which belong together.
     #[error(transparent)]
     Unpaired(#[from] Unpaired),
-    /// A thread of somebody else's server could not be bound under the promise to put it back.
+    /// A thread of somebody else's server could not be bound under the promise to put it back, or a probe be read where
+    /// the threads are.
     #[error(transparent)]
     Others(#[from] tare_noise::NoiseError),
     /// Threads of somebody else's server are bound only where what they had is on disk.

@@ -5,10 +5,13 @@ use super::{Owner, Subject, SubjectError, Surroundings, ThreadWatch, UsageMark, 
 use crate::capture::interference::{Interference, Seen};
 use crate::capture::memory::MemoryWatch;
 use crate::capture::pages;
+use crate::capture::probe::ProbeWatch;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 use tare_engine::Positions;
 use tare_noise::ThreadAffinities;
+use tare_noise::probe::Seats;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_topology::bind::{self, BindError};
 use tare_topology::observe;
@@ -34,6 +37,8 @@ pub struct WatchSettings {
     pub memory: bool,
     /// Whether the time each thread ran, waited and slept is recorded.
     pub schedule: bool,
+    /// Part of the time that probes beside the samples may take; none: there are none.
+    pub probe_share: Option<f64>,
 }
 
 /// All threads that take part, and the measurement that is under way.
@@ -47,6 +52,9 @@ pub struct SubjectWatch {
     layout: Vec<(&'static str, f64)>,
     /// Binds threads of a server that is not ours.
     affinities: Option<SharedAffinities>,
+    probe: Option<ProbeWatch>,
+    /// Whether something still runs when a measurement is over, so that no probe may be read then.
+    ends_under_load: bool,
     open: Option<Open>,
 }
 
@@ -55,6 +63,7 @@ pub type SharedAffinities = Arc<Mutex<ThreadAffinities>>;
 
 /// A measurement that is under way.
 struct Open {
+    clock: Instant,
     started_at: String,
     interference: Interference,
     memory: Option<MemoryWatch>,
@@ -66,7 +75,17 @@ impl SubjectWatch {
     /// A watch over a subject whose clients are still to come.
     pub fn new(subject: Subject, settings: WatchSettings) -> Self {
         let layout = layout_of(&subject);
-        Self { subject, settings, watched: Vec::new(), may_end: false, layout, affinities: None, open: None }
+        Self {
+            subject,
+            settings,
+            watched: Vec::new(),
+            may_end: false,
+            layout,
+            affinities: None,
+            probe: None,
+            ends_under_load: false,
+            open: None,
+        }
     }
 
     /// Threads of a server that is not ours are bound through these.
@@ -159,24 +178,58 @@ impl SubjectWatch {
         }
     }
 
+    /// Whether probes are wanted, which need a server that idles around every sample.
+    pub fn probes(&self) -> bool {
+        self.settings.probe_share.is_some()
+    }
+
+    /// Nothing runs: where probes are wanted one is read. [`SubjectWatch::start`] does so itself where it was not done,
+    /// so that only who starts under load needs it.
+    ///
+    /// # Errors
+    /// When a probe cannot be read where the threads are.
+    pub fn idle(&mut self) -> Result<(), SubjectError> {
+        if let Some(share) = self.settings.probe_share {
+            if self.probe.is_none() {
+                self.probe = Some(ProbeWatch::new(seats(&self.settings.placement, self.watched.len()), share)?);
+            }
+            self.probe.as_mut().map_or(Ok(()), ProbeWatch::before)?;
+        }
+        Ok(())
+    }
+
+    /// Measurements end while something still runs: only the probe before each says how fast the machine is.
+    pub fn ends_under_load(&mut self) {
+        self.ends_under_load = true;
+    }
+
     /// Something is about to be measured.
-    pub fn start(&mut self) {
+    ///
+    /// # Errors
+    /// As [`SubjectWatch::idle`].
+    pub fn start(&mut self) -> Result<(), SubjectError> {
+        if !self.probe.as_ref().is_some_and(ProbeWatch::has_before) {
+            self.idle()?;
+        }
         self.open = Some(Open {
+            clock: Instant::now(),
             started_at: tare_results::now(),
             interference: Interference::start(self.subject.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
             watch: ThreadWatch::start(self.watched.clone(), self.may_end),
             used: UsageMark::take(&self.subject),
         });
+        Ok(())
     }
 
-    /// It has been measured.
+    /// It has been measured; where probes are wanted, nothing else may run now.
     ///
     /// # Errors
     /// [`SubjectError::Stray`] when a thread or page was elsewhere than it was told to be.
     pub fn finish(&mut self) -> Result<Surroundings, SubjectError> {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
         let used = open.used.and_then(|before| Some(UsageMark::take(&self.subject)?.since(&before)));
+        let elapsed = open.clock.elapsed();
         let mut threads = open.watch.finish();
         if self.may_end {
             // One that ended before it was looked at once was nowhere that is known.
@@ -209,6 +262,10 @@ impl SubjectWatch {
                 .extend(waited_for_cpu(&threads).map(|share| ("server_waited_for_cpu_fraction".to_owned(), share)));
         } else {
             threads.iter_mut().for_each(|thread| thread.schedule = None);
+        }
+        if let Some(probe) = &mut self.probe {
+            let found = if self.ends_under_load { probe.before_alone() } else { probe.after(elapsed)? };
+            covariates.extend(found.into_iter().map(|(probe, ns)| (probe.covariate().to_owned(), ns)));
         }
         // Of the many helpers of a server, those that did nothing are not worth a line each.
         threads.retain(|t| t.class != ThreadClass::Background || t.user_s + t.system_s > 0.0);
@@ -269,6 +326,21 @@ fn one_thread_each(connected: &[Connected]) -> Result<(), SubjectError> {
 fn layout_of(subject: &Subject) -> Vec<(&'static str, f64)> {
     let positions = subject.root.and_then(|pid| Positions::of(pid.unsigned_abs()));
     positions.map_or(Vec::new(), |positions| positions.covariates().to_vec())
+}
+
+/// Where probes are read: on the PUs that serve, or on the clients' where nothing else works, one thread for each up to
+/// the number of threads that are watched; and between the first client's and the first server thread's.
+fn seats(placement: &ResolvedPlacement, watched: usize) -> Seats {
+    /// Readers beyond these say nothing more of how fast the machine is.
+    const MOST: usize = 8;
+    let busy = if placement.server.is_empty() { &placement.client } else { &placement.server };
+    let cpus: CpuSet = busy.iter().flat_map(CpuSet::iter).collect();
+    let mut workers: Vec<Option<CpuSet>> =
+        cpus.iter().take(watched.div_ceil(2).clamp(1, MOST)).map(|cpu| Some(cpu.into())).collect();
+    if workers.is_empty() {
+        workers.push(None);
+    }
+    Seats { workers, pair: [placement.client.first().cloned(), placement.server.first().cloned()] }
 }
 
 fn add_thread_covariates(covariates: &mut BTreeMap<String, f64>, threads: &[ThreadRecord]) {

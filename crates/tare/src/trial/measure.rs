@@ -14,8 +14,9 @@ use crate::workload::{Driven, LoadError, Measured, Progress, Stage};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tare_engine::{Server, engine_by_name};
+use tare_engine::{Server, engine_by_name, program_sha1};
 use tare_results::metric::Named;
+use tare_results::probe::ProbeUse;
 use tare_results::schema::{AppliedSetting, Outcome, PoolRecord, RanOn, SampleRecord, TrialRecord};
 use tare_results::{metric, store};
 use tare_topology::{Fingerprint, Machine};
@@ -115,6 +116,7 @@ impl Trial<'_> {
     fn measure_server(&self, data: &TrialData, record: &mut TrialRecord) -> Result<Driven, TrialError> {
         let mut server = server_start::start(self, data)?;
         record.server_version = Some(server.version().to_owned());
+        record.server_program = program_sha1(server.pid());
         record.settings.append(&mut self.server_settings(server.as_ref())?);
         let driven = self.drive(Some(server.as_ref()), None);
         (self.tell)(Progress::Stopping);
@@ -163,6 +165,7 @@ impl Trial<'_> {
             chance_seed: seed.wrapping_add(1),
             memory: settings.capture.memory,
             schedule: settings.capture.schedule,
+            probe_share: (task.sampling.probe != ProbeUse::Off).then_some(task.sampling.probe_share),
         };
         let subject = match server {
             None => Subject::own_process(),

@@ -56,7 +56,7 @@ impl Load for FakeSettings {
     fn drive(&self, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
         let mut samples = Vec::new();
         for _ in 0..stage.counts.samples {
-            stage.watch.start();
+            stage.watch.start()?;
             let surroundings = stage.watch.finish()?;
             let metrics = vec![(metric::TPS, self.speed)];
             samples.push(Measured { elapsed_s: 1.0, metrics, surroundings, ..Measured::default() });

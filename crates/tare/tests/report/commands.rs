@@ -209,6 +209,95 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     );
 }
 
+/// Makes `dir` a study of one condition that said in advance that it is adjusted by the probe chain; its throughput is
+/// `scale` times 10,000 and goes with the probe, but for `noise`.
+fn probed(dir: &Path, scale: f64, seed: u64, extra_study: &str) {
+    let mut study = fake::bimodal();
+    study.conditions.drain(..1);
+    study.conditions.truncate(1);
+    study.bad.clear();
+    fake::write(&study, dir);
+    fs::write(dir.join("study.toml"), format!("name = \"probed\"\n[sampling]\nprobe = \"chain\"\n{extra_study}"))
+        .unwrap();
+    let mut noise = Noise::new(seed);
+    let text = fs::read_to_string(dir.join("trials.jsonl")).unwrap();
+    let changed: String = text
+        .lines()
+        .map(|line| {
+            let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+            let machine = 1.0 + 0.1 * noise.bell();
+            let own = 1.0 + 0.01 * noise.bell();
+            for sample in record["samples"].as_array_mut().unwrap() {
+                sample["metrics"]["tps"] = (10_000.0 * scale * own / machine).into();
+                sample["covariates"]["probe_chain_ns"] = (90.0 * machine).into();
+                sample["covariates"]["probe_spin_ns"] = (30.0 + noise.bell()).into();
+            }
+            record.to_string() + "\n"
+        })
+        .collect();
+    fs::write(dir.join("trials.jsonl"), changed).unwrap();
+}
+
+#[test]
+fn a_probe_said_in_advance_decides_what_the_plain_interval_cannot() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    probed(a.path(), 1.0, 3, "");
+    probed(b.path(), 0.94, 4, "");
+    let options = ["--metric", "tps", "--fail-if-slower", "2", "--json"];
+    let (code, out, _) = tare(&[["compare", path(a.path()), path(b.path())].as_slice(), &options].concat());
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let metric = &json["metrics"][0];
+    assert!(metric["ci_low"].as_f64().unwrap() < 0.94 && metric["ci_high"].as_f64().unwrap() > 1.0, "{metric}");
+    let adjusted = &metric["adjusted"];
+    assert_eq!(adjusted["by"], "chain");
+    assert!(adjusted["ci_low"].as_f64().unwrap() > 0.91 && adjusted["ci_high"].as_f64().unwrap() < 0.98, "{adjusted}");
+    assert_eq!((code, metric["verdict"].as_str()), (1, Some("slower")), "{metric}");
+    let (_, out, _) = tare(&["compare", path(a.path()), path(b.path())]);
+    assert!(out.contains("by chain") && out.starts_with("A and B are the same thing"), "{out}");
+    let (_, out, _) = tare(&["show", path(a.path())]);
+    assert!(out.contains("what each probe leaves") && out.contains("mean at the same chain"), "{out}");
+    let (_, out, _) = tare(&["show", path(a.path()), "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let weighed = &json["conditions"][0]["metrics"][0]["probes"];
+    assert_eq!((weighed[0]["probe"].as_str(), weighed[1]["probe"].as_str()), (Some("chain"), Some("spin")));
+    assert!(weighed[0]["left"].as_f64().unwrap() < 0.3 && weighed[1]["left"].as_f64().unwrap() > 0.6, "{weighed}");
+    assert!(weighed[0]["ci_low"].is_number() && weighed[1]["ci_low"].is_null(), "{weighed}");
+    tare(&["report", path(a.path())]);
+    let page = fs::read_to_string(a.path().join("report.html")).unwrap();
+    assert!(page.contains("The reference weight") && page.contains("left by chain"));
+}
+
+#[test]
+fn what_can_move_a_probe_is_never_adjusted_by_it() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    probed(a.path(), 1.0, 3, "[placement]\nserver = \"pu:0\"\n");
+    probed(b.path(), 0.94, 4, "[placement]\nserver = \"pu:1\"\n");
+    let (_, out, _) = tare(&["compare", path(a.path()), path(b.path()), "--metric", "tps", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(json["metrics"][0].get("adjusted").is_none(), "{json}");
+    let notes = json["notes"].to_string();
+    assert!(notes.contains("nothing is adjusted by the probe chain") && notes.contains("placement.server"), "{notes}");
+    assert!(json.get("identical").is_none());
+}
+
+#[test]
+fn changes_are_exported_as_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    made_up(dir.path(), "base", 10_000.0, 0.01, 10);
+    made_up(dir.path(), "slower", 8_000.0, 0.01, 10);
+    let (code, _, err) = tare_in(dir.path(), &["compare", "base.csv", "slower.csv", "--csv", "rows.csv"]);
+    assert_eq!(code, 0, "{err}");
+    let text = fs::read_to_string(dir.path().join("rows.csv")).unwrap();
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    let cell = |name: &str| lines[1][lines[0].iter().position(|head| *head == name).unwrap()];
+    assert_eq!((cell("side"), cell("metric"), cell("verdict")), ("slower.csv", "tps", "slower"));
+    assert!((cell("ratio").parse::<f64>().unwrap() - 0.8).abs() < 0.02, "{text}");
+    let (code, _, err) = tare_in(dir.path(), &["compare", "base.csv", "slower.csv", "--csv", "no/such.csv"]);
+    assert_eq!(code, 3);
+    assert!(err.contains("no/such.csv"), "{err}");
+}
+
 #[test]
 fn many_sides_are_compared_with_the_first() {
     let dir = tempfile::tempdir().unwrap();

@@ -69,7 +69,10 @@ fn the_reading_is_careful() {
         same.reading
     );
     assert!(same.reading.contains("3 trials a condition are few"), "{}", same.reading);
-    let names = summary_of_csv("p=1,0,0,tps,10\np=1,1,0,tps,10\np=2,0,0,tps,20\np=2,1,0,tps,20.1\n").reading;
+    let names = summary_of_csv(
+        "p=1,0,0,tps,10\np=1,1,0,tps,10\np=1,2,0,tps,10.1\np=2,0,0,tps,20\np=2,1,0,tps,20.1\np=2,2,0,tps,20\n",
+    )
+    .reading;
     assert!(names.starts_with("p alone moved throughput 2.0x, 95% interval"), "{names}");
 }
 

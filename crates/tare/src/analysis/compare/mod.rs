@@ -1,10 +1,14 @@
 //! Two sets of results, or two conditions, against each other: B / A of every metric, and what a gate makes of it.
 
+mod identical;
 mod model;
 mod pairs;
+pub mod rows;
 mod run;
 mod verdicts;
 
-pub use model::{AgainstFirst, CompareError, Comparison, Gate, ManyComparison, MetricComparison, Options, Side};
+pub use model::{
+    Adjusted, AgainstFirst, CompareError, Comparison, Gate, ManyComparison, MetricComparison, Options, Side,
+};
 pub use run::{compare, compare_many};
 pub use tare_stats::ratio::Verdict;

@@ -96,6 +96,10 @@ pub struct MetricComparison {
     /// 95% interval of this ratio alone; null with a single trial on a side.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
+    /// The same with what the probe explains taken out, where the study said so in advance; the verdict rests on it
+    /// then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adjusted: Option<Adjusted>,
     /// At 95% over all judged metrics together (Holm), or over all others together.
     pub verdict: Verdict,
     /// Whether the gate looks at it.
@@ -106,6 +110,18 @@ pub struct MetricComparison {
     /// Whether the two were compared block by block.
     #[serde(default)]
     pub paired: bool,
+}
+
+/// A ratio with what a probe explains taken out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Adjusted {
+    /// The probe: `chain`, `spin` or `wakeup`.
+    pub by: String,
+    /// B / A of the geometric means at the same reading of the probe.
+    pub ratio: f64,
+    /// 95% interval of this ratio alone.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
 }
 
 /// One of several sides against the first.
@@ -134,6 +150,9 @@ pub struct ManyComparison {
 /// The whole comparison. `metrics` is the contract of `tare compare --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
+    /// Says so where both sides are the same program, settings and data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identical: Option<String>,
     /// What is different in how the two were made.
     pub differences: Vec<Difference>,
     /// All compared metrics, those that are judged first.

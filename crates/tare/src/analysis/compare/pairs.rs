@@ -3,9 +3,10 @@
 use super::model::{CompareError, MetricComparison, Side};
 use crate::analysis::collect::{self, ConditionTrials, by_block};
 use crate::analysis::run_order::Drift;
-use crate::analysis::{composite, run_order};
+use crate::analysis::{composite, probes, run_order};
 use std::collections::{HashMap, HashSet};
 use tare_results::metric;
+use tare_results::probe::Probe;
 use tare_results::schema::Levels;
 use tare_stats::ratio::{Arms, Design, Verdict};
 
@@ -13,7 +14,9 @@ use tare_stats::ratio::{Arms, Design, Verdict};
 pub(super) struct Values {
     pub a: Vec<f64>,
     pub b: Vec<f64>,
-    pub design: Design,
+    pub design: Design<'static>,
+    /// What the probe read beside the trials of A and of B, where they are adjusted by it.
+    pub probes: Option<[Vec<f64>; 2]>,
 }
 
 /// One metric of a pair of conditions.
@@ -23,10 +26,22 @@ pub(super) struct Pair {
     pub all: Values,
     /// The same without disturbed ones; none where there are none of these.
     pub clean: Option<Values>,
+    /// The probe that it is adjusted by, where readings are there.
+    pub probe: Option<Probe>,
 }
 
 impl Pair {
+    /// What verdicts rest on: adjusted by the probe where that was said in advance.
     pub fn arms<'p>(&self, values: &'p Values) -> Arms<'p> {
+        let plain = self.plain(values);
+        match &values.probes {
+            Some([a, b]) => Arms { design: Design::Probed { probes: [a, b], trials: &values.design }, ..plain },
+            None => plain,
+        }
+    }
+
+    /// What the interval shown beside it rests on: no probe takes anything out.
+    pub fn plain<'p>(&self, values: &'p Values) -> Arms<'p> {
         Arms { a: &values.a, b: &values.b, better: self.comparison.better, design: values.design }
     }
 
@@ -120,16 +135,51 @@ pub(super) fn unmatched(a: &Run<'_>, b: &Run<'_>, matched: &Matched<'_, '_>, lab
 pub(super) struct Origin {
     together: bool,
     drifts: [Option<Drift>; 2],
+    /// What both studies said in advance that comparisons are adjusted by.
+    probe: Option<Probe>,
 }
+
+/// Fewest trials a side that are adjusted: with fewer the slope is mostly luck.
+const FEWEST_PROBED: usize = 4;
 
 impl Origin {
     pub fn of(a: (Side<'_>, &Run<'_>), b: (Side<'_>, &Run<'_>)) -> Self {
-        Self { together: std::ptr::eq(a.0.results, b.0.results), drifts: [a.1.drift, b.1.drift] }
+        let said = |side: Side<'_>| probes::declared(side.results).adjusts();
+        Self {
+            together: std::ptr::eq(a.0.results, b.0.results),
+            drifts: [a.1.drift, b.1.drift],
+            probe: said(a.0).filter(|probe| said(b.0) == Some(*probe)),
+        }
     }
 
-    fn values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Values {
+    /// The probe that was said in advance.
+    pub fn probe(&self) -> Option<Probe> {
+        self.probe
+    }
+
+    /// Values of both sides, with the probe's readings where `adjusted` and every trial has one.
+    fn values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str, adjusted: bool) -> Values {
+        let values = self.plain_values(a, b, metric);
+        let enough = values.a.len().min(values.b.len()) >= FEWEST_PROBED;
+        let probe = self.probe.filter(|_| adjusted && enough);
+        let probes = probe.and_then(|probe| {
+            let [of_a, of_b] = [a, b].map(|side| probes::readings(side, metric, probe));
+            let (of_a, of_b) = (of_a?, of_b?);
+            if values.design != Design::Blocks {
+                return Some([of_a, of_b]);
+            }
+            let numbered = |side: &ConditionTrials<'_>, readings: Vec<f64>| -> Vec<(usize, f64)> {
+                side.numbered(metric).into_iter().map(|(block, _)| block).zip(readings).collect()
+            };
+            let (of_a, of_b) = tare_stats::ratio::by_block(&numbered(a, of_a), &numbered(b, of_b))?;
+            Some([of_a, of_b])
+        });
+        Values { probes, ..values }
+    }
+
+    fn plain_values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Values {
         if let Some((a, b)) = by_block(a, b, metric).filter(|_| self.together) {
-            return Values { a, b, design: Design::Blocks };
+            return Values { a, b, design: Design::Blocks, probes: None };
         }
         let means =
             |side: &ConditionTrials<'_>| side.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<f64>>();
@@ -137,7 +187,7 @@ impl Origin {
         let inflation = |drift: Option<Drift>, n: usize| drift.map_or(1.0, |drift| drift.inflation(n.max(2)));
         let inflations = [inflation(self.drifts[0], a.len()), inflation(self.drifts[1], b.len())];
         let design = if self.together { Design::Independent } else { Design::Apart(inflations) };
-        Values { a, b, design }
+        Values { a, b, design, probes: None }
     }
 
     /// By how much the drift seen inside either run widens intervals; 1 where none was.
@@ -147,7 +197,12 @@ impl Origin {
     }
 }
 
-pub(super) fn metrics_of(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, origin: Origin) -> Vec<Pair> {
+pub(super) fn metrics_of(
+    a: &ConditionTrials<'_>,
+    b: &ConditionTrials<'_>,
+    origin: Origin,
+    adjusted: bool,
+) -> Vec<Pair> {
     let condition = if a.name == b.name { a.name.to_owned() } else { format!("{} -> {}", a.name, b.name) };
     let disturbed = !(a.disturbed().is_empty() && b.disturbed().is_empty());
     let clean = disturbed.then(|| (a.clean(), b.clean()));
@@ -155,7 +210,7 @@ pub(super) fn metrics_of(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, origi
     let shared = a.metrics().into_iter().filter(|name| in_b.contains(name));
     shared
         .map(|name| {
-            let all = origin.values(a, b, &name);
+            let all = origin.values(a, b, &name, adjusted);
             let described = metric::describe(&name);
             let mean = |values: &[f64]| collect::mean(values).unwrap_or(0.0);
             let comparison = MetricComparison {
@@ -168,14 +223,15 @@ pub(super) fn metrics_of(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, origi
                 trials_b: all.b.len(),
                 ratio: None,
                 ci: None,
+                adjusted: None,
                 verdict: Verdict::Inconclusive,
                 judged: false,
                 disturbed,
                 paired: all.design == Design::Blocks,
                 name: name.clone(),
             };
-            let clean = clean.as_ref().map(|(a, b)| origin.values(a, b, &name));
-            Pair { comparison, all, clean }
+            let clean = clean.as_ref().map(|(a, b)| origin.values(a, b, &name, adjusted));
+            Pair { comparison, all, clean, probe: origin.probe() }
         })
         .collect()
 }

@@ -1,12 +1,14 @@
 //! The comparison from end to end.
 
+use super::identical;
 use super::model::{AgainstFirst, CompareError, Comparison, ManyComparison, Options, Side};
 use super::pairs::{Matched, Origin, Pair, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{gate, judge, verdicts};
 use crate::analysis::differences::{self, Difference};
-use crate::analysis::modes;
+use crate::analysis::{modes, probes};
 use std::collections::BTreeSet;
 use tare_results::metric;
+use tare_results::probe::Probe;
 
 /// From how much wider on an interval is said to carry drift.
 const WIDER: f64 = 1.1;
@@ -16,6 +18,7 @@ struct Prepared {
     pairs: Vec<Pair>,
     notes: Vec<String>,
     differences: Vec<Difference>,
+    identical: Option<String>,
 }
 
 fn prepared(a: Side<'_>, b: Side<'_>, options: &Options, labels: [&str; 2]) -> Result<Prepared, CompareError> {
@@ -23,8 +26,18 @@ fn prepared(a: Side<'_>, b: Side<'_>, options: &Options, labels: [&str; 2]) -> R
     let matched = matched(&of_a, &of_b)?;
     let origin = Origin::of((a, &of_a), (b, &of_b));
     let mut notes = unmatched(&of_a, &of_b, &matched, labels);
-    let mut pairs: Vec<Pair> = matched.iter().flat_map(|(a, b)| metrics_of(a, b, origin)).collect();
+    let between = differences::between(a.results, b.results);
+    let mut pairs = Vec::new();
+    for (one, other) in &matched {
+        let refused = origin.probe().and_then(|probe| {
+            let levels = differences::of_levels(one.levels, other.levels);
+            probes::refusal(&[levels, between.clone()].concat(), probe)
+        });
+        pairs.extend(metrics_of(one, other, origin, refused.is_none()));
+        notes.extend(refused.filter(|reason| !notes.contains(reason)));
+    }
     judge(&mut pairs, &options.judged)?;
+    notes.extend(unprobed(&pairs, origin.probe(), &notes));
     notes.extend(cautions(&matched, &pairs, labels));
     if origin.widest() > WIDER {
         notes.push(format!(
@@ -33,11 +46,16 @@ fn prepared(a: Side<'_>, b: Side<'_>, options: &Options, labels: [&str; 2]) -> R
             origin.widest()
         ));
     }
-    let mut differences = differences::between(a.results, b.results);
+    let mut differences = between;
     if let [(one, other)] = matched.as_slice() {
         differences.splice(0..0, differences::of_levels(one.levels, other.levels));
     }
-    Ok(Prepared { pairs, notes, differences })
+    let mut identical = identical::sentence(&matched, &differences);
+    // One condition compared with itself needs no telling.
+    if std::ptr::eq(a.results, b.results) && a.condition == b.condition {
+        identical = None;
+    }
+    Ok(Prepared { pairs, notes, differences, identical })
 }
 
 /// Compares B with A.
@@ -45,7 +63,7 @@ fn prepared(a: Side<'_>, b: Side<'_>, options: &Options, labels: [&str; 2]) -> R
 /// # Errors
 /// [`CompareError`] when conditions or metrics do not match.
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
-    let Prepared { pairs, notes, differences } = prepared(a, b, options, ["A", "B"])?;
+    let Prepared { pairs, notes, differences, identical } = prepared(a, b, options, ["A", "B"])?;
     let (judged, others): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|pair| pair.comparison.judged);
     // Metrics that only explain others are a family of their own, and make no verdict on those harder.
     let (details, others): (Vec<Pair>, Vec<Pair>) =
@@ -54,7 +72,7 @@ pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison
     let gate = options.fail_if_slower.map(|margin| gate(&judged, margin));
     let explain = [others, details].into_iter().flat_map(|family| verdicts(family, options.min_effect));
     let metrics = judged.into_iter().chain(explain).map(|pair| pair.comparison).collect();
-    Ok(Comparison { differences, metrics, gate, notes })
+    Ok(Comparison { identical, differences, metrics, gate, notes })
 }
 
 /// Compares every further side with the first; verdicts hold for all judged metrics of all sides together.
@@ -66,7 +84,8 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     let (mut judged, mut others) = (Vec::new(), Vec::new());
     for (name, side) in sides.iter().skip(1) {
         let found = prepared(sides[0].1, *side, options, [&sides[0].0, name])?;
-        notes.extend(found.notes.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
+        let same = found.identical.map(|_| format!("{name} is the same program, settings and data as {}", sides[0].0));
+        notes.extend(same.into_iter().chain(found.notes).filter(|note| !notes.contains(note)).collect::<Vec<_>>());
         for pair in found.pairs {
             if pair.comparison.judged { judged.push((name, pair)) } else { others.push((name, pair)) }
         }
@@ -85,6 +104,14 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
         gate,
         notes,
     })
+}
+
+/// Why a probe that was said in advance adjusts nothing although nothing moves it: too few trials, or some without it.
+fn unprobed(pairs: &[Pair], probe: Option<Probe>, notes: &[String]) -> Option<String> {
+    let none = pairs.iter().any(|pair| pair.comparison.judged && pair.all.probes.is_none());
+    let word = probe.filter(|_| none)?.word();
+    let told = notes.iter().any(|note| note.starts_with("nothing is adjusted"));
+    (!told).then(|| format!("not adjusted by the probe {word}: that takes 4 trials a side, each with a reading"))
 }
 
 /// Disturbed trials first, then several modes, trials left out, and too few.

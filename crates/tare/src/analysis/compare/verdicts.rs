@@ -1,6 +1,6 @@
 //! Ratios, intervals and verdicts of paired metrics, and the gate.
 
-use super::model::{CompareError, Gate};
+use super::model::{Adjusted, CompareError, Gate};
 use super::pairs::{Pair, Values};
 use crate::analysis::confidence::CONFIDENCE;
 use tare_results::metric::{self, Better};
@@ -40,8 +40,13 @@ pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
         let (Some(outcome), Some(pair)) = (outcome, pairs.get_mut(index)) else { continue };
         let without = clean.get(index).map(|found| found.map_or(Verdict::Inconclusive, |found| found.verdict));
         let agreed = pair.clean.is_none() || without == Some(outcome.verdict);
-        pair.comparison.ratio = Some(outcome.ratio.value);
-        pair.comparison.ci = outcome.ratio.ci;
+        // Both are shown; the verdict rests on what was said in advance.
+        let plain = pair.plain(&pair.all).ratio(CONFIDENCE).ok();
+        pair.comparison.ratio = plain.map(|plain| plain.value);
+        pair.comparison.ci = plain.and_then(|plain| plain.ci);
+        let by = pair.all.probes.as_ref().and(pair.probe);
+        pair.comparison.adjusted =
+            by.map(|probe| Adjusted { by: probe.word().to_owned(), ratio: outcome.ratio.value, ci: outcome.ratio.ci });
         pair.comparison.verdict = if agreed { outcome.verdict } else { Verdict::Inconclusive };
     }
     pairs

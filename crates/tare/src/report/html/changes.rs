@@ -5,7 +5,8 @@ use crate::analysis::compare::{AgainstFirst, ManyComparison};
 use crate::analysis::figures::change;
 use crate::report::charts::heat::{self, Figures, Heat};
 use maud::{Markup, html};
-use tare_results::metric::Better;
+use tare_results::metric::{self, Better};
+use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
 /// One self-contained HTML document.
@@ -69,19 +70,25 @@ fn map(found: &ManyComparison) -> Heat {
 }
 
 fn rows(found: &ManyComparison) -> Markup {
+    let by = found.metrics.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|adjusted| adjusted.by.clone());
+    let shown = |row: &AgainstFirst| row.metric.judged || metric::is_server_cost(&row.metric.name);
+    let interval = |ci: Option<Interval>| {
+        ci.map_or("–".to_owned(), |ci| format!("{} to {}", change(ci.low - 1.0), change(ci.high - 1.0)))
+    };
     html! {
         div.scroll tabindex="0" role="region" aria-label="Table of changes" {
             table {
                 thead { tr {
                     th.l scope="col" { "side" } th.l scope="col" { "condition" } th.l scope="col" { "metric" }
-                    th scope="col" { "change" } th scope="col" { "95% interval" } th.l scope="col" { "verdict" }
+                    th scope="col" { "change" } th scope="col" { "95% interval" }
+                    @if let Some(by) = &by { th scope="col" { "adjusted by the probe " (by) } }
+                    th.l scope="col" { "verdict" }
                 } }
-                tbody { @for row in found.metrics.iter().filter(|row| row.metric.judged) { tr {
+                tbody { @for row in found.metrics.iter().filter(|row| shown(row)) { tr {
                     th scope="row" { (row.against) } td.l { (row.metric.condition) } td.l { (row.metric.name) }
                     td { (row.metric.ratio.map_or("–".to_owned(), |ratio| change(ratio - 1.0))) }
-                    td { (row.metric.ci.map_or("–".to_owned(), |ci| {
-                        format!("{} to {}", change(ci.low - 1.0), change(ci.high - 1.0))
-                    })) }
+                    td { (interval(row.metric.ci)) }
+                    @if by.is_some() { td { (interval(row.metric.adjusted.as_ref().and_then(|found| found.ci))) } }
                     td.l { @if row.metric.disturbed { "disturbed: " } (match row.metric.verdict {
                         Verdict::Faster => "faster",
                         Verdict::Slower => "slower",

@@ -17,6 +17,7 @@ mod measured;
 mod nodes;
 mod page;
 mod plots;
+mod probes;
 mod record;
 mod scaling;
 mod servers;

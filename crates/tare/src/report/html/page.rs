@@ -3,8 +3,8 @@
 use super::document::document;
 use super::given::Page;
 use super::{
-    builds, captures, curves, environment, first_screen, hosts, machines, nodes, plots, record, scaling, stability,
-    tables,
+    builds, captures, curves, environment, first_screen, hosts, machines, nodes, plots, probes, record, scaling,
+    stability, tables,
 };
 use crate::analysis::summary::Summary;
 use maud::{Markup, html};
@@ -44,6 +44,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("order", "In the order they ran", plots::run_order(page)),
         ("conditions", "Conditions", tables::conditions(page)),
         ("spread", "How steady each query was", stability::spread(page)),
+        ("probes", "The reference weight", probes::section(page)),
         ("effects", "Effects of the factors", stability::effects(page)),
         ("queries", "Each query's trials", stability::queries(page)),
         ("scaling", "Scaling", scaling::section(page)),

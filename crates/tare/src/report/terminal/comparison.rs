@@ -9,7 +9,9 @@ use tare_stats::Interval;
 
 /// Everything `tare compare` prints.
 pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String {
-    let mut parts = vec![differences(found, style)];
+    let identical = found.identical.iter().map(|text| style.bold(&wrap(style, "", "", &plain(text))));
+    let mut parts: Vec<String> = identical.collect();
+    parts.push(differences(found, style));
     if !found.notes.is_empty() {
         let lines: String = found.notes.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
         parts.push(style.warn(&lines));
@@ -23,7 +25,7 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
             found.metrics.iter().filter(|m| m.condition == condition && says_something(m)).collect();
         parts.push(format!("{}\n{}", style.bold(&plain(condition)), metrics(&rows, style)));
     }
-    parts.push(explanation(options, style));
+    parts.push(explanation(options, style, found.metrics.iter().any(|metric| metric.adjusted.is_some())));
     parts.extend(found.gate.map(|gate| {
         style.bold(&wrap(style, "", "", &gate_words(gate, &found.metrics.iter().collect::<Vec<_>>(), options)))
     }));
@@ -49,7 +51,12 @@ fn says_something(metric: &MetricComparison) -> bool {
 }
 
 fn metrics(rows: &[&MetricComparison], style: Style) -> String {
-    let mut out = style.table(&["metric", "A", "B", "B/A", "95% interval", "verdict"], 1);
+    let adjusted = rows.iter().find_map(|row| row.adjusted.as_ref());
+    let by = adjusted.map(|found| format!("by {}", found.by));
+    let mut heads = vec!["metric", "A", "B", "B/A", "95% interval"];
+    heads.extend(by.as_deref());
+    heads.push("verdict");
+    let mut out = style.table(&heads, 1);
     for metric in rows {
         let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
         let interval = match metric.ci {
@@ -57,14 +64,18 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
             _ => "-".to_owned(),
         };
         let name = if metric.judged { format!("{} *", metric.name) } else { metric.name.clone() };
-        let cells = vec![
+        let mut cells = vec![
             plain(&name),
             format!("{} (n {})", scale.figure(metric.mean_a), metric.trials_a),
             format!("{} (n {})", scale.figure(metric.mean_b), metric.trials_b),
             metric.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}")),
             interval,
-            verdict(metric),
         ];
+        if by.is_some() {
+            let ci = metric.adjusted.as_ref().and_then(|found| found.ci);
+            cells.push(ci.map_or("-".to_owned(), |ci| format!("{:.3} to {:.3}", ci.low, ci.high)));
+        }
+        cells.push(verdict(metric));
         add(&mut out, 1, cells);
     }
     finish(out)
@@ -85,12 +96,18 @@ fn verdict(metric: &MetricComparison) -> String {
     format!("{disturbed}{}", word(metric.verdict))
 }
 
-pub(super) fn explanation(options: &Options, style: Style) -> String {
+pub(super) fn explanation(options: &Options, style: Style, adjusted: bool) -> String {
     let text = format!(
         "faster and slower say which way B is, by the metric's better direction and by more than {}; equivalent: the \
          difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together. Conditions \
-         of one run are compared block by block. A verdict on disturbed trials stands only if it stands without them.",
-        percent(options.min_effect)
+         of one run are compared block by block. A verdict on disturbed trials stands only if it stands without them.{}",
+        percent(options.min_effect),
+        match adjusted {
+            true =>
+                " Intervals adjusted by a probe (by ...) hold the machine's own ups and downs still; verdicts rest on \
+                 them, for the study said so before it ran.",
+            false => "",
+        }
     );
     wrap(style, "", "", &text)
 }

@@ -5,6 +5,7 @@ use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
 use crate::analysis::compare::{AgainstFirst, ManyComparison, MetricComparison, Options};
 use crate::analysis::figures::change;
+use tare_results::metric;
 use tare_stats::Interval;
 
 /// Everything that it prints.
@@ -21,7 +22,14 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
         style.bold(&format!("change against {base}, the largest first")),
         rows(&judged, style)
     ));
-    parts.push(explanation(options, style));
+    let costs: Vec<&AgainstFirst> =
+        found.metrics.iter().filter(|row| !row.metric.judged && metric::is_server_cost(&row.metric.name)).collect();
+    if !costs.is_empty() {
+        let head = style.bold("what an operation costs the server, beside it (tested apart from the above)");
+        parts.push(format!("{head}\n{}", rows(&costs, style)));
+    }
+    let adjusted = found.metrics.iter().any(|row| row.metric.adjusted.is_some());
+    parts.push(explanation(options, style, adjusted));
     let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
     parts.extend(found.gate.map(|gate| style.bold(&wrap(style, "", "", &gate_words(gate, &metrics, options)))));
     parts.join("\n")
@@ -31,22 +39,29 @@ fn rows(judged: &[&AgainstFirst], style: Style) -> String {
     let mut sorted = judged.to_vec();
     let size = |row: &&AgainstFirst| row.metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     sorted.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    let mut out = style.table(&["side", "condition", "metric", "change", "95% interval", "verdict"], 3);
+    let by = sorted.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|found| format!("by {}", found.by));
+    let mut heads = vec!["side", "condition", "metric", "change", "95% interval"];
+    heads.extend(by.as_deref());
+    heads.push("verdict");
+    let mut out = style.table(&heads, 3);
     for row in sorted {
         let metric = &row.metric;
-        let interval = match metric.ci {
+        let interval = |ci: Option<Interval>| match ci {
             Some(Interval { low, high }) => format!("{} to {}", change(low - 1.0), change(high - 1.0)),
             None => "-".to_owned(),
         };
         let disturbed = if metric.disturbed { "disturbed: " } else { "" };
-        let cells = vec![
+        let mut cells = vec![
             plain(&row.against),
             plain(&metric.condition),
             plain(&metric.name),
             metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)),
-            interval,
-            format!("{disturbed}{}", word(metric.verdict)),
+            interval(metric.ci),
         ];
+        if by.is_some() {
+            cells.push(interval(metric.adjusted.as_ref().and_then(|found| found.ci)));
+        }
+        cells.push(format!("{disturbed}{}", word(metric.verdict)));
         add(&mut out, 3, cells);
     }
     finish(out)

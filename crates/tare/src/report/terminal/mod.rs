@@ -6,6 +6,7 @@ mod conditions;
 mod many;
 mod measured;
 mod names;
+mod probes;
 mod scaling;
 mod show;
 mod spread;

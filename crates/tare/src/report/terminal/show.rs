@@ -2,7 +2,7 @@
 
 use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
-use super::{captures, conditions, scaling, spread};
+use super::{captures, conditions, probes, scaling, spread};
 use crate::analysis::figures::times;
 use crate::analysis::first_screen;
 use crate::analysis::summary::Summary;
@@ -29,6 +29,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.extend(conditions::headline(summary, style));
     parts.extend(spread::spread(summary, style));
     parts.extend(spread::sources(summary, style));
+    parts.extend(probes::probes(summary, style));
     parts.extend(conditions::others(summary, style));
     parts.extend(effects(summary, style));
     parts.extend(scaling::laws(summary, style));

@@ -118,7 +118,7 @@ impl CountersSettings {
                 not_bound.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
             }
         };
-        stage.watch.start();
+        stage.watch.start()?;
         let outcome =
             tare_counters::workload::run(&self.config(stage.threads, stage.seed, &bind)).map_err(LoadError::own)?;
         let surroundings = stage.watch.finish()?;

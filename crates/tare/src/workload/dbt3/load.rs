@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use tare_engine::{Dialect, Server};
 use tare_results::metric::Named;
+use tare_results::probe::Probe;
 use tare_results::schema::AppliedSetting;
 use tare_results::server_cost::Operation;
 
@@ -169,7 +170,7 @@ impl Runner<'_> {
         }
         let mut counts = Vec::with_capacity(samples.len());
         for sample in samples {
-            self.stage.watch.start();
+            self.stage.watch.start()?;
             let executed = self.execute(query);
             let around = self.stage.watch.finish();
             let (seconds, rows) = executed?;
@@ -229,7 +230,13 @@ struct SampleBuilder {
 }
 
 impl SampleBuilder {
-    fn add(&mut self, metric: Named, seconds: f64, around: Surroundings) {
+    fn add(&mut self, metric: Named, seconds: f64, mut around: Surroundings) {
+        // The machine beside this query, which is not the machine beside all of them.
+        for probe in Probe::ALL {
+            if let Some(ns) = around.covariates.get(probe.covariate()).copied() {
+                around.covariates.insert(probe.beside(metric.name()), ns);
+            }
+        }
         self.metrics.push((metric, seconds));
         self.elapsed_s += seconds;
         match &mut self.around {

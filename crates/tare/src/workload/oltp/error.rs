@@ -43,6 +43,15 @@ pub enum OltpError {
         /// Length of the sample, seconds.
         elapsed_s: f64,
     },
+    /// A probe needs an idle server around each sample, and transactions that are due meanwhile would queue up.
+    #[error(
+        "a probe beside the samples needs a server that idles around them, which {rate} transactions a second do not \
+         allow: set sampling.probe = \"off\", or no rate"
+    )]
+    ProbeUnderRate {
+        /// Transactions a second that were asked for.
+        rate: f64,
+    },
     /// An open loop asked for more than was done: its latencies are those of a growing queue.
     #[error(
         "the rate was not met: {done:.0} transactions a second of {asked:.0} that were asked for, {backlog} due and not \

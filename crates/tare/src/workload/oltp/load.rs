@@ -140,7 +140,13 @@ pub fn run_through(
     reconnect: Option<&Reconnect>,
 ) -> Result<Vec<(Sample, Surroundings)>, LoadError> {
     let counts = stage.counts;
+    if stage.watch.probes()
+        && let Some(rate) = settings.rate
+    {
+        return Err(OltpError::ProbeUnderRate { rate }.into());
+    }
     let load_settings = LoadSettings {
+        rest: stage.watch.probes(),
         threads: stage.threads,
         seed: stage.seed,
         pace: settings.rate.map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
@@ -214,7 +220,7 @@ impl Observer for Watcher<'_> {
         if self.is_extra(sample) {
             self.host().begin_captures();
         } else {
-            self.stage.watch.start();
+            self.stage.watch.start()?;
         }
         Ok(())
     }

@@ -67,8 +67,12 @@ pub struct Ran {
 pub fn run(client: &Client<'_>, stage: &mut Stage<'_>) -> Result<Ran, LoadError> {
     let all = union(&stage.placement.placement.client);
     stage.watch.forget();
+    stage.watch.idle()?;
+    if client.measures_s.is_some() {
+        stage.watch.ends_under_load();
+    }
     if client.connections.is_none() {
-        stage.watch.start();
+        stage.watch.start()?;
     }
     // What is started inherits it. Memory is the server's where there is one.
     let memory = match client.connections {
@@ -131,7 +135,7 @@ impl Run<'_, '_, '_> {
             if let (None, Begins::After(seconds)) = (self.measuring, &self.client.begins)
                 && connected.elapsed().as_secs_f64() >= *seconds
             {
-                self.begin();
+                self.begin()?;
             }
             let measured = self.measuring.zip(self.client.measures_s).is_some_and(|(since, seconds)| {
                 since.elapsed() + BEFORE_END >= Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
@@ -149,7 +153,7 @@ impl Run<'_, '_, '_> {
     /// Waits a moment, listens, and looks whether all is well; whether it has ended.
     fn step(&mut self, wait: Duration) -> Result<bool, LoadError> {
         let ended = self.process.has_ended(wait).map_err(LoadError::own)?;
-        self.listen();
+        self.listen()?;
         if self.stage.host.interrupted() {
             return Err(LoadError::Interrupted);
         }
@@ -160,12 +164,12 @@ impl Run<'_, '_, '_> {
         Ok(ended)
     }
 
-    fn listen(&mut self) {
+    fn listen(&mut self) -> Result<(), LoadError> {
         while let Some(line) = self.process.line() {
             if let (None, Begins::Line(says)) = (self.measuring, &self.client.begins)
                 && says(&line)
             {
-                self.begin();
+                self.begin()?;
             }
             if let Some(interval) = (self.client.interval)(&line) {
                 let warming_up = self.measuring.is_none();
@@ -176,11 +180,12 @@ impl Run<'_, '_, '_> {
                 self.stage.host.progress(Progress::Reading { tps: interval.tps, second, warming_up });
             }
         }
+        Ok(())
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self) -> Result<(), LoadError> {
         self.measuring = Some(Instant::now());
-        self.stage.watch.start();
+        Ok(self.stage.watch.start()?)
     }
 
     /// Finds the connections with the threads at both ends, binds and watches them. When that was done.

@@ -29,6 +29,7 @@ pub(super) fn run(mix: &Arc<Mix>, rate: Option<f64>, stage: Stage<'_>) -> Result
         warmup_s: counts.warmup_s,
         samples: counts.samples,
         sample_s: counts.sample_s,
+        rest: stage.watch.probes(),
         ..LoadSettings::default()
     };
     let statements = mix.statements().count();
@@ -127,7 +128,7 @@ impl Observer for Watcher<'_> {
 
     fn sample_start(&mut self, sample: usize) -> Result<(), LoadError> {
         self.stage.host.progress(Progress::Sample { sample, seconds: self.stage.counts.sample_s });
-        self.stage.watch.start();
+        self.stage.watch.start()?;
         self.connector.take();
         Ok(())
     }

@@ -1,0 +1,194 @@
+//! Drift: how much a job of known work varies from one moment to the next, and how much of that probes beside it know.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use tare_topology::CpuSet;
+
+use super::finding::{Finding, Severity};
+use crate::error::Result;
+use crate::probe::{Probe, Reading, Seats};
+
+/// Length of a reading beside the job.
+const READING: Duration = Duration::from_millis(4);
+/// Jobs whose times are taken together: drift, not jitter, is asked for.
+const GROUP: usize = 8;
+/// Groups below which nothing is said.
+const FEWEST: usize = 6;
+/// A job reads this much memory in order, and looks up as many words of it as it has pages.
+const JOB_BYTES: usize = 32 << 20;
+/// Variation from which on drift is worth a probe.
+const NOTABLE: f64 = 0.01;
+/// A probe that leaves more than this is not worth its time.
+const WORTH_IT: f64 = 0.8;
+
+/// What a probe leaves of the drift of the job.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Left {
+    /// `chain`, `spin` or `wakeup`, as `sampling.probe` names them.
+    pub probe: &'static str,
+    /// Spread that is left over all spread; 1 where it knows nothing.
+    pub left: f64,
+}
+
+/// How a job of known work drifted, and what probes beside it know of that.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Drift {
+    /// OS number of the CPU.
+    pub cpu: u32,
+    /// How long it was watched, seconds.
+    pub elapsed_s: f64,
+    /// Groups of jobs that were compared.
+    pub groups: usize,
+    /// Coefficient of variation of the groups' times, as a fraction.
+    pub cov: f64,
+    /// What each probe leaves of it.
+    pub probes: Vec<Left>,
+}
+
+/// Alternates the job and the probes on one CPU. None where it is too short to say anything.
+///
+/// # Errors
+/// [`crate::NoiseError::Bind`] when this process may not run there.
+pub fn measure_drift(cpu: u32, duration: Duration) -> Result<Option<Drift>> {
+    let seat = Some(CpuSet::from(cpu));
+    let mut probe = Probe::new(Seats { workers: vec![seat.clone()], pair: [None, seat] })?;
+    let memory: Vec<u64> = (0..(JOB_BYTES / 8) as u64).collect();
+    let began = Instant::now();
+    let (mut jobs, mut readings) = (Vec::new(), Vec::new());
+    let mut before = probe.read(READING)?;
+    while began.elapsed() < duration {
+        jobs.push(on_cpu(cpu, || job(&memory))?);
+        let after = probe.read(READING)?;
+        readings.push(before.between(&after));
+        before = after;
+    }
+    Ok(of(cpu, began.elapsed(), &jobs, &readings))
+}
+
+fn on_cpu(cpu: u32, work: impl FnOnce() -> f64 + Send) -> Result<f64> {
+    use tare_topology::ThreadRef;
+    use tare_topology::bind::bind_thread;
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| bind_thread(ThreadRef::of_this_thread(), &cpu.into()).map(|()| work()));
+        let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        done.map_err(|source| crate::NoiseError::Bind { cpu, source })
+    })
+}
+
+/// Seconds of reading everything in order and looking up a word here and there.
+fn job(memory: &[u64]) -> f64 {
+    let clock = Instant::now();
+    let mut sum = memory.iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
+    let mut at = sum as usize;
+    for _ in 0..memory.len() / 64 {
+        at = at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        sum = sum.wrapping_add(memory[(at >> 16) % memory.len()]);
+    }
+    black_box(sum);
+    clock.elapsed().as_secs_f64()
+}
+
+fn of(cpu: u32, elapsed: Duration, jobs: &[f64], readings: &[Reading]) -> Option<Drift> {
+    let grouped = |values: Vec<f64>| -> Vec<f64> {
+        values.chunks_exact(GROUP).map(|group| (group.iter().sum::<f64>() / GROUP as f64).ln()).collect()
+    };
+    let y = centred(grouped(jobs.to_vec()));
+    if y.len() < FEWEST {
+        return None;
+    }
+    let of_probe = |probe: &'static str, figure: fn(&Reading) -> f64| {
+        let x = centred(grouped(readings.iter().map(figure).collect()));
+        Left { probe, left: left(&x, &y) }
+    };
+    Some(Drift {
+        cpu,
+        elapsed_s: elapsed.as_secs_f64(),
+        groups: y.len(),
+        cov: (product(&y, &y) / (y.len() - 1) as f64).sqrt(),
+        probes: vec![
+            of_probe("chain", |reading| reading.chain_ns),
+            of_probe("spin", |reading| reading.spin_ns),
+            of_probe("wakeup", |reading| reading.wakeup_ns),
+        ],
+    })
+}
+
+fn centred(values: Vec<f64>) -> Vec<f64> {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    values.into_iter().map(|value| value - mean).collect()
+}
+
+fn product(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+/// Residual over plain standard deviation of a straight line; the slope costs a degree of freedom.
+fn left(x: &[f64], y: &[f64]) -> f64 {
+    let (xx, yy, n) = (product(x, x), product(y, y), y.len() as f64);
+    if xx <= 0.0 || yy <= 0.0 {
+        return 1.0;
+    }
+    let unexplained = (1.0 - product(x, y).powi(2) / (xx * yy)).max(0.0);
+    (unexplained * (n - 1.0) / (n - 2.0)).sqrt()
+}
+
+/// One finding: how large the drift is, and the probe that knows most of it.
+pub(super) fn finding(drift: &Drift) -> Finding {
+    let left: Vec<String> =
+        drift.probes.iter().map(|found| format!("{} leaves {:.2} of it", found.probe, found.left)).collect();
+    let value = format!(
+        "a job of known work varied by {:.1}% (CoV of {} groups over {:.0} s on CPU {}); beside it the probe {}",
+        100.0 * drift.cov,
+        drift.groups,
+        drift.elapsed_s,
+        drift.cpu,
+        left.join(", ")
+    );
+    let severity = if drift.cov < NOTABLE { Severity::Good } else { Severity::Note };
+    let cost = "samples drift by as much whatever is set; comparisons adjusted by a probe lose what it knows";
+    let best = drift.probes.iter().min_by(|a, b| a.left.total_cmp(&b.left)).filter(|best| best.left <= WORTH_IT);
+    let mut finding = Finding::new("drift", value, severity, cost);
+    finding.study =
+        best.filter(|_| severity != Severity::Good).map(|best| format!("sampling.probe = \"{}\"", best.probe));
+    finding
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_topology::ThreadRef;
+    use tare_topology::bind::affinity_of;
+
+    fn reading(chain_ns: f64, spin_ns: f64) -> Reading {
+        Reading { chain_ns, spin_ns, wakeup_ns: 1.0 }
+    }
+
+    #[test]
+    fn a_probe_that_moves_with_the_job_leaves_nothing_and_one_that_does_not_leaves_all() {
+        let speed = |i: usize| 1.0 + 0.05 * ((i / GROUP) as f64).sin();
+        let jobs: Vec<f64> = (0..80).map(|i| 0.02 * speed(i)).collect();
+        let other = |i: usize| 1.0 + 0.05 * (7.0 * (i / GROUP) as f64).cos();
+        let readings: Vec<Reading> = (0..80).map(|i| reading(90.0 * speed(i), 30.0 * other(i))).collect();
+        let drift = of(0, Duration::from_secs(2), &jobs, &readings).unwrap();
+        assert_eq!(drift.groups, 10);
+        assert!((drift.cov - 0.036).abs() < 0.01, "{drift:?}");
+        assert!(drift.probes[0].left < 0.02 && drift.probes[1].left > 0.5, "{drift:?}");
+        assert_eq!(drift.probes[2].left, 1.0, "what never varies explains nothing");
+        let finding = finding(&drift);
+        assert_eq!(finding.study.as_deref(), Some("sampling.probe = \"chain\""));
+        assert!(finding.value.contains("chain leaves 0.0"), "{}", finding.value);
+        assert_eq!(of(0, Duration::from_secs(1), &jobs[..20], &readings[..20]), None);
+    }
+
+    #[test]
+    fn this_machine_is_watched() {
+        let cpu = affinity_of(ThreadRef::of_this_thread()).unwrap().first().unwrap();
+        let drift = measure_drift(cpu, Duration::from_millis(1500)).unwrap();
+        if let Some(drift) = drift {
+            assert!(drift.cov >= 0.0 && drift.probes.iter().all(|found| found.left > 0.0), "{drift:?}");
+        }
+        assert!(measure_drift(1_000, Duration::from_millis(1)).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! A probe in its seats, and one reading of it.
+
+use super::chain::{Chain, spin_ns};
+use super::wakeup::{bind_here, round_trip_ns};
+use crate::error::{NoiseError, Result};
+use std::thread;
+use std::time::Duration;
+use tare_topology::CpuSet;
+use tare_topology::bind::BindError;
+
+/// Shares of a reading's time.
+const CHAIN: f64 = 0.55;
+const SPIN: f64 = 0.25;
+const WAKEUP: f64 = 0.2;
+
+/// Where a probe reads: where the work goes that it stands beside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seats {
+    /// One thread each that loads and spins, all at the same time; none: wherever the system puts it.
+    pub workers: Vec<Option<CpuSet>>,
+    /// Two threads that wake each other, the client's seat first.
+    pub pair: [Option<CpuSet>; 2],
+}
+
+/// What the known work took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// A load that needs the one before, from memory: nanoseconds, mean over the seats.
+    pub chain_ns: f64,
+    /// A hundred dependent steps in registers: nanoseconds, mean over the seats.
+    pub spin_ns: f64,
+    /// Waking the other thread and being woken by it, over a socket: nanoseconds.
+    pub wakeup_ns: f64,
+}
+
+impl Reading {
+    /// Half-way between two readings.
+    pub fn between(&self, other: &Self) -> Self {
+        Self {
+            chain_ns: f64::midpoint(self.chain_ns, other.chain_ns),
+            spin_ns: f64::midpoint(self.spin_ns, other.spin_ns),
+            wakeup_ns: f64::midpoint(self.wakeup_ns, other.wakeup_ns),
+        }
+    }
+}
+
+/// Known work, ready to be timed.
+pub struct Probe {
+    seats: Seats,
+    chain: Chain,
+    /// Where each worker goes on.
+    from: Vec<u32>,
+}
+
+impl Probe {
+    /// Makes it, with its memory near the first seat. Takes about a tenth of a second.
+    ///
+    /// # Errors
+    /// [`NoiseError::Bind`] when this process may not run there.
+    pub fn new(seats: Seats) -> Result<Self> {
+        let first = seats.workers.first().cloned().flatten();
+        let made = thread::scope(|scope| {
+            let maker = scope.spawn(|| bind_here(first.as_ref()).map(|()| Chain::new()));
+            maker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        let chain = made.map_err(|source| refused(&seats, source))?;
+        let count = seats.workers.len();
+        let from = (0..count).map(|part| chain.at(part, count)).collect();
+        Ok(Self { seats, chain, from })
+    }
+
+    /// Times the work for about `length` in all.
+    ///
+    /// # Errors
+    /// [`NoiseError::Bind`] when a thread could not be put into its seat.
+    pub fn read(&mut self, length: Duration) -> Result<Reading> {
+        let chain = &self.chain;
+        let worked: std::result::Result<Vec<(f64, f64)>, BindError> = thread::scope(|scope| {
+            let workers: Vec<_> = self
+                .seats
+                .workers
+                .iter()
+                .zip(&mut self.from)
+                .map(|(seat, from)| {
+                    scope.spawn(move || {
+                        bind_here(seat.as_ref())?;
+                        let loads = chain.ns(from, length.mul_f64(CHAIN));
+                        Ok((loads, spin_ns(length.mul_f64(SPIN))))
+                    })
+                })
+                .collect();
+            let joined = workers.into_iter().map(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            joined.collect()
+        });
+        let worked = worked.map_err(|source| refused(&self.seats, source))?;
+        let mean = |of: fn(&(f64, f64)) -> f64| worked.iter().map(of).sum::<f64>() / worked.len().max(1) as f64;
+        let [client, server] = &self.seats.pair;
+        let wakeup_ns = round_trip_ns(client.as_ref(), server.as_ref(), length.mul_f64(WAKEUP))
+            .map_err(|source| refused(&self.seats, source))?
+            .map_err(NoiseError::Probe)?;
+        Ok(Reading { chain_ns: mean(|w| w.0), spin_ns: mean(|w| w.1), wakeup_ns })
+    }
+}
+
+fn refused(seats: &Seats, source: BindError) -> NoiseError {
+    let cpu = seats.workers.iter().flatten().find_map(CpuSet::first).unwrap_or_default();
+    NoiseError::Bind { cpu, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_topology::ThreadRef;
+    use tare_topology::bind::affinity_of;
+
+    fn here() -> CpuSet {
+        affinity_of(ThreadRef::of_this_thread()).unwrap().first().unwrap().into()
+    }
+
+    #[test]
+    fn a_reading_takes_about_what_was_asked_and_every_figure_is_a_time() {
+        let seat = Some(here());
+        let seats = Seats { workers: vec![seat.clone(), None], pair: [seat, None] };
+        let mut probe = Probe::new(seats).unwrap();
+        let clock = std::time::Instant::now();
+        let reading = probe.read(Duration::from_millis(40)).unwrap();
+        let took = clock.elapsed();
+        assert!(took >= Duration::from_millis(38) && took < Duration::from_secs(2), "{took:?}");
+        assert!(
+            [reading.chain_ns, reading.spin_ns, reading.wakeup_ns].iter().all(|ns| *ns > 0.0 && ns.is_finite()),
+            "{reading:?}"
+        );
+        let other = Reading { chain_ns: 3.0 * reading.chain_ns, ..reading };
+        assert!((reading.between(&other).chain_ns / reading.chain_ns - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_seat_that_is_not_there() {
+        let seat = Some(CpuSet::from(1_000));
+        let error = Probe::new(Seats { workers: vec![seat], pair: [None, None] }).err().unwrap();
+        assert!(error.to_string().contains("CPU 1000"), "{error}");
+    }
+}

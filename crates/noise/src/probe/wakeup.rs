@@ -1,0 +1,61 @@
+//! Two threads that wake each other, as a client and its server do.
+
+use super::chain::middle;
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::{Duration, Instant};
+use tare_topology::bind::{BindError, bind_thread};
+use tare_topology::{CpuSet, ThreadRef};
+
+/// Nanoseconds there and back over a socket between a thread on `first` and one on `second`, for about `time`.
+pub(super) fn round_trip_ns(
+    first: Option<&CpuSet>,
+    second: Option<&CpuSet>,
+    time: Duration,
+) -> Result<io::Result<f64>, BindError> {
+    let (near, far) = match UnixStream::pair() {
+        Ok(pair) => pair,
+        Err(error) => return Ok(Err(error)),
+    };
+    thread::scope(|scope| {
+        let answerer = scope.spawn(move || {
+            let bound = bind_here(second);
+            // Dropped at the end, which is how the caller learns that nobody answers.
+            if bound.is_ok() {
+                answer(far);
+            }
+            bound
+        });
+        // The socket goes with the caller, so that the answerer ends when it does.
+        let caller = scope.spawn(move || bind_here(first).map(|()| call(near, time)));
+        let called = caller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        answerer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        called
+    })
+}
+
+/// Binds this thread; none leaves it where the system puts it.
+pub(super) fn bind_here(cpus: Option<&CpuSet>) -> Result<(), BindError> {
+    cpus.map_or(Ok(()), |cpus| bind_thread(ThreadRef::of_this_thread(), cpus))
+}
+
+fn call(mut near: UnixStream, time: Duration) -> io::Result<f64> {
+    let began = Instant::now();
+    let mut took = Vec::with_capacity(256);
+    let mut last = began;
+    let mut byte = [0u8];
+    while took.is_empty() || last - began < time {
+        near.write_all(&byte)?;
+        near.read_exact(&mut byte)?;
+        let now = Instant::now();
+        took.push((now - last).as_nanos() as f64);
+        last = now;
+    }
+    Ok(middle(took))
+}
+
+fn answer(mut far: UnixStream) {
+    let mut byte = [0u8];
+    while far.read_exact(&mut byte).is_ok() && far.write_all(&byte).is_ok() {}
+}

@@ -1,0 +1,105 @@
+//! The reference weight: which of its figures there are, and what a study wants of them.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What a probe weighs, beside each sample and on its own PUs while the server idles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probe {
+    /// Loads from memory that each need the one before.
+    Chain,
+    /// Steps in registers.
+    Spin,
+    /// Two threads that wake each other, where client and server are.
+    Wakeup,
+}
+
+impl Probe {
+    /// All of them, in the order of tables.
+    pub const ALL: [Self; 3] = [Self::Chain, Self::Spin, Self::Wakeup];
+
+    /// Its word in a study file.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Chain => "chain",
+            Self::Spin => "spin",
+            Self::Wakeup => "wakeup",
+        }
+    }
+
+    /// The covariate that it is recorded as, nanoseconds.
+    pub const fn covariate(self) -> &'static str {
+        match self {
+            Self::Chain => "probe_chain_ns",
+            Self::Spin => "probe_spin_ns",
+            Self::Wakeup => "probe_wakeup_ns",
+        }
+    }
+
+    /// The covariate of a reading that stood beside one metric of a sample alone.
+    pub fn beside(self, metric: &str) -> String {
+        format!("{}_{metric}", self.covariate())
+    }
+}
+
+/// `sampling.probe`: what a study wants of the probes. It is said before anything is measured, for which adjustment
+/// looks best afterwards is no honest choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ProbeUse {
+    /// None are made.
+    #[default]
+    Off,
+    /// They are recorded, and adjust nothing.
+    Record,
+    /// All are recorded, and this one is the control variate of comparisons.
+    AdjustBy(Probe),
+}
+
+impl ProbeUse {
+    /// The probe that comparisons are adjusted by.
+    pub fn adjusts(self) -> Option<Probe> {
+        match self {
+            Self::AdjustBy(probe) => Some(probe),
+            Self::Off | Self::Record => None,
+        }
+    }
+}
+
+impl FromStr for ProbeUse {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        match word {
+            "off" => Ok(Self::Off),
+            "record" => Ok(Self::Record),
+            word => {
+                let probe = Probe::ALL.into_iter().find(|probe| probe.word() == word);
+                probe.map(Self::AdjustBy).ok_or_else(|| "off, record, chain, spin or wakeup".to_owned())
+            }
+        }
+    }
+}
+
+impl fmt::Display for ProbeUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off",
+            Self::Record => "record",
+            Self::AdjustBy(probe) => probe.word(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_comes_back_and_others_are_refused() {
+        for word in ["off", "record", "chain", "spin", "wakeup"] {
+            assert_eq!(word.parse::<ProbeUse>().unwrap().to_string(), word);
+        }
+        assert!("both".parse::<ProbeUse>().unwrap_err().contains("wakeup"));
+        assert_eq!("spin".parse::<ProbeUse>().unwrap().adjusts(), Some(Probe::Spin));
+    }
+}

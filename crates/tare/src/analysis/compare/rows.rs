@@ -1,0 +1,65 @@
+//! A comparison as plain rows, for spreadsheets and other programs.
+
+use super::model::{ManyComparison, MetricComparison};
+use tare_stats::ratio::Verdict;
+
+/// Names of the columns.
+pub const COLUMNS: [&str; 19] = [
+    "base",
+    "side",
+    "condition",
+    "metric",
+    "unit",
+    "better",
+    "trials_base",
+    "trials_side",
+    "mean_base",
+    "mean_side",
+    "ratio",
+    "ci_low",
+    "ci_high",
+    "adjusted_by",
+    "adjusted_ratio",
+    "adjusted_ci_low",
+    "adjusted_ci_high",
+    "verdict",
+    "disturbed",
+];
+
+/// One row for each metric of each further side, those that are judged first; what does not exist is empty.
+pub fn rows(found: &ManyComparison) -> Vec<[String; 19]> {
+    let base = found.sides.first().map_or("", String::as_str);
+    found.metrics.iter().map(|row| of(base, &row.against, &row.metric)).collect()
+}
+
+fn of(base: &str, side: &str, metric: &MetricComparison) -> [String; 19] {
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let adjusted = metric.adjusted.as_ref();
+    let verdict = match metric.verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Inconclusive => "inconclusive",
+    };
+    [
+        base.to_owned(),
+        side.to_owned(),
+        metric.condition.clone(),
+        metric.name.clone(),
+        metric.unit.clone(),
+        format!("{:?}", metric.better).to_lowercase(),
+        metric.trials_a.to_string(),
+        metric.trials_b.to_string(),
+        metric.mean_a.to_string(),
+        metric.mean_b.to_string(),
+        number(metric.ratio),
+        number(metric.ci.map(|ci| ci.low)),
+        number(metric.ci.map(|ci| ci.high)),
+        adjusted.map_or(String::new(), |found| found.by.clone()),
+        number(adjusted.map(|found| found.ratio)),
+        number(adjusted.and_then(|found| found.ci).map(|ci| ci.low)),
+        number(adjusted.and_then(|found| found.ci).map(|ci| ci.high)),
+        verdict.to_owned(),
+        metric.disturbed.to_string(),
+    ]
+}

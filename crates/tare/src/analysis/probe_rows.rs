@@ -1,0 +1,48 @@
+//! What the probes say of each condition, as rows that the terminal and the page share.
+
+use super::probes::Weighed;
+use super::summary::{ConditionSummary, MetricSummary, Summary};
+use tare_results::metric;
+use tare_results::probe::Probe;
+use tare_stats::descriptive::mean;
+
+/// What the probes say of one condition, for tables.
+pub struct Row<'a> {
+    /// Name of the condition.
+    pub condition: &'a str,
+    /// The headline metric, whose means are shown.
+    pub metric: &'a MetricSummary,
+    /// Primary metrics that the averages are over.
+    pub metrics: usize,
+    /// CoV between trials, average over them.
+    pub between: Option<f64>,
+    /// What each probe leaves of it, average over them.
+    pub left: Vec<(&'static str, f64)>,
+    /// The headline metric adjusted, where the study said so.
+    pub adjusted: Option<&'a Weighed>,
+}
+
+/// One row for each condition that was probed.
+pub fn rows(summary: &Summary) -> Vec<Row<'_>> {
+    let headline = summary.headline_metric.as_deref();
+    let row = |condition: &'_ ConditionSummary| {
+        let primary: Vec<&MetricSummary> = condition
+            .metrics
+            .iter()
+            .filter(|m| metric::describe(&m.name).is_primary() || Some(m.name.as_str()) == headline)
+            .filter(|m| !m.probes.is_empty())
+            .collect();
+        let left = Probe::ALL.into_iter().filter_map(|probe| {
+            let of = |m: &&MetricSummary| m.probes.iter().find(|w| w.probe == probe.word()).map(|w| w.left);
+            Some((probe.word(), mean(&primary.iter().filter_map(of).collect::<Vec<_>>())?))
+        });
+        (primary.len(), mean(&primary.iter().filter_map(|m| m.between_cov).collect::<Vec<_>>()), left.collect())
+    };
+    let of_condition = |condition| {
+        let (metrics, between, left) = row(condition);
+        let metric = condition.metrics.iter().find(|m| Some(m.name.as_str()) == headline)?;
+        let adjusted = metric.probes.iter().find(|weighed| weighed.adjusted_mean.is_some());
+        (metrics > 0).then_some(Row { condition: &condition.name, metric, metrics, between, left, adjusted })
+    };
+    summary.conditions.iter().filter_map(of_condition).collect()
+}

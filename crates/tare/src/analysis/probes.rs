@@ -1,0 +1,199 @@
+//! The reference weight of a study: which probe it is adjusted by, what stood beside each trial, and between which
+//! conditions it may be used.
+
+use super::collect::ConditionTrials;
+use super::differences::{self, Difference};
+use super::ends;
+use serde::{Deserialize, Serialize};
+use tare_results::Results;
+use tare_results::probe::{Probe, ProbeUse};
+use tare_results::schema::TrialRecord;
+use tare_stats::Interval;
+use tare_stats::control::{self, Arm};
+use tare_stats::descriptive::mean;
+
+/// What one probe says of one metric of one condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Weighed {
+    /// `chain`, `spin` or `wakeup`.
+    pub probe: String,
+    /// What it leaves of the spread between trials, residual over plain; 1 where it explains nothing.
+    pub left: f64,
+    /// The geometric mean with the probe at its mean over the study; null where the study did not say in advance that
+    /// this probe adjusts, or where a factor can move it.
+    pub adjusted_mean: Option<f64>,
+    /// 95% interval of that mean.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+}
+
+/// What a study said in advance of its probes.
+pub(super) fn declared(results: &Results) -> ProbeUse {
+    let table = results.study_toml.as_ref().and_then(|text| text.parse::<toml::Table>().ok());
+    let word = table.as_ref().and_then(|table| table.get("sampling")?.get("probe")?.as_str());
+    word.and_then(|word| word.parse().ok()).unwrap_or_default()
+}
+
+/// The reading beside one metric of a trial, nanoseconds, mean over its samples; none where a sample has none.
+pub(super) fn beside(trial: &TrialRecord, metric: &str, probe: Probe) -> Option<f64> {
+    let own = probe.beside(metric);
+    let readings: Option<Vec<f64>> = trial
+        .samples
+        .iter()
+        .map(|sample| sample.covariates.get(&own).or_else(|| sample.covariates.get(probe.covariate())).copied())
+        .collect();
+    mean(&readings?).filter(|ns| *ns > 0.0)
+}
+
+/// The readings beside all analysed trials that have a metric, in their order; none where one is missing.
+pub(super) fn readings(condition: &ConditionTrials<'_>, metric: &str, probe: Probe) -> Option<Vec<f64>> {
+    condition.with(metric).into_iter().map(|(trial, _)| beside(trial, metric, probe)).collect()
+}
+
+/// Factors that reach the server alone, or the statements it is sent: they cannot move a probe that runs while the
+/// server idles. Everything that is not known to be one of them can.
+const CANNOT_MOVE: [&str; 14] = [
+    "binary",
+    "engine",
+    "workload",
+    "data",
+    "transport",
+    "aslr",
+    "allocator",
+    "environment_bytes",
+    "preload",
+    "queries",
+    "warmup_runs",
+    "distribution",
+    "tables",
+    "rows",
+];
+
+fn can_move(factor: &str) -> bool {
+    !(CANNOT_MOVE.contains(&factor) || factor.starts_with("option."))
+}
+
+/// A difference between two runs that can move the probe, in words; none where there is none.
+fn moving(difference: &Difference) -> Option<String> {
+    /// Sections and keys of a study that reach the server alone, or only say how often something is done.
+    const HARMLESS: [&str; 15] = [
+        "name",
+        "title",
+        "description",
+        "question",
+        "engine.",
+        "process.",
+        "sampling.trials",
+        "sampling.samples",
+        "sampling.seed",
+        "sampling.attempts",
+        "sampling.trial_timeout_s",
+        "sampling.budget_s",
+        "factors.",
+        "conditions",
+        "quick",
+    ];
+    let what = difference.what.as_str();
+    let harmless = match (what.strip_prefix("factor "), what.strip_prefix("study: ")) {
+        (Some(factor), _) => !can_move(factor),
+        (_, Some("workload.threads")) => false,
+        (_, Some(key)) => key.starts_with("workload.") || HARMLESS.iter().any(|known| key.starts_with(known)),
+        // How loaded the machine was is what a probe is there for.
+        _ => matches!(what, "server version" | "tare" | "/proc/loadavg"),
+    };
+    (!harmless).then(|| what.to_owned())
+}
+
+/// Why comparisons of these conditions are not adjusted; none where they may be.
+pub(super) fn refusal(differences: &[Difference], probe: Probe) -> Option<String> {
+    let movers: Vec<String> = differences.iter().filter_map(moving).collect();
+    let first = movers.first()?;
+    let more = match movers.len() {
+        1 => String::new(),
+        n => format!(" and {} more", n - 1),
+    };
+    Some(format!(
+        "nothing is adjusted by the probe {}: what differs can move it ({first}{more}), and a control that the treatment \
+         moves ruins the comparison",
+        probe.word()
+    ))
+}
+
+/// The probe that a whole study is adjusted by, and why not where a factor can move it.
+pub(super) fn of_study(results: &Results, conditions: &[ConditionTrials<'_>]) -> (Option<Probe>, Option<String>) {
+    let Some(probe) = declared(results).adjusts() else { return (None, None) };
+    let first = conditions.first().map(|condition| condition.levels);
+    let pairs = conditions.iter().filter_map(|other| Some(differences::of_levels(first?, other.levels)));
+    match refusal(&pairs.flatten().collect::<Vec<_>>(), probe) {
+        Some(reason) => (None, Some(reason)),
+        None => (Some(probe), None),
+    }
+}
+
+/// The mean of every probe over all trials of a study that have a metric.
+fn centre(conditions: &[ConditionTrials<'_>], metric: &str, probe: Probe) -> Option<f64> {
+    let all: Option<Vec<Vec<f64>>> = conditions.iter().map(|c| readings(c, metric, probe)).collect();
+    let logs: Vec<f64> = all?.concat().into_iter().map(f64::ln).collect();
+    mean(&logs).map(f64::exp)
+}
+
+/// What every recorded probe says of one metric of one condition. `adjusts` is the probe of the whole study.
+pub(super) fn weighed(
+    condition: &ConditionTrials<'_>,
+    all: &[ConditionTrials<'_>],
+    metric: &str,
+    adjusts: Option<Probe>,
+    confidence: f64,
+) -> Vec<Weighed> {
+    let values: Vec<f64> = condition.with(metric).into_iter().map(|(_, mean)| mean).collect();
+    let of = |probe: Probe| {
+        let readings = readings(condition, metric, probe)?;
+        let arm = Arm { metric: &values, probe: &readings };
+        let left = control::left(&arm).ok()?;
+        let at = || centre(all, metric, probe);
+        let adjusted = (adjusts == Some(probe)).then(|| control::mean_at(&arm, at()?, confidence).ok()).flatten();
+        Some(Weighed {
+            probe: probe.word().to_owned(),
+            left,
+            adjusted_mean: adjusted.map(|found| found.value),
+            ci: adjusted.and_then(|found| found.ci),
+        })
+    };
+    Probe::ALL.into_iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn difference(what: &str) -> Difference {
+        Difference { what: what.to_owned(), a: "a".into(), b: "b".into() }
+    }
+
+    #[test]
+    fn what_reaches_the_server_alone_cannot_move_a_probe_and_all_else_can() {
+        for harmless in [
+            "factor option.innodb_buffer_pool_size",
+            "factor binary",
+            "study: engine.binary",
+            "study: sampling.trials",
+            "study: workload.queries",
+            "server version",
+        ] {
+            assert_eq!(refusal(&[difference(harmless)], Probe::Chain), None, "{harmless}");
+        }
+        for mover in [
+            "factor placement",
+            "factor threads",
+            "factor thp",
+            "factor something_new",
+            "study: workload.threads",
+            "study: placement.server",
+            "kernel",
+            "/sys/devices/system/cpu/cpufreq/boost",
+        ] {
+            let reason = refusal(&[difference("server version"), difference(mover)], Probe::Spin).unwrap();
+            assert!(reason.contains(mover) && reason.contains("probe spin"), "{reason}");
+        }
+    }
+}
