@@ -85,7 +85,10 @@ fn fitted(command: &str) -> (String, bool) {
     // Other tests run beside this one; and a rehearsal is enough.
     let rehearsal = "--quick --set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off";
     match command.split_whitespace().nth(1).unwrap() {
-        "run" if command.contains("--resume") || command.contains("--topology") => (command.to_string(), false),
+        "run" if ["--resume", "--topology", "--shard"].iter().any(|option| command.contains(option)) => {
+            (command.to_string(), false)
+        }
+        "shard" => (format!("{command} {rehearsal} --set sampling.sample_s=0.1").replacen("--quick", "", 1), false),
         "run" if command.contains("mine.toml --out") => (format!("{command} {rehearsal}"), false),
         // On a described machine that has what every study asks for.
         "run" => (format!("{} --dry-run --topology 'node:4 core:32 pu:2'", command.replace(" --dry-run", "")), false),
