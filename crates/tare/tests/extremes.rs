@@ -82,7 +82,7 @@ fn absurd_numbers_of_threads_and_conditions_are_refused_with_the_limit() {
     world.exits(3, &["load", "point_select", "--socket", "none", "--threads", "65536"]);
     let levels = (1..=1000).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     let factors: String =
-        ["threads", "rows", "tables", "environment_bytes"].map(|name| format!("{name} = [{levels}]\n")).concat();
+        ["threads", "rows", "tables", "start_timeout_s"].map(|name| format!("{name} = [{levels}]\n")).concat();
     let study = world.study(&format!("{STUDY}[factors]\n{factors}"));
     let (_, err) = world.exits(2, &["run", &study, "--dry-run"]);
     assert!(err.contains("1000000000000 conditions") && err.contains("at most 5000"), "{err}");
