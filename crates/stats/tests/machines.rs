@@ -77,7 +77,7 @@ fn the_slow_and_the_noisy_machine_are_named_and_no_other() {
     const STUDIES: usize = 400;
     for _ in 0..STUDIES {
         let [levels, spreads] = blocks(&study(&mut rng, 40));
-        let (level, spread) = (odd(&levels, 0.05), odd(&spreads, 0.05));
+        let (level, spread) = (odd(&levels, 0.025), odd(&spreads, 0.025));
         slow += usize::from(level.contains(&SLOW));
         noisy += usize::from(spread.contains(&NOISY));
         wrong += usize::from(level.iter().any(|m| *m != SLOW) || spread.iter().any(|m| *m != NOISY));
@@ -85,8 +85,8 @@ fn the_slow_and_the_noisy_machine_are_named_and_no_other() {
     let of = |count: usize| count as f64 / STUDIES as f64;
     println!("slow named {:.3}, noisy named {:.3}, another named {:.3}", of(slow), of(noisy), of(wrong));
     assert!(of(slow) > 0.95 && of(noisy) > 0.95, "{slow} {noisy}");
-    // Two families at 5% each.
-    assert!(of(wrong) < 0.10, "{wrong}");
+    // Two families at 2.5% each; the estimated degrees of freedom cost a little.
+    assert!(of(wrong) < 0.08, "{wrong}");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn like_machines_have_no_odd_one_and_no_variance_between_them() {
         !odd(&machines, 0.05).is_empty()
     });
     println!("an odd one named {named:.3}, between {between:.5}");
-    assert!(named < 0.06, "{named}");
+    assert!(named < 0.07, "six blocks a machine, degrees of freedom estimated: {named}");
     assert!(between < 0.004, "{between}");
 }
 

@@ -89,12 +89,13 @@ fn pairs_are_proved(records: &[Value]) {
             let found: Vec<_> = threads.iter().filter(|t| t["pair"] == pair && t["role"] == class).collect();
             let [one] = found[..] else { panic!("{class} {pair}: {threads:#?}") };
             assert!(!one["seen_cpus"].as_object().unwrap().is_empty(), "{one}");
-            (one["allowed_cpus"].as_str().unwrap().to_owned(), one["voluntary_switches"].as_f64().unwrap())
+            let switches = ["voluntary_switches", "involuntary_switches"].map(|kind| one[kind].as_f64().unwrap());
+            (one["allowed_cpus"].as_str().unwrap().to_owned(), switches.iter().sum::<f64>())
         };
         let ((client, asked), (server, answered)) = (of("client"), of("server"));
         assert_eq!((client.as_str(), server.parse::<u32>().is_ok()), (server.as_str(), true));
-        // Who talk to each other sleep about as often; how often, a busy machine decides.
-        assert!((asked - answered).abs() < 20.0 + 0.5 * asked.max(answered), "{asked} {answered}: {threads:#?}");
+        // Who talk to each other give way about as often; how often, a busy machine decides.
+        assert!((asked - answered).abs() < 50.0 + 0.6 * asked.max(answered), "{asked} {answered}: {threads:#?}");
     }
 }
 

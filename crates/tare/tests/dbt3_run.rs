@@ -46,7 +46,8 @@ fn queries_are_measured_checked_and_shown_on_both_engines() {
         // + 25 * 2 + 5.
         assert!(verified(record, "preload").starts_with("231780 entries of 15 tables and indexes read"), "{record}");
         for sample in record["samples"].as_array().unwrap() {
-            assert_eq!(sample["metrics"].as_object().unwrap().len(), 2, "{record}");
+            let metrics = sample["metrics"].as_object().unwrap();
+            assert_eq!(metrics.keys().filter(|name| name.starts_with("query_s_")).count(), 2, "{record}");
             let threads = sample["threads"].as_array().unwrap();
             for role in ["client", "server"] {
                 let thread = threads.iter().find(|t| t["role"] == role).unwrap();

@@ -57,6 +57,11 @@ fn with_variable(variable: &str) -> Vec<u32> {
     .collect()
 }
 
+fn children(pid: u32) -> Vec<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
 fn kill(pid: u32) {
     let _ = Command::new("kill").args(["-9", &pid.to_string()]).stderr(Stdio::null()).status();
 }
@@ -120,9 +125,12 @@ impl<'a> Cluster<'a> {
 
     /// The machine loses its power: slurmd, and all that it started.
     fn node_dies(&mut self, node: &str, daemon: usize) {
-        let mut ids = with_variable(&format!("SLURMD_NODENAME={node}"));
-        ids.push(self.daemons[daemon].1.id());
-        ids.into_iter().for_each(kill);
+        // Slurm's own first: nobody is left to report an end.
+        let slurmd = self.daemons[daemon].1.id();
+        let steps = children(slurmd);
+        kill(slurmd);
+        steps.into_iter().for_each(kill);
+        with_variable(&format!("SLURMD_NODENAME={node}")).into_iter().for_each(kill);
         let _ = self.daemons[daemon].1.wait();
         // What slurmctld finds out by itself after SlurmdTimeout.
         self.slurm("scontrol", &["update", &format!("nodename={node}"), "state=down", "reason=died"]);
@@ -185,7 +193,11 @@ fn a_slurm_array_survives_a_node() {
 
     let part = || names(&world.path("shards/shard-0000")).into_iter().find(|name| !name.starts_with('.'));
     let done = || part().map_or(0, |part| trials(&world.path("shards/shard-0000").join(part)).len());
-    let log = || std::fs::read_to_string(world.path("shards/slurm-2-0.log")).unwrap_or_default();
+    let logs = || -> String {
+        let shards = names(&world.path("shards")).into_iter().filter(|name| name.starts_with("slurm-"));
+        let files = shards.map(|name| format!("shards/{name}")).chain(["control.log".to_owned()]);
+        files.map(|file| std::fs::read_to_string(world.path(&file)).unwrap_or_default()).collect()
+    };
     wait_until("some trials of the first shard", 90, || done() >= 3);
     let node = cluster.slurm("squeue", &["-h", "-r", "-o", "%K %N"]);
     let node = node.lines().find_map(|line| line.strip_prefix("0 ")).unwrap_or("").trim().to_owned();
@@ -203,7 +215,7 @@ fn a_slurm_array_survives_a_node() {
         last.trim().is_empty()
     });
     let (_, err) = world.exits(0, &["merge", "shards", "--out", "merged"]);
-    assert!(!err.contains("no good result"), "{err}\n{last}\n{}", log());
+    assert!(!err.contains("no good result"), "{err}\n{last}\n{}", logs());
     assert_whole(&world, "merged");
     drop(cluster);
     world.assert_clean();

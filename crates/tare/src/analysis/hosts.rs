@@ -14,8 +14,9 @@ use tare_results::schema::{Environment, TrialRecord};
 use tare_stats::{Interval, machines};
 use tare_topology::Fingerprint;
 
-/// Chance of naming a machine where all are alike, over all machines together.
-const ALPHA: f64 = 1.0 - CONFIDENCE;
+/// Chance of naming a machine where all are alike, over all machines together: one half of the error for levels, one
+/// for spreads.
+const ALPHA: f64 = (1.0 - CONFIDENCE) / 2.0;
 
 /// The machines that shared a study. A block never crosses them, so no comparison of conditions contains what they
 /// differ by.

@@ -23,9 +23,9 @@ pub struct Connections {
     servers: Seen,
 }
 
-/// Who was seen to work for which socket.
+/// Who was seen to work for which socket, and how often.
 #[derive(Debug, Default)]
-struct Seen(BTreeMap<Inode, BTreeSet<ThreadRef>>);
+struct Seen(BTreeMap<Inode, BTreeMap<ThreadRef, u32>>);
 
 impl Connections {
     /// Looks once: which connections there are now, and which threads wait in them.
@@ -89,7 +89,7 @@ impl Connections {
 
     /// Every thread that was seen at either end, in no pairs: client's, then server's.
     pub fn threads(&self) -> (BTreeSet<ThreadRef>, BTreeSet<ThreadRef>) {
-        let all = |seen: &Seen| seen.0.values().flatten().copied().collect();
+        let all = |seen: &Seen| seen.0.values().flat_map(workers).collect();
         (all(&self.clients), all(&self.servers))
     }
 }
@@ -106,7 +106,7 @@ impl Seen {
                 let waits = waits_in(*thread).unwrap_or_default();
                 for inode in waits.iter().filter_map(|descriptor| sockets.get(descriptor)).filter(|i| ends.contains(i))
                 {
-                    self.0.entry(*inode).or_default().insert(*thread);
+                    *self.0.entry(*inode).or_default().entry(*thread).or_default() += 1;
                 }
             }
             if let [only] = threads.as_slice() {
@@ -114,15 +114,14 @@ impl Seen {
                     ends.contains(inode) && processes.iter().all(|(p, s)| p == pid || !s.values().any(|i| i == *inode))
                 };
                 for inode in sockets.values().filter(alone) {
-                    self.0.entry(*inode).or_default().insert(*only);
+                    *self.0.entry(*inode).or_default().entry(*only).or_default() += 1;
                 }
             }
         }
     }
 
-    fn of<'a>(&'a self, inodes: impl Iterator<Item = &'a Inode>) -> impl Iterator<Item = &'a BTreeSet<ThreadRef>> {
-        static NONE: BTreeSet<ThreadRef> = BTreeSet::new();
-        inodes.map(|inode| self.0.get(inode).unwrap_or(&NONE))
+    fn of<'a>(&'a self, inodes: impl Iterator<Item = &'a Inode>) -> impl Iterator<Item = BTreeSet<ThreadRef>> {
+        inodes.map(|inode| self.0.get(inode).map(workers).unwrap_or_default())
     }
 
     fn one_each<'a>(
@@ -140,4 +139,15 @@ impl Seen {
         }
         Ok(seen.into_iter().filter_map(|threads| threads.first().copied()).collect())
     }
+}
+
+/// A thread that is seen less often than this share of the sightings of the most seen one was not there: what it waits
+/// in is read from its memory, and it may have gone on between the two looks that this takes.
+const SELDOM: f64 = 0.25;
+
+/// Who works for a socket.
+fn workers(seen: &BTreeMap<ThreadRef, u32>) -> BTreeSet<ThreadRef> {
+    let most = seen.values().copied().max().unwrap_or(0);
+    let often = |count: u32| f64::from(count) >= SELDOM * f64::from(most);
+    seen.iter().filter(|(_, count)| often(**count)).map(|(thread, _)| *thread).collect()
 }

@@ -11,15 +11,18 @@ const MOST: u64 = 4096;
 /// The descriptors that a thread waits in, or works on, in the system call that it is in now. None where it runs, where
 /// the call is about none, or where the kernel does not tell (a process of somebody else's).
 pub fn waits_in(thread: ThreadRef) -> Option<Vec<i32>> {
-    let text = std::fs::read_to_string(format!("/proc/{}/task/{}/syscall", thread.pid, thread.tid)).ok()?;
+    let file = format!("/proc/{}/task/{}/syscall", thread.pid, thread.tid);
+    let text = std::fs::read_to_string(&file).ok()?;
     let (call, arguments) = parse(&text)?;
     let first = arguments[0];
-    match kind(call)? {
-        Kind::One => Some(vec![descriptor(first)]),
+    let found = match kind(call)? {
+        Kind::One => return Some(vec![descriptor(first)]),
         Kind::Poll => polled(thread.pid, first, arguments[1]),
         Kind::Select => selected(thread.pid, first, arguments[1]),
         Kind::Epoll => epolled(thread.pid, descriptor(first)),
-    }
+    };
+    // One that has gone on meanwhile has something else there by now.
+    found.filter(|_| std::fs::read_to_string(&file).is_ok_and(|after| after == text))
 }
 
 /// How a call names its descriptors.

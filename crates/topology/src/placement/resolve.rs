@@ -31,6 +31,7 @@ pub struct Placement {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_pus_per_node: Option<u32>,
     /// Which PUs of each node those are.
+    #[serde(skip_serializing_if = "ClientPus::is_usual")]
     pub client_pus: ClientPus,
 }
 

@@ -53,6 +53,13 @@ pub enum ClientPus {
     Last,
 }
 
+impl ClientPus {
+    /// Whether it is what a study gets that says nothing.
+    pub(super) fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Where one side of a placement runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub enum Side {
