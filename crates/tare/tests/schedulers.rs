@@ -57,9 +57,11 @@ fn with_variable(variable: &str) -> Vec<u32> {
     .collect()
 }
 
-fn children(pid: u32) -> Vec<u32> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+/// The slurmstepd that a process was started by, which would report its end.
+fn step_of(pid: u32) -> Option<u32> {
+    let read = |pid: u32, file: &str| std::fs::read_to_string(format!("/proc/{pid}/{file}")).ok();
+    let parent = read(pid, "status")?.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())?;
+    read(parent, "comm")?.starts_with("slurmstepd").then_some(parent)
 }
 
 fn kill(pid: u32) {
@@ -126,11 +128,10 @@ impl<'a> Cluster<'a> {
     /// The machine loses its power: slurmd, and all that it started.
     fn node_dies(&mut self, node: &str, daemon: usize) {
         // Slurm's own first: nobody is left to report an end.
-        let slurmd = self.daemons[daemon].1.id();
-        let steps = children(slurmd);
-        kill(slurmd);
-        steps.into_iter().for_each(kill);
-        with_variable(&format!("SLURMD_NODENAME={node}")).into_iter().for_each(kill);
+        kill(self.daemons[daemon].1.id());
+        let started = with_variable(&format!("SLURMD_NODENAME={node}"));
+        started.iter().filter_map(|pid| step_of(*pid)).for_each(kill);
+        started.into_iter().for_each(kill);
         let _ = self.daemons[daemon].1.wait();
         // What slurmctld finds out by itself after SlurmdTimeout.
         self.slurm("scontrol", &["update", &format!("nodename={node}"), "state=down", "reason=died"]);
