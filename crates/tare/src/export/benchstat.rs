@@ -1,4 +1,4 @@
-//! The Go benchmark format, as benchstat reads it: one line a trial (https://go.dev/design/14313-benchmark-format).
+//! The Go benchmark format, as benchstat reads it: one line a trial (<https://go.dev/design/14313-benchmark-format>).
 
 use super::source::Source;
 use crate::analysis::collect;
