@@ -178,6 +178,7 @@ fn associate(
     let (trials, known) = known(&covariate.values, blocks, shape);
     let [groups, members] = blocks.members(&trials);
     let mut y: Vec<f64> = trials.iter().map(|&i| response[i]).collect();
+    to_unit(&mut y);
     project(&mut y, &[groups.clone(), members.clone()]);
     let total: f64 = y.iter().map(|v| v * v).sum();
     let mut association =
@@ -231,6 +232,7 @@ fn known(values: &Values, blocks: &Blocks<'_>, shape: Shape) -> (Vec<usize>, Kno
             let trials: Vec<usize> = (0..numbers.len()).filter(recorded).collect();
             let mut x: Vec<f64> = trials.iter().filter_map(|&i| numbers[i]).collect();
             if shape == Shape::Linear {
+                to_unit(&mut x);
                 project(&mut x, &blocks.members(&trials));
                 return (trials, Known::Linear(x));
             }
@@ -249,6 +251,14 @@ fn members_of(groups: &[usize]) -> Vec<Vec<usize>> {
         members.entry(g).or_default().push(i);
     }
     members.into_values().collect()
+}
+
+/// Divides by the largest: shares know no unit, and squares of what is left neither overflow nor vanish.
+fn to_unit(values: &mut [f64]) {
+    let largest = values.iter().fold(0.0f64, |largest, v| largest.max(v.abs()));
+    if largest > 0.0 {
+        values.iter_mut().for_each(|v| *v /= largest);
+    }
 }
 
 /// What groups and strata together leave: both are taken out in turn until nothing of either is left.
