@@ -14,5 +14,6 @@ mod read;
 
 pub use layout::Sharded;
 pub use merge::{Merged, merge};
-pub use parts::{ShardState, states};
+pub use parts::{ShardState, finished_blocks, states};
+pub use read::aside_words;
 pub(crate) use read::read;

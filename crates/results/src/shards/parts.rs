@@ -99,26 +99,45 @@ pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
 
 /// The results directories of a cut study, in the order of shards and then of machines' names.
 pub(super) fn below(sharded: &Sharded) -> Result<Vec<PathBuf>, ReadError> {
-    let mut found = Vec::new();
-    for index in 0..sharded.count() {
-        let shard = sharded.shard(index);
-        let failed = |source| ReadError::Io { path: shard.clone(), source };
-        let entries = match std::fs::read_dir(&shard) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
-            entries => entries.map_err(failed)?,
-        };
-        let mut parts = Vec::new();
-        for entry in entries {
-            let path = entry.map_err(failed)?.path();
-            // Of a machine that died before it had written its plan there is nothing.
-            if path.join("plan.json").is_file() {
-                parts.push(path);
-            }
+    let shards = (0..sharded.count()).map(|index| of_shard(sharded, index));
+    Ok(shards.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// The results directories of one shard, by their machines' names.
+fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<PathBuf>, ReadError> {
+    let shard = sharded.shard(index);
+    let failed = |source| ReadError::Io { path: shard.clone(), source };
+    let entries = match std::fs::read_dir(&shard) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut parts = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        // Of a machine that died before it had written its plan there is nothing.
+        if path.join("plan.json").is_file() {
+            parts.push(path);
         }
-        parts.sort();
-        found.extend(parts);
     }
-    Ok(found)
+    parts.sort();
+    Ok(parts)
+}
+
+/// Blocks of a shard of which one machine has every trial.
+///
+/// # Errors
+/// When a part cannot be read.
+pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize>, ReadError> {
+    let mut wanted: BTreeMap<usize, usize> = BTreeMap::new();
+    for trial in &sharded.plan().trials {
+        *wanted.entry(trial.block).or_default() += 1;
+    }
+    let mut done = BTreeSet::new();
+    for path in of_shard(sharded, index)? {
+        let good = read_heads(&path)?.map(|part| part.good).unwrap_or_default();
+        done.extend(good.iter().filter(|(block, good)| wanted.get(block) == Some(&good.len())).map(|(block, _)| block));
+    }
+    Ok(done)
 }
 
 /// None when nothing was recorded.

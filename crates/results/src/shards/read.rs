@@ -50,12 +50,12 @@ pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
     })
 }
 
-/// What of unfinished blocks is left out, in a sentence.
-pub(super) fn aside_words(aside: usize) -> Option<String> {
+/// How many good trials of unfinished blocks are left out, in a sentence; none where there are none.
+pub fn aside_words(aside: usize) -> Option<String> {
     (aside > 0).then(|| {
         format!(
             "{aside} good trials are left out: another machine ran their blocks further, and a block is never \
-                 compared across machines"
+             compared across machines"
         )
     })
 }

@@ -28,13 +28,15 @@ const SETTINGS: &[&str] = &[
     "/sys/fs/cgroup/cpu.max",
 ];
 
-/// Takes stock of this machine. `command` is the line that repeats the run.
-pub fn environment(machine: &Machine, command: &str) -> Environment {
+/// Takes stock of this machine, and of the command line of this process, which repeats the run.
+pub fn environment(machine: &Machine) -> Environment {
+    // What is no UTF-8 in it is shown as such: the command is for people.
+    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
     let uname = rustix::system::uname();
     Environment {
         schema: SCHEMA,
         tare_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: command.to_owned(),
+        command,
         kernel: format!("{} {}", uname.release().to_string_lossy(), uname.version().to_string_lossy()),
         cpu_model: cpu_model(),
         hypervisor: hypervisor(),

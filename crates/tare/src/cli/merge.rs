@@ -4,6 +4,7 @@ use super::output::note;
 use super::{Exit, Problem};
 use clap::Args;
 use std::path::PathBuf;
+use tare_results::shards::{aside_words, merge};
 
 /// Make one results directory of the shards of a study
 #[derive(Debug, Args)]
@@ -21,7 +22,7 @@ pub struct MergeArgs {
 /// # Errors
 /// When the folders are of different studies, or cannot be read or written.
 pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
-    let merged = tare_results::shards::merge(&args.folders, &args.out)?;
+    let merged = merge(&args.folders, &args.out)?;
     let out = args.out.display();
     note(&format!(
         "{} records of {} parts from {} machines ({}) in {out}",
@@ -30,12 +31,8 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
         merged.machines.len(),
         merged.machines.join(", ")
     ));
-    if merged.aside > 0 {
-        note(&format!(
-            "note: {} good trials are left out: another machine ran their blocks further, and a block is never compared \
-             across machines",
-            merged.aside
-        ));
+    if let Some(words) = aside_words(merged.aside) {
+        note(&format!("note: {words}"));
     }
     if merged.missing > 0 {
         note(&format!(

@@ -2,6 +2,7 @@
 
 use super::output::note;
 use super::run_listener::TerminalListener;
+use super::study_file::StudyChanges;
 use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file};
 use crate::capture::environment::environment;
 use crate::plan::needs;
@@ -11,7 +12,6 @@ use crate::report::write_report_to;
 use crate::run::{Children, Run, RunEnd, RunError};
 use crate::state::{self, StateError};
 use crate::study::builtin;
-use crate::study::parse::Overrides;
 use crate::study::spec::Study;
 use crate::study::write;
 use clap::Args;
@@ -37,18 +37,8 @@ pub struct RunArgs {
     /// Run one shard of a study that `tare shard` cut, by its number; begun before, it goes on
     #[arg(long, num_args = 2, value_names = ["DIR", "INDEX"], conflicts_with_all = ["engine", "set", "quick", "article", "dry_run", "out", "resume"])]
     shard: Option<Vec<String>>,
-    /// Run on this engine in place of the study's: sqlite, mariadb, mysql or postgresql
-    #[arg(long)]
-    engine: Option<String>,
-    /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)
-    #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
-    set: Vec<String>,
-    /// A rehearsal: the study's own short settings
-    #[arg(long)]
-    quick: bool,
-    /// The size and settings that the study's article published, each with its source in the study's file
-    #[arg(long, conflicts_with = "quick")]
-    article: bool,
+    #[command(flatten)]
+    changes: StudyChanges,
     /// Show conditions, CPUs and trials, and start nothing
     #[arg(long)]
     dry_run: bool,
@@ -117,9 +107,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let out = args.out.clone().unwrap_or_else(|| default_out(&study));
     let directory = Directory::create(&out)?;
-    // What is no UTF-8 in it is shown as such: the command is for people.
-    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
-    directory.begin(&write::to_toml(&study), &plan, &environment(&machine, &command))?;
+    directory.begin(&write::to_toml(&study), &plan, &environment(&machine))?;
     finish(&study, &plan, &directory, args)
 }
 
@@ -135,8 +123,7 @@ fn room_for_data(plan: &Plan) -> Result<(), Problem> {
 
 /// The study as it was asked for, and its plan on this machine.
 fn planned(args: &RunArgs, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
-    let overrides =
-        Overrides { quick: args.quick, article: args.article, engine: args.engine.clone(), sets: args.set.clone() };
+    let overrides = args.changes.overrides();
     let study = match args.program.study(&overrides) {
         Some(study) => study?,
         None => study_file::load(&args.study, &overrides)?,

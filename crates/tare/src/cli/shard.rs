@@ -1,10 +1,10 @@
 //! `tare shard`: one study for several machines.
 
 use super::output::{duration, note};
-use super::{Exit, Problem, plan_view, read_topology, study_file};
+use super::study_file::{self, StudyChanges};
+use super::{Exit, Problem, plan_view, read_topology};
 use crate::plan::resolve::Where;
 use crate::study::builtin;
-use crate::study::parse::Overrides;
 use crate::study::write;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -20,18 +20,8 @@ pub struct Cut {
     /// The folder that all machines see [default: tare-shards/STUDY]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Run on this engine in place of the study's
-    #[arg(long)]
-    engine: Option<String>,
-    /// Change one key of the study (may be repeated)
-    #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
-    set: Vec<String>,
-    /// A rehearsal: the study's own short settings
-    #[arg(long)]
-    quick: bool,
-    /// At the size its article published
-    #[arg(long, conflicts_with = "quick")]
-    article: bool,
+    #[command(flatten)]
+    changes: StudyChanges,
     /// The machines that will run it, where this one is another: a description, or an hwloc XML file
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
@@ -74,8 +64,6 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
 /// # Errors
 /// As [`run`].
 pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
-    let overrides =
-        Overrides { quick: args.quick, article: args.article, engine: args.engine.clone(), sets: args.set.clone() };
     if builtin::find(&args.study).is_none() {
         // The copy in the folder will be this user's own.
         super::trust::check(Path::new(&args.study), args.trust)?;
@@ -84,7 +72,8 @@ pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
         Some(spec) => (read_topology::describe(spec)?, Where::Described),
         None => (Machine::this()?, Where::Here),
     };
-    let (study, plan) = study_file::planned(study_file::load(&args.study, &overrides)?, &machine, place, true)?;
+    let (study, plan) =
+        study_file::planned(study_file::load(&args.study, &args.changes.overrides())?, &machine, place, true)?;
     let usage = |e: String| Problem::new(Exit::Usage, e);
     if study.sampling.target_half_width.is_some() {
         return Err(usage("a study that chooses its number of trials while it runs cannot be cut into shards".into())

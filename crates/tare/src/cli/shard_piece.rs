@@ -10,9 +10,9 @@ use crate::study::write;
 use crate::study::written::read_study;
 use std::collections::BTreeSet;
 use std::path::Path;
-use tare_results::schema::{Outcome, Plan};
-use tare_results::shards::Sharded;
-use tare_results::store::{Directory, read_plan, read_trials};
+use tare_results::schema::Plan;
+use tare_results::shards::{Sharded, finished_blocks};
+use tare_results::store::{Directory, read_plan};
 use tare_topology::{Fingerprint, Machine};
 
 /// What a shard has left for this machine.
@@ -64,26 +64,8 @@ pub fn take(path: &Path, index: usize) -> Result<Piece, Problem> {
             .advice("run it on machines alike, or cut the study without that condition")
     })?;
     let directory = Directory::create(&own)?;
-    let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
-    directory.begin(&write::to_toml(&study), &plan, &environment(&machine, &command))?;
+    directory.begin(&write::to_toml(&study), &plan, &environment(&machine))?;
     Ok(Piece { study, plan, directory, _shard: shard })
-}
-
-/// Blocks of a shard of which another machine has every trial.
-fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize>, Problem> {
-    let mut done = BTreeSet::new();
-    for entry in std::fs::read_dir(sharded.shard(index)).into_iter().flatten().filter_map(Result::ok) {
-        if !entry.path().join("plan.json").is_file() {
-            continue;
-        }
-        let records = read_trials(&entry.path())?;
-        let good: BTreeSet<usize> =
-            records.iter().filter(|record| record.outcome == Outcome::Ok).map(|record| record.trial).collect();
-        let trials = &sharded.plan().trials;
-        let open: BTreeSet<usize> = trials.iter().filter(|t| !good.contains(&t.trial)).map(|t| t.block).collect();
-        done.extend(trials.iter().map(|t| t.block).filter(|block| !open.contains(block)));
-    }
-    Ok(done)
 }
 
 /// The name that this machine's part goes by.

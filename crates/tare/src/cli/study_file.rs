@@ -7,12 +7,37 @@ use crate::study::builtin;
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
 use crate::study::spec::Study;
+use clap::Args;
 use std::path::Path;
 use tare_results::schema::Plan;
 use tare_topology::Machine;
 
 /// The largest study that is read, bytes.
 const LARGEST: u64 = 16 << 20;
+
+/// What a command line changes in the study that it names.
+#[derive(Debug, Args)]
+pub struct StudyChanges {
+    /// Run on this engine in place of the study's: sqlite, mariadb, mysql or postgresql
+    #[arg(long)]
+    engine: Option<String>,
+    /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)
+    #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
+    set: Vec<String>,
+    /// A rehearsal: the study's own short settings
+    #[arg(long)]
+    quick: bool,
+    /// The size and settings that the study's article published, each with its source in the study's file
+    #[arg(long, conflicts_with = "quick")]
+    article: bool,
+}
+
+impl StudyChanges {
+    /// As the reader of studies takes them.
+    pub fn overrides(&self) -> Overrides {
+        Overrides { quick: self.quick, article: self.article, engine: self.engine.clone(), sets: self.set.clone() }
+    }
+}
 
 /// A study, fitted to a machine, and its plan there. Of one that is not trusted no program is asked.
 ///
