@@ -142,6 +142,6 @@ impl Load for CommandSettings {
     }
 
     fn no_captures(&self) -> Option<&'static str> {
-        Some("a program of somebody else's has no further sample for captures")
+        Some(program::NO_CAPTURES)
     }
 }

@@ -1,6 +1,7 @@
 //! One run of a program as the client: started where its placement says, its threads found, bound, paired with those of
 //! the server, watched while it measures, proved.
 
+use super::held::Held;
 use super::process::{Ended, Job, Running};
 use super::{Interval, ProgramError};
 use crate::subject::{Connections, Subject, SubjectError, Surroundings, Unpaired, Watched};
@@ -21,6 +22,8 @@ const FIND: Duration = Duration::from_secs(20);
 const FIND_UNBOUND: Duration = Duration::from_secs(2);
 /// Looks after every connection has its thread: one of a pool would have been seen elsewhere too.
 const LOOKS_MORE: usize = 5;
+/// Looks, after all connections were there, in which the client is held while its server's threads are looked at.
+const LOOKS_HELD: std::ops::Range<usize> = 10..20;
 /// The watch ends so long before the client should: its threads are still there then.
 const BEFORE_END: Duration = Duration::from_millis(100);
 
@@ -193,10 +196,17 @@ impl Run<'_, '_, '_> {
         let mut connections = Connections::default();
         let mut looks_more = LOOKS_MORE;
         let deadline = Instant::now() + FIND;
-        let (mut first, mut seen) = (None, None);
+        let (mut first, mut seen, mut looks) = (None, None, 0);
         while looks_more > 0 && Instant::now() < deadline {
             let server = self.stage.watch.processes();
-            connections.look(&self.family.processes(), &server);
+            let client = self.family.processes();
+            if connections.found() == expected {
+                looks += 1;
+            }
+            // Threads that hand each other the same PU are hardly ever asleep when somebody looks.
+            let held = LOOKS_HELD.contains(&looks).then(|| Held::stop(&client));
+            connections.look(&client, &server);
+            drop(held);
             if connections.is_complete(expected) {
                 first.get_or_insert_with(Instant::now);
                 looks_more -= 1;

@@ -5,7 +5,9 @@
 //! | `line` | command lines with placeholders |
 //! | `process`, `usage`, `output` | a program as a process: what it used, what it wrote, ended with all that it started |
 //! | `measure` | one run of it: threads found, bound, paired, watched |
+//! | `held` | held for a moment while its server is looked at |
 //! | `quiet` | one run that is not measured |
+//! | `timed` | one run of it a sample, where it runs for a given time |
 //! | `values` | what placeholders become on this server |
 //! | `sample` | what the client's figures and the kernel's say together |
 //! | `installed` | whether a client is there |
@@ -13,6 +15,7 @@
 //! | `error` | why it gave no result |
 
 mod error;
+mod held;
 mod installed;
 mod line;
 mod measure;
@@ -21,6 +24,7 @@ pub mod parse;
 mod process;
 mod quiet;
 mod sample;
+pub mod timed;
 mod usage;
 mod values;
 
@@ -31,6 +35,6 @@ pub use measure::{Begins, Client, Ran, run};
 pub use parse::{Interval, Parser, Report};
 pub use process::Job;
 pub use quiet::run as run_quietly;
-pub use sample::client_sample;
+pub use sample::{NO_CAPTURES, client_sample};
 pub use usage::Usage;
 pub use values::{ServerValues, of_stage};

@@ -6,6 +6,9 @@ use tare_results::metric;
 use tare_results::schema::ThreadClass;
 use tare_results::server_cost::Operation;
 
+/// Why none of these loads has captures.
+pub const NO_CAPTURES: &str = "a program of somebody else's has no further sample for captures";
+
 /// The sample that a run was: the client's figures, its CPU time for each transaction, and how many of these there were
 /// while the server was watched.
 pub fn client_sample(report: Report, ran: Ran, measured_s: f64) -> Measured {

@@ -1,21 +1,13 @@
 //! The command line of sysbench 1.0.
 
 use super::SysbenchSettings;
+use crate::workload::program::timed::TimedRun;
 use tare_engine::{Address, ConnectTarget};
 
 /// Bulk inserts have a table for each thread, made when the data are.
 const BULK_TABLES: usize = 1024;
 /// The script whose tables are counted by threads.
 const BULK: &str = "bulk_insert";
-
-/// How one run is timed, in whole seconds as sysbench wants them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
-    /// Before the checkpoint at which everything is counted anew.
-    pub warmup_s: u64,
-    /// Behind it, in whole seconds.
-    pub measured_s: u64,
-}
 
 impl SysbenchSettings {
     /// What is run to fill a server.
@@ -27,13 +19,12 @@ impl SysbenchSettings {
     }
 
     /// What is run to measure.
-    pub fn run(&self, engine: &str, target: &ConnectTarget, threads: usize, seed: u64, timing: Timing) -> Vec<String> {
+    pub fn run(&self, engine: &str, target: &ConnectTarget, threads: usize, seed: u64, run: TimedRun) -> Vec<String> {
         let mut words = self.common(engine, target, threads);
-        let Timing { warmup_s, measured_s } = timing;
         words.extend([
-            format!("--time={}", warmup_s + measured_s),
+            format!("--time={}", run.total_s()),
             "--events=0".to_owned(),
-            format!("--report-checkpoints={warmup_s}"),
+            format!("--report-checkpoints={}", run.warmup_s),
             "--report-interval=1".to_owned(),
             "--histogram=on".to_owned(),
             // 0 would be the time of day.
@@ -94,8 +85,8 @@ mod tests {
             database: Some("sbtest".into()),
             tls: Default::default(),
         };
-        let timing = Timing { warmup_s: 2, measured_s: 5 };
-        let line = settings.run("mysql", &target(Address::Socket("/r/s".into())), 4, 0, timing).join(" ");
+        let run = TimedRun { sample: 0, warmup_s: 2, measured_s: 5 };
+        let line = settings.run("mysql", &target(Address::Socket("/r/s".into())), 4, 0, run).join(" ");
         assert_eq!(
             line,
             "sysbench --db-driver=mysql --threads=4 --mysql-user=u --mysql-db=sbtest --mysql-socket=/r/s --tables=1 \
@@ -106,7 +97,7 @@ mod tests {
         assert!(line.contains("--pgsql-host=/r --pgsql-port=7") && line.ends_with("oltp_read_only prepare"), "{line}");
         let tcp = target(Address::Tcp("127.0.0.1".into(), 9));
         let own = SysbenchSettings { script: "/x/mine.lua".into(), ..SysbenchSettings::default() };
-        let line = own.run("mariadb", &tcp, 1, 7, timing).join(" ");
+        let line = own.run("mariadb", &tcp, 1, 7, run).join(" ");
         assert!(line.contains("--mysql-host=127.0.0.1 --mysql-port=9") && !line.contains("--tables"), "{line}");
         assert!(!line.contains("--mysql-password"), "{line}");
         assert_eq!(secret_options("postgresql", &tcp).as_deref(), Some("pgsql-password=p\n"));

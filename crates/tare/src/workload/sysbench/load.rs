@@ -1,19 +1,11 @@
 //! What a trial does with sysbench: prepare once, then a run a sample, its warm-up left out by a checkpoint.
 
 use super::SysbenchSettings;
-use super::arguments::{Timing, secret_options};
-use crate::workload::program::{self, Begins, Client, Job, ProgramError, ServerValues};
-use crate::workload::program::{client_sample, parse};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Progress, Stage};
-use std::ops::ControlFlow;
+use super::arguments::secret_options;
+use crate::workload::program::timed::{TimedClient, TimedRun};
+use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Stage};
 use tare_engine::{ConnectTarget, Server};
-
-/// Seconds in which threads are found and bound, where a study asks for no warm-up.
-const LEAST_WARMUP_S: u64 = 2;
-/// Seconds beyond its time after which a run is given up.
-const PATIENCE_S: f64 = 60.0;
-/// Seconds that filling may take.
-const FILL_S: f64 = 24.0 * 3600.0;
 
 impl SysbenchSettings {
     /// What `workload.name` says in a study.
@@ -23,32 +15,27 @@ impl SysbenchSettings {
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.contains(&name).then(Self::default)
     }
+}
 
-    fn sample(&self, sample: usize, of: &ServerValues, stage: &mut Stage<'_>) -> Result<Measured, LoadError> {
-        let target = stage.server()?.target().clone();
-        // Every run connects anew; the first warms the server up as well.
-        let warmup_s = if sample == 0 { stage.counts.warmup_s.ceil() as u64 } else { 0 }.max(LEAST_WARMUP_S);
-        let timing = Timing { warmup_s, measured_s: stage.counts.sample_s.ceil().max(1.0) as u64 };
-        let words = self.run(stage.engine, &target, stage.threads, stage.seed.wrapping_add(sample as u64), timing);
-        let job = job(words, stage.engine, &target, of).map_err(LoadError::own)?;
-        let job = Job { log: stage.host.log(&format!("client-{sample}")), ..job };
-        let program = job.program();
-        let measures_s = timing.measured_s as f64;
-        let client = Client {
-            job,
-            connections: Some(stage.threads),
-            begins: Begins::Line(&parse::sysbench::is_checkpoint),
-            measures_s: Some(measures_s),
-            limit_s: warmup_s as f64 + measures_s + PATIENCE_S,
-            interval: &parse::sysbench::interval,
-        };
-        stage.host.progress(Progress::Sample { sample, seconds: measures_s });
-        let ran = program::run(&client, stage)?;
-        let Some(report) = parse::sysbench::report(&ran.ended.text) else {
-            let expected = "sysbench's SQL statistics".to_owned();
-            return Err(LoadError::own(ProgramError::NoMetric { program, expected, tail: ran.ended.tail }));
-        };
-        Ok(client_sample(report, ran, measures_s))
+impl TimedClient for SysbenchSettings {
+    const REPORTS: &'static str = "sysbench's SQL statistics";
+
+    fn job(&self, run: TimedRun, of: &ServerValues, stage: &Stage<'_>) -> Result<Job, LoadError> {
+        let target = stage.server()?.target();
+        let words = self.run(stage.engine, target, stage.threads, stage.seed.wrapping_add(run.sample as u64), run);
+        job(words, stage.engine, target, of).map_err(LoadError::own)
+    }
+
+    fn begins(&self, _run: TimedRun) -> Begins<'static> {
+        Begins::Line(&parse::sysbench::is_checkpoint)
+    }
+
+    fn interval(line: &str) -> Option<Interval> {
+        parse::sysbench::interval(line)
+    }
+
+    fn report(&self, _run: TimedRun, ran: &Ran, _of: &ServerValues) -> Option<Report> {
+        parse::sysbench::report(&ran.ended.text)
     }
 }
 
@@ -90,24 +77,18 @@ impl Load for SysbenchSettings {
         let engine = if server.dialect().placeholder(1).starts_with('$') { "postgresql" } else { "mysql" };
         let of = ServerValues::of(engine, server.target())?;
         let filling = self::job(self.prepare(engine, server.target(), job.parallel), engine, server.target(), &of)?;
-        let go_on = || matches!((job.go_on)(0), ControlFlow::Continue(()));
-        Ok(program::run_quietly(&filling, FILL_S, &go_on)?)
+        program::timed::fill(&filling, job)
     }
 
-    fn drive(&self, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
-        let of = program::of_stage(&stage).map_err(LoadError::own)?;
-        stage.host.progress(Progress::WarmUp { seconds: stage.counts.warmup_s });
-        let samples =
-            (0..stage.counts.samples).map(|sample| self.sample(sample, &of, &mut stage)).collect::<Result<_, _>>()?;
-        Ok(Driven { samples, ..Driven::default() })
+    fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
+        program::timed::drive(self, stage)
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {
-        let warmups_s = counts.warmup_s.max(2.0) + 2.0 * counts.samples.saturating_sub(1) as f64;
-        warmups_s + counts.samples as f64 * (counts.sample_s.ceil() + 0.5)
+        program::timed::expected_s(counts)
     }
 
     fn no_captures(&self) -> Option<&'static str> {
-        Some("a program of somebody else's has no further sample for captures")
+        Some(program::NO_CAPTURES)
     }
 }

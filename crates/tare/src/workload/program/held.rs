@@ -1,0 +1,55 @@
+//! A client that is held for a moment: every thread of its server then waits in its own connection.
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Processes that are stopped until this is dropped.
+pub struct Held(Vec<Pid>);
+
+impl Held {
+    /// Stops them; one that has gone is passed over.
+    pub fn stop(processes: &[i32]) -> Self {
+        let pids = processes.iter().filter_map(|pid| Pid::from_raw(*pid));
+        Self(pids.filter(|pid| kill_process(*pid, Signal::STOP).is_ok()).collect())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        for pid in &self.0 {
+            // Gone is gone.
+            let _ = kill_process(*pid, Signal::CONT);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    /// The letter that the kernel gives its state (proc_pid_stat(5)).
+    fn becomes(pid: i32, wanted: char) -> bool {
+        let until = Instant::now() + Duration::from_secs(10);
+        let state = || {
+            let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+            text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+        };
+        while state() != Some(wanted) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        state() == Some(wanted)
+    }
+
+    #[test]
+    fn what_was_held_goes_on() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id().cast_signed();
+        let held = Held::stop(&[pid, i32::MAX]);
+        assert!(becomes(pid, 'T'), "stopped");
+        drop(held);
+        assert!(becomes(pid, 'S'), "asleep again");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}

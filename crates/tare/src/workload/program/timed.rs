@@ -1,0 +1,114 @@
+//! What a trial does with a benchmark's own client that runs for a given time: a run a sample, its warm-up left out.
+
+use super::{Begins, Client, Interval, Job, ProgramError, Ran, Report, ServerValues};
+use super::{client_sample, of_stage, run, run_quietly};
+use crate::workload::{Counts, Driven, FillError, FillJob, LoadError, Measured, Progress, Stage};
+use std::ops::ControlFlow;
+
+/// Seconds in which processes and threads are found and bound, where a study asks for no warm-up.
+const LEAST_WARMUP_S: u64 = 2;
+/// Seconds beyond its time after which a run is given up.
+const PATIENCE_S: f64 = 60.0;
+/// Seconds that filling may take.
+const FILL_S: f64 = 24.0 * 3600.0;
+/// Seconds that a client takes to start and to end.
+const AROUND_S: f64 = 0.5;
+
+/// One run of such a client.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimedRun {
+    /// Which sample it is, from 0.
+    pub sample: usize,
+    /// Seconds that are left out of the figures.
+    pub warmup_s: u64,
+    /// Whole seconds behind the warm-up, of which the figures are.
+    pub measured_s: u64,
+}
+
+impl TimedRun {
+    /// Every run connects anew and needs its time for that; the first warms the server up as well.
+    pub fn of(sample: usize, counts: &Counts) -> Self {
+        let warmup_s = if sample == 0 { counts.warmup_s.ceil() as u64 } else { 0 }.max(LEAST_WARMUP_S);
+        Self { sample, warmup_s, measured_s: counts.sample_s.ceil().max(1.0) as u64 }
+    }
+
+    /// Seconds of the whole run.
+    pub fn total_s(&self) -> u64 {
+        self.warmup_s + self.measured_s
+    }
+}
+
+/// A client of this kind: what differs between them.
+pub trait TimedClient {
+    /// What is missing when a run gave no report.
+    const REPORTS: &'static str;
+
+    /// The program of this run, without its log.
+    ///
+    /// # Errors
+    /// When a file that it needs cannot be written.
+    fn job(&self, run: TimedRun, of: &ServerValues, stage: &Stage<'_>) -> Result<Job, LoadError>;
+    /// When what it does begins to count.
+    fn begins(&self, run: TimedRun) -> Begins<'static>;
+    /// The transactions of a second, where this line of its output tells them.
+    fn interval(line: &str) -> Option<Interval>;
+    /// The figures of a run that has ended, if it gave any.
+    fn report(&self, run: TimedRun, ran: &Ran, of: &ServerValues) -> Option<Report>;
+}
+
+/// Drives it through all samples of a trial.
+///
+/// # Errors
+/// When a run fails, takes longer than it may or reports nothing.
+pub fn drive(client: &impl TimedClient, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
+    let of = of_stage(&stage).map_err(LoadError::own)?;
+    stage.host.progress(Progress::WarmUp { seconds: stage.counts.warmup_s });
+    let counts = stage.counts;
+    let runs = (0..counts.samples).map(|sample| TimedRun::of(sample, &counts));
+    let samples = runs.map(|run| one(client, run, &of, &mut stage)).collect::<Result<_, _>>()?;
+    Ok(Driven { samples, ..Driven::default() })
+}
+
+fn one<C: TimedClient>(
+    of_kind: &C,
+    timed: TimedRun,
+    of: &ServerValues,
+    stage: &mut Stage<'_>,
+) -> Result<Measured, LoadError> {
+    let log = stage.host.log(&format!("client-{}", timed.sample));
+    let job = Job { log, ..of_kind.job(timed, of, stage)? };
+    let program = job.program();
+    let measured_s = timed.measured_s as f64;
+    let client = Client {
+        job,
+        connections: Some(stage.threads),
+        begins: of_kind.begins(timed),
+        measures_s: Some(measured_s),
+        limit_s: timed.total_s() as f64 + PATIENCE_S,
+        interval: &C::interval,
+    };
+    stage.host.progress(Progress::Sample { sample: timed.sample, seconds: measured_s });
+    let ran = run(&client, stage)?;
+    match of_kind.report(timed, &ran, of) {
+        Some(report) => Ok(client_sample(report, ran, measured_s)),
+        None => {
+            let expected = C::REPORTS.to_owned();
+            Err(LoadError::own(ProgramError::NoMetric { program, expected, tail: ran.ended.tail }))
+        }
+    }
+}
+
+/// Fills the database with such a client's own preparation.
+///
+/// # Errors
+/// When it fails, or nobody wants it any more.
+pub fn fill(filling: &Job, job: &FillJob<'_>) -> Result<(), FillError> {
+    let go_on = || matches!((job.go_on)(0), ControlFlow::Continue(()));
+    Ok(run_quietly(filling, FILL_S, &go_on)?)
+}
+
+/// Seconds that the runs of a trial take.
+pub fn expected_s(counts: &Counts) -> f64 {
+    let runs = (0..counts.samples).map(|sample| TimedRun::of(sample, counts));
+    runs.map(|run| run.total_s() as f64 + AROUND_S).sum()
+}
