@@ -55,18 +55,23 @@ impl fmt::Display for Address {
 /// Whether a connection is encrypted, and what of the server's certificate is checked. Encryption costs CPU time on
 /// both sides, so it is never a silent default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, VariantNames)]
-#[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = unknown_tls)]
+#[strum(ascii_case_insensitive, parse_err_ty = UnknownWord, parse_err_fn = unknown_tls)]
 pub enum TlsMode {
     /// Never.
     #[default]
+    #[strum(to_string = "off", serialize = "disable", serialize = "disabled")]
     Off,
-    /// Where the server offers it; whoever it is.
+    /// Where the server offers it; whoever it is. PostgreSQL's `allow`, too, which asks for it later.
+    #[strum(to_string = "preferred", serialize = "prefer", serialize = "allow")]
     Preferred,
     /// Always; whoever the server is.
+    #[strum(to_string = "required", serialize = "require")]
     Required,
     /// Always, and a believed authority must have signed the server's certificate.
+    #[strum(to_string = "verify-ca", serialize = "verify_ca")]
     VerifyCa,
     /// The same, and the certificate must be for the host that was asked for.
+    #[strum(to_string = "verify-full", serialize = "verify_full", serialize = "verify_identity")]
     VerifyFull,
 }
 
@@ -79,8 +84,19 @@ fn unknown_tls(found: &str) -> UnknownWord {
 pub struct Tls {
     /// Whether, and what is checked.
     pub mode: TlsMode,
-    /// Certificates (PEM) of the authorities that are believed.
+    /// Certificates (PEM) of the authorities that are believed; none: those of the system.
     pub ca: Option<PathBuf>,
+    /// What this side proves who it is with, where a server asks for it.
+    pub identity: Option<TlsIdentity>,
+}
+
+/// A client's own certificate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsIdentity {
+    /// The certificate and those between it and an authority (PEM).
+    pub certificate: PathBuf,
+    /// Its private key (PEM, without a passphrase), which others may not read.
+    pub key: PathBuf,
 }
 
 /// A running server that this program did not start, or one that it did.
@@ -98,9 +114,39 @@ pub struct ConnectTarget {
     pub tls: Tls,
 }
 
+impl ConnectTarget {
+    /// The name that the server's certificate must have where that is checked.
+    pub(super) fn host(&self) -> &str {
+        match &self.address {
+            Address::Socket(_) => "localhost",
+            Address::Tcp(host, _) => host,
+        }
+    }
+}
+
 impl fmt::Debug for ConnectTarget {
     // By hand, so that no log shows the password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{} database {:?}", self.user, self.address, self.database)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_known_by_the_words_of_both_servers() {
+        for (words, mode) in [
+            (["off", "DISABLED", "disable"], TlsMode::Off),
+            (["preferred", "PREFERRED", "allow"], TlsMode::Preferred),
+            (["required", "REQUIRED", "require"], TlsMode::Required),
+            (["verify-ca", "VERIFY_CA", "Verify-CA"], TlsMode::VerifyCa),
+            (["verify-full", "VERIFY_IDENTITY", "verify_full"], TlsMode::VerifyFull),
+        ] {
+            assert!(words.iter().all(|word| word.parse() == Ok(mode)), "{words:?}");
+            assert_eq!(mode.to_string(), words[0], "what a study is written with");
+        }
+        assert!("verify".parse::<TlsMode>().unwrap_err().to_string().contains("verify-ca"));
     }
 }

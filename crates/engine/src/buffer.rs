@@ -30,6 +30,11 @@ impl ReadBuffer {
         Ok(&self.bytes[self.start..self.start + length])
     }
 
+    /// Whether everything that arrived was consumed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
     /// Drops bytes that were peeked at.
     #[inline]
     pub(super) fn consume(&mut self, length: usize) {
@@ -81,6 +86,14 @@ mod tests {
             self.at += count;
             Ok(count)
         }
+    }
+
+    #[test]
+    fn a_length_that_is_only_promised_takes_no_memory() {
+        let mut buffer = ReadBuffer::new();
+        let mut little = Pieces { bytes: vec![1; 100], at: 0, piece: 7 };
+        assert_eq!(buffer.peek(&mut little, 16 << 20).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(buffer.bytes.len(), INITIAL_BYTES);
     }
 
     proptest! {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use thiserror::Error as ThisError;
 
 use super::interrupt::interrupted;
-use super::{SqlError, SqlErrorKind, TlsMode};
+use super::{SqlError, SqlErrorKind};
 
 /// Why an engine could not do what it was asked.
 #[derive(Debug, ThisError)]
@@ -130,16 +130,6 @@ pub enum EngineError {
         path: PathBuf,
         /// What is wrong with it, and what to do.
         reason: String,
-    },
-    /// The user's own files want encrypted connections, which this program does not make.
-    #[error(
-        "{engine}: your files ask for TLS ({mode}), and connections are not encrypted yet: use the server's socket"
-    )]
-    TlsNeeded {
-        /// Engine name.
-        engine: &'static str,
-        /// What they ask for.
-        mode: TlsMode,
     },
     /// Nobody says where the server is.
     #[error("{engine}: nothing says where the server is: give a socket or a host, or a file that names one")]

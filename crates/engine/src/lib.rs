@@ -21,7 +21,8 @@
 //! | `address_space` | randomisation and fixed layouts of a server process |
 //! | `cache`, `directories` | prepared data directories, private copies, run directories |
 //! | `working/` | the one copy of prepared data that trials work on, brought back before each |
-//! | `stream`, `answer`, `ask` | limits: how long servers and programs may take, how much they may say |
+//! | `socket`, `stream`, `answer`, `ask` | limits: how long servers and programs may take, how much they may say |
+//! | `tls` | encrypted connections, and who is believed to be the server |
 //! | `log`, `guard` | a server's log; the end of a server when it fills the disk or is no longer wanted |
 //! | `login` | how a server that runs already is reached: option files, files of passwords, services |
 //! | `content` | which program a server process runs |
@@ -71,13 +72,15 @@ mod self_told;
 mod server;
 mod server_settings;
 mod session;
+mod socket;
 pub mod sqlite;
 mod stream;
 mod threads;
+mod tls;
 mod wire;
 mod working;
 
-pub use address::{Address, ConnectTarget, Tls, TlsMode, Transport};
+pub use address::{Address, ConnectTarget, Tls, TlsIdentity, TlsMode, Transport};
 pub use address_space::{Aslr, Positions};
 pub use allocator::Allocator;
 pub use ask::list_questions_in;

@@ -11,6 +11,7 @@ pub struct RunningServer {
     engine: &'static dyn Engine,
     target: ConnectTarget,
     version: String,
+    encryption: Option<String>,
 }
 
 impl RunningServer {
@@ -23,7 +24,13 @@ impl RunningServer {
         // One of the few questions that every server understands; one that does not has no version to record.
         let answer = session.query("SELECT version()").unwrap_or_default();
         let version = answer.into_iter().flatten().flatten().next();
-        Ok(Self { engine, target, version: version.unwrap_or_else(|| "unknown".to_owned()) })
+        let (version, encryption) = (version.unwrap_or_else(|| "unknown".to_owned()), session.encryption());
+        Ok(Self { engine, target, version, encryption })
+    }
+
+    /// How connections to it are encrypted, in words; none: they are not.
+    pub fn encryption(&self) -> Option<&str> {
+        self.encryption.as_deref()
     }
 }
 

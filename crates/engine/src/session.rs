@@ -89,6 +89,10 @@ pub trait Session: Send {
         let _ = limit;
         Ok(())
     }
+    /// How the connection is encrypted, in words (version, cipher suite); none: it is not.
+    fn encryption(&self) -> Option<String> {
+        None
+    }
     /// A handle with which another thread ends the session, also while it waits; none where that is not possible.
     fn interrupter(&self) -> Option<Interrupter> {
         None

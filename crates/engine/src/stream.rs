@@ -1,26 +1,16 @@
-//! A connection's byte stream: one Unix or TCP socket behind one type, with deadlines, and a handle that ends it from
+//! A connection's byte stream: a Unix or TCP socket, encrypted or not, behind one type, and a handle that ends it from
 //! another thread.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
-
-use super::Address;
-use super::interrupt::interrupted;
-
-/// The longest part of a wait in which nobody looks whether it is still wanted. A wait without end is ended by who made
-/// it so: looking would arm a timer a statement.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// When a host that says nothing is called again; so does the kernel when a first call was lost.
-const TCP_AGAIN: Duration = Duration::from_secs(1);
+use super::socket::{End, Socket};
+use super::tls::{Layer, tls_words};
+use super::{Address, Tls};
 
 /// What a protocol needs from the stream below it.
 pub(super) trait Channel: Read + Write + Send {
@@ -28,15 +18,19 @@ pub(super) trait Channel: Read + Write + Send {
     fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()>;
     /// When everything that is read must have come, however much keeps coming; none: never.
     fn set_deadline(&mut self, deadline: Option<Instant>);
-    /// Whether what is sent stays inside this machine's kernel, where nobody can listen.
+    /// Whether what is sent stays inside this machine's kernel or is encrypted, so that nobody can listen.
     fn is_private(&self) -> bool;
+    /// Encrypts all that follows, as `tls` says; the server must be `host` where that is to be proved.
+    fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()>;
+    /// How it is encrypted, in words; none: it is not.
+    fn encryption(&self) -> Option<String>;
     /// A handle that ends it.
     fn interrupter(&self) -> Option<Interrupter>;
 }
 
 /// Ends a session from another thread: whoever waits on it gets an error at once, and it cannot be used any more.
 #[derive(Clone)]
-pub struct Interrupter(Arc<Socket>);
+pub struct Interrupter(Arc<End>);
 
 impl Interrupter {
     /// Ends the session; that it has ended already is no error.
@@ -51,187 +45,94 @@ impl fmt::Debug for Interrupter {
     }
 }
 
-/// A connected socket. An enum and not a trait object, so that a query pays a branch and no indirect call.
-#[derive(Debug)]
-enum Socket {
-    Unix(UnixStream),
-    Tcp(TcpStream),
-}
-
-/// A socket with what limits waiting on it.
+/// A socket, with a layer of encryption where there is one: a query without pays a branch.
 #[derive(Debug)]
 pub(super) struct Stream {
     socket: Socket,
-    deadline: Option<Instant>,
-    silence: Option<Duration>,
+    tls: Option<Box<Layer>>,
 }
 
 impl Stream {
     /// Connects before `deadline`, by which everything that is read must have come too, until it is set anew.
     pub(super) fn connect(address: &Address, deadline: Instant) -> io::Result<Self> {
-        let mut stream = match address {
-            Address::Socket(path) => Self::unix(connect_unix(path, deadline)?),
-            Address::Tcp(host, port) => Self::tcp(connect_tcp(host, *port, deadline)?)?,
-        };
-        stream.deadline = Some(deadline);
-        Ok(stream)
+        Ok(Self { socket: Socket::connect(address, deadline)?, tls: None })
     }
 
     pub(super) fn unix(stream: UnixStream) -> Self {
-        Self { socket: Socket::Unix(stream), deadline: None, silence: None }
+        Self { socket: Socket::new(End::Unix(stream)), tls: None }
     }
 
-    /// Every request is one small write that must leave at once.
     pub(super) fn tcp(stream: TcpStream) -> io::Result<Self> {
-        stream.set_nodelay(true)?;
-        Ok(Self { socket: Socket::Tcp(stream), deadline: None, silence: None })
+        Ok(Self { socket: Socket::new(End::tcp(stream)?), tls: None })
     }
 
+    /// A second handle of one that is not encrypted: a layer is one end's alone.
     pub(super) fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self { socket: self.socket.try_clone()?, deadline: None, silence: None })
+        match self.tls {
+            None => Ok(Self { socket: Socket::new(self.socket.end().try_clone()?), tls: None }),
+            Some(_) => Err(ErrorKind::Unsupported.into()),
+        }
     }
 
     /// Whether the other end is a process of this machine.
     pub(super) fn is_local(&self) -> bool {
-        match &self.socket {
-            Socket::Unix(_) => true,
-            // The kernel takes the address of the interface that the route leaves by: the same on both ends only when
-            // there is no way to go.
-            Socket::Tcp(stream) => match (stream.local_addr(), stream.peer_addr()) {
-                (Ok(own), Ok(other)) => own.ip() == other.ip(),
-                _ => false,
-            },
-        }
+        self.socket.end().is_local()
     }
 
     pub(super) fn shutdown(&self) {
-        self.socket.shutdown();
-    }
-
-    /// How long the next read or write may wait; none: for ever.
-    #[inline]
-    fn patience(&self) -> io::Result<Option<Duration>> {
-        let Some(deadline) = self.deadline else { return Ok(self.silence) };
-        let left = left(deadline)?;
-        Ok(Some(self.silence.map_or(left, |silence| silence.min(left))))
+        self.socket.end().shutdown();
     }
 }
 
 impl Channel for Stream {
     fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()> {
-        self.silence = limit;
-        self.socket.set_write_timeout(limit.map(|limit| limit.min(LOOK_EVERY)))
+        self.socket.set_silence(limit)
     }
 
     fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.deadline = deadline;
+        self.socket.set_deadline(deadline);
     }
 
     fn is_private(&self) -> bool {
-        matches!(self.socket, Socket::Unix(_))
+        matches!(self.socket.end(), End::Unix(_)) || self.tls.is_some()
+    }
+
+    fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()> {
+        self.tls = Some(Box::new(Layer::over(&mut self.socket, tls, host)?));
+        Ok(())
+    }
+
+    fn encryption(&self) -> Option<String> {
+        self.tls.as_ref().map(|layer| layer.words())
     }
 
     fn interrupter(&self) -> Option<Interrupter> {
-        Some(Interrupter(Arc::new(self.socket.try_clone().ok()?)))
+        Some(Interrupter(Arc::new(self.socket.end().try_clone().ok()?)))
     }
 }
 
-impl Socket {
-    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.set_write_timeout(timeout),
-            Self::Tcp(stream) => stream.set_write_timeout(timeout),
-        }
-    }
-
-    /// Waits until something can be read, or the other side has closed.
-    ///
-    /// Sleeping in the read itself would end a Unix socket's every sleep twice: the kernel also wakes a reader when the
-    /// other side takes what was sent (room to write), and only a poll can say that it waits for nothing but data. On a
-    /// shared PU that second wake-up costs more than this call.
+impl Read for Stream {
     #[inline]
-    fn wait_readable(&self, patience: Option<Duration>) -> io::Result<()> {
-        let mut fds = [match self {
-            Self::Unix(stream) => PollFd::new(stream, PollFlags::IN),
-            Self::Tcp(stream) => PollFd::new(stream, PollFlags::IN),
-        }];
-        let Some(mut patience) = patience else {
-            poll(&mut fds, None)?;
-            return Ok(());
-        };
-        loop {
-            let part = patience.min(LOOK_EVERY);
-            let timeout = Timespec::try_from(part).unwrap_or_default();
-            if poll(&mut fds, Some(&timeout))? != 0 {
-                return Ok(());
-            }
-            patience = go_on(patience - part)?;
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => self.socket.read(buffer),
+            Some(layer) => layer.read(&mut self.socket, buffer),
         }
-    }
-
-    fn try_clone(&self) -> io::Result<Self> {
-        match self {
-            Self::Unix(stream) => stream.try_clone().map(Self::Unix),
-            Self::Tcp(stream) => stream.try_clone().map(Self::Tcp),
-        }
-    }
-
-    fn shutdown(&self) {
-        let _ = match self {
-            Self::Unix(stream) => stream.shutdown(Shutdown::Both),
-            Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
-        };
     }
 }
 
-/// The standard library's connect waits for ever for a server whose queue is full, as a stopped one's is.
-fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
-    let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    let address = SocketAddrUnix::new(path)?;
-    loop {
-        let part = go_on(left(deadline)?)?.min(LOOK_EVERY);
-        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(part))?;
-        match net::connect(&socket, &address) {
-            Ok(()) => break,
-            // Its queue is still full.
-            Err(Errno::AGAIN) => {}
-            Err(error) => return Err(error.into()),
+impl Write for Stream {
+    #[inline]
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => self.socket.write(buffer),
+            Some(layer) => layer.write(&mut self.socket, buffer),
         }
     }
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, None)?;
-    Ok(UnixStream::from(socket))
-}
 
-fn connect_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<TcpStream> {
-    let mut last = io::Error::new(ErrorKind::NotFound, "the name of the host has no address");
-    for address in (host, port).to_socket_addrs()? {
-        loop {
-            let part = go_on(left(deadline)?)?.min(TCP_AGAIN);
-            match TcpStream::connect_timeout(&address, part) {
-                Ok(stream) => return Ok(stream),
-                Err(error) if error.kind() == ErrorKind::TimedOut => {}
-                Err(error) => {
-                    last = error;
-                    break;
-                }
-            }
-        }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
-    Err(last)
-}
-
-/// What is left of a wait, unless nothing is, or nobody wants it to go on.
-#[cold]
-fn go_on(left: Duration) -> io::Result<Duration> {
-    if interrupted() {
-        return Err(io::Error::new(ErrorKind::ConnectionAborted, "interrupted"));
-    }
-    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
-}
-
-fn left(deadline: Instant) -> io::Result<Duration> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
 /// What went wrong on a stream, in words.
@@ -243,46 +144,7 @@ pub(super) fn lost_words(error: &io::Error) -> String {
         }
         // What a socket's own time-out looks like, and ours.
         ErrorKind::WouldBlock | ErrorKind::TimedOut => "the server did not answer in time".to_owned(),
-        _ => format!("connection lost: {error}"),
-    }
-}
-
-impl Read for Stream {
-    #[inline]
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.socket.wait_readable(self.patience()?)?;
-        match &mut self.socket {
-            Socket::Unix(stream) => stream.read(buffer),
-            Socket::Tcp(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Stream {
-    #[inline]
-    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        let patience = self.patience()?;
-        if self.deadline.is_some() {
-            self.socket.set_write_timeout(patience.map(|patience| patience.min(LOOK_EVERY)))?;
-        }
-        let mut left = patience;
-        loop {
-            let written = match &mut self.socket {
-                Socket::Unix(stream) => stream.write(buffer),
-                Socket::Tcp(stream) => stream.write(buffer),
-            };
-            match (written, left) {
-                // The other side takes nothing.
-                (Err(error), Some(patience)) if error.kind() == ErrorKind::WouldBlock => {
-                    left = Some(go_on(patience.saturating_sub(LOOK_EVERY))?);
-                }
-                (written, _) => return written,
-            }
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        _ => tls_words(error).unwrap_or_else(|| format!("connection lost: {error}")),
     }
 }
 

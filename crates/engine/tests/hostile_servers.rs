@@ -338,3 +338,35 @@ fn a_postgresql_that_fails_stops_or_never_ends_in_the_middle_of_a_result() {
     let error = session.run("SELECT 1").unwrap_err();
     assert!(error.kind == SqlErrorKind::Lost && error.message.contains("has not ended"), "{error}");
 }
+
+#[test]
+fn a_postgresql_that_says_half_a_message_or_promises_16_mib() {
+    let fake = Fake::new(|mut stream| {
+        let _ = hear(&mut stream) && stream.write_all(&message(b'R', &[0; 4])[..6]).is_ok();
+    });
+    assert!(fake.refuses(&Postgresql).contains("closed the connection"));
+    // Before anybody has logged in nothing is so long.
+    let fake = Fake::new(|mut stream| {
+        let _ = hear(&mut stream) && stream.write_all(&[b'R', 1, 0, 0, 0]).is_ok();
+        let _ = hear(&mut stream);
+    });
+    assert!(fake.refuses(&Postgresql).contains("a message of 16777216 bytes"));
+    // Later it may be.
+    let mut session = postgres_answering(|stream| drop(stream.write_all(&[b'D', 1, 0, 0, 0, 0, 1])));
+    let error = session.run("SELECT 1").unwrap_err();
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("did not answer in time"), "{error}");
+    let mut session = postgres_answering(|stream| drop(stream.write_all(&[b'D', 0x40, 0, 0, 0])));
+    assert!(session.run("SELECT 1").unwrap_err().message.contains("a message of 1073741824 bytes"));
+}
+
+#[test]
+fn a_result_of_16_mib_that_never_comes() {
+    let fake = answering(|stream| {
+        let mut start = packet(1, &[1, 1]);
+        start.extend(packet(2, b"column"));
+        start.extend([0xff, 0xff, 0xff, 3, 0xfb]);
+        let _ = stream.write_all(&start);
+    });
+    let error = fails(&fake, |session| session.query("SELECT 1").map(drop));
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("did not answer in time"), "{error}");
+}

@@ -2,112 +2,18 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
-#[path = "engine_support/mod.rs"]
 mod engine_support;
+mod running_support;
 mod support;
 
-use engine_support::{Place, binary_of, prepared};
+use engine_support::{PATIENCE, Place, prepared};
+use running_support::{Theirs, engines, placed};
 use rustix::process::{Pid, Signal, kill_process};
-use std::collections::BTreeMap;
-use std::process::Stdio;
-use std::time::{Duration, SystemTime};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
 use support::{World, json, trials};
-use tare::subject::Subject;
-use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Server, ThreadRef};
-use tare_topology::bind::{affinity_of, bind_thread};
+use tare_engine::{Engine, Mariadb, Postgresql};
 use tare_topology::{CpuSet, Machine};
-
-const TABLES: [&str; 4] = ["--tables", "1", "--rows", "500"];
-
-/// A server of the test's own, with sbtest's table: to tare it is somebody else's.
-struct Theirs {
-    server: Box<dyn Server>,
-    world: World,
-    engine: &'static str,
-    _place: Place,
-}
-
-impl Theirs {
-    fn new(engine: &dyn Engine) -> Self {
-        let (place, world) = (Place::new(), World::new());
-        let binary = binary_of(engine);
-        let data = prepared(engine, &place, binary.as_deref());
-        let server = engine.start(&place.start_request(&data, binary.as_deref())).unwrap();
-        let theirs = Self { server, world, engine: engine.name(), _place: place };
-        theirs.world.exits(0, &theirs.load(&["--prepare"]).iter().map(String::as_str).collect::<Vec<_>>());
-        theirs
-    }
-
-    fn load(&self, more: &[&str]) -> Vec<String> {
-        let socket = self.server.address().to_string();
-        let to = ["load", "point_select", "--engine", self.engine, "--socket", &socket];
-        to.iter().chain(&TABLES).chain(more).map(ToString::to_string).collect()
-    }
-
-    /// Where every thread of the server may run now.
-    fn affinities(&self) -> BTreeMap<ThreadRef, CpuSet> {
-        let subject = Subject::running(Some(self.server.pid().cast_signed()));
-        let threads = subject.threads().unwrap().into_iter();
-        threads.filter_map(|thread| Some((thread, affinity_of(thread).ok()?))).collect()
-    }
-
-    /// The owner has put two of its threads somewhere; what is found there is what must come back.
-    fn owner_binds_some(&self) -> BTreeMap<ThreadRef, CpuSet> {
-        let last = Machine::this().unwrap().pus.last().unwrap().os_index;
-        let own = self.server.pid().cast_signed();
-        let others: Vec<ThreadRef> = self.affinities().into_keys().filter(|thread| thread.tid != own).collect();
-        for thread in others.iter().take(2) {
-            bind_thread(*thread, &CpuSet::from(last)).unwrap();
-        }
-        self.affinities()
-    }
-
-    /// Threads that were there have what they had; those that came have what the first one has.
-    fn assert_as_before(&self, before: &BTreeMap<ThreadRef, CpuSet>, when: &str) {
-        let first = before[&ThreadRef::main_of(self.server.pid().cast_signed())].clone();
-        for (thread, now) in self.affinities() {
-            assert_eq!(now, *before.get(&thread).unwrap_or(&first), "{when}: {thread}");
-        }
-        assert!(self.server.connect().is_ok(), "{when}: it goes on");
-    }
-
-    fn study(&self, more: &str) -> String {
-        self.world.study(&format!(
-            "name = \"theirs\"\n[engine]\nname = \"{}\"\nsocket = \"{}\"\n[workload]\nrows = 500\nthreads = 2\n\
-             [sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0\nsample_s = 0.2\n{more}",
-            self.engine,
-            self.server.address()
-        ))
-    }
-
-    /// The first kill of all is at no random moment: it must hit a run at work.
-    fn wait_until_bound(&self, run: &mut std::process::Child) {
-        while !self.world.path("state/affinities.jsonl").exists() {
-            assert!(run.try_wait().unwrap().is_none(), "it ended without binding a thread");
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
-
-    /// Kills everything of tare's, and nothing of the server's owner.
-    fn kill_tare(&self) {
-        for pid in self.world.processes() {
-            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            if name.trim() == "tare" {
-                let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL); // it may have ended
-            }
-        }
-    }
-}
-
-fn engines() -> [&'static dyn Engine; 3] {
-    [&Mariadb, &Mysql, &Postgresql]
-}
-
-/// Connections on the last CPU, helpers on the first, clients on the first.
-fn placed() -> String {
-    let last = Machine::this().unwrap().pus.last().unwrap().os_index;
-    format!("[placement]\nclient = \"cpus:0\"\nserver = \"cpus:{last}\"\nbackground = \"cpus:0\"\nbind = \"thread\"\n")
-}
 
 #[test]
 fn a_study_binds_and_proves_their_threads_and_leaves_everything_as_it_was() {
@@ -224,18 +130,6 @@ fn what_cannot_be_had_of_a_running_server_is_said() {
     refused("[quick]\n[factors]\nrows = [7777]\n", 3, "makes nothing");
 }
 
-/// Everything below a folder as bytes, and where it stands.
-fn files(folder: &std::path::Path, found: &mut Vec<(std::path::PathBuf, Vec<u8>)>) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => files(&path, found),
-            Ok(kind) if kind.is_file() => found.push((path.clone(), std::fs::read(&path).unwrap_or_default())),
-            _ => {}
-        }
-    }
-}
-
 #[test]
 fn a_password_is_in_no_file_argument_list_or_environment() {
     const SECRET: &str = "Zx9-not-to-be-found";
@@ -249,31 +143,7 @@ fn a_password_is_in_no_file_argument_list_or_environment() {
     let (out, err) = theirs.world.exits(3, &[&user[..], &["--out", "without"]].concat());
     assert!(err.contains("1045"), "without it nobody gets in: {out}{err}");
 
-    // From the environment of the run, while it runs: seen in no process but the one that was given it.
-    let args = [&user[..], &["--out", "results", "--set", "sampling.sample_s=1"]].concat();
-    let mut run = theirs.world.tare(&args).env("TARE_PASSWORD", SECRET).stderr(Stdio::piped()).spawn().unwrap();
-    let given = run.id();
-    let line = |pid: u32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let (mut looks, mut trials_seen) = (0, 0);
-    while run.try_wait().unwrap().is_none() {
-        for pid in theirs.world.processes().into_iter().filter(|pid| *pid != given) {
-            for list in ["cmdline", "environ"] {
-                let text = std::fs::read(format!("/proc/{pid}/{list}")).unwrap_or_default();
-                // A child that has not yet begun its own program still shows what its parent was started with.
-                let forked = line(pid) == line(given) || line(pid).is_empty();
-                assert!(
-                    forked || !support::text(&text).contains(SECRET),
-                    "{list} of {pid}: {}",
-                    support::text(&line(pid))
-                );
-                trials_seen += usize::from(support::text(&text).contains("--password-on-stdin"));
-            }
-        }
-        looks += 1;
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert!(run.wait().unwrap().success(), "{:?}", trials(&theirs.world.path("results")));
-    assert!(looks > 10 && trials_seen > 0, "{looks} looks, {trials_seen} at trials");
+    theirs.run_hides(&[&user[..], &["--out", "results", "--set", "sampling.sample_s=1"]].concat(), SECRET);
 
     // From an option file, which is the one place where it stands.
     let options = theirs.world.path("my.cnf");
@@ -283,13 +153,152 @@ fn a_password_is_in_no_file_argument_list_or_environment() {
     let load = theirs.load(&["--option-file", options.to_str().unwrap(), "--time", "50ms", "--warmup", "0s"]);
     theirs.world.exits(0, &load.iter().map(String::as_str).collect::<Vec<_>>());
 
-    let mut found = Vec::new();
-    files(theirs.world.directory.path(), &mut found);
-    assert!(found.len() > 10, "{found:?}");
-    for (path, bytes) in found.iter().filter(|(path, _)| *path != options) {
-        assert!(!bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "{}", path.display());
-    }
+    theirs.nothing_holds(SECRET, &options);
     let load = theirs.load(&["--password", SECRET]);
     let (_, err) = theirs.world.exits(2, &load.iter().map(String::as_str).collect::<Vec<_>>());
     assert!(err.contains("can be read by every user") && !err.contains(SECRET), "{err}");
+}
+
+/// What its owner restarts it with: ends the server, starts it anew on the same files, and leaves it running.
+fn restart_script(theirs: &Alone) -> String {
+    let folder = theirs.folder.path().display();
+    let user = if rustix::process::geteuid().is_root() { "--user=root" } else { "" };
+    let script = format!(
+        "cd {folder}\n\
+         if [ -f pid ]; then kill \"$(cat pid)\"; while kill -0 \"$(cat pid)\" 2>/dev/null; do sleep 0.05; done; fi\n\
+         echo restarting\n\
+         setsid {server} --no-defaults {user} --datadir={folder}/data --socket={folder}/s --skip-networking \\\n\
+         --pid-file={folder}/pid --innodb-buffer-pool-size=32M </dev/null >>log 2>&1 &\n",
+        server = theirs.program.display()
+    );
+    let path = theirs.folder.path().join("restart");
+    std::fs::write(&path, script).unwrap();
+    path.display().to_string()
+}
+
+/// A MariaDB that no library of tare's starts: its owner's script does.
+struct Alone {
+    folder: tempfile::TempDir,
+    program: std::path::PathBuf,
+    world: World,
+}
+
+impl Alone {
+    fn new() -> Self {
+        let (place, world) = (Place::new(), World::new());
+        let prepared = prepared(&Mariadb, &place, None);
+        let folder = tempfile::Builder::new().prefix("tare").tempdir().unwrap();
+        let copied = Command::new("cp").arg("-a").arg(prepared).arg(folder.path().join("data")).status().unwrap();
+        assert!(copied.success());
+        Self { folder, program: Mariadb.binary(None).unwrap().path, world }
+    }
+
+    fn pid(&self) -> Option<i32> {
+        std::fs::read_to_string(self.folder.path().join("pid")).ok()?.trim().parse().ok()
+    }
+
+    fn study(&self, restart: &str, more: &str) -> String {
+        let socket = self.folder.path().join("s");
+        self.world.study(&format!(
+            "name = \"restarted\"\n[engine]\nname = \"mariadb\"\nsocket = \"{}\"\nrestart = {restart}\n\
+             start_timeout_s = 60\n[workload]\nrows = 500\nthreads = 2\n\
+             [sampling]\ntrials = 3\nattempts = 1\nwarmup_s = 0\nsample_s = 0.2\n{more}",
+            socket.display()
+        ))
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL); // it may have ended
+        }
+    }
+}
+
+#[test]
+fn a_study_restarts_their_server_before_each_trial_by_their_own_command() {
+    let theirs = Alone::new();
+    let script = restart_script(&theirs);
+    assert!(Command::new("sh").arg(&script).status().unwrap().success());
+    let socket = theirs.folder.path().join("s").display().to_string();
+    let deadline = Instant::now() + PATIENCE;
+    while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+        assert!(Instant::now() < deadline, "its owner cannot start it either");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    theirs.world.exits(0, &["load", "point_select", "--socket", &socket, "--rows", "500", "--prepare"]);
+
+    let study = theirs.study(&format!("[\"sh\", \"{script}\"]"), &placed());
+    let (_, plan) = theirs.world.exits(0, &["run", &study, "--dry-run"]);
+    let (_, err) = theirs.world.exits(0, &["run", &study, "--out", "results"]);
+    for told in [plan, err] {
+        assert!(told.contains("a trial is a restart of the server by `sh "), "{told}");
+    }
+    let mut lives = std::collections::BTreeSet::new();
+    for record in trials(&theirs.world.path("results")) {
+        assert_eq!(record["outcome"], "ok", "{record}");
+        let settings = record["settings"].as_array().unwrap();
+        let restart = settings.iter().find(|setting| setting["factor"] == "restart").unwrap();
+        let proof = restart["verified"].as_str().unwrap();
+        assert!(proof.contains("ended, process ") && proof.ends_with("answers"), "{proof}");
+        assert!(record["uncontrolled"].get("server lifetime").is_none(), "each trial has a server of its own");
+        let serving = record["samples"][0]["threads"].as_array().unwrap().iter().find(|t| t["role"] == "server");
+        lives.insert(serving.unwrap_or_else(|| panic!("{record}"))["pid"].as_u64().unwrap());
+    }
+    assert_eq!(lives.len(), 3, "three trials, three servers");
+    let (shown, _) = theirs.world.exits(0, &["show", "results"]);
+    assert!(shown.contains("restart of the server"), "{shown}");
+    let last = theirs.pid().unwrap();
+    assert_eq!(lives.last().copied().map(|_| engine_support::runs(last.unsigned_abs())), Some(true), "it goes on");
+    let log = theirs.world.path("results/logs/restart-00000-1.log");
+    assert!(std::fs::read_to_string(&log).is_ok_and(|text| text.contains("restarting")), "{}", log.display());
+
+    // Commands that do not do what they are for.
+    for (restart, words) in [
+        ("[\"true\"]".to_owned(), "which was not restarted"),
+        ("[\"sh\", \"-c\", \"echo no; exit 7\"]".to_owned(), "exit status: 7"),
+        ("[\"/nonexistent/restart\"]".to_owned(), "cannot be run"),
+        (format!("[\"sh\", \"-c\", \"kill $(cat {}/pid)\"]", theirs.folder.path().display()), "no answer within 1 s"),
+    ] {
+        let study = theirs.study(&restart, "");
+        let one = ["--set", "sampling.trials=1", "--set", "engine.start_timeout_s=1", "--out", "failing"];
+        let (_, err) = theirs.world.exits(4, &[&["run", &study][..], &one].concat());
+        assert!(err.contains(words), "{restart}: {err}");
+        std::fs::remove_dir_all(theirs.world.path("failing")).unwrap();
+    }
+}
+
+#[test]
+fn a_pool_of_threads_is_refused_for_what_needs_a_thread_a_connection() {
+    let theirs = Theirs::with(&Mariadb, |request| {
+        request.options.insert("thread_handling".into(), "pool-of-threads".into());
+    });
+    let (_, err) = theirs.world.exits(4, &["run", &theirs.study(&placed()), "--out", "refused"]);
+    assert!(err.contains("thread_handling=pool-of-threads") && err.contains("one-thread-per-connection"), "{err}");
+    theirs.world.exits(0, &["run", &theirs.study(""), "--out", "left-alone"]);
+}
+
+#[test]
+fn parallel_workers_are_seen_for_what_they_are_and_refused_beside_a_connection_that_is_placed() {
+    let theirs = Theirs::with(&Postgresql, |request| {
+        let version = Postgresql.binary(None).unwrap().version;
+        let major: u32 = version.split('.').next().and_then(|major| major.parse().ok()).unwrap();
+        let always = if major < 16 { "force_parallel_mode" } else { "debug_parallel_query" };
+        request.options.insert(always.into(), "on".into());
+    });
+    // Each query has a worker of its own.
+    let (_, err) = theirs.world.exits(4, &["run", &theirs.study(&placed()), "--out", "refused"]);
+    assert!(err.contains("parallel worker") && err.contains("max_parallel_workers_per_gather = 0"), "{err}");
+    theirs.world.exits(0, &["run", &theirs.study(""), "--out", "left-alone", "--set", "sampling.sample_s=2"]);
+    let records = trials(&theirs.world.path("left-alone"));
+    let names = |class: &str| -> std::collections::BTreeSet<String> {
+        let threads = records.iter().flat_map(|record| record["samples"][0]["threads"].as_array().unwrap());
+        let of_class = threads.filter(|thread| thread["role"] == class);
+        of_class.map(|thread| thread["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(names("server").iter().all(|name| name == "postgres"), "{:?}", names("server"));
+    let helpers = names("background");
+    println!("helpers that worked: {helpers:?}");
+    assert!(helpers.iter().all(|name| name != "sbtest"), "{helpers:?}");
 }

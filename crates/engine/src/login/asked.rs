@@ -24,6 +24,10 @@ pub struct Login {
     pub tls: Option<TlsMode>,
     /// Certificates of the authorities that are believed.
     pub tls_ca: Option<PathBuf>,
+    /// This side's own certificate, where the server asks for one.
+    pub tls_cert: Option<PathBuf>,
+    /// Its private key; none: it stands in the same file.
+    pub tls_key: Option<PathBuf>,
     /// The option file to read in place of the usual one.
     pub option_file: Option<PathBuf>,
     /// The service to look up.
@@ -53,6 +57,8 @@ impl Login {
             database: self.database.or(other.database),
             tls: self.tls.or(other.tls),
             tls_ca: self.tls_ca.or(other.tls_ca),
+            tls_cert: self.tls_cert.or(other.tls_cert),
+            tls_key: self.tls_key.or(other.tls_key),
             option_file: self.option_file.or(other.option_file),
             service: self.service.or(other.service),
         }

@@ -11,5 +11,5 @@ mod text;
 pub use asked::Login;
 pub(super) use option_file::of_option_file;
 pub(super) use passfile::password_of;
-pub(super) use service::of_service;
+pub(super) use service::{as_libpq_reads, of_service, tls_of_environment};
 pub use target::target_of;

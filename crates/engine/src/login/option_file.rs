@@ -49,8 +49,13 @@ fn set(login: &mut Login, name: &str, value: Option<String>) -> Result<(), &'sta
         "host" => login.host = value,
         "port" => login.port = Some(value.and_then(|port| port.parse().ok()).ok_or("a port from 1 to 65535")?),
         "socket" => login.socket = value.map(Into::into),
-        "ssl-ca" => login.tls_ca = value.map(Into::into),
-        "ssl-mode" => login.tls = Some(mode(&value.unwrap_or_default()).ok_or("one of MySQL's ssl modes")?),
+        "ssl-ca" => login.tls_ca = value.map(|path| given(Path::new(&path))),
+        "ssl-cert" => login.tls_cert = value.map(|path| given(Path::new(&path))),
+        "ssl-key" => login.tls_key = value.map(|path| given(Path::new(&path))),
+        "ssl-mode" => {
+            let mode = value.and_then(|mode| mode.parse().ok());
+            login.tls = Some(mode.ok_or("DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY")?);
+        }
         // MariaDB's words for the same.
         "ssl" if is_on(value.as_deref()) => {
             login.tls.get_or_insert(TlsMode::Required);
@@ -64,17 +69,6 @@ fn set(login: &mut Login, name: &str, value: Option<String>) -> Result<(), &'sta
 
 fn is_on(value: Option<&str>) -> bool {
     value.is_none_or(|value| ["1", "on", "true"].contains(&value.to_lowercase().as_str()))
-}
-
-fn mode(word: &str) -> Option<TlsMode> {
-    Some(match word.to_uppercase().as_str() {
-        "DISABLED" => TlsMode::Off,
-        "PREFERRED" => TlsMode::Preferred,
-        "REQUIRED" => TlsMode::Required,
-        "VERIFY_CA" => TlsMode::VerifyCa,
-        "VERIFY_IDENTITY" => TlsMode::VerifyFull,
-        _ => return None,
-    })
 }
 
 /// A value without its quotes, with its escapes spelt out; `#` begins a comment behind one that has no quotes.

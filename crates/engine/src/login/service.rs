@@ -1,11 +1,13 @@
 //! PostgreSQL's services: sections of `pg_service.conf` with the parameters of a connection.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::super::{EngineError, TlsMode};
 use super::Login;
 use super::text::{Closed, in_home, read, variable};
 
+/// What libpq's sslmode may be.
+const MODES: &str = "disable, allow, prefer, require, verify-ca or verify-full";
 /// Where services of the whole system stand.
 const SYSTEM: &str = "/etc/postgresql-common/pg_service.conf";
 
@@ -53,7 +55,12 @@ fn parse(text: &str, wanted: &str) -> Result<Option<Login>, String> {
             "password" => login.password = Some(value),
             "dbname" => login.database = Some(value),
             "sslrootcert" => login.tls_ca = Some(value.into()),
-            "sslmode" => login.tls = Some(mode(&value).ok_or_else(|| format!("line {number}: not an sslmode"))?),
+            "sslcert" => login.tls_cert = Some(value.into()),
+            "sslkey" => login.tls_key = Some(value.into()),
+            "sslmode" => {
+                let mode = value.parse().map_err(|_| format!("line {number}: sslmode needs {MODES}"))?;
+                login.tls = Some(mode);
+            }
             _ => {}
         }
     }
@@ -70,15 +77,41 @@ fn socket_in(folder: &str, port: Option<u16>) -> PathBuf {
     PathBuf::from(folder).join(format!(".s.PGSQL.{}", port.unwrap_or(5432)))
 }
 
-fn mode(word: &str) -> Option<TlsMode> {
-    Some(match word {
-        "disable" => TlsMode::Off,
-        "allow" | "prefer" => TlsMode::Preferred,
-        "require" => TlsMode::Required,
-        "verify-ca" => TlsMode::VerifyCa,
-        "verify-full" => TlsMode::VerifyFull,
-        _ => return None,
+/// The certificate of the authority that libpq looks for.
+const ROOT_CERTIFICATE: &str = ".postgresql/root.crt";
+
+/// What the environment says of encryption, as libpq has it: PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY.
+///
+/// # Errors
+/// When PGSSLMODE is no mode.
+pub(in super::super) fn tls_of_environment() -> Result<Login, EngineError> {
+    let mode = variable("PGSSLMODE").map(|word| {
+        let path = PathBuf::from("PGSSLMODE");
+        word.parse().map_err(|_| EngineError::LoginFile { path, reason: format!("expected {MODES}, found {word}") })
+    });
+    let path = |name: &str| variable(name).map(PathBuf::from);
+    Ok(Login {
+        tls: mode.transpose()?,
+        tls_ca: path("PGSSLROOTCERT"),
+        tls_cert: path("PGSSLCERT"),
+        tls_key: path("PGSSLKEY"),
+        ..Login::default()
     })
+}
+
+/// As libpq has it: authorities that are given, or stand in the usual place, are asked, also by who asked for no more
+/// than encryption; `system` stands for those of the system, with which the name must fit.
+pub(in super::super) fn as_libpq_reads(mut login: Login) -> Login {
+    if login.tls.is_some() && login.tls_ca.is_none() {
+        login.tls_ca = in_home(ROOT_CERTIFICATE).filter(|path| path.exists());
+    }
+    if login.tls_ca.as_deref() == Some(Path::new("system")) {
+        login.tls_ca = None;
+        login.tls = login.tls.filter(|mode| *mode == TlsMode::Off).or(Some(TlsMode::VerifyFull));
+    } else if login.tls_ca.is_some() && login.tls == Some(TlsMode::Required) {
+        login.tls = Some(TlsMode::VerifyCa);
+    }
+    login
 }
 
 #[cfg(test)]
@@ -95,5 +128,19 @@ mod tests {
         assert_eq!((login.database.as_deref(), login.tls), (Some("shop"), Some(TlsMode::VerifyFull)));
         assert_eq!(parse(text, "none").unwrap(), None);
         assert!(parse("[mine]\nnothing\n", "mine").unwrap_err().contains("line 2"));
+        let wrong = parse("[mine]\nsslmode=maybe\n", "mine").unwrap_err();
+        assert!(wrong.contains("line 2") && wrong.contains("verify-ca"), "{wrong}");
+    }
+
+    #[test]
+    fn an_authority_that_is_given_is_asked() {
+        let of = |tls, ca: &str| {
+            let login = as_libpq_reads(Login { tls: Some(tls), tls_ca: Some(ca.into()), ..Login::default() });
+            (login.tls.unwrap(), login.tls_ca.is_some())
+        };
+        assert_eq!(of(TlsMode::Required, "/ca"), (TlsMode::VerifyCa, true));
+        assert_eq!(of(TlsMode::Required, "system"), (TlsMode::VerifyFull, false));
+        assert_eq!(of(TlsMode::Preferred, "/ca"), (TlsMode::Preferred, true));
+        assert_eq!(of(TlsMode::Off, "system"), (TlsMode::Off, false));
     }
 }

@@ -1,6 +1,6 @@
 //! What a login comes to.
 
-use super::super::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, Tls, TlsMode};
+use super::super::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, Tls, TlsIdentity, TlsMode};
 
 /// The connection that a login comes to, with what the user's own files say of `engine`'s servers.
 ///
@@ -9,10 +9,14 @@ use super::super::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError
 pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, EngineError> {
     let found = engine.login_files(&login)?;
     let all = login.or(found);
-    // Going on without would send everything in clear where the user's own file forbids it.
-    if let Some(mode) = all.tls.filter(|mode| !matches!(mode, TlsMode::Off | TlsMode::Preferred)) {
-        return Err(EngineError::TlsNeeded { engine: engine.name(), mode });
-    }
+    // An authority that is given is there to be asked, as MySQL has it.
+    let mode = all.tls.unwrap_or(if all.tls_ca.is_some() { TlsMode::VerifyCa } else { TlsMode::Off });
+    // One file may hold both.
+    let identity = match (all.tls_cert, all.tls_key) {
+        (None, None) => None,
+        (Some(both), None) | (None, Some(both)) => Some(TlsIdentity { certificate: both.clone(), key: both }),
+        (Some(certificate), Some(key)) => Some(TlsIdentity { certificate, key }),
+    };
     let address = match (all.socket, all.host) {
         (Some(path), _) => Address::Socket(path),
         (None, Some(host)) => Address::Tcp(host, all.port.unwrap_or_else(|| engine.default_port())),
@@ -23,6 +27,6 @@ pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, Eng
         user: all.user.unwrap_or_else(|| engine.default_user().to_owned()),
         password: all.password.unwrap_or_default(),
         database: Some(all.database.unwrap_or_else(|| DEFAULT_DATABASE.to_owned())),
-        tls: Tls { mode: all.tls.unwrap_or_default(), ca: all.tls_ca },
+        tls: Tls { mode, ca: all.tls_ca, identity },
     })
 }

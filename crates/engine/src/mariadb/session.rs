@@ -18,7 +18,7 @@ impl MariadbSession {
         let io =
             |error: std::io::Error| failed(SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) });
         let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(io)?;
-        let connection = Connection::open(stream, &target.user, &target.password, target.database.as_deref());
+        let connection = Connection::open(stream, target);
         let mut session = Self(connection.map_err(failed)?);
         session.0.stream_mut().set_deadline(None);
         session.set_timeout(Some(SILENCE)).map_err(failed)?;
@@ -56,6 +56,10 @@ impl Session for MariadbSession {
 
     fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
         self.0.set_timeout(limit)
+    }
+
+    fn encryption(&self) -> Option<String> {
+        self.0.stream().encryption()
     }
 
     fn interrupter(&self) -> Option<Interrupter> {

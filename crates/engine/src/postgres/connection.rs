@@ -6,9 +6,10 @@ use std::time::Duration;
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
 use super::super::answer::AnswerLimits;
-use super::super::stream::{Channel, lost_words};
-use super::super::{Param, SqlError, SqlErrorKind, StatementId};
-use super::message::{self, Messages, malformed, put, put_text, rows_of};
+use super::super::stream::Channel;
+use super::super::{ConnectTarget, Param, SqlError, SqlErrorKind, StatementId};
+use super::message::{self, Messages, lost, malformed, put, put_text, rows_of};
+use super::secure::{maybe_for_want_of_tls, secure};
 use super::value;
 
 const PROTOCOL: u32 = 3 << 16;
@@ -35,8 +36,10 @@ pub(super) struct Connection<S> {
 }
 
 impl<S: Channel> Connection<S> {
-    /// Greets, logs in and enters the database.
-    pub(super) fn open(stream: S, user: &str, password: &str, database: Option<&str>) -> Result<Self, SqlError> {
+    /// Encrypts where that is wanted, greets, logs in and enters the database.
+    pub(super) fn open(mut stream: S, target: &ConnectTarget) -> Result<Self, SqlError> {
+        let encrypted = secure(&mut stream, target)?;
+        let (user, database) = (target.user.as_str(), target.database.as_deref());
         let mut out = vec![0; 4];
         out.extend_from_slice(&PROTOCOL.to_be_bytes());
         for (name, value) in [("user", user), ("database", database.unwrap_or(user)), ("client_encoding", "UTF8")] {
@@ -50,7 +53,9 @@ impl<S: Channel> Connection<S> {
         let mut connection =
             Self { messages: Messages::new(stream), version, backend: 0, statements, out, limit: None };
         connection.send()?;
-        connection.log_in(user, password)?;
+        connection
+            .log_in(user, &target.password)
+            .map_err(|error| if encrypted { error } else { maybe_for_want_of_tls(error) })?;
         connection.messages.logged_in();
         Ok(connection)
     }
@@ -315,7 +320,7 @@ fn authenticate(
         _ => {
             let message = format!(
                 "the account {user} needs a method of authentication (number {step}) that is not supported here; \
-                 supported: trust, peer, scram-sha-256, and over a Unix socket password"
+                 supported: trust, peer, scram-sha-256, and over a Unix socket or TLS password"
             );
             return Err(SqlError { kind: SqlErrorKind::Other, code: 0, message });
         }
@@ -409,11 +414,6 @@ fn text_row(body: &[u8], padded: &[bool]) -> Option<Vec<Option<String>>> {
         row.push((length >= 0).then(|| text.to_owned()));
     }
     Some(row)
-}
-
-#[cold]
-fn lost(error: io::Error) -> SqlError {
-    SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) }
 }
 
 #[cold]

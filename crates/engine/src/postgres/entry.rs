@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::super::directories::memory_for_bytes;
-use super::super::login::{of_service, password_of};
+use super::super::login::{as_libpq_reads, of_service, password_of, tls_of_environment};
 use super::super::options::bytes_of;
 use super::super::server::Fill;
 use super::super::{
@@ -93,6 +93,7 @@ impl Engine for Postgresql {
     fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
         let service = asked.service.clone().or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty());
         let found = service.map_or_else(|| Ok(Login::default()), |name| of_service(&name))?;
+        let found = as_libpq_reads(found.or(tls_of_environment()?));
         let all = asked.clone().or(found.clone());
         if all.password.is_some() {
             return Ok(found);

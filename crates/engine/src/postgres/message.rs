@@ -3,7 +3,7 @@
 use std::io;
 
 use super::super::buffer::ReadBuffer;
-use super::super::stream::Channel;
+use super::super::stream::{Channel, lost_words};
 use super::super::{SqlError, SqlErrorKind};
 
 /// Bytes before what a message says.
@@ -112,6 +112,12 @@ pub(super) fn rows_of(tag: &[u8]) -> u64 {
             digit.is_ascii_digit().then(|| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
         })
         .unwrap_or(0)
+}
+
+/// The connection is gone, or was never there.
+#[cold]
+pub(super) fn lost(error: io::Error) -> SqlError {
+    SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) }
 }
 
 /// The stream is out of step: the connection cannot be used any more.

@@ -13,6 +13,7 @@ mod install;
 mod message;
 mod names;
 mod option_file;
+mod secure;
 mod server;
 mod session;
 mod value;

@@ -152,6 +152,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    use super::super::super::Tls;
     use std::io::{Read, Write};
 
     struct Script(io::Cursor<Vec<u8>>);
@@ -163,6 +164,12 @@ mod tests {
         fn set_deadline(&mut self, _: Option<Instant>) {}
         fn is_private(&self) -> bool {
             true
+        }
+        fn encrypt(&mut self, _: &Tls, _: &str) -> io::Result<()> {
+            Ok(())
+        }
+        fn encryption(&self) -> Option<String> {
+            None
         }
         fn interrupter(&self) -> Option<Interrupter> {
             None

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use super::super::answer::AnswerLimits;
 use super::super::stream::Channel;
-use super::super::{Param, SqlError, SqlErrorKind, StatementId};
+use super::super::{ConnectTarget, Param, SqlError, SqlErrorKind, StatementId};
 use super::execute::Statement;
 use super::framing::{HEADER, Packets};
 use super::greeting::Greeting;
 use super::login::authenticate;
 use super::response::{self, First, lost, malformed};
+use super::secure::{maybe_for_want_of_tls, secure};
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
@@ -28,13 +29,8 @@ pub(in super::super) struct Connection<S> {
 }
 
 impl<S: Channel> Connection<S> {
-    /// Greets, logs in and enters the database.
-    pub(in super::super) fn open(
-        stream: S,
-        user: &str,
-        password: &str,
-        database: Option<&str>,
-    ) -> Result<Self, SqlError> {
+    /// Greets, encrypts where that is wanted, logs in and enters the database.
+    pub(in super::super) fn open(stream: S, target: &ConnectTarget) -> Result<Self, SqlError> {
         let mut packets = Packets::new(stream);
         let payload = packets.receive().map_err(lost)?;
         // A server with too many connections greets with an error.
@@ -42,8 +38,10 @@ impl<S: Channel> Connection<S> {
             return Err(response::error(payload));
         }
         let greeting = Greeting::parse(payload).map_err(|what| malformed(&what))?;
-        packets.send_reply(&mut greeting.answer(user, password, database)).map_err(lost)?;
-        authenticate(&mut packets, password, greeting.nonce())?;
+        let encrypted = secure(&mut packets, &greeting, target)?;
+        packets.send_reply(&mut greeting.answer(target, encrypted)).map_err(lost)?;
+        authenticate(&mut packets, &target.password, greeting.nonce())
+            .map_err(|error| if encrypted { error } else { maybe_for_want_of_tls(error, &greeting) })?;
         let caches_metadata = greeting.caches_metadata();
         packets.logged_in();
         let (version, statements, out) = (greeting.version, Vec::new(), Vec::new());
@@ -177,6 +175,7 @@ mod tests {
     use std::io;
 
     use super::super::super::stream::Interrupter;
+    use super::super::super::{Address, Tls};
     use super::*;
     use proptest::prelude::*;
     use std::io::{Read, Write};
@@ -207,6 +206,12 @@ mod tests {
         fn set_deadline(&mut self, _: Option<Instant>) {}
         fn is_private(&self) -> bool {
             true
+        }
+        fn encrypt(&mut self, _: &Tls, _: &str) -> io::Result<()> {
+            Ok(())
+        }
+        fn encryption(&self) -> Option<String> {
+            None
         }
         fn interrupter(&self) -> Option<Interrupter> {
             None
@@ -254,10 +259,20 @@ mod tests {
         out
     }
 
+    fn target(password: &str) -> ConnectTarget {
+        ConnectTarget {
+            address: Address::Socket("s".into()),
+            user: "root".into(),
+            password: password.into(),
+            database: Some("db".into()),
+            tls: Tls::default(),
+        }
+    }
+
     fn scripted(answers: &[&[u8]]) -> Connection<Script> {
         let mut packets = vec![packet(&greeting()), packet(&[0, 0, 0, 2, 0, 0, 0])];
         packets.extend(answers.iter().map(|answer| packet(answer)));
-        Connection::open(Script::new(packets), "root", "", Some("db")).unwrap()
+        Connection::open(Script::new(packets), &target("")).unwrap()
     }
 
     const END: [u8; 7] = [0xfe, 0, 0, 2, 0, 0, 0];
@@ -320,7 +335,7 @@ mod tests {
             let _ = server.prepare("SELECT ?");
             let _ = server.execute(StatementId(0), &[Param::Text("x")]);
             let _ = server.run("SELECT 1");
-            let _ = Connection::open(Script::noise(noise), "root", "x", None);
+            let _ = Connection::open(Script::noise(noise), &target("x"));
         }
     }
 }

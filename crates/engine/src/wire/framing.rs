@@ -1,9 +1,11 @@
 //! Packets over a stream: three bytes of length, one of sequence, then the payload.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::mem::take;
 
+use super::super::Tls;
 use super::super::buffer::ReadBuffer;
+use super::super::stream::Channel;
 
 /// Bytes before a payload.
 pub(super) const HEADER: usize = 4;
@@ -29,7 +31,7 @@ pub(super) struct Packets<S> {
     limit: usize,
 }
 
-impl<S: Read + Write> Packets<S> {
+impl<S: Channel> Packets<S> {
     pub(super) fn new(stream: S) -> Self {
         Self { stream, input: ReadBuffer::new(), held: 0, joined: Vec::new(), sequence: 0, limit: HANDSHAKE_LIMIT }
     }
@@ -40,6 +42,19 @@ impl<S: Read + Write> Packets<S> {
 
     pub(super) fn stream_mut(&mut self) -> &mut S {
         &mut self.stream
+    }
+
+    /// Encrypts all that follows.
+    ///
+    /// # Errors
+    /// As the stream says; also when more has come than was asked for, which nobody could tell from what is encrypted.
+    pub(super) fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()> {
+        self.input.consume(take(&mut self.held));
+        if !self.input.is_empty() {
+            let what = "bytes came in clear before the encryption began: somebody may be listening";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        self.stream.encrypt(tls, host)
     }
 
     /// The login is done: results may be large.

@@ -1,5 +1,6 @@
 //! The first packets of a connection: the server's greeting, the client's answer, the password.
 
+use super::super::ConnectTarget;
 use super::bytes::{Bytes, put_length};
 use super::framing::HEADER;
 use super::scramble::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
@@ -8,6 +9,7 @@ const CLIENT_MYSQL: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;
 const CONNECT_WITH_DB: u32 = 1 << 3;
 const PROTOCOL_41: u32 = 1 << 9;
+const SSL: u32 = 1 << 11;
 const TRANSACTIONS: u32 = 1 << 13;
 const SECURE_CONNECTION: u32 = 1 << 15;
 const MULTI_RESULTS: u32 = 1 << 17;
@@ -82,21 +84,20 @@ impl Greeting {
         self.extended & CACHE_METADATA != 0
     }
 
+    /// Whether the server can encrypt.
+    pub(super) fn offers_tls(&self) -> bool {
+        self.capabilities & SSL != 0
+    }
+
+    /// Asks for encryption: the beginning of the answer, which follows whole when everything is encrypted.
+    pub(super) fn tls_request(&self, target: &ConnectTarget) -> Vec<u8> {
+        self.opening(target, true)
+    }
+
     /// The answer: who we are, what we can do, the scrambled password. Begins with room for the header.
-    pub(super) fn answer(&self, user: &str, password: &str, database: Option<&str>) -> Vec<u8> {
-        let mut flags = NEEDED | LONG_FLAG | TRANSACTIONS | MULTI_RESULTS | PS_MULTI_RESULTS;
-        if database.is_some() {
-            flags |= CONNECT_WITH_DB;
-        }
-        if self.capabilities & CLIENT_MYSQL != 0 {
-            flags |= CLIENT_MYSQL;
-        }
-        let mut out = vec![0; HEADER];
-        out.extend_from_slice(&flags.to_le_bytes());
-        out.extend_from_slice(&(64u32 << 20).to_le_bytes());
-        out.push(UTF8MB4);
-        out.extend_from_slice(&[0; 19]);
-        out.extend_from_slice(&(self.extended & CACHE_METADATA).to_le_bytes());
+    pub(super) fn answer(&self, target: &ConnectTarget, encrypted: bool) -> Vec<u8> {
+        let mut out = self.opening(target, encrypted);
+        let (user, password, database) = (&target.user, &target.password, target.database.as_deref());
         out.extend_from_slice(user.as_bytes());
         out.push(0);
         let (method, scrambled) = match self.prefers_sha2 {
@@ -109,6 +110,21 @@ impl Greeting {
             out.extend_from_slice(text.as_bytes());
             out.push(0);
         }
+        out
+    }
+
+    /// What both begin with: room for the header, what we can do, the largest packet, how text is written.
+    fn opening(&self, target: &ConnectTarget, encrypted: bool) -> Vec<u8> {
+        let mut flags = NEEDED | LONG_FLAG | TRANSACTIONS | MULTI_RESULTS | PS_MULTI_RESULTS;
+        flags |= if target.database.is_some() { CONNECT_WITH_DB } else { 0 };
+        flags |= if encrypted { SSL } else { 0 };
+        flags |= self.capabilities & CLIENT_MYSQL;
+        let mut out = vec![0; HEADER];
+        out.extend_from_slice(&flags.to_le_bytes());
+        out.extend_from_slice(&(64u32 << 20).to_le_bytes());
+        out.push(UTF8MB4);
+        out.extend_from_slice(&[0; 19]);
+        out.extend_from_slice(&(self.extended & CACHE_METADATA).to_le_bytes());
         out
     }
 }

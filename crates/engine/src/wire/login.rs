@@ -1,8 +1,8 @@
 //! Proving who one is: everything between the client's answer to the greeting and the server's OK.
 //!
 //! `caching_sha2_password` has two ways. The server knows a hash of the password if the account has logged in before:
-//! then the scramble is enough. Otherwise it wants the password itself, over a Unix socket as it is, over TCP encrypted
-//! with its public key.
+//! then the scramble is enough. Otherwise it wants the password itself, over a Unix socket or TLS as it is, over TCP in
+//! clear encrypted with its public key.
 
 use rsa::pkcs8::DecodePublicKey;
 use rsa::{Oaep, RsaPublicKey};

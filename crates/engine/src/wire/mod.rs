@@ -6,8 +6,8 @@
 //! is that nothing is allocated, copied or decoded on the hot path: one send, one receive, rows counted by their
 //! headers. Facts from MariaDB's protocol documentation, "Clientserver protocol".
 //!
-//! Not here because nothing needs it: TLS, compression, LOCAL INFILE, authentication other than
-//! `mysql_native_password` and `caching_sha2_password`.
+//! Not here because nothing needs it: compression, LOCAL INFILE, authentication other than `mysql_native_password` and
+//! `caching_sha2_password`.
 
 mod bytes;
 mod connection;
@@ -17,5 +17,6 @@ mod greeting;
 mod login;
 mod response;
 mod scramble;
+mod secure;
 
 pub(super) use connection::Connection;

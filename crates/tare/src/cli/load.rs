@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use tare_engine::{ConnectTarget, DEFAULT_DATABASE, Engine, Login, engine_by_name, target_of};
+use tare_engine::{ConnectTarget, DEFAULT_DATABASE, Engine, Login, TlsMode, engine_by_name, target_of};
 use tare_load::{Distribution, MOST_THREADS};
 use tare_noise::{HostLock, ThreadAffinities};
 use tare_topology::{Bind, Machine, Pairing, Placement, ResolvedPlacement, Side};
@@ -55,6 +55,19 @@ pub struct LoadArgs {
     /// Service of PostgreSQL's pg_service.conf [default: PGSERVICE]
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
+    /// TLS: off, preferred, required, verify-ca or verify-full, or the words of MySQL and PostgreSQL [default: as
+    /// ~/.my.cnf, the service or PGSSLMODE says, else off]
+    #[arg(long, value_name = "MODE", visible_aliases = ["ssl-mode", "sslmode"])]
+    tls: Option<TlsMode>,
+    /// Certificates (PEM) of the authorities that are believed [default: those of the system]
+    #[arg(long, value_name = "FILE", visible_aliases = ["ssl-ca", "sslrootcert"])]
+    tls_ca: Option<PathBuf>,
+    /// The client's own certificate (PEM)
+    #[arg(long, value_name = "FILE", visible_aliases = ["ssl-cert", "sslcert"])]
+    tls_cert: Option<PathBuf>,
+    /// Its private key (PEM)
+    #[arg(long, value_name = "FILE", visible_aliases = ["ssl-key", "sslkey"])]
+    tls_key: Option<PathBuf>,
     /// Database that holds the tables
     #[arg(long, default_value = DEFAULT_DATABASE)]
     database: String,
@@ -211,8 +224,10 @@ fn target(args: &LoadArgs, engine: &dyn Engine) -> Result<ConnectTarget, Problem
         user: args.user.clone(),
         password: secret::password(args.ask_password)?,
         database: Some(args.database.clone()),
-        tls: None,
-        tls_ca: None,
+        tls: args.tls,
+        tls_ca: args.tls_ca.clone(),
+        tls_cert: args.tls_cert.clone(),
+        tls_key: args.tls_key.clone(),
         option_file: args.option_file.clone(),
         service: args.service.clone(),
     };

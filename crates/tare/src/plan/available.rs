@@ -59,9 +59,10 @@ fn process(settings: &Settings) -> Result<(), String> {
 fn running(settings: &Settings) -> Result<(), String> {
     let (running, placement) = (&settings.engine.running, &settings.placement);
     if !running.is_asked() {
-        return match running.restart.is_empty() {
-            true => Ok(()),
-            false => Err("restart is for a server that runs already: say which, by socket or host".into()),
+        let only_there = [("restart", !running.restart.is_empty()), ("tls", running.tls.is_some())];
+        return match only_there.into_iter().find(|(_, asked)| *asked) {
+            None => Ok(()),
+            Some((key, _)) => Err(format!("{key} is for a server that runs already: say which, by socket or host")),
         };
     }
     if placement.memory != MemoryPolicy::Default {

@@ -25,6 +25,10 @@ pub struct RunningSettings {
     pub tls: Option<TlsMode>,
     /// Certificates of the authorities that are believed.
     pub tls_ca: Option<PathBuf>,
+    /// The client's own certificate.
+    pub tls_cert: Option<PathBuf>,
+    /// Its private key; none: it stands in the same file.
+    pub tls_key: Option<PathBuf>,
     /// The command that restarts it before every trial, as a list of arguments; empty: it is not restarted.
     pub restart: Vec<String>,
 }
@@ -37,8 +41,9 @@ impl RunningSettings {
 
     /// What the study says of a login, with a password from elsewhere.
     pub fn login(&self, password: Option<String>) -> Login {
-        let Self { socket, host, port, user, database, option_file, service, tls, tls_ca, .. } = self.clone();
-        Login { socket, host, port, user, password, database, tls, tls_ca, option_file, service }
+        let Self { socket, host, port, user, database, option_file, service, .. } = self.clone();
+        let Self { tls, tls_ca, tls_cert, tls_key, .. } = self.clone();
+        Login { socket, host, port, user, password, database, tls, tls_ca, tls_cert, tls_key, option_file, service }
     }
 
     /// Sets the port, a number from 1 to 65535.

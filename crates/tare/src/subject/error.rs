@@ -37,6 +37,13 @@ pub enum SubjectError {
     /// Connections do not have a thread each, so none can be placed beside its client.
     #[error("connections {0} and {1} are served by the same {2}: server threads cannot be bound by connection")]
     Shared(usize, usize, ThreadRef),
+    /// Several processes work for one connection, so it has no one place.
+    #[error(
+        "a parallel worker of PostgreSQL (process {0}) worked for a connection: it sits where the server's first process \
+         does, and not where the connection was placed; set max_parallel_workers_per_gather = 0 in the server, or leave \
+         out the server's placement, bind and pairing"
+    )]
+    Parallel(u32),
     /// A thread or page was elsewhere than it was told to be.
     #[error("placement not kept: {0}")]
     Stray(String),

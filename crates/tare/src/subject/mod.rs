@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `processes` | the processes of a subject, and whose they are |
+//! | `helpers` | what the helper processes of a server are for |
 //! | `threads` | sightings and kernel counts of threads during one measurement |
 //! | `sockets`, `waits`, `connections`, `unpaired` | which threads of two programs talk to each other |
 //! | `usage` | what all of it used while something was measured |
@@ -12,6 +13,7 @@
 
 mod connections;
 mod error;
+mod helpers;
 mod processes;
 mod sockets;
 mod surroundings;

@@ -1,5 +1,6 @@
 //! Where the threads of a trial really are, sample by sample: sightings while it runs, kernel counts around it.
 
+use super::helpers::{self, WorkerWatch};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +32,8 @@ pub struct Watched {
 pub struct ThreadWatch {
     began: Instant,
     tracked: Arc<Mutex<Vec<Tracked>>>,
+    /// Those that nobody named: they stand behind the others.
+    workers: Arc<Mutex<Vec<Tracked>>>,
     stop: Arc<AtomicBool>,
     looker: JoinHandle<()>,
 }
@@ -45,12 +48,15 @@ struct Tracked {
     stale: Option<u32>,
     /// What was last known of one that may end: its counts, and the CPUs that it was allowed.
     last: Option<(ThreadSample, String)>,
+    /// What a helper process is for, where the kernel calls them all the same.
+    kind: Option<&'static str>,
 }
 
 impl Tracked {
     fn now(thread: Watched) -> Self {
         let before = observe::thread(thread.thread).ok();
-        Self { thread, before, seen: Sightings::default(), stale: None, last: None }
+        let kind = (thread.class == ThreadClass::Background).then(|| helpers::kind(thread.thread.pid)).flatten();
+        Self { thread, before, seen: Sightings::default(), stale: None, last: None, kind }
     }
 
     /// One that began during the sample: all that it did belongs to it.
@@ -84,33 +90,36 @@ struct Sightings {
 
 impl ThreadWatch {
     /// Starts to look, twenty times a second. Of threads that may end, what was last known is kept.
-    pub fn start(threads: Vec<Watched>, may_end: bool) -> Self {
+    /// Workers that come and go are watched from when they are first seen.
+    pub fn start(threads: Vec<Watched>, may_end: bool, mut finder: Option<WorkerWatch>) -> Self {
         let tracked = Arc::new(Mutex::new(threads.into_iter().map(Tracked::now).collect::<Vec<_>>()));
-        let stop = Arc::new(AtomicBool::new(false));
+        let (workers, stop) = (Arc::default(), Arc::new(AtomicBool::new(false)));
         let began = Instant::now();
         let looker = {
-            let (tracked, stop) = (Arc::clone(&tracked), Arc::clone(&stop));
+            let (tracked, workers, stop) = (Arc::clone(&tracked), Arc::clone(&workers), Arc::clone(&stop));
             std::thread::spawn(move || {
                 for number in 0_usize.. {
                     if stop.load(Ordering::Relaxed) {
                         break;
                     }
+                    for worker in finder.iter_mut().flat_map(WorkerWatch::new_ones) {
+                        follow(&workers, worker);
+                    }
+                    look(&workers, true);
                     look(&tracked, may_end && number.is_multiple_of(REMEMBER_EVERY));
                     std::thread::park_timeout(LOOK_EVERY);
                 }
             })
         };
-        Self { began, tracked, stop, looker }
+        Self { began, tracked, workers, stop, looker }
     }
 
     /// Looks at one more from now on: one that began during the sample.
     pub fn add(&self, thread: Watched) {
-        let mut born = Tracked::born(thread);
-        born.remember();
-        self.tracked.lock().unwrap_or_else(PoisonError::into_inner).push(born);
+        follow(&self.tracked, thread);
     }
 
-    /// Ends it. A thread that has ended meanwhile keeps what was known of it.
+    /// Ends it: a record for each, workers last. A thread that has ended meanwhile keeps what was known of it.
     pub fn finish(self) -> Vec<ThreadRecord> {
         let elapsed_s = self.began.elapsed().as_secs_f64();
         self.stop.store(true, Ordering::Relaxed);
@@ -119,9 +128,15 @@ impl ThreadWatch {
         // The looker only reads; were it to panic, there would merely be fewer sightings.
         let _ = self.looker.join();
         look(&self.tracked, false);
-        let tracked = self.tracked.lock().unwrap_or_else(PoisonError::into_inner);
-        tracked.iter().map(|tracked| record(tracked, elapsed_s)).collect()
+        let lists = [&self.tracked, &self.workers].map(|list| list.lock().unwrap_or_else(PoisonError::into_inner));
+        lists.iter().flat_map(|list| list.iter()).map(|tracked| record(tracked, elapsed_s)).collect()
     }
+}
+
+fn follow(tracked: &Mutex<Vec<Tracked>>, thread: Watched) {
+    let mut born = Tracked::born(thread);
+    born.remember();
+    tracked.lock().unwrap_or_else(PoisonError::into_inner).push(born);
 }
 
 fn look(tracked: &Mutex<Vec<Tracked>>, remember: bool) {
@@ -143,7 +158,7 @@ fn look(tracked: &Mutex<Vec<Tracked>>, remember: bool) {
 }
 
 fn record(tracked: &Tracked, elapsed_s: f64) -> ThreadRecord {
-    let Tracked { thread, before, seen, last, .. } = tracked;
+    let Tracked { thread, before, seen, last, kind, .. } = tracked;
     let before = before.as_ref();
     let after = observe::thread(thread.thread).ok().or_else(|| last.as_ref().map(|(sample, _)| sample.clone()));
     let allowed = bind::affinity_of(thread.thread).map(|set| set.to_string());
@@ -161,7 +176,7 @@ fn record(tracked: &Tracked, elapsed_s: f64) -> ThreadRecord {
         pair: thread.pair,
         pid: thread.thread.pid.unsigned_abs(),
         tid: thread.thread.tid.unsigned_abs(),
-        name: after.as_ref().map(|s| s.name.clone()).unwrap_or_default(),
+        name: kind.map(str::to_owned).or_else(|| Some(after.as_ref()?.name.clone())).unwrap_or_default(),
         allowed_cpus: allowed.unwrap_or_default(),
         seen_cpus: seen.cpus.iter().map(|(cpu, count)| (*cpu as usize, *count)).collect(),
         migrations: during(|s| s.migrations).unwrap_or(seen.moves),

@@ -1,6 +1,7 @@
 //! One measurement of a subject after another: its threads bound, found, watched while something is measured, and
 //! proved to have been where they belong.
 
+use super::helpers::{PARALLEL_WORKER, WorkerWatch};
 use super::{Owner, Subject, SubjectError, Surroundings, ThreadWatch, UsageMark, Watched, stray, waited_for_cpu};
 use crate::capture::interference::{Interference, Seen};
 use crate::capture::memory::MemoryWatch;
@@ -216,7 +217,11 @@ impl SubjectWatch {
             started_at: tare_results::now(),
             interference: Interference::start(self.subject.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
-            watch: ThreadWatch::start(self.watched.clone(), self.may_end),
+            watch: ThreadWatch::start(
+                self.watched.clone(),
+                self.may_end,
+                WorkerWatch::over(self.subject.root, &self.watched),
+            ),
             used: UsageMark::take(&self.subject),
         });
         Ok(())
@@ -242,6 +247,7 @@ impl SubjectWatch {
         if let Some(stray) = stray(&self.watched, &threads) {
             return Err(SubjectError::Stray(stray));
         }
+        self.no_parallel_workers(&threads)?;
         let Seen { mut covariates, users } = open.interference.finish();
         covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
         if !self.watched.is_empty() {
@@ -270,6 +276,22 @@ impl SubjectWatch {
         // Of the many helpers of a server, those that did nothing are not worth a line each.
         threads.retain(|t| t.class != ThreadClass::Background || t.user_s + t.system_s > 0.0);
         Ok(Surroundings { started_at: open.started_at, covariates, users, threads, used })
+    }
+
+    /// Processes that work for a connection beside its own are where the server's first process is: they can be in the
+    /// set of a whole server, and never beside a client.
+    fn no_parallel_workers(&self, threads: &[ThreadRecord]) -> Result<(), SubjectError> {
+        let placement = &self.settings.placement;
+        if placement.server.is_empty() {
+            return Ok(());
+        }
+        let all = placement.server.iter().flat_map(CpuSet::iter).collect::<CpuSet>().to_string();
+        let astray = |thread: &ThreadRecord| placement.bind == Bind::Thread || thread.allowed_cpus != all;
+        let mut workers = threads.iter().filter(|thread| thread.name == PARALLEL_WORKER);
+        match workers.find(|thread| astray(thread)) {
+            Some(worker) => Err(SubjectError::Parallel(worker.pid)),
+            None => Ok(()),
+        }
     }
 
     /// Every CPU that a thread is bound to; empty when a side may run anywhere.

@@ -10,7 +10,7 @@ use crate::subject::SharedAffinities;
 use crate::workload::LoadError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tare_engine::{EngineError, RunningServer, Server, engine_by_name};
+use tare_engine::{EngineError, RunningServer, Server, TlsMode, engine_by_name};
 use tare_noise::{HostLock, ThreadAffinities};
 use tare_results::schema::{AppliedSetting, TrialRecord};
 use tare_topology::ResolvedPlacement;
@@ -32,6 +32,7 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
         }
     };
     record.server_version = Some(server.version().to_owned());
+    record.settings.extend(encryption(&server));
     for (option, level) in &settings.engine.options {
         record.settings.push(as_asked(&settings.engine.name, &server, option, level)?);
     }
@@ -50,6 +51,17 @@ pub fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
         let what = format!("{error}; on a server that runs already the study makes nothing: {}", load.how_to_fill());
         TrialError::Load(LoadError::Generator(what))
     })
+}
+
+/// Whether what is measured is encrypted, where somebody asked for it: it costs time on both sides.
+fn encryption(server: &RunningServer) -> Option<AppliedSetting> {
+    let mode = server.target().tls.mode;
+    let verified = match server.encryption() {
+        Some(how) => format!("encrypted: {how}"),
+        None if mode == TlsMode::Off => return None,
+        None => "not encrypted: over a Unix socket, or the server offers none".to_owned(),
+    };
+    Some(AppliedSetting { factor: "tls".to_owned(), level: mode.to_string(), found: None, verified })
 }
 
 /// An option is not set there, only read: another value than the study's is another condition.

@@ -89,6 +89,54 @@ pub const FIELDS: &[Field] = &[
     },
     Field {
         section: "engine",
+        key: "tls",
+        help: "TLS to a server that runs already: off, preferred, required, verify-ca or verify-full, or the words of MySQL's \
+               ssl-mode and PostgreSQL's sslmode; absent: as the option file, service or PGSSLMODE says, else off; as a \
+               factor: what encryption costs",
+        access: Access::Common {
+            get: |s| s.engine.running.tls.map(|mode| mode.to_string().into()),
+            set: |s, v| s.engine.running.set_tls(v),
+        },
+    },
+    Field {
+        section: "engine",
+        key: "tls_ca",
+        help: "PEM file with the certificates of the authorities that are believed; absent: those of the option file or service, \
+               else the system's",
+        access: Access::Common {
+            get: |s| s.engine.running.tls_ca.as_ref().map(|p| p.display().to_string().into()),
+            set: |s, v| {
+                s.engine.running.tls_ca = Some(v.to_string().into());
+                Ok(())
+            },
+        },
+    },
+    Field {
+        section: "engine",
+        key: "tls_cert",
+        help: "PEM file with the certificate that the client has itself, where the server asks for one",
+        access: Access::Common {
+            get: |s| s.engine.running.tls_cert.as_ref().map(|p| p.display().to_string().into()),
+            set: |s, v| {
+                s.engine.running.tls_cert = Some(v.to_string().into());
+                Ok(())
+            },
+        },
+    },
+    Field {
+        section: "engine",
+        key: "tls_key",
+        help: "PEM file with the private key of tls_cert, which others may not read; absent: it stands in tls_cert's file",
+        access: Access::Common {
+            get: |s| s.engine.running.tls_key.as_ref().map(|p| p.display().to_string().into()),
+            set: |s, v| {
+                s.engine.running.tls_key = Some(v.to_string().into());
+                Ok(())
+            },
+        },
+    },
+    Field {
+        section: "engine",
         key: "restart",
         help: "program and arguments that restart a server that runs already, before every trial, for example \
                [\"systemctl\", \"restart\", \"mariadb\"]; absent: a trial is a reconnection and a re-binding",

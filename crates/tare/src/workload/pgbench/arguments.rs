@@ -1,8 +1,9 @@
 //! The command line of pgbench, and where it is found.
 
 use super::PgbenchSettings;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use tare_engine::{Address, ConnectTarget};
+use tare_engine::{Address, ConnectTarget, Tls, TlsMode};
 
 /// Names that pgbench's `-b` knows.
 const BUILTIN: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
@@ -79,6 +80,31 @@ fn connection(target: &ConnectTarget) -> Vec<String> {
     vec![format!("--host={host}"), format!("--port={port}"), format!("--username={}", target.user)]
 }
 
+/// The one line of a file of passwords.
+pub fn password_line(target: &ConnectTarget) -> Option<String> {
+    let escaped = target.password.replace('\\', "\\\\").replace(':', "\\:");
+    (!target.password.is_empty()).then(|| format!("*:*:*:*:{escaped}\n"))
+}
+
+/// What libpq is told of encryption, by its variables.
+pub fn encryption(target: &ConnectTarget) -> Vec<(String, OsString)> {
+    let Tls { mode, ca, identity } = &target.tls;
+    let word = match mode {
+        TlsMode::Off => "disable",
+        TlsMode::Preferred => "prefer",
+        TlsMode::Required => "require",
+        TlsMode::VerifyCa => "verify-ca",
+        TlsMode::VerifyFull => "verify-full",
+    };
+    let files = [
+        ("PGSSLROOTCERT", ca.as_ref()),
+        ("PGSSLCERT", identity.as_ref().map(|own| &own.certificate)),
+        ("PGSSLKEY", identity.as_ref().map(|own| &own.key)),
+    ];
+    let files = files.into_iter().filter_map(|(name, path)| Some((name.to_owned(), path?.into())));
+    [("PGSSLMODE".to_owned(), word.into())].into_iter().chain(files).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,5 +129,10 @@ mod tests {
         let line = own.run(&target, 8, 3, 7, Path::new("/l/log")).join(" ");
         assert!(line.contains("-f mine.sql@3 -b select-only@1 --no-vacuum --define=scale=1"), "{line}");
         assert!(own.prepare(&target).join(" ").ends_with("-i -q -s 1 sbtest"));
+        let tls = Tls { mode: TlsMode::VerifyCa, ca: Some("/ca".into()), identity: None };
+        let target = ConnectTarget { password: "a:b\\".into(), tls, ..target };
+        assert_eq!(password_line(&target).as_deref(), Some("*:*:*:*:a\\:b\\\\\n"));
+        let told = [("PGSSLMODE".to_owned(), "verify-ca".into()), ("PGSSLROOTCERT".to_owned(), "/ca".into())];
+        assert_eq!(encryption(&target), told);
     }
 }

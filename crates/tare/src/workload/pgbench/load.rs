@@ -1,8 +1,8 @@
 //! What a trial does with pgbench: prepare once, then a run a sample, its warm-up left out by its log of transactions.
 
-use super::PgbenchSettings;
+use super::{PgbenchSettings, arguments};
 use crate::workload::program::timed::{TimedClient, TimedRun};
-use crate::workload::program::{self, Begins, Interval, Job, Ran, Report, ServerValues, parse};
+use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Stage};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -26,7 +26,7 @@ impl TimedClient for PgbenchSettings {
         let target = stage.server()?.target();
         let seed = stage.seed.wrapping_add(run.sample as u64);
         let words = self.run(target, stage.threads, seed, run.total_s(), &of.folder().join(prefix(run)));
-        Ok(job(words, target))
+        job(words, target, of).map_err(LoadError::own)
     }
 
     fn begins(&self, run: TimedRun) -> Begins<'static> {
@@ -69,9 +69,13 @@ fn prefix(run: TimedRun) -> String {
     format!("pgbench_log-{}", run.sample)
 }
 
-fn job(words: Vec<String>, target: &ConnectTarget) -> Job {
-    let secret = (!target.password.is_empty()).then(|| ("PGPASSWORD".to_owned(), target.password.clone().into()));
-    Job { words, environment: secret.into_iter().collect(), ..Job::default() }
+/// With the password, where there is one, in a file that only this user can read, and encrypted as the target says.
+fn job(words: Vec<String>, target: &ConnectTarget, of: &ServerValues) -> Result<Job, ProgramError> {
+    let mut environment = arguments::encryption(target);
+    if let Some(line) = arguments::password_line(target) {
+        environment.push(("PGPASSFILE".to_owned(), of.write("pgpass", &line)?.into()));
+    }
+    Ok(Job { words, environment, ..Job::default() })
 }
 
 impl Load for PgbenchSettings {
@@ -95,7 +99,8 @@ impl Load for PgbenchSettings {
     }
 
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
-        let filling = self::job(self.prepare(server.target()), server.target());
+        let of = ServerValues::of("", server.target())?;
+        let filling = self::job(self.prepare(server.target()), server.target(), &of)?;
         program::timed::fill(&filling, job)
     }
 

@@ -4,6 +4,7 @@ use super::output::SHOWN_LINES;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use tare_engine::TlsMode;
 
 /// Why a program gave no result; the last that it said is part of the message.
 #[derive(Debug, thiserror::Error)]
@@ -95,6 +96,17 @@ pub enum ProgramError {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// It would send in clear what must be encrypted.
+    #[error(
+        "{program} would not encrypt its connections, and tls = {mode} is asked for: drive this server with tare's own \
+         loads, or over its Unix socket"
+    )]
+    Unencrypted {
+        /// Its first word.
+        program: String,
+        /// What is asked for.
+        mode: TlsMode,
     },
     /// The process could not be looked after.
     #[error("cannot look after {program}: {source}")]

@@ -2,6 +2,9 @@
 
 use super::{ProgramError, Values};
 use crate::workload::Stage;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tare_engine::ConnectTarget;
 use tare_files::{Access, PrivateFolder};
@@ -39,13 +42,12 @@ impl ServerValues {
     /// When it cannot be written.
     pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, ProgramError> {
         let path = self.folder().join(name);
-        // The folder is this user's alone.
-        std::fs::write(&path, text).map_err(|source| ProgramError::File {
-            doing: "write",
-            path: path.clone(),
-            source,
-        })?;
-        Ok(path)
+        // The folder is this user's alone; libpq wants the file itself to be, too.
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
+        match file.and_then(|mut file| file.write_all(text.as_bytes())) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(ProgramError::File { doing: "write", path, source }),
+        }
     }
 
     /// The private folder; where there is no server, none of its own.

@@ -5,7 +5,7 @@ use super::arguments::secret_options;
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Stage};
-use tare_engine::{ConnectTarget, Server};
+use tare_engine::{Address, ConnectTarget, Server, TlsMode};
 
 impl SysbenchSettings {
     /// What `workload.name` says in a study.
@@ -41,6 +41,11 @@ impl TimedClient for SysbenchSettings {
 
 /// With the password, where there is one, in a file that only this user can read.
 fn job(mut words: Vec<String>, engine: &str, target: &ConnectTarget, of: &ServerValues) -> Result<Job, ProgramError> {
+    let is_private = matches!(target.address, Address::Socket(_));
+    if let (false, mode @ (TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyFull)) = (is_private, target.tls.mode)
+    {
+        return Err(ProgramError::Unencrypted { program: words.swap_remove(0), mode });
+    }
     if let Some(options) = secret_options(engine, target) {
         let path = of.write("sysbench.options", &options)?;
         words.insert(1, format!("--config-file={}", path.display()));

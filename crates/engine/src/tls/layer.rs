@@ -1,0 +1,92 @@
+//! The layer itself: what a protocol writes leaves encrypted, what arrives is decrypted before the protocol reads it.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use rustls::ClientConnection;
+
+use super::super::Tls;
+use super::settings;
+use super::words::NotTried;
+
+/// Bytes that one read of the socket may bring: more than any answer of the OLTP queries, as where nothing is encrypted.
+const RECEIVED_BYTES: usize = 64 << 10;
+
+/// One end of an encrypted connection.
+#[derive(Debug)]
+pub(in super::super) struct Layer {
+    connection: ClientConnection,
+    /// What came from the socket; from `start` to `end` nobody has looked at it.
+    received: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Layer {
+    /// Agrees with the server on how to encrypt. What limits waiting on the socket limits this.
+    ///
+    /// # Errors
+    /// What the socket said; else why the server, or a file that `tls` names, is not believed.
+    pub(in super::super) fn over(socket: &mut (impl Read + Write), tls: &Tls, host: &str) -> io::Result<Self> {
+        let connection = settings::connection(tls, host).map_err(|why| io::Error::other(NotTried(why)))?;
+        let mut layer = Self { connection, received: vec![0; RECEIVED_BYTES], start: 0, end: 0 };
+        while layer.connection.is_handshaking() {
+            layer.send(socket)?;
+            if layer.connection.is_handshaking() {
+                layer.receive(socket)?;
+            }
+        }
+        layer.send(socket)?;
+        Ok(layer)
+    }
+
+    /// Version and cipher suite, as everybody writes them.
+    pub(in super::super) fn words(&self) -> String {
+        let version = self.connection.protocol_version().and_then(|version| version.as_str());
+        let suite = self.connection.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str());
+        format!("{}, {}", version.unwrap_or("TLS").replace('_', "."), suite.unwrap_or("a suite without a name"))
+    }
+
+    pub(in super::super) fn read(&mut self, socket: &mut (impl Read + Write), buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.connection.reader().read(buffer) {
+                // Nothing that is whole has come yet.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.receive(socket)?,
+                read => return read,
+            }
+        }
+    }
+
+    pub(in super::super) fn write(&mut self, socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
+        let taken = self.connection.writer().write(bytes)?;
+        self.send(socket)?;
+        Ok(taken)
+    }
+
+    /// Waits for the socket only where everything that it brought has been looked at.
+    fn receive(&mut self, socket: &mut (impl Read + Write)) -> io::Result<()> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, socket.read(&mut self.received)?);
+            if self.end == 0 {
+                return Err(ErrorKind::UnexpectedEof.into());
+            }
+        }
+        self.start += self.connection.read_tls(&mut &self.received[self.start..self.end])?;
+        if let Err(error) = self.connection.process_new_packets() {
+            // The other side learns why, where it still listens.
+            let _ = self.send(socket);
+            return Err(io::Error::new(ErrorKind::InvalidData, error));
+        }
+        // What the layer has to say by itself, such as new keys.
+        self.send(socket)
+    }
+
+    fn send(&mut self, socket: &mut impl Write) -> io::Result<()> {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(socket) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                sent => drop(sent?),
+            }
+        }
+        Ok(())
+    }
+}

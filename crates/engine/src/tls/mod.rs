@@ -1,0 +1,9 @@
+//! TLS: the layer between a protocol and its socket, whom it believes, and what is said when it does not.
+
+mod believe;
+mod layer;
+mod settings;
+mod words;
+
+pub(super) use layer::Layer;
+pub(super) use words::tls_words;
