@@ -30,7 +30,8 @@ pub(in super::super) fn tls_words(error: &io::Error) -> Option<String> {
 fn of(error: &Error) -> String {
     use CertificateError as Certificate;
     match error {
-        Error::InvalidCertificate(Certificate::UnknownIssuer) => {
+        // The second is what comes of another authority with the same name.
+        Error::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
             "the server's certificate is signed by nobody who is believed: give its authority's own as tls_ca (ssl-ca, \
              sslrootcert)"
                 .to_owned()

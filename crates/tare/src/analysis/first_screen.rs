@@ -89,14 +89,7 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
     let trials: Vec<usize> = measured.iter().map(|(_, metric)| metric.trials).collect();
     let (fewest, most) = (trials.iter().min().copied().unwrap_or(0), trials.iter().max().copied().unwrap_or(0));
     let per = if fewest == most { count(fewest, "trial") } else { format!("{fewest} to {most} trials") };
-    let unit = match results.source {
-        // Counters have no server: what is fresh is the process that counts.
-        Source::Directory if results.trials.iter().all(|trial| trial.server_version.is_none()) => {
-            ", each a fresh process"
-        }
-        Source::Directory => ", each a fresh server",
-        Source::Csv => "",
-    };
+    let unit = unit(results);
     let widest = measured
         .iter()
         .filter_map(|(name, metric)| Some((name, metric.ci?.width() / 2.0 / metric.mean, metric.trials)))
@@ -118,6 +111,23 @@ fn how_sure(summary: &Summary, results: &Results) -> String {
         .as_ref()
         .map_or(String::new(), |plan| format!(" Trials ran in randomised blocks (seed {}).", plan.seed));
     format!("{per} a condition{unit}; {widest}.{order}")
+}
+
+/// What a trial is: the unit over which intervals are taken.
+fn unit(results: &Results) -> &'static str {
+    let trials = &results.trials;
+    match results.source {
+        Source::Csv => "",
+        // Counters have no server: what is fresh is the process that counts.
+        Source::Directory if trials.iter().all(|trial| trial.server_version.is_none()) => ", each a fresh process",
+        Source::Directory if trials.iter().any(|trial| trial.uncontrolled.contains_key("server lifetime")) => {
+            ", each a reconnection to a server that went on running"
+        }
+        Source::Directory if trials.iter().any(|trial| !trial.uncontrolled.is_empty()) => {
+            ", each a restart of the server by its owner's command"
+        }
+        Source::Directory => ", each a fresh server",
+    }
 }
 
 fn metric_name(summary: &Summary) -> &str {
