@@ -8,7 +8,7 @@ use super::super::Tls;
 use super::settings;
 use super::words::NotTried;
 
-/// Bytes that one read of the socket may bring: more than any answer of the OLTP queries, as where nothing is encrypted.
+/// Bytes that one read of the socket may bring: more than any answer of the OLTP queries has.
 const RECEIVED_BYTES: usize = 64 << 10;
 
 /// One end of an encrypted connection.

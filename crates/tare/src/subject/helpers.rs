@@ -1,10 +1,8 @@
 //! The helper processes of a server with a process a connection (PostgreSQL): what each is for, and those that come for
 //! one query.
 
-use super::threads::Watched;
 use procfs::process::Process;
 use std::collections::BTreeSet;
-use tare_results::schema::ThreadClass;
 use tare_topology::ThreadRef;
 
 /// What a process that works for a connection besides its own calls itself.
@@ -59,15 +57,15 @@ pub struct WorkerWatch {
 }
 
 impl WorkerWatch {
-    /// Over a server whose connections have processes of their own; none over others.
-    pub fn over(root: Option<i32>, watched: &[Watched]) -> Option<Self> {
-        let root = root?;
-        let forks = watched.iter().any(|w| w.class == ThreadClass::Connection && w.thread.pid != root);
-        forks.then(|| Self { root, known: watched.iter().map(|watched| watched.thread.pid).collect() })
+    /// Over a server whose connections have processes of their own, such as `serving`; none over others. Those that are
+    /// `known` are no news.
+    pub fn over(root: Option<i32>, serving: Option<i32>, known: BTreeSet<i32>) -> Option<Self> {
+        let root = root.filter(|root| serving.is_some_and(|serving| serving != *root))?;
+        Some(Self { root, known })
     }
 
     /// Those that have come since the last look.
-    pub fn new_ones(&mut self) -> Vec<Watched> {
+    pub fn new_ones(&mut self) -> Vec<ThreadRef> {
         let main = Process::new(self.root).and_then(|root| root.task_main_thread());
         let children = main.and_then(|task| task.children()).unwrap_or_default();
         let mut new = Vec::new();
@@ -78,8 +76,7 @@ impl WorkerWatch {
             }
             self.known.insert(pid);
             if kind(pid) == Some(PARALLEL_WORKER) {
-                let thread = ThreadRef::main_of(pid);
-                new.push(Watched { class: ThreadClass::Background, pair: None, thread, asked: None });
+                new.push(ThreadRef::main_of(pid));
             }
         }
         new

@@ -103,7 +103,8 @@ impl ThreadWatch {
                         break;
                     }
                     for worker in finder.iter_mut().flat_map(WorkerWatch::new_ones) {
-                        follow(&workers, worker);
+                        let (class, pair, asked) = (ThreadClass::Background, None, None);
+                        follow(&workers, Watched { class, pair, thread: worker, asked });
                     }
                     look(&workers, true);
                     look(&tracked, may_end && number.is_multiple_of(REMEMBER_EVERY));

@@ -217,11 +217,7 @@ impl SubjectWatch {
             started_at: tare_results::now(),
             interference: Interference::start(self.subject.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
-            watch: ThreadWatch::start(
-                self.watched.clone(),
-                self.may_end,
-                WorkerWatch::over(self.subject.root, &self.watched),
-            ),
+            watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch()),
             used: UsageMark::take(&self.subject),
         });
         Ok(())
@@ -276,6 +272,12 @@ impl SubjectWatch {
         // Of the many helpers of a server, those that did nothing are not worth a line each.
         threads.retain(|t| t.class != ThreadClass::Background || t.user_s + t.system_s > 0.0);
         Ok(Surroundings { started_at: open.started_at, covariates, users, threads, used })
+    }
+
+    fn worker_watch(&self) -> Option<WorkerWatch> {
+        let serving = self.watched.iter().find(|watched| watched.class == ThreadClass::Connection);
+        let known = self.watched.iter().map(|watched| watched.thread.pid).collect();
+        WorkerWatch::over(self.subject.root, serving.map(|watched| watched.thread.pid), known)
     }
 
     /// Processes that work for a connection beside its own are where the server's first process is: they can be in the
