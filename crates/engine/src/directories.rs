@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tare_files::FilesError;
 
+use super::room::{Room, held_below, share};
 use super::{DataDirectory, EngineError};
 
 const MIB: u64 = 1 << 20;
@@ -89,7 +90,7 @@ impl DataInUse {
             DataDirectory::CopyOf { prepared, at } => {
                 // Owned from the first byte on, so that a copy that fails half-way is removed.
                 let copy = PrivateDirectory::create(at)?;
-                copy_tree(prepared, copy.path())?;
+                copy_tree(prepared, copy.path(), &mut Room::new(copy.path(), held_below(prepared)))?;
                 Ok(Self::Private(copy))
             }
         }
@@ -104,8 +105,8 @@ impl DataInUse {
 }
 
 /// Copies the files and directories below `from` into the existing directory `to`. The copy shares blocks where the
-/// file system can (`copy_file_range`). Sockets, links and the like do not belong to a stopped server's data.
-fn copy_tree(from: &Path, to: &Path) -> Result<(), EngineError> {
+/// file system can. Sockets, links and the like do not belong to a stopped server's data.
+fn copy_tree(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineError> {
     let list = fs::read_dir(from).map_err(|source| EngineError::io("list the data directory", from, source))?;
     for entry in list {
         let entry = entry.map_err(|source| EngineError::io("list the data directory", from, source))?;
@@ -116,24 +117,27 @@ fn copy_tree(from: &Path, to: &Path) -> Result<(), EngineError> {
                 .mode(0o700)
                 .create(&target)
                 .map_err(|e| EngineError::io("make the directory", &target, e))?;
-            copy_tree(&source, &target)?;
+            copy_tree(&source, &target, room)?;
         } else if kind.is_file() {
-            copy_file(&source, &target)?;
+            copy_file(&source, &target, room)?;
         }
     }
     Ok(())
 }
 
 /// Copies a file with its mode, in parts: nobody waits for the rest of a large one that is no longer wanted.
-fn copy_file(from: &Path, to: &Path) -> Result<(), EngineError> {
+fn copy_file(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineError> {
     let failed = |error| EngineError::io("copy data to", to, error);
     let mut source = File::open(from).map_err(|error| EngineError::io("open the data file", from, error))?;
     let mode = source.metadata().map_err(failed)?.permissions();
     let mut target = File::create_new(to).map_err(failed)?;
     target.set_permissions(mode).map_err(failed)?;
+    if share(&source, &target).map_err(failed)? {
+        return Ok(());
+    }
+    room.ask()?;
     loop {
         EngineError::unless_interrupted()?;
-        // The kernel copies, and shares blocks, in both ways that the standard library has.
         if std::io::copy(&mut (&mut source).take(COPIED_AT_ONCE), &mut target).map_err(failed)? == 0 {
             return Ok(());
         }

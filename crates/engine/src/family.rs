@@ -37,10 +37,20 @@ pub(super) struct Family {
 impl Family {
     /// A new one, of which nothing is there yet.
     pub(super) fn planned() -> Self {
+        let family = Self::without_group();
+        Self { group: ControlGroup::planned(&family.mark), ..family }
+    }
+
+    /// The same, found by its mark alone.
+    pub(super) fn without_group() -> Self {
         // Every new state of the standard library's hasher has keys from the system's random numbers.
         let mark = format!("{:016x}", std::hash::RandomState::new().build_hasher().finish());
-        let group = ControlGroup::planned(&mark);
-        Self { mark, group }
+        Self { mark, group: None }
+    }
+
+    /// Whether this variable of an environment is its mark.
+    pub(super) fn has(&self, variable: &str) -> bool {
+        variable.strip_prefix(MARK).and_then(|rest| rest.strip_prefix('=')) == Some(&self.mark)
     }
 
     /// Marks the command, and returns the door through which its process must go before exec: by writing `0` there.
@@ -58,12 +68,11 @@ impl Family {
     pub(super) fn members(&self) -> Vec<Identity> {
         let own = getpid().as_raw_nonzero().get();
         let mut pids: BTreeSet<i32> = self.group.iter().flat_map(ControlGroup::processes).collect();
-        let mark = format!("{MARK}={}", self.mark);
         let all = procfs::process::all_processes().into_iter().flatten().flatten().filter_map(|p| p.stat().ok());
         let all: BTreeMap<i32, Stat> = all.map(|stat| (stat.pid, stat)).collect();
         for stat in all.values().filter(|stat| stat.state != 'Z') {
             match mark_of(stat.pid) {
-                Some(found) if found == mark => drop(pids.insert(stat.pid)),
+                Some(found) if self.has(&found) => drop(pids.insert(stat.pid)),
                 Some(_) => {}
                 // None of ours is ever started into a session of its own.
                 None if is_adopted(stat, &all, own) => drop(pids.insert(stat.pid)),
@@ -117,7 +126,7 @@ impl Family {
 }
 
 /// The mark in the environment of a process, whoever's server it is of.
-fn mark_of(pid: i32) -> Option<String> {
+pub(super) fn mark_of(pid: i32) -> Option<String> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let name = MARK.as_bytes();
     let found = environment

@@ -15,11 +15,13 @@
 //! | `namespace` | for servers that refuse to run as root |
 //! | `process`, `instance`, `leftovers` | the life of a server process: spawn, watch, stop, and what kill -9 leaves |
 //! | `family`, `identity` | a server and all that it starts, however far that goes |
+//! | `marked` | programs of others that are no servers, and all that they start |
 //! | `interrupt` | the end of this program is wanted |
 //! | `allocator` | another memory allocator, preloaded |
 //! | `address` | where a server listens, and how a client reaches it |
 //! | `address_space` | randomisation and fixed layouts of a server process |
 //! | `cache`, `directories` | prepared data directories, private copies, run directories |
+//! | `room` | copies of files: blocks shared, or room looked for first |
 //! | `working/` | the one copy of prepared data that trials work on, brought back before each |
 //! | `socket`, `stream`, `answer`, `ask` | limits: how long servers and programs may take, how much they may say |
 //! | `tls` | encrypted connections, and who is believed to be the server |
@@ -58,6 +60,7 @@ mod leftovers;
 mod log;
 mod login;
 mod mariadb;
+mod marked;
 mod mysql;
 mod namespace;
 mod option_file;
@@ -66,6 +69,7 @@ mod postgres;
 mod process;
 mod program;
 mod registry;
+mod room;
 mod running;
 mod secret;
 mod self_told;
@@ -94,12 +98,13 @@ pub use interrupt::{interrupted, interrupted_by};
 pub use leftovers::{Reaped, reap_leftovers};
 pub use login::{Login, target_of};
 pub use mariadb::Mariadb;
+pub use marked::Marked;
 pub use mysql::Mysql;
 pub use option_file::OptionFile;
 pub use options::same_value;
 pub use postgres::Postgresql;
 pub use process::dies_with_parent;
-pub use program::Binary;
+pub use program::{Binary, prefer_programs};
 pub use registry::{UnknownEngine, engine_by_name, engine_names};
 pub use running::RunningServer;
 pub use server::{

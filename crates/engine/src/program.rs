@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::EngineError;
 use super::build_id::build_id;
@@ -59,6 +60,19 @@ impl Binary {
 pub(super) fn places(first: &[PathBuf]) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     first.iter().cloned().chain(env::split_paths(&path)).chain(MORE_PLACES.iter().map(PathBuf::from)).collect()
+}
+
+static PREFERRED: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
+
+/// Programs that are taken where nobody names one, by the names of their engines: what a user's own file says. The
+/// first call counts.
+pub fn prefer_programs(programs: BTreeMap<String, PathBuf>) {
+    let _ = PREFERRED.set(programs);
+}
+
+/// The program that somebody named, else the preferred one of this engine.
+pub(super) fn named<'a>(explicit: Option<&'a Path>, engine: &str) -> Option<&'a Path> {
+    explicit.or_else(|| PREFERRED.get()?.get(engine).map(PathBuf::as_path))
 }
 
 pub(super) fn is_program(path: &Path) -> bool {

@@ -7,6 +7,7 @@
 //! | `read` | reading a regular file with a limit |
 //! | `whole` | writing a file whole or not at all |
 //! | `private` | folders that only their owner can enter, used by their handle |
+//! | `room` | whether a file system has room for what is about to be written |
 //!
 //! The rule: what is found under a name that others could have put there is data, never a decision. State, caches and
 //! run folders are [`PrivateFolder`]s; results directories are read with [`read_regular`] and written with
@@ -16,10 +17,12 @@ mod error;
 mod owner;
 mod private;
 mod read;
+mod room;
 mod whole;
 
 pub use error::{FilesError, Result};
 pub use owner::{check_ours, owner_of};
 pub use private::{Access, PrivateFolder};
 pub use read::{open_regular, read_beneath, read_named, read_regular};
+pub use room::{NoRoom, check_room};
 pub use whole::{open_append, open_new_log, write_whole, write_whole_with};

@@ -4,6 +4,8 @@
 
 mod support;
 
+use rustix::process::{Pid, Signal, kill_process};
+use std::time::{Duration, Instant};
 use support::{World, json, trials};
 
 #[test]
@@ -82,12 +84,42 @@ fn every_way_to_fail_is_told_apart_and_leaves_nothing() {
     assert!(said.contains("has no result") && said.contains("nothing here"), "{said}");
     let said = reason(&world, "command = \"echo score NaN\"\nmetrics = \"regex 'score (.*)' as score\"");
     assert!(said.contains("has no result") && said.contains("score NaN"), "{said}");
+    let said = reason(&world, "command = \"echo score 0\"\nmetrics = \"regex 'score (.*)' as tps\"");
+    assert!(said.contains("has no result: tps is 0"), "a throughput of nothing is no result: {said}");
     let said = reason(&world, "command = \"yes\"");
     assert!(said.contains("more than 64 MiB"), "{said}");
     let said = reason(&world, "command = \"no-such-program\"");
     assert!(said.contains("cannot run no-such-program"), "{said}");
     let logs = support::names(&world.path("r/logs"));
     assert!(logs.iter().any(|name| name.starts_with("trial-00000")), "{logs:?}");
+}
+
+#[test]
+fn after_kill_9_of_everything_the_helpers_of_a_program_are_ended_by_the_next_start() {
+    let world = World::new();
+    // A helper in a session of its own, whose parent has ended: nothing but its mark tells whose it is.
+    let script = "(setsid sleep 600 & echo $! >helper) ; : >ready ; sleep 600";
+    let study = world.study(&format!(
+        "name = \"own\"\n[workload]\nname = \"command\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\n\
+         [sampling]\ntrials = 1\nwarmup_s = 0\n"
+    ));
+    let mut run = world.tare(&["run", &study, "--out", "r"]).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !world.path("ready").exists() {
+        assert!(Instant::now() < deadline, "the program does not run");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let helper: u32 = std::fs::read_to_string(world.path("helper")).unwrap().trim().parse().unwrap();
+    // The run and its trial, and then what is left of the program.
+    let all = world.processes();
+    for pid in all.into_iter().filter(|pid| *pid != helper) {
+        let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
+    }
+    run.wait().unwrap();
+    assert_eq!(world.processes(), [helper], "it outlives all of them");
+    let (out, _) = world.exits(0, &["restore"]);
+    assert!(out.contains("removed what 1 killed"), "{out}");
+    world.assert_clean();
 }
 
 #[test]

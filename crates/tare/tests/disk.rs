@@ -23,8 +23,9 @@ fn a_disk_that_fills_up_in_a_trial_uses_up_no_attempt() {
         room=$(df -k --output=avail small | tail -1) need=$(du -sk big/cache | cut -f1)
         head -c "$(( (room - need / 2) * 1024 ))" /dev/zero >small/filler
         code=0; TARE_CACHE_DIR=$PWD/small/cache "$0" run "$1" --out results $2 2>err || code=$?
-        cat err >&2; test $code = 3; grep -q 'small/cache' err; grep -q -- '--resume' err
-        test ! -e results/trials.jsonl
+        cat err >&2; test $code = 3; grep -q -- '--resume' err
+        grep -Eq 'small/cache/work-.*: the copy of the data needs .*[0-9]+ bytes.*, and .*[0-9]+ bytes.* are free' err
+        test ! -e results/trials.jsonl; test -z "$(ls -d small/cache/work-* | grep -v lock || true)"
         rm small/filler
         TARE_CACHE_DIR=$PWD/small/cache "$0" run --resume results"#;
     let tare = world.tare(&[]);

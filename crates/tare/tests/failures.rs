@@ -99,7 +99,7 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     let study = world.study(STUDY);
     std::fs::create_dir(world.path("small")).unwrap();
     // A file system of its own for the results, in a name space of its own: it is gone when the shell ends.
-    let script = "mount -t tmpfs -o size=96k none small || exit 77
+    let script = "mount -t tmpfs -o size=200k none small || exit 77
         \"$0\" run \"$1\" --out small/results --set sampling.sample_s=0.05 --set sampling.trials=200; code=$?
         cp -r small/results kept; exit $code";
     let tare = world.tare(&[]);
@@ -110,7 +110,9 @@ fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
     let err = text(&output.stderr);
     assert_ne!(output.status.code(), Some(77), "no mount in a user name space of our own: {err}");
     assert_eq!(output.status.code(), Some(3), "{err}");
-    assert!(err.contains("No space left on device") && err.contains("--resume"), "{err}");
+    // What cannot fit is not begun: the place, what is needed and what there is.
+    assert!(err.contains("small/results: the record of a trial with its logs needs"), "{err}");
+    assert!(err.contains(" bytes), and ") && err.contains("are free") && err.contains("--resume"), "{err}");
     let kept = trials(&world.path("kept"));
     assert!(!kept.is_empty() && kept.len() < 200, "{} trials", kept.len());
     let (_, err) = world.exits(0, &["show", "kept"]);
@@ -205,6 +207,32 @@ fn a_damaged_line_is_in_nobodys_way_and_unreadable_results_are_a_clear_error() {
     std::fs::write(world.path("file"), "").unwrap();
     let (_, err) = world.exits(2, &["run", &study, "--out", "file"]);
     assert!(err.contains("file"), "{err}");
+}
+
+/// A server that makes its data and then, in the trial, writes a line of 300 KiB that would rename the terminal.
+#[test]
+fn what_a_server_writes_is_cut_in_the_record_and_steers_no_terminal() {
+    let world = World::new();
+    let (hostile, made) = (world.path("hostile"), world.path("made"));
+    let script = format!(
+        "#!/bin/sh\nif [ -e {0} ]; then\nprintf '\\033]0;mine\\007'; head -c 300000 /dev/zero | tr '\\0' x; echo; exit 1\n\
+         fi\n: >{0}; exec {1} \"$@\"\n",
+        made.display(),
+        env!("CARGO_BIN_EXE_tare")
+    );
+    std::fs::write(&hostile, script).unwrap();
+    std::fs::set_permissions(&hostile, PermissionsExt::from_mode(0o755)).unwrap();
+    let study = world.study(&format!("{STUDY}[engine]\nname = \"sqlite\"\nbinary = \"{}\"\n", hostile.display()));
+    let one = ["--set", "sampling.trials=1", "--set", "sampling.attempts=1"];
+    let (out, err) = world.exits(4, &[&["run", &study, "--out", "results"], one.as_slice()].concat());
+    let records = std::fs::read_to_string(world.path("results/trials.jsonl")).unwrap();
+    assert!(records.len() < 40 << 10 && records.contains(" bytes in all ..."), "{} bytes", records.len());
+    assert!(trials(&world.path("results"))[0]["reason"].as_str().unwrap().contains("died during start"));
+    let (shown, told) = world.exits(0, &["show", "results"]);
+    for text in [out, err, shown, told] {
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
+    }
+    world.assert_clean();
 }
 
 #[test]

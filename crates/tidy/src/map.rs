@@ -73,7 +73,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "trial",
         rooms: &["study", "plan", "workload", "subject", "capture"],
-        crates: &["engine", "noise", "results", "topology"],
+        crates: &["files", "engine", "noise", "results", "topology"],
         until_mended: &[],
     },
     Room { name: "run", rooms: &["study", "plan", "workload"], crates: &["files", "results"], until_mended: &[] },

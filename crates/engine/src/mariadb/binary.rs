@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::program::{check_may_run, is_program, places};
+use super::super::program::{check_may_run, is_program, named, places};
 use super::super::self_told::{self_told, start};
 use super::super::{Binary, EngineError};
 use super::layout::Layout;
@@ -18,7 +18,7 @@ const SCRIPTS: [&str; 2] = ["mariadb-install-db", "mysql_install_db"];
 
 /// The server program: `explicit`, else `mariadbd` in PATH and the usual places.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
-    let path = match explicit {
+    let path = match named(explicit, NAME) {
         Some(path) => given(path).ok_or_else(|| missing(PROGRAMS[0], vec![path.to_owned()])),
         None => search(PROGRAMS[0], &[]).or_else(|missing| {
             // A MySQL has this name too.

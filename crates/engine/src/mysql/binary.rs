@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::mariadb::binary::{PRODUCT as MARIADB, Told, given};
 use super::super::mariadb::layout::Layout;
-use super::super::program::{check_may_run, is_program, places};
+use super::super::program::{check_may_run, is_program, named, places};
 use super::super::self_told::start;
 use super::super::{Binary, EngineError};
 use super::names::NAME;
@@ -13,6 +13,7 @@ pub(super) const INSTALL: &str = "scripts/get-mysql (which installs nothing), or
 
 /// The server program: `explicit`, else a `mysqld` that is no MariaDB in PATH and the usual places.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
+    let explicit = named(explicit, NAME);
     let found = match explicit {
         Some(path) => given(path),
         // MariaDB's packages have a program of this name too.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::program::{check_may_run, is_program, places};
+use super::super::program::{check_may_run, is_program, named, places};
 use super::super::self_told::{self_told, start};
 use super::super::{Binary, EngineError};
 use super::names::NAME;
@@ -13,6 +13,7 @@ const VERSIONED: &str = "/usr/lib/postgresql";
 
 /// The server program: `explicit`, else `postgres` in PATH and the usual places, or the newest of Debian's.
 pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
+    let explicit = named(explicit, NAME);
     let places = if explicit.is_none() { all_places() } else { Vec::new() };
     let found = match explicit {
         Some(path) => Some(path.to_owned()),

@@ -11,9 +11,10 @@ use tare_files::{Access, PrivateFolder};
 
 use super::super::EngineError;
 use super::super::directories::not_private;
+use super::super::room::{Room, held};
 use super::note::{Note, tells_changes};
 use super::put_back::put_back;
-use super::tree::Tree;
+use super::tree::{Stamp, Tree};
 
 /// How the names of working copies in the cache begin.
 const PREFIX: &str = "work-";
@@ -139,13 +140,16 @@ fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<Restored, Engin
     for path in &original.folders {
         make_folder(&data.join(path))?;
     }
+    let is_unchanged = |path: &PathBuf, stamp: Stamp| {
+        let unchanged = |copy| note.as_ref().is_some_and(|note| note.holds(path, stamp, copy));
+        found.files.get(path).copied().is_some_and(unchanged)
+    };
+    let stale: Vec<&PathBuf> =
+        original.files.iter().filter(|(path, stamp)| !is_unchanged(path, **stamp)).map(|(path, _)| path).collect();
+    let mut room = Room::new(folder.path(), growth(prepared, &data, &stale));
     let mut shared = 0;
-    for (path, stamp) in &original.files {
-        let unchanged = |copy| note.as_ref().is_some_and(|note| note.holds(path, *stamp, copy));
-        if found.files.get(path).copied().is_some_and(unchanged) {
-            continue;
-        }
-        let put = put_back(&prepared.join(path), &data.join(path))?;
+    for path in stale {
+        let put = put_back(&prepared.join(path), &data.join(path), &mut room)?;
         restored.files_put_back += 1;
         restored.bytes_copied += put.copied;
         restored.bytes_compared += put.compared;
@@ -162,6 +166,14 @@ fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<Restored, Engin
         Note::write(folder, prepared, &original, &Tree::read(&data)?)?;
     }
     Ok(restored)
+}
+
+/// Bytes that the copies of these files will take more than they do now.
+fn growth(prepared: &Path, data: &Path, files: &[&PathBuf]) -> u64 {
+    let of = |root: &Path| -> u64 {
+        files.iter().filter_map(|path| fs::metadata(root.join(path)).ok()).map(|found| held(&found)).sum()
+    };
+    of(prepared).saturating_sub(of(data))
 }
 
 /// Folders as servers want them: closed to others.

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::super::EngineError;
 use super::super::interrupt::interrupted;
+use super::super::room::{Room, share};
 
 /// Bytes that are compared at a time: a change of one page writes so many.
 const BLOCK: usize = 64 << 10;
@@ -26,38 +27,34 @@ pub(super) struct Put {
     pub compared: u64,
 }
 
-/// Makes `to` equal to `from`; `to` is a file or absent.
-pub(super) fn put_back(from: &Path, to: &Path) -> Result<Put, EngineError> {
+/// Makes `to` equal to `from`; `to` is a file or absent. `room` is asked for before anything is copied.
+pub(super) fn put_back(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<Put, EngineError> {
+    let failed = |error| EngineError::io("copy data to", to, error);
     let source = File::open(from).map_err(|error| EngineError::io("read", from, error))?;
-    put_back_file(&source, to).map_err(|error| EngineError::io("copy data to", to, error))
-}
-
-fn put_back_file(source: &File, to: &Path) -> io::Result<Put> {
-    let found = source.metadata()?;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-    let target = options.open(to)?;
-    let was = target.metadata()?.len();
-    let put = if share(source, &target)? {
+    let target = options.open(to).map_err(failed)?;
+    if share(&source, &target).map_err(failed)? {
         // What was longer keeps its end.
-        Put { shared: true, ..Put::default() }
-    } else if was == 0 {
-        Put { copied: copy(source, &target)?, ..Put::default() }
-    } else {
-        write_differences(source, &target, found.len().min(was))?
-    };
-    target.set_len(found.len())?;
-    target.set_permissions(found.permissions())?;
-    Ok(put)
+        settle(&source, &target).map_err(failed)?;
+        return Ok(Put { shared: true, ..Put::default() });
+    }
+    room.ask()?;
+    write(&source, &target).and_then(|put| settle(&source, &target).map(|()| put)).map_err(failed)
 }
 
-/// Lets both files share all blocks; false where the file system cannot.
-fn share(source: &File, target: &File) -> io::Result<bool> {
-    match rustix::fs::ioctl_ficlone(target, source) {
-        Ok(()) => Ok(true),
-        Err(Errno::OPNOTSUPP | Errno::XDEV | Errno::INVAL | Errno::NOTTY | Errno::NOSYS | Errno::PERM) => Ok(false),
-        Err(error) => Err(error.into()),
+fn write(source: &File, target: &File) -> io::Result<Put> {
+    match target.metadata()?.len() {
+        0 => Ok(Put { copied: copy(source, target)?, ..Put::default() }),
+        was => write_differences(source, target, source.metadata()?.len().min(was)),
     }
+}
+
+/// Gives the copy the length and the permissions of the original.
+fn settle(source: &File, target: &File) -> io::Result<()> {
+    let found = source.metadata()?;
+    target.set_len(found.len())?;
+    target.set_permissions(found.permissions())
 }
 
 /// Copies what is no hole into an empty file; the kernel copies where it can. Bytes written.
@@ -154,7 +151,7 @@ mod tests {
         let mut written = Vec::new();
         for held in others {
             fs::write(&to, &held).unwrap();
-            let put = put_back(&from, &to).unwrap();
+            let put = put_back(&from, &to, &mut Room::new(folder.path(), 0)).unwrap();
             assert!(fs::read(&to).unwrap() == good, "it held {} bytes", held.len());
             written.push(if put.shared { 0 } else { put.copied });
         }
@@ -170,10 +167,10 @@ mod tests {
         let hole = File::create(&from).unwrap();
         hole.set_len(64 << 20).unwrap();
         hole.write_all_at(b"end", (64 << 20) - 3).unwrap();
-        let put = put_back(&from, &to).unwrap();
+        let put = put_back(&from, &to, &mut Room::new(folder.path(), 0)).unwrap();
         assert!(put.copied < 1 << 20, "{put:?}");
         OpenOptions::new().write(true).open(&to).unwrap().write_all_at(b"stray", 40 << 20).unwrap();
-        let put = put_back(&from, &to).unwrap();
+        let put = put_back(&from, &to, &mut Room::new(folder.path(), 0)).unwrap();
         assert!(put.shared || (put.compared < 1 << 20 && put.copied > 0), "{put:?}");
         assert!(fs::read(&from).unwrap() == fs::read(&to).unwrap());
     }

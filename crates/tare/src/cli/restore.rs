@@ -34,7 +34,7 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
 fn told(report: &RestoreReport, servers: usize, half_made: &[PathBuf]) -> String {
     let mut text = String::new();
     if servers > 0 {
-        text.push_str(&format!("removed what {servers} killed servers had left\n"));
+        text.push_str(&format!("removed what {servers} killed servers or programs had left\n"));
     }
     for path in half_made {
         text.push_str(&format!("removed {}, which was being prepared\n", path.display()));

@@ -15,6 +15,7 @@ use crate::study::builtin;
 use crate::study::spec::Study;
 use crate::study::write;
 use clap::Args;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tare_results::schema::Plan;
 use tare_results::store::Directory;
@@ -174,16 +175,16 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, args: &RunArgs) -> 
     let end = run.execute(&mut listener);
     listener.finish();
     // A run that goes on later saves the first copy of its data.
-    let goes_on = match &end {
+    let keeps = match &end {
         Ok(end) => end.left > 0,
-        Err(e) => matches!(e, RunError::Directory(_) | RunError::Stopped(_)),
+        Err(e) => goes_on(e),
     };
-    if !goes_on {
+    if !keeps {
         tare_engine::remove_working_copies(&state::cache_directory()?).map_err(StateError::from)?;
     }
     let end = end.map_err(|e| match e {
         // What was finished is kept; how to go on is known here.
-        RunError::Directory(_) | RunError::Stopped(_) => Problem::from(e).advice(format!(
+        _ if goes_on(&e) => Problem::from(e).advice(format!(
             "make room or mend the permissions, then: tare run --resume {}",
             directory.path().display()
         )),
@@ -205,6 +206,16 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, args: &RunArgs) -> 
         note(&format!("\nresults: {}\nreport:  {}", directory.path().display(), report.display()));
     }
     ended(end, directory.path())
+}
+
+/// Whether nothing but room or a permission keeps the run from going on.
+fn goes_on(stopped: &RunError) -> bool {
+    match stopped {
+        RunError::Directory(_) | RunError::Stopped(_) => true,
+        // Not even the log of a trial could be made.
+        RunError::Spawn(e) => matches!(e.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded),
+        _ => false,
+    }
 }
 
 fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {

@@ -39,9 +39,7 @@ pub(super) fn check(study: &Study, trials_each: usize) -> Result<(), String> {
 /// # Errors
 /// How large it would be, and the limit.
 pub(super) fn check_record(settings: &Settings, samples: usize) -> Result<(), String> {
-    let sides = 1 + u64::from(settings.workload.load.load().needs_server());
-    let threads = settings.workload.threads as u64 * sides;
-    let bytes = (samples as u64).saturating_mul(SAMPLE_BYTES + threads.saturating_mul(THREAD_BYTES));
+    let bytes = record_bytes(settings, samples);
     match bytes > LONGEST_LINE {
         true => Err(format!(
             "a trial of {} with {} makes a record of about {} MiB: at most {} MiB are read back; take fewer samples a \
@@ -53,6 +51,13 @@ pub(super) fn check_record(settings: &Settings, samples: usize) -> Result<(), St
         )),
         false => Ok(()),
     }
+}
+
+/// About what the record of a trial takes, bytes.
+pub fn record_bytes(settings: &Settings, samples: usize) -> u64 {
+    let sides = 1 + u64::from(settings.workload.load.load().needs_server());
+    let threads = (settings.workload.threads as u64).saturating_mul(sides);
+    (samples as u64).saturating_mul(SAMPLE_BYTES.saturating_add(threads.saturating_mul(THREAD_BYTES)))
 }
 
 fn many(conditions: usize) -> String {

@@ -20,7 +20,7 @@ pub mod available;
 mod builds;
 pub mod design;
 pub mod estimate;
-mod limits;
+pub mod limits;
 pub mod needs;
 mod option_files;
 pub mod pilot;

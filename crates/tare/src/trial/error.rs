@@ -6,6 +6,7 @@ use crate::workload::LoadError;
 use std::error::Error;
 use std::io::{self, ErrorKind};
 use tare_engine::{EngineError, SqlError, SqlErrorKind, UnknownEngine};
+use tare_files::NoRoom;
 use tare_noise::NoiseError;
 use tare_results::store::DirectoryError;
 use tare_topology::MachineError;
@@ -44,6 +45,9 @@ pub enum TrialError {
     /// The load, or a thread that was not where it belongs.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// The results directory has no room for what this trial would leave there.
+    #[error(transparent)]
+    NoRoom(#[from] NoRoom),
     /// A sample has no result: a throughput of nothing, or a metric that is no number.
     #[error("sample {sample} has no result: {metric} is {value}")]
     NoResult {
@@ -73,6 +77,7 @@ impl TrialError {
     /// There is no room left: for the copy of the data, the server, a log or the record.
     pub fn is_disk_full(&self) -> bool {
         let mut cause: Option<&(dyn Error + 'static)> = match self {
+            Self::NoRoom(_) => return true,
             // What is transparent does not name what it holds as its source.
             Self::Load(LoadError::Own(own) | LoadError::Ended(own)) => Some(own.as_ref()),
             Self::Load(LoadError::Engine(engine)) | Self::Engine(engine) => Some(engine),

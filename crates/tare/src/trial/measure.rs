@@ -7,6 +7,7 @@ use crate::capture;
 use crate::capture::interference::Seen;
 use crate::capture::sample::CaptureSample;
 use crate::plan::estimate::counts;
+use crate::plan::limits;
 use crate::plan::task::same_machine;
 use crate::state::{self, StateError};
 use crate::subject::{SharedAffinities, Subject, SubjectWatch, WatchSettings};
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_engine::{Server, engine_by_name, program_sha1};
+use tare_files::check_room;
 use tare_results::metric::Named;
 use tare_results::probe::ProbeUse;
 use tare_results::schema::{AppliedSetting, Outcome, PoolRecord, RanOn, SampleRecord, TrialRecord};
@@ -23,6 +25,8 @@ use tare_topology::{Fingerprint, Machine};
 
 /// How long a server may take to shut down before it is killed.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+/// What the logs of a trial take at least: one of its own, one of its server, one of a client.
+const LOGS_BYTES: u64 = 32 << 10;
 
 impl Trial<'_> {
     /// Makes sure that the data of this condition is in the cache, and that there is a copy to work on.
@@ -78,6 +82,7 @@ impl Trial<'_> {
         let machine = Fingerprint::of(&Machine::this()?);
         same_machine(self.plan, &machine)?;
         record.ran_on = Some(ran_on(machine));
+        self.check_room()?;
         let settings = &self.task.condition.settings;
         let is_started = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
         let data = match is_started {
@@ -111,6 +116,13 @@ impl Trial<'_> {
         }
         machine.restore().map_err(StateError::from)?;
         Ok(())
+    }
+
+    /// Room for what it leaves in the results directory; for a copy of data, whoever makes it looks.
+    fn check_room(&self) -> Result<(), TrialError> {
+        let task = &self.task;
+        let record = limits::record_bytes(&task.condition.settings, task.sampling.samples);
+        Ok(check_room(self.directory, "the record of a trial with its logs", record + LOGS_BYTES)?)
     }
 
     fn measure_server(&self, data: &TrialData, record: &mut TrialRecord) -> Result<Driven, TrialError> {

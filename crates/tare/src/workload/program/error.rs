@@ -4,7 +4,7 @@ use super::output::SHOWN_LINES;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitStatus;
-use tare_engine::TlsMode;
+use tare_engine::{EngineError, TlsMode};
 
 /// Why a program gave no result; the last that it said is part of the message.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +16,14 @@ pub enum ProgramError {
         program: String,
         /// What the system said.
         source: io::Error,
+    },
+    /// It could not be listed for the next start, which ends what a kill leaves of it.
+    #[error("cannot list {program} as one that runs: {source}")]
+    List {
+        /// Its first word.
+        program: String,
+        /// What is wrong with the state directory.
+        source: EngineError,
     },
     /// A line of the study names what this server does not have.
     #[error("{{{placeholder}}} means nothing here: {reason}")]

@@ -16,9 +16,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-
-/// The variable that marks processes of servers.
-const SERVER: &[u8] = b"TARE_SERVER=";
+use tare_engine::Marked;
 
 /// What is to be run, every word filled in.
 #[derive(Debug, Clone, Default)]
@@ -70,6 +68,8 @@ pub struct Running {
     before: BTreeSet<i32>,
     output: Option<Output>,
     reaped: bool,
+    /// What a kill of this process leaves of it is found by this, and ended by the next start.
+    marked: Marked,
 }
 
 impl Running {
@@ -102,7 +102,8 @@ impl Running {
         if let Some(directory) = &job.directory {
             command.current_dir(directory);
         }
-        tare_engine::dies_with_parent(&mut command);
+        let marked = Marked::list().map_err(|source| ProgramError::List { program: program.clone(), source })?;
+        marked.begin(&mut command);
         let before = children();
         let began = Instant::now();
         let mut child = command.spawn().map_err(|source| ProgramError::Start { program: program.clone(), source })?;
@@ -116,7 +117,7 @@ impl Running {
                 return Err(watch(e.into()));
             }
         };
-        Ok(Self { program, pid, handle, began, ended: None, before, output, reaped: false })
+        Ok(Self { program, pid, handle, began, ended: None, before, output, reaped: false, marked })
     }
 
     /// Its process id, valid until it is waited for.
@@ -167,7 +168,7 @@ impl Running {
     pub fn finish(mut self) -> Result<Ended, ProgramError> {
         let ended = self.ended.unwrap_or_else(Instant::now);
         let (status, mut usage) = self.reap()?;
-        let left = end_all(&self.before, &mut usage);
+        let left = end_all(&self.before, &self.marked, &mut usage);
         let (text, tail) = self.output.take().map(Output::finish).unwrap_or_default();
         Ok(Ended { status, wall_s: ended.duration_since(self.began).as_secs_f64(), usage, text, tail, left })
     }
@@ -187,7 +188,7 @@ impl Drop for Running {
         let _ = kill_process_group(self.pid, Signal::KILL);
         let _ = kill_process(self.pid, Signal::KILL);
         let mut usage = self.reap().map(|(_, usage)| usage).unwrap_or_default();
-        end_all(&self.before, &mut usage);
+        end_all(&self.before, &self.marked, &mut usage);
     }
 }
 
@@ -197,17 +198,12 @@ fn children() -> BTreeSet<i32> {
     tasks.filter_map(|task| task.children().ok()).flatten().map(u32::cast_signed).collect()
 }
 
-/// What a server had started comes to this process as well, and ends with its server.
-fn is_of_server(pid: i32) -> bool {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    environment.split(|byte| *byte == 0).any(|entry| entry.starts_with(SERVER))
-}
-
 /// Kills what has come to this process since `before`, and what comes when that ends. Those that were still running.
-fn end_all(before: &BTreeSet<i32>, usage: &mut Usage) -> Vec<String> {
+/// What a server had started comes to this process as well, and ends with its server.
+fn end_all(before: &BTreeSet<i32>, marked: &Marked, usage: &mut Usage) -> Vec<String> {
     let mut left = Vec::new();
     loop {
-        let found: Vec<i32> = children().difference(before).copied().filter(|pid| !is_of_server(*pid)).collect();
+        let found: Vec<i32> = children().difference(before).copied().filter(|pid| !marked.is_anothers(*pid)).collect();
         if found.is_empty() {
             return left;
         }
