@@ -38,6 +38,7 @@ fn this_machine_is_examined_without_any_right() {
         "cpuset",
         "isolation",
         "swap",
+        "server_group",
         "load_average",
         "background_cpu",
         "interrupts",

@@ -3,6 +3,7 @@
 pub mod analysis;
 pub mod capture;
 pub mod cli;
+pub mod config;
 pub mod export;
 pub mod plan;
 pub mod report;

@@ -1,5 +1,6 @@
 //! Where tare keeps things between commands, and what a start does first: lock the machine, put back, clean up.
 
+use crate::config;
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
@@ -59,26 +60,31 @@ pub fn directory() -> Result<PathBuf, StateError> {
     Ok(tare_noise::default_state_dir()?)
 }
 
-/// Prepared data directories: `TARE_CACHE_DIR`, or else the user's cache directory. Made private where it is missing,
+/// Prepared data directories: `TARE_CACHE_DIR`, else what the user's own file says, else the user's cache directory. Made private where it is missing,
 /// and refused where it is another's or open to others: servers are started on what it holds.
 ///
 /// # Errors
 /// When there is no place for it, or others could have put something there.
 pub fn cache_directory() -> Result<PathBuf, StateError> {
     let root = rustix::process::geteuid().is_root();
-    let place = cache_place(|name| std::env::var_os(name), root, is_roots).ok_or(StateError::NoCache)?;
+    let chosen = config::get().cache.clone();
+    let place = cache_place(|name| std::env::var_os(name), chosen, root, is_roots).ok_or(StateError::NoCache)?;
     Ok(PrivateFolder::open_or_create(&place, Access::Closed)?.path().to_owned())
 }
 
 /// Root keeps its cache in its own home or in [`ROOT_CACHE`], never in the home of who called sudo.
 fn cache_place(
     variable: impl Fn(&str) -> Option<OsString>,
+    chosen: Option<PathBuf>,
     root: bool,
     is_roots: impl Fn(&Path) -> bool,
 ) -> Option<PathBuf> {
     let set = |name: &str| variable(name).map(PathBuf::from).filter(|place| place.is_absolute());
     if let Some(place) = variable("TARE_CACHE_DIR").filter(|place| !place.is_empty()) {
         return Some(PathBuf::from(place));
+    }
+    if chosen.is_some() {
+        return chosen;
     }
     let own = |base: &PathBuf| !root || is_roots(base);
     set("XDG_CACHE_HOME")
@@ -166,7 +172,7 @@ mod tests {
 
     fn place(variables: &[(&str, &str)], root: bool) -> Option<String> {
         let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
-        cache_place(find, root, |path| path.starts_with("/admin")).map(|place| place.display().to_string())
+        cache_place(find, None, root, |path| path.starts_with("/admin")).map(|place| place.display().to_string())
     }
 
     #[test]
@@ -181,5 +187,15 @@ mod tests {
             Some("/users/u/c/tare")
         );
         assert_eq!(place(&[("HOME", "/users/u"), ("TARE_CACHE_DIR", "cache")], true).as_deref(), Some("cache"));
+    }
+
+    #[test]
+    fn a_cache_of_the_users_choice_goes_behind_the_variable_and_before_the_usual_places() {
+        let with = |variables: &'static [(&'static str, &'static str)]| {
+            let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
+            cache_place(find, Some("/big".into()), false, |_| false).map(|place| place.display().to_string())
+        };
+        assert_eq!(with(&[("XDG_CACHE_HOME", "/c"), ("HOME", "/h")]).as_deref(), Some("/big"));
+        assert_eq!(with(&[("TARE_CACHE_DIR", "/e")]).as_deref(), Some("/e"));
     }
 }

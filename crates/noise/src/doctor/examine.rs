@@ -73,6 +73,7 @@ pub fn examine(system: &System, options: &Options) -> Diagnosis {
     findings.extend(host::findings(system, &interference, &background));
     findings.push(Interrupts::take(system).finding(&interrupts, system, &cpus, elapsed_s));
     let mut jitter = Vec::new();
+    let (before, processes) = (Snapshot::take_from(system), ProcessTimes::take(system));
     for cpu in cpus.iter() {
         match measure_jitter(cpu, options.spin) {
             Ok(measured) => jitter.push(measured),
@@ -84,7 +85,14 @@ pub fn examine(system: &System, options: &Options) -> Diagnosis {
             )),
         }
     }
-    findings.extend(worst(system, &cpus, &jitter));
+    let meanwhile = Snapshot::take_from(system).since(&before);
+    let elapsed_s = meanwhile.get("elapsed_s").copied().unwrap_or(0.0);
+    let others = ProcessTimes::take(system).users_since(&processes, elapsed_s);
+    let meanwhile = Meanwhile {
+        steal: meanwhile.get("steal_fraction").copied(),
+        others: others.iter().map(|user| user.cpu_fraction).sum(),
+    };
+    findings.extend(worst(system, &cpus, &jitter, &meanwhile));
     // A CPU that cannot be had has its finding above.
     let drift = cpus.first().filter(|_| !options.drift.is_zero());
     let drift = drift.and_then(|cpu| measure_drift(cpu, options.drift).ok().flatten());
@@ -93,11 +101,29 @@ pub fn examine(system: &System, options: &Options) -> Diagnosis {
     Diagnosis { findings, jitter, drift, interference, background }
 }
 
-/// One finding for the CPU that lost most.
-fn worst(system: &System, cpus: &CpuSet, jitter: &[Jitter]) -> Option<Finding> {
+/// What may have taken the time that a spinning thread lost.
+struct Meanwhile {
+    /// As a fraction, by the hypervisor's own account; none where it keeps none.
+    steal: Option<f64>,
+    /// CPUs' worth of time that other processes used.
+    others: f64,
+}
+
+/// One finding for the CPU that lost most, with what is known of who took it.
+fn worst(system: &System, cpus: &CpuSet, jitter: &[Jitter], meanwhile: &Meanwhile) -> Option<Finding> {
     let worst = jitter.iter().max_by(|a, b| a.stolen_fraction.total_cmp(&b.stolen_fraction))?;
-    let value =
-        format!("CPU {} lost {:.3}%, longest {:.0} us", worst.cpu, worst.stolen_fraction * 100.0, worst.longest_us);
+    let steal = match meanwhile.steal {
+        Some(fraction) => format!("the hypervisor says it took {:.2}%", fraction * 100.0),
+        None => "no hypervisor says what it took".to_owned(),
+    };
+    let value = format!(
+        "a spinning thread on CPU {} lost {:.3}%, longest {:.0} us; meanwhile {steal}, and other processes used {:.2} \
+         CPUs (the rest: interrupts, the kernel, a host that keeps no account)",
+        worst.cpu,
+        worst.stolen_fraction * 100.0,
+        worst.longest_us,
+        meanwhile.others
+    );
     // An idle machine with a timer tick of 250 to 1000 Hz loses some 0.1 to 0.5%.
     let severity = match worst.stolen_fraction {
         f if f < 0.005 => Severity::Good,

@@ -12,7 +12,8 @@ pub(crate) fn findings(system: &System, seen: &BTreeMap<String, f64>, users: &[C
     let mut all = vec![load(system)];
     let fraction = |name: &'static str, limit: f64, cost: &str| {
         let value = seen.get(name)?;
-        let text = format!("{:.2}% of the time", value * 100.0);
+        let whose = if name == "steal_fraction" { ", by the hypervisor's own account" } else { "" };
+        let text = format!("{:.2}% of the time{whose}", value * 100.0);
         Some(Finding::check(name, text, *value > limit, cost))
     };
     all.extend(
@@ -103,7 +104,7 @@ mod tests {
             found,
             [
                 ("load_average", "3.00 2.00 1.00 on 4 CPUs", true),
-                ("steal_fraction", "2.00% of the time", true),
+                ("steal_fraction", "2.00% of the time, by the hypervisor's own account", true),
                 ("swap_pages", "0", false),
                 ("background_cpu", "updatedb (5) 90%", true),
                 ("irqbalance", "runs as process 77", true),

@@ -3,12 +3,38 @@
 use tare_topology::CpuSet;
 
 use super::finding::{Finding, Severity};
+use crate::control_group::ControlGroup;
 use crate::setting::{CGROUP, Setting, online_cpus};
 use crate::system::System;
 
 /// Findings about limits; `cpus` are those of the benchmark.
 pub(crate) fn findings(system: &System, cpus: &CpuSet) -> Vec<Finding> {
-    vec![quota(system), cpuset(system), isolation(system, cpus), swap(system)]
+    let mut all = vec![quota(system), cpuset(system), isolation(system, cpus), swap(system)];
+    // Of a folder that plays a machine nobody can say it.
+    if !system.is_fake() {
+        all.push(server_group(ControlGroup::planned("doctor").is_some(), system.exists(SYSTEMD)));
+    }
+    all
+}
+
+/// What is there where systemd is the first process (sd_booted(3)).
+const SYSTEMD: &str = "/run/systemd/system";
+
+/// Whether servers get control groups of their own, so that nothing that they start gets away.
+fn server_group(is_made: bool, systemd: bool) -> Finding {
+    if is_made {
+        return Finding::new("server_group", "each server gets a control group of its own", Severity::Good, "");
+    }
+    let how = "systemd-run --user --scope -p Delegate=yes tare run ... (tare doctor, run in the same way, says whether \
+               that is enough here)";
+    Finding::new(
+        "server_group",
+        "this user may make no control group below its own",
+        Severity::Note,
+        "what a server starts is found by a variable in its environment: a helper that clears it and leaves its session \
+         outlives a trial that is killed with SIGKILL",
+    )
+    .command(systemd.then(|| how.to_owned()))
 }
 
 /// The tightest CPU quota of this process's group and those above.
@@ -144,5 +170,13 @@ mod tests {
         assert_eq!(quota(&System::at(dir.path())).value, "0.50 CPUs by /sys/fs/cgroup/cpu,cpuacct/c");
         put("sys/fs/cgroup/cpu,cpuacct/c/cpu.cfs_quota_us", "-1\n");
         assert_eq!(quota(&System::at(dir.path())).severity, Severity::Good);
+    }
+
+    #[test]
+    fn a_server_without_a_group_is_noted_with_systemds_way_where_systemd_is() {
+        assert_eq!(server_group(true, true).severity, Severity::Good);
+        let without = server_group(false, true);
+        assert!(without.severity == Severity::Note && without.command.unwrap().contains("-p Delegate=yes"));
+        assert_eq!(server_group(false, false).command, None);
     }
 }

@@ -1,6 +1,7 @@
 //! The argument table: every command, with the help a user reads.
 
-use super::Problem;
+use super::{Exit, Problem};
+use crate::config;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -84,7 +85,29 @@ fn shown() -> clap::Command {
 /// Parses the command line, runs the command, renders its error.
 pub fn main() -> ExitCode {
     super::secret::leave_environment();
-    let exit = match Args::parse().command {
+    let command = Args::parse().command;
+    let exit = configure(&command).and_then(|()| run(command)).unwrap_or_else(|problem: Problem| {
+        super::output::note(&problem.to_string());
+        problem.exit
+    });
+    ExitCode::from(exit as u8)
+}
+
+/// Reads the user's own defaults, for the commands that go by them.
+fn configure(command: &Command) -> Result<(), Problem> {
+    match command {
+        // What is wrong with them keeps nobody from putting settings back; the doctor says it itself.
+        Command::Restore(_) | Command::Doctor(_) => {
+            let _ = config::load();
+            Ok(())
+        }
+        Command::Completions(_) | Command::Man(_) | Command::SqliteServer(_) | Command::ReadTopology(_) => Ok(()),
+        _ => Ok(config::load().map(|_| ())?),
+    }
+}
+
+fn run(command: Command) -> Result<Exit, Problem> {
+    match command {
         Command::Run(args) => super::run::run(&args),
         Command::Studies(args) => super::studies::run(&args),
         Command::Topo(args) => super::topo::run(&args),
@@ -106,10 +129,5 @@ pub fn main() -> ExitCode {
         Command::Trial(args) => super::trial::run(&args),
         Command::SqliteServer(args) => super::sqlite_server::run(&args),
         Command::ReadTopology(args) => super::read_topology::run(&args),
-    };
-    let exit = exit.unwrap_or_else(|problem: Problem| {
-        super::output::note(&problem.to_string());
-        problem.exit
-    });
-    ExitCode::from(exit as u8)
+    }
 }

@@ -3,6 +3,7 @@
 use super::github::{self, Told};
 use super::{Exit, Problem};
 use crate::analysis::compare::{self, CompareError, Gate, ManyComparison, Options, Side, rows};
+use crate::config;
 use crate::report::html;
 use crate::report::terminal::{self, Style};
 use clap::Args;
@@ -60,7 +61,11 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             let found = compare::compare(*a, *b, &options)?;
             match args.json {
                 true => super::output::json(&found)?,
-                false => super::output::text(&terminal::comparison(&found, &options, Style::of_stdout()))?,
+                false => super::output::text(&terminal::comparison(
+                    &found,
+                    &options,
+                    Style::of_stdout(config::get().colour),
+                ))?,
             }
             let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
             github::tell(
@@ -73,7 +78,9 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             let found = compare::compare_many(&sides, &options)?;
             match args.json {
                 true => super::output::json(&found)?,
-                false => super::output::text(&terminal::many(&found, &options, Style::of_stdout()))?,
+                false => {
+                    super::output::text(&terminal::many(&found, &options, Style::of_stdout(config::get().colour)))?
+                }
             }
             let judged = found.metrics.iter().filter(|row| row.metric.judged);
             let judged = judged.map(|row| (row.against.as_str(), &row.metric)).collect();

@@ -1,6 +1,7 @@
 //! Typed errors of the modules -> [`Problem`]: which exit code each is, and what the user can do about it.
 
 use super::{Exit, Problem};
+use crate::config::ConfigError;
 use crate::plan::task::{OtherMachine, TaskError};
 use crate::run::{Failure, RunError};
 use crate::state::StateError;
@@ -22,6 +23,16 @@ impl From<StudyError> for Problem {
         match e.nearest {
             Some(near) => problem.advice(format!("did you mean `{near}`?")),
             None => problem,
+        }
+    }
+}
+
+impl From<ConfigError> for Problem {
+    fn from(e: ConfigError) -> Self {
+        match e {
+            ConfigError::Files(e) => Self::new(Exit::Machine, e.to_string())
+                .advice("the configuration names programs that run as you: nobody else may write to it"),
+            ConfigError::Wrong(e) => e.into(),
         }
     }
 }

@@ -2,8 +2,11 @@
 
 use super::tools::{Found, TOOLS, Tool};
 use super::{Exit, Problem, output};
+use crate::config::{self, Config};
 use clap::Args;
 use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 use tare_noise::System;
 use tare_noise::doctor::{Diagnosis, Finding, Jitter, Options, Severity, examine};
@@ -11,7 +14,7 @@ use tare_noise::doctor::{Diagnosis, Finding, Jitter, Options, Severity, examine}
 /// Options of `tare doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Seconds to watch each CPU for time that something else takes from a spinning thread
+    /// Seconds to watch each CPU for time that a spinning thread loses to something else
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     spin: f64,
     /// Seconds to watch a job of known work drift, and what the probes of `sampling.probe` know of that; 0: not at all
@@ -39,9 +42,9 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     let (spin, drift) = (Duration::from_secs_f64(args.spin), Duration::from_secs_f64(drift));
     let diagnosis = examine(&System::of_environment(), &Options { cpus: None, window: spin, spin, drift });
     if args.json {
-        output::json(&Told { diagnosis: &diagnosis, programs: &programs })?
+        output::json(&Told { diagnosis: &diagnosis, programs: &programs, configuration: Configuration::read() })?
     } else {
-        output::text(&format!("{}{}", missing(&programs), told(&diagnosis)))?
+        output::text(&format!("{}{}\n{}", missing(&programs), Configuration::read().line(), told(&diagnosis)))?
     }
     Ok(Exit::Done)
 }
@@ -51,6 +54,44 @@ struct Told<'a> {
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,
     programs: &'a [Found],
+    configuration: Configuration,
+}
+
+/// The user's own defaults, and what is wrong with them.
+#[derive(Serialize)]
+struct Configuration {
+    file: Option<PathBuf>,
+    cache: Option<PathBuf>,
+    colour: Option<bool>,
+    engines: BTreeMap<String, PathBuf>,
+    error: Option<String>,
+}
+
+impl Configuration {
+    fn read() -> Self {
+        let error = config::load().err().map(|e| Problem::from(e).to_string());
+        let Config { file, engines, cache, colour } = config::get().clone();
+        Self { file, cache, colour, engines, error }
+    }
+
+    fn line(&self) -> String {
+        let file = match (&self.error, &self.file, config::folder()) {
+            (Some(error), _, _) => return format!("configuration: not used\n{error}\n"),
+            (None, Some(file), _) => file,
+            (None, None, Some(folder)) => {
+                return format!("configuration: none; it would be {}\n", folder.join("config.toml").display());
+            }
+            (None, None, None) => return "configuration: none, and no variable says where it would be\n".to_owned(),
+        };
+        let mut says: Vec<String> = self.cache.iter().map(|cache| format!("cache {}", cache.display())).collect();
+        says.extend(self.colour.map(|always| format!("colour {}", if always { "always" } else { "never" })));
+        says.extend(self.engines.iter().map(|(engine, program)| format!("{engine} {}", program.display())));
+        format!(
+            "configuration: {}: {}\n",
+            file.display(),
+            if says.is_empty() { "nothing".into() } else { says.join(", ") }
+        )
+    }
 }
 
 /// What is missing for what, before anything else: without it there is nothing to be disturbed.
@@ -61,7 +102,7 @@ fn missing(programs: &[Found]) -> String {
     for found in missing {
         text.push_str(&format!("missing: {}, for {}; see: tare setup {}\n", found.name, found.purpose, found.name));
     }
-    text + "\n"
+    text
 }
 
 fn told(diagnosis: &Diagnosis) -> String {
@@ -69,7 +110,7 @@ fn told(diagnosis: &Diagnosis) -> String {
     findings.sort_by_key(|f| std::cmp::Reverse(f.severity));
     let mut text = String::from("noise on this machine, worst first\n\n");
     findings.iter().for_each(|finding| text.push_str(&line(finding)));
-    text.push_str("\ntime taken from a spinning thread, each CPU\n");
+    text.push_str("\ntime that a spinning thread lost, to whatever took it, each CPU\n");
     diagnosis.jitter.iter().for_each(|jitter| text.push_str(&jitter_line(jitter)));
     text
 }
@@ -94,7 +135,7 @@ fn word(severity: Severity) -> String {
 
 fn jitter_line(jitter: &Jitter) -> String {
     format!(
-        "CPU {:3}  {:6.3}% stolen, longest {:.0} us, over {:.1} s\n",
+        "CPU {:3}  {:6.3}% lost, longest {:.0} us, over {:.1} s\n",
         jitter.cpu,
         100.0 * jitter.stolen_fraction,
         jitter.longest_us,

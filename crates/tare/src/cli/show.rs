@@ -3,6 +3,7 @@
 use super::output::note;
 use super::{Exit, Problem};
 use crate::analysis;
+use crate::config;
 use crate::report::terminal::{self, Style};
 use clap::Args;
 use std::path::PathBuf;
@@ -53,6 +54,6 @@ pub fn print(results: &Results, json: bool, all: bool) -> Result<(), Problem> {
     if json {
         super::output::json(&summary)
     } else {
-        super::output::text(&terminal::show(results, &summary, Style { all, ..Style::of_stdout() }))
+        super::output::text(&terminal::show(results, &summary, Style { all, ..Style::of_stdout(config::get().colour) }))
     }
 }

@@ -1,6 +1,7 @@
 //! `tare topo`: the machine as placements see it.
 
 use super::{Exit, Problem, output, read_topology};
+use crate::config;
 use crate::report::{html, terminal};
 use clap::Args;
 use serde::Serialize;
@@ -74,7 +75,7 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
     } else {
         output::text(&drawing(&machine))?;
         if let Some(WithCosts { tables, costs }) = &measured {
-            output::text(&terminal::measured(tables, costs, terminal::Style::of_stdout()))?;
+            output::text(&terminal::measured(tables, costs, terminal::Style::of_stdout(config::get().colour)))?;
         }
     }
     if let Some((path, page)) = page {

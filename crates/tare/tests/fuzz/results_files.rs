@@ -78,7 +78,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 pub fn summarised(path: &Path) {
     let Ok(results) = tare_results::open(path) else { return };
     let summary = tare::analysis::summarize(&results);
-    let _ = tare::report::terminal::show(&results, &summary, tare::report::terminal::Style::of_stdout());
+    let _ = tare::report::terminal::show(&results, &summary, tare::report::terminal::Style::of_stdout(None));
     let page = tare::report::html::render(&results, &summary);
     assert_eq!(page.matches("<script").count(), 1, "nothing but our own script is in the page");
     let side = tare::analysis::compare::Side { results: &results, condition: None };

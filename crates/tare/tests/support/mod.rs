@@ -35,7 +35,8 @@ impl World {
             .env("TARE_STATE_DIR", self.path("state"))
             .env("TARE_CACHE_DIR", self.path("cache"))
             .env("TARE_LOCK_DIR", self.path("lock"))
-            .env("XDG_RUNTIME_DIR", self.path("run"));
+            .env("XDG_RUNTIME_DIR", self.path("run"))
+            .env("XDG_CONFIG_HOME", self.path("config"));
         // Tests run side by side and disturb each other; those about that ask for a limit themselves.
         let asks = args.iter().any(|arg| ["--resume", "--shard"].contains(arg) || arg.contains("_limit"));
         if args.first() == Some(&"run") && !asks {

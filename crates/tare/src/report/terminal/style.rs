@@ -22,9 +22,9 @@ pub struct Style {
 }
 
 impl Style {
-    /// What standard output can show. Colour only on a terminal that knows it, and never when `NO_COLOR` is set to
-    /// anything but nothing (no-color.org); `COLUMNS` goes before the terminal's own width; a pipe has none.
-    pub fn of_stdout() -> Self {
+    /// What standard output can show. Colour as the user wants it, else only on a terminal that knows it, and never when
+    /// `NO_COLOR` is set to anything but nothing (no-color.org); `COLUMNS` goes before the terminal's own width; a pipe has none.
+    pub fn of_stdout(coloured: Option<bool>) -> Self {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let (out, dumb) = (std::io::stdout(), std::env::var("TERM").is_ok_and(|term| term == "dumb"));
         let terminal = out.is_terminal();
@@ -32,7 +32,7 @@ impl Style {
             set("COLUMNS").and_then(|columns| columns.trim().parse::<u16>().ok()).filter(|columns| *columns > 0);
         let own = || rustix::termios::tcgetwinsize(&out).ok().map(|size| size.ws_col).filter(|columns| *columns > 0);
         let width = asked.or_else(|| if terminal { own().or(Some(80)) } else { None });
-        let colour = terminal && !dumb && set("NO_COLOR").is_none();
+        let colour = coloured.unwrap_or(terminal && !dumb) && set("NO_COLOR").is_none();
         Self { colour, width, plain: terminal && dumb, all: false }
     }
 
