@@ -6,7 +6,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # From the leaves up; the program and tidy belong to the tree.
 LIBRARIES := text files counters stats load topology noise engine results
 
-.PHONY: demo build fuzz tidy msrv deny deb package test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
+.PHONY: book demo build fuzz tidy msrv deny deb package test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
 
 ## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
 demo: build
@@ -50,6 +50,12 @@ msrv:
 deny:
 	@$(CARGO) deny --version >/dev/null 2>&1 || { echo "cargo-deny is missing: cargo install --locked cargo-deny"; exit 3; }
 	$(CARGO) deny check
+
+## book: the docs as one site, in target/book, and every link of it looked at
+book:
+	@mdbook --version >/dev/null 2>&1 || { echo "mdbook is missing: cargo install --locked mdbook"; exit 3; }
+	mdbook build
+	$(CARGO) test --locked -q -p tare-tidy --test book -- --include-ignored
 
 ## deb: a Debian package with manual pages and shell completions, in target/deb
 deb: build

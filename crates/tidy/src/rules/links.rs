@@ -19,7 +19,7 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Targets of links, and the bytes at which they begin.
-fn links(text: &str) -> Vec<(usize, String)> {
+pub(super) fn links(text: &str) -> Vec<(usize, String)> {
     let events = Parser::new_ext(text, Options::ENABLE_TABLES).into_offset_iter();
     let targets = events.filter_map(|(event, range)| match event {
         Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
@@ -43,7 +43,7 @@ fn judge(tree: &Tree, file: &File, link: &str) -> Option<String> {
 }
 
 /// A path that is written in a file, from the top of the tree.
-fn relative(file: &str, path: &str) -> String {
+pub(super) fn relative(file: &str, path: &str) -> String {
     let mut parts: Vec<&str> = file.split('/').collect();
     parts.pop();
     for part in path.split('/') {

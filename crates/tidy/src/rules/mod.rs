@@ -1,5 +1,6 @@
 //! The rules, one a file.
 
+mod book;
 mod circles;
 mod comments;
 mod directions;

@@ -1,8 +1,8 @@
 //! Every rule by its name.
 
 use super::{
-    circles, comments, directions, docs, folders, leftovers, length, links, manifests, opening, quotes, test_names,
-    variables, words,
+    book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, opening, quotes,
+    test_names, variables, words,
 };
 use crate::{Finding, Tree};
 
@@ -19,6 +19,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("length", length::check),
     ("leftovers", leftovers::check),
     ("links", links::check),
+    ("book", book::check),
     ("quotes", quotes::check),
     ("manifests", manifests::check),
     ("comments", comments::check),
