@@ -13,6 +13,7 @@ use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use nix::sys::personality::{self, Persona};
 use procfs::process::{MMapPath, Process};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -84,20 +85,12 @@ impl Aslr {
     }
 
     fn set_randomisation(self) -> io::Result<()> {
-        const QUERY: libc::c_ulong = 0xffff_ffff;
-        // SAFETY: personality takes and returns plain numbers; QUERY only reads.
-        let now = unsafe { libc::personality(QUERY) };
-        if now < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        let wanted = match self {
-            Self::On => now & !libc::ADDR_NO_RANDOMIZE,
-            Self::Off | Self::Layout(_) => now | libc::ADDR_NO_RANDOMIZE,
-        };
-        // SAFETY: as above; changes the calling thread only, and what it execs.
-        if unsafe { libc::personality(wanted as libc::c_ulong) } < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let now = personality::get()?;
+        // It changes the calling thread only, and what it execs.
+        personality::set(match self {
+            Self::On => now - Persona::ADDR_NO_RANDOMIZE,
+            Self::Off | Self::Layout(_) => now | Persona::ADDR_NO_RANDOMIZE,
+        })?;
         Ok(())
     }
 
