@@ -93,6 +93,44 @@ fn absurd_numbers_of_threads_and_conditions_are_refused_with_the_limit() {
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
 }
 
+/// `benches/limits` has the times: two seconds are promised for each.
+#[test]
+fn a_hundred_thousand_conditions_and_samples_are_answered_or_refused_with_the_limit() {
+    const MANY: usize = 100_000;
+    let world = World::new();
+    let levels = (1..=MANY).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let listed: String = (1..=MANY).map(|n| format!("[[conditions]]\nrows = {n}\n")).collect();
+    for conditions in [format!("[factors]\nrows = [{levels}]\n"), listed] {
+        let (_, err) = world.exits(2, &["run", &world.study(&format!("{STUDY}{conditions}")), "--dry-run"]);
+        assert!(err.contains("100000 conditions") && err.contains("at most 5000"), "{err}");
+    }
+    let rows: String = (0..MANY).map(|n| format!("rows={n},0,0,tps,{n}\n")).collect();
+    std::fs::write(world.path("x.csv"), format!("condition,trial,sample,metric,value\n{rows}")).unwrap();
+    for command in ["show", "report"] {
+        let (_, err) = world.exits(2, &[command, "x.csv"]);
+        assert!(err.contains("conditions") && err.contains("5000"), "{err}");
+    }
+    world.exits(0, &["run", &world.study(STUDY), "--out", "results"]);
+    let records = world.path("results/trials.jsonl");
+    let mut record = trials(&world.path("results")).remove(0);
+    let mut sample = record["samples"][0].clone();
+    (sample["threads"], sample["covariates"]) = (json("[]"), json("{}"));
+    let samples = (0..MANY).map(|n| {
+        sample["sample"] = n.into();
+        sample.clone()
+    });
+    record["samples"] = samples.collect::<Vec<_>>().into();
+    std::fs::write(&records, format!("{record}\n")).unwrap();
+    for command in ["show", "report"] {
+        let (_, err) = world.exits(0, &[command, "results"]);
+        assert!(!err.contains("set aside"), "{err}");
+    }
+    // A line longer than what is read is said, and in nobody's way.
+    std::fs::write(&records, format!("{{\"schema\":2,\"x\":\"{}\"}}\n", "x".repeat(65 << 20))).unwrap();
+    let (_, err) = world.exits(0, &["show", "results"]);
+    assert!(err.contains("line 1 of trials.jsonl") && err.contains("set aside"), "{err}");
+}
+
 #[test]
 fn pipes_and_links_in_the_place_of_files_hold_nobody_up() {
     let world = World::new();

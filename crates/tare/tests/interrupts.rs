@@ -131,6 +131,10 @@ fn a_load_without_an_answer_ends_soon_after_ctrl_c_and_work_that_was_not_done_is
     let (_, err) = exits(4, &["--time", "500ms", "--warmup", "0s", "--rate", "5000000"]);
     assert!(err.contains("the rate was not met") && err.contains("5000000"), "{err}");
 
+    // One in a hundred seconds: none is due in so short a time.
+    let (_, err) = exits(4, &["--time", "300ms", "--warmup", "0s", "--rate", "0.01"]);
+    assert!(err.contains("no transaction was finished"), "{err}");
+
     // Rows that vanish under load: a select that finds none is no transaction.
     let args = load(&["--time", "60s", "--warmup", "0s"]);
     let mut running = start(&world, &args.iter().map(String::as_str).collect::<Vec<_>>());

@@ -4,15 +4,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod engine_support;
 mod support;
 
+use engine_support::binary_of;
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 use support::{World, names, text};
-use tare_engine::{DataDirectory, Engine, Mariadb, PrepareRequest, Server, Sqlite, StartRequest};
+use tare_engine::{DataDirectory, Engine, Mariadb, PrepareRequest, Server, Sqlite, StartRequest, engine_by_name};
 
 /// From Ctrl-C to the end, with room for a busy machine; 3 s are promised.
 const SOON: Duration = Duration::from_secs(5);
@@ -31,7 +33,10 @@ fn send(pid: u32, signal: Signal) {
 
 fn is_server(pid: u32) -> bool {
     let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
-    line.contains("sqlite-server") || line.split('\0').next().is_some_and(|program| program.ends_with("mariadbd"))
+    let program = line.split('\0').next().unwrap_or_default();
+    line.contains("sqlite-server")
+        || program.starts_with("postgres: ")
+        || ["mariadbd", "mysqld", "/postgres"].iter().any(|name| program.ends_with(name))
 }
 
 fn is_trial(pid: u32) -> bool {
@@ -45,6 +50,9 @@ struct Interrupted<'a> {
     /// Stopped in place of the servers that the command itself starts.
     server: Option<u32>,
 }
+
+/// In the place of a server: there is none to be stopped.
+const NO_SERVER: u32 = 0;
 
 impl Interrupted<'_> {
     /// At `count` moments from the start up to `longest` later. How often a server was there to be stopped.
@@ -65,6 +73,7 @@ impl Interrupted<'_> {
         let mut child = self.world.tare(&self.args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         std::thread::sleep(wait);
         let servers = match self.server {
+            Some(NO_SERVER) => Vec::new(),
             Some(pid) => vec![pid],
             None => self.world.processes().into_iter().filter(|pid| is_server(*pid)).collect(),
         };
@@ -85,7 +94,7 @@ impl Interrupted<'_> {
             std::thread::sleep(Duration::from_millis(5));
         }
         let took = began.elapsed();
-        if let Some(pid) = self.server {
+        if let Some(pid) = self.server.filter(|pid| *pid != NO_SERVER) {
             send(pid, Signal::CONT);
         }
         let output = child.wait_with_output().unwrap();
@@ -114,7 +123,9 @@ impl Interrupted<'_> {
 /// A run that must prepare its data at every moment, one that has them, and a trial as a cluster's scheduler starts it.
 fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Duration) {
     let world = World::new();
-    let study = world.study(&format!("{STUDY}[engine]\nname = \"{engine}\"\n"));
+    let binary = binary_of(engine_by_name(engine).unwrap()).filter(|_| engine != "sqlite");
+    let binary = binary.map_or(String::new(), |path| format!("binary = \"{}\"\n", path.display()));
+    let study = world.study(&format!("{STUDY}[engine]\nname = \"{engine}\"\n{binary}"));
     let mut stopped = 0;
     let run = vec!["run", &study, "--out", "results"];
     let run = Interrupted { world: &world, args: run, server: None };
@@ -151,6 +162,71 @@ fn runs_and_trials_on_sqlite() {
 #[test]
 fn runs_and_trials_on_mariadb() {
     runs_and_trials("mariadb", moments(6), Duration::from_millis(3500), Duration::from_millis(2000));
+}
+
+#[test]
+fn runs_and_trials_on_postgresql() {
+    runs_and_trials("postgresql", moments(2), Duration::from_millis(3500), Duration::from_millis(2000));
+}
+
+#[test]
+fn runs_and_trials_on_mysql() {
+    runs_and_trials("mysql", moments(2), Duration::from_millis(7000), Duration::from_millis(4000));
+}
+
+#[test]
+fn making_and_loading_the_tables_of_dbt3() {
+    for engine in ["sqlite", "mariadb"] {
+        let world = World::new();
+        let study = world.study(&format!(
+            "name = \"queries\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"dbt3\"\nscale = 0.1\n"
+        ));
+        let load = Interrupted { world: &world, args: vec!["run", &study, "--out", "results"], server: None };
+        let mut stopped = 0;
+        for moment in 1..=moments(3) {
+            let (took, hit) = load.once(Duration::from_millis(1500) * moment, moment % 2 == 1);
+            println!("dbt3 on {engine}: over after {took:?}");
+            stopped += u32::from(hit);
+        }
+        assert!(stopped > 0, "no server was there to be stopped");
+    }
+}
+
+#[test]
+fn counters_that_count() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"counting\"\n[workload]\nname = \"counters\"\nrounds = 100000000\n[sampling]\ntrials = 2\n\
+         steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n",
+    );
+    let run = Interrupted { world: &world, args: vec!["run", &study, "--out", "results"], server: None };
+    run.at_moments(moments(4), Duration::from_millis(1500));
+}
+
+/// What is left of a merge is no obstacle: the same command makes it whole.
+#[test]
+fn a_merge_that_copies_much() {
+    let world = World::new();
+    let study = world.study(&format!("{STUDY}[factors]\nthreads = [1, 2]\n").replace("3600", "0.05"));
+    world.exits(0, &["shard", &study, "--into", "1", "--out", "shards"]);
+    world.exits(0, &["run", "--shard", "shards", "0"]);
+    let shard = world.path("shards/shard-0000");
+    let part = names(&shard).into_iter().find(|name| !name.starts_with('.')).unwrap();
+    // Holes that cost nothing here, and time to copy.
+    for log in names(&shard.join(&part).join("logs")) {
+        let log = std::fs::OpenOptions::new().write(true).open(shard.join(&part).join("logs").join(log)).unwrap();
+        log.set_len(40 << 20).unwrap();
+    }
+    let args = vec!["merge", "shards", "--out", "results"];
+    let merge = Interrupted { world: &world, args, server: Some(NO_SERVER) };
+    for moment in 0..moments(8) {
+        let (took, _) = merge.once(Duration::from_millis(15) * moment, false);
+        println!("merge: over after {took:?}, with {:?}", names(&world.path("results")));
+        let (_, err) = world.exits(0, &merge.args);
+        assert!(err.contains("6 records of 1 parts"), "{err}");
+        world.exits(0, &["show", "results"]);
+        std::fs::remove_dir_all(world.path("results")).unwrap();
+    }
 }
 
 fn server(world: &World, engine: &dyn Engine) -> Box<dyn Server> {

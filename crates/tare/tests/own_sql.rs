@@ -77,6 +77,22 @@ fn one_file_of_statements_runs_on_postgresql() {
 }
 
 #[test]
+fn a_sample_in_which_no_transaction_ends_fails_its_trial() {
+    let world = World::new();
+    let slow =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) SELECT count(*) FROM n";
+    std::fs::write(world.path("mix.toml"), format!("[[transaction]]\nname = \"slow\"\nstatements = [\"{slow}\"]\n"))
+        .unwrap();
+    let study = world.study(
+        "name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"mix.toml\"\n[sampling]\ntrials = 1\nattempts = 1\n\
+         warmup_s = 0\nsample_s = 0.05\n",
+    );
+    let (_, err) = world.exits(4, &["run", &study, "--out", "r"]);
+    let reason = trials(&world.path("r"))[0]["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("no transaction was finished"), "{reason}\n{err}");
+}
+
+#[test]
 fn a_mistake_in_the_file_is_shown_and_nothing_starts() {
     let world = World::new();
     let study = world.study("name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"mix.toml\"\n");

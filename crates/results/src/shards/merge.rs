@@ -64,10 +64,12 @@ fn open(out: &Path, found: &Parts) -> Result<Directory, DirectoryError> {
     if !merged_before {
         return Directory::create(out);
     }
-    if read_study_text(out)? != found.study_toml {
+    // One that was interrupted has no plan yet, or not even the study: it is made again.
+    let had_begun = !out.join("study.toml").exists() && !out.join("trials.jsonl").exists();
+    if !had_begun && read_study_text(out)? != found.study_toml {
         return Err(DirectoryError::NotEmpty(out.to_owned()));
     }
-    Directory::resume(out)
+    Directory::lock(out)
 }
 
 fn write_records(found: &Parts, out: &Path) -> Result<usize, DirectoryError> {
