@@ -7,6 +7,7 @@ use super::settings::Settings;
 use super::spec::Study;
 use std::collections::HashSet;
 use std::ops::Range;
+use tare_results::MOST_CONDITIONS;
 use tare_text::{Value, nearest};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -42,12 +43,11 @@ fn dead(source: Source<'_>, set: &[(Field, Range<usize>)], study: &Study) -> Res
     }
 }
 
-/// A level of a factor that changes nothing.
-fn dead_level(study: &Study, factor: &str, settings: &Settings) -> Result<(), String> {
-    let varies = study.factors.iter().chain(study.conditions.iter().flatten()).any(|f| f.name == "workload");
+/// A level of a factor that changes nothing, where the workload is the same in all conditions.
+fn dead_level(factor: &str, settings: &Settings) -> Result<(), String> {
     let load = settings.workload.load.load();
     match load.dead() {
-        Some(key) if key == factor && !varies => {
+        Some(key) if key == factor => {
             Err(format!("a key that the workload {} uses: it has no such statements", load.name()))
         }
         _ => Ok(()),
@@ -67,40 +67,28 @@ pub fn alternatives(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Re
 
 /// Every factor must exist and every level must fit, before anything is started.
 pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
-    let lists = std::iter::once(&study.factors).chain(&study.conditions);
-    for factor in lists.flatten() {
+    few(source, root, study)?;
+    let all = || study.factors.iter().chain(study.conditions.iter().flatten());
+    let varies = all().any(|factor| factor.name == "workload");
+    for factor in all() {
         let mut seen = HashSet::new();
         for level in &factor.levels {
-            let place = locate(root, &factor.name, level);
-            // What is not in the file came from the command line.
-            let source = match &place {
-                Some(_) => source,
-                None => Source { origin: &format!("--set factors.{}", factor.name), text: "" },
-            };
-            let span = || place.clone().unwrap_or(0..0);
             let mut settings = study.base.clone();
             let fits = study
                 .apply(&mut settings, &factor.name, level)
                 .and_then(|()| settings.check())
-                .and_then(|()| dead_level(study, &factor.name, &settings));
+                .and_then(|()| if varies { Ok(()) } else { dead_level(&factor.name, &settings) });
             if let Err(expected) = fits {
-                let known = Study::factor_names();
-                if !known.contains(&factor.name.as_str()) {
-                    return Err(source.unknown(span(), "factor", &factor.name, &known));
-                }
-                let mut error = source.error(span(), format!("{} = {level}", factor.name), expected);
-                let names = match factor.name.as_str() {
-                    "placement" => study.placements.keys().collect(),
-                    "build" => study.builds.keys().collect(),
-                    _ => Vec::new(),
-                };
-                error.nearest = nearest(&level.to_string(), names.into_iter().map(String::as_str)).map(str::to_owned);
-                return Err(error);
+                return Err(placed(source, root, &factor.name, level, |source, span| {
+                    unfit(source, span, study, &factor.name, level, expected)
+                }));
             }
             // Two values are one level when they are written the same and are of one type.
             if !seen.insert(format!("{level:?}")) {
                 let what = format!("factor {} has the level {level} twice", factor.name);
-                return Err(source.error(span(), what, "each level once"));
+                return Err(placed(source, root, &factor.name, level, |source, span| {
+                    source.error(span, what, "each level once")
+                }));
             }
         }
     }
@@ -109,6 +97,57 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
         return Err(source.error(span, "both [factors] and [[conditions]]", "one of the two"));
     }
     Ok(())
+}
+
+/// Refuses what makes more conditions than there may be, before each of its levels is looked at.
+fn few(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
+    let longest = study.factors.iter().map(|factor| ("factors", factor.levels.len())).max_by_key(|(_, count)| *count);
+    let listed = ("conditions", study.conditions.len());
+    match longest.into_iter().chain([listed]).find(|(_, count)| *count > MOST_CONDITIONS) {
+        None => Ok(()),
+        Some((table, count)) => {
+            let span = root.get(table).map_or(0..0, Spanned::span);
+            let what = format!("this study has {count} conditions or more");
+            Err(source.error(span, what, format!("at most {MOST_CONDITIONS}: leave out levels")))
+        }
+    }
+}
+
+/// A level that does not fit, with the names that there are.
+fn unfit(
+    source: Source<'_>,
+    span: Range<usize>,
+    study: &Study,
+    factor: &str,
+    level: &Value,
+    expected: String,
+) -> StudyError {
+    let known = Study::factor_names();
+    if !known.contains(&factor) {
+        return source.unknown(span, "factor", factor, &known);
+    }
+    let mut error = source.error(span, format!("{factor} = {level}"), expected);
+    let names = match factor {
+        "placement" => study.placements.keys().collect(),
+        "build" => study.builds.keys().collect(),
+        _ => Vec::new(),
+    };
+    error.nearest = nearest(&level.to_string(), names.into_iter().map(String::as_str)).map(str::to_owned);
+    error
+}
+
+/// A mistake at the place of its level. What is not in the file came from the command line.
+fn placed(
+    source: Source<'_>,
+    root: &DeTable<'_>,
+    factor: &str,
+    level: &Value,
+    mistake: impl FnOnce(Source<'_>, Range<usize>) -> StudyError,
+) -> StudyError {
+    match locate(root, factor, level) {
+        Some(span) => mistake(source, span),
+        None => mistake(Source { origin: &format!("--set factors.{factor}"), text: "" }, 0..0),
+    }
 }
 
 /// The place of a level in the file, for messages: the first value under a key of that name that reads so; none when it
