@@ -60,8 +60,9 @@ pub fn directory() -> Result<PathBuf, StateError> {
     Ok(tare_noise::default_state_dir()?)
 }
 
-/// Prepared data directories: `TARE_CACHE_DIR`, else what the user's own file says, else the user's cache directory. Made private where it is missing,
-/// and refused where it is another's or open to others: servers are started on what it holds.
+/// Prepared data directories: `TARE_CACHE_DIR`, else what the user's own file says, else the user's cache directory.
+/// Made private where it is missing, and refused where it is another's or open to others: servers are started on what
+/// it holds.
 ///
 /// # Errors
 /// When there is no place for it, or others could have put something there.

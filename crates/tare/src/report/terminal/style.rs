@@ -22,8 +22,9 @@ pub struct Style {
 }
 
 impl Style {
-    /// What standard output can show. Colour as the user wants it, else only on a terminal that knows it, and never when
-    /// `NO_COLOR` is set to anything but nothing (no-color.org); `COLUMNS` goes before the terminal's own width; a pipe has none.
+    /// What standard output can show. Colour as the user wants it, else only on a terminal that knows it, and never
+    /// when `NO_COLOR` is set to anything but nothing (no-color.org); `COLUMNS` goes before the terminal's own width; a
+    /// pipe has none.
     pub fn of_stdout(coloured: Option<bool>) -> Self {
         let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let (out, dumb) = (std::io::stdout(), std::env::var("TERM").is_ok_and(|term| term == "dumb"));
