@@ -2,7 +2,8 @@
 
 use crate::subject::Surroundings;
 use std::collections::BTreeMap;
-use tare_results::metric::Named;
+use tare_load::Sample;
+use tare_results::metric::{self, Named};
 use tare_results::schema::AppliedSetting;
 use tare_results::server_cost::{Operation, SERVER_COSTS};
 
@@ -24,6 +25,33 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// What the generator of client threads measured, and what was seen beside it.
+    pub fn of_sample(sample: &Sample, surroundings: Surroundings) -> Self {
+        let mut metrics = vec![(metric::TPS, sample.tps()), (metric::QPS, sample.qps())];
+        if let Some(l) = sample.latency_ms {
+            metrics.extend([
+                (metric::LATENCY_MS_MEAN, l.mean),
+                (metric::LATENCY_MS_P50, l.p50),
+                (metric::LATENCY_MS_P90, l.p90),
+                (metric::LATENCY_MS_P95, l.p95),
+                (metric::LATENCY_MS_P99, l.p99),
+                (metric::LATENCY_MS_P99_9, l.p99_9),
+                (metric::LATENCY_MS_MAX, l.max),
+            ]);
+        }
+        if let Some(cpu) = sample.client_cpu_us_per_transaction {
+            metrics.push((metric::CLIENT_CPU_US_PER_TRANSACTION, cpu.user + cpu.system));
+        }
+        Self {
+            elapsed_s: sample.elapsed_s,
+            operations: Some((Operation::Transaction, sample.transactions as f64)),
+            metrics,
+            tps_each_second: sample.tps_each_second.clone(),
+            covariates: BTreeMap::from([("restarts".to_owned(), sample.restarts as f64)]),
+            surroundings,
+        }
+    }
+
     /// What one operation cost the server, a metric a quantity that could be read.
     pub fn server_cost(&self) -> Vec<(&'static Named, f64)> {
         let (Some((operation, count)), Some(used)) = (self.operations, &self.surroundings.used) else {

@@ -9,6 +9,7 @@
 //! | `progress` | what is told while it works |
 //! | `error` | why a load gave no result |
 //! | `fill` | several sessions that fill tables at the same time |
+//! | `sessions/` | one connection a client thread: connected, bound, watched, judged |
 //! | `program/` | programs of others as clients: found, bound, paired, read |
 //! | `oltp/`, `dbt3/`, `counters/`, `command/`, `sysbench/`, `pgbench/`, `sql/` | the loads |
 
@@ -27,6 +28,7 @@ pub mod pgbench;
 pub mod program;
 mod progress;
 mod registry;
+pub mod sessions;
 pub mod sql;
 pub mod sysbench;
 

@@ -2,6 +2,7 @@
 
 use super::statements::{Group, Statement, groups};
 use super::{OltpError, OltpSettings};
+use crate::workload::sessions::{Border, roll_back};
 use tare_engine::{Dialect, Param, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
 use tare_load::{Attempt, C_GROUPS, Client, Distribution, Draw, PAD_GROUPS, Queries, Random, push_groups};
 
@@ -23,13 +24,6 @@ pub struct OltpClient {
     c: String,
     pad: String,
     sent: Queries,
-}
-
-/// BEGIN or COMMIT: prepared like everything else, or as text where the server cannot prepare it.
-#[derive(Debug, Clone, Copy)]
-struct Border {
-    sql: &'static str,
-    prepared: Option<StatementId>,
 }
 
 #[derive(Debug)]
@@ -61,8 +55,9 @@ impl OltpClient {
         settings.tables.check()?;
         let workload = settings.workload;
         let border = if workload.is_transactional() {
-            let begin = prepare_border(session.as_mut(), dialect.begin(workload.writes()))?;
-            Some((begin, prepare_border(session.as_mut(), "COMMIT")?))
+            let mut border =
+                |sql| Border::prepare(session.as_mut(), sql).map_err(|source| OltpError::statement(sql, source));
+            Some((border(dialect.begin(workload.writes()))?, border("COMMIT")?))
         } else {
             None
         };
@@ -109,11 +104,7 @@ impl OltpClient {
     }
 
     fn send_border(&mut self, border: Border) -> Result<(), Failed> {
-        let sent = match border.prepared {
-            Some(statement) => self.session.execute(statement, &[]),
-            None => self.session.run(border.sql),
-        };
-        sent.map_err(|source| Failed::Border(border.sql, source))?;
+        border.send(self.session.as_mut()).map_err(|source| Failed::Border(border.sql, source))?;
         self.sent.other += 1;
         Ok(())
     }
@@ -160,15 +151,12 @@ impl OltpClient {
         Ok(())
     }
 
-    /// Leaves the failed transaction. That there is none any more (a deadlock has already rolled it back) is no error.
+    /// Leaves the failed transaction.
     fn roll_back(&mut self) -> Result<(), OltpError> {
         if self.border.is_none() {
             return Ok(());
         }
-        match self.session.run("ROLLBACK") {
-            Err(source) if source.kind == SqlErrorKind::Lost => Err(OltpError::statement("ROLLBACK", source)),
-            _ => Ok(()),
-        }
+        roll_back(self.session.as_mut()).map_err(|source| OltpError::statement("ROLLBACK", source))
     }
 }
 
@@ -199,14 +187,6 @@ impl Client for OltpClient {
 fn draw_text(text: &mut String, random: &mut Random, groups: usize) {
     text.clear();
     push_groups(text, random, groups);
-}
-
-fn prepare_border(session: &mut dyn Session, sql: &'static str) -> Result<Border, OltpError> {
-    match session.prepare(sql) {
-        Ok(statement) => Ok(Border { sql, prepared: Some(statement) }),
-        Err(error) if error.kind == SqlErrorKind::NotPreparable => Ok(Border { sql, prepared: None }),
-        Err(source) => Err(OltpError::statement(sql, source)),
-    }
 }
 
 fn prepare_group(

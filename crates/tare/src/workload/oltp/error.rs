@@ -1,10 +1,14 @@
 //! What can go wrong with an OLTP workload.
 
+use crate::workload::sessions::NotAsked;
 use tare_engine::SqlError;
 
 /// What can go wrong with an OLTP workload or its tables.
 #[derive(Debug, thiserror::Error)]
 pub enum OltpError {
+    /// A sample is not what was asked for, or could not be.
+    #[error(transparent)]
+    NotAsked(#[from] NotAsked),
     /// The server does not hold what was read: its pool is too small for it, or something else took the room.
     #[error(
         "preload: the server's pool holds {held} pages of the data's {data}, less than 99%: give it a larger pool, or \
@@ -36,34 +40,6 @@ pub enum OltpError {
         sql: String,
         /// The server's words.
         source: SqlError,
-    },
-    /// Not one transaction was finished in a whole sample.
-    #[error("no transaction was finished in {elapsed_s:.1} s of a sample")]
-    Nothing {
-        /// Length of the sample, seconds.
-        elapsed_s: f64,
-    },
-    /// A probe needs an idle server around each sample, and transactions that are due meanwhile would queue up.
-    #[error(
-        "a probe beside the samples needs a server that idles around them, which {rate} transactions a second do not \
-         allow: set sampling.probe = \"off\", or no rate"
-    )]
-    ProbeUnderRate {
-        /// Transactions a second that were asked for.
-        rate: f64,
-    },
-    /// An open loop asked for more than was done: its latencies are those of a growing queue.
-    #[error(
-        "the rate was not met: {done:.0} transactions a second of {asked:.0} that were asked for, {backlog} due and not \
-         begun at the end"
-    )]
-    RateNotMet {
-        /// Transactions a second that were asked for.
-        asked: f64,
-        /// Transactions a second that were done.
-        done: f64,
-        /// Transactions that were due and not begun when the sample ended.
-        backlog: u64,
     },
     /// An answer had another number of rows than the tables hold for it: it was not the work that was asked for.
     #[error("{sql} with id {id} answered with {found} rows: expected {least} to {most}; are the tables still whole?")]
@@ -117,5 +93,11 @@ impl OltpError {
             shown.push_str(" ...");
         }
         Self::Statement { sql: shown, source }
+    }
+}
+
+impl From<OltpError> for crate::workload::LoadError {
+    fn from(error: OltpError) -> Self {
+        Self::own(error)
     }
 }

@@ -1,19 +1,14 @@
 //! The load `oltp`: one connection a client thread, transactions for a number of seconds.
 
-use super::connector::Connector;
-use super::reconnect::{Reconnect, Sessions};
+use super::reconnect::{Reconnect, Sessions, WorkloadClient};
 use super::warm::{self, Held};
 use super::{Fill, OltpError, OltpSettings, Workload, warm_phase};
-use crate::subject::{Connected, Surroundings};
-use crate::workload::{Counts, Driven, Extra, FillError, FillJob, Host, Load, LoadError, Measured, Progress, Stage};
-use std::collections::BTreeMap;
+use crate::subject::Surroundings;
+use crate::workload::sessions::{self, Connector, Ran, take_extra};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage};
 use strum::VariantNames;
 use tare_engine::{Server, Session};
-use tare_load::{
-    Arrivals, ClientThread, Distribution, LoadSettings, Observer, Pace, Reading, RunError, Sample, Stage as Phase,
-};
-use tare_results::metric;
-use tare_results::server_cost::Operation;
+use tare_load::{Distribution, Sample};
 
 impl OltpSettings {
     /// What `workload.name` may say: sysbench's scripts without their `oltp_`.
@@ -105,16 +100,15 @@ fn drive(settings: &OltpSettings, stage: Stage<'_>) -> Result<Driven, LoadError>
         .flatten()
         .collect();
     let before = held.and_then(|held| held.now());
-    let mut samples = run(settings, stage)?;
+    let mut samples = ran(settings, stage, None)?;
     let after = held.and_then(|held| held.now());
-    // What captures cost belongs to no metric, and fails no trial.
-    let extra = samples.split_off(counts.samples.min(samples.len()));
-    for (sample, _) in &samples {
-        judge(settings, sample)?;
+    let extra = take_extra(&mut samples, counts.samples);
+    for ran in &samples {
+        judge(settings, &ran.sample)?;
     }
     Ok(Driven {
-        extra: extra.first().map(|(extra, _)| cost(&samples, extra)),
-        samples: samples.into_iter().map(|(sample, around)| of_sample(&sample, around)).collect(),
+        extra,
+        samples: samples.into_iter().map(|ran| Measured::of_sample(&ran.sample, ran.around)).collect(),
         applied,
         pool: before.zip(after),
     })
@@ -139,145 +133,20 @@ pub fn run_through(
     stage: Stage<'_>,
     reconnect: Option<&Reconnect>,
 ) -> Result<Vec<(Sample, Surroundings)>, LoadError> {
-    let counts = stage.counts;
-    if stage.watch.probes()
-        && let Some(rate) = settings.rate
-    {
-        return Err(OltpError::ProbeUnderRate { rate }.into());
-    }
-    let load_settings = LoadSettings {
-        rest: stage.watch.probes(),
-        threads: stage.threads,
-        seed: stage.seed,
-        pace: settings.rate.map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
-        warmup_s: counts.warmup_s,
-        samples: counts.samples + usize::from(counts.extra),
-        sample_s: counts.sample_s,
-        ..LoadSettings::default()
-    };
-    let sessions = Sessions::new(settings, stage.dialect, stage.threads, reconnect);
-    let connector = Connector::new(&sessions, &stage);
-    let mut watcher = Watcher { stage, connector: &connector, around: Vec::new() };
-    let samples = tare_load::run(&load_settings, &connector, &mut watcher).map_err(|e| match e {
-        RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
-        other => LoadError::Generator(other.to_string()),
-    })?;
-    let around = watcher.around.into_iter().chain(std::iter::repeat_with(Surroundings::default));
-    Ok(samples.into_iter().zip(around).collect())
+    Ok(ran(settings, stage, reconnect)?.into_iter().map(|ran| (ran.sample, ran.around)).collect())
 }
 
-/// Share of the asked rate that must be done: below it the clients or the server could not follow.
-const RATE_MET: f64 = 0.9;
+fn ran(settings: &OltpSettings, stage: Stage<'_>, reconnect: Option<&Reconnect>) -> Result<Vec<Ran<()>>, LoadError> {
+    let shared = Sessions::new(settings, stage.dialect, stage.threads, reconnect);
+    let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session)?));
+    let connector = Connector::new(&stage, &shared.connections, client).of_changing_server(shared.survive());
+    sessions::run(settings.rate, stage, &connector, &shared.connections, || ())
+}
 
 /// Whether a sample is what was asked for.
 ///
 /// # Errors
-/// [`OltpError::Nothing`], [`OltpError::RateNotMet`].
+/// [`OltpError::NotAsked`].
 pub fn judge(settings: &OltpSettings, sample: &Sample) -> Result<(), OltpError> {
-    if sample.transactions == 0 {
-        return Err(OltpError::Nothing { elapsed_s: sample.elapsed_s });
-    }
-    match (settings.rate, sample.backlog) {
-        (Some(asked), Some(backlog)) if backlog > 0 && sample.tps() < RATE_MET * asked => {
-            Err(OltpError::RateNotMet { asked, done: sample.tps(), backlog })
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Binds when all are connected, watches every sample, stops when asked.
-struct Watcher<'a> {
-    stage: Stage<'a>,
-    connector: &'a Connector<'a>,
-    around: Vec<Surroundings>,
-}
-
-impl Watcher<'_> {
-    fn is_extra(&self, sample: usize) -> bool {
-        sample >= self.stage.counts.samples
-    }
-
-    fn host(&self) -> &dyn Host {
-        self.stage.host
-    }
-}
-
-impl Observer for Watcher<'_> {
-    type Error = LoadError;
-
-    fn connected(&mut self, threads: &[ClientThread]) -> Result<(), LoadError> {
-        let serving = self.connector.found();
-        let connected: Vec<Connected> =
-            threads.iter().zip(serving).map(|(thread, serving)| Connected { client: thread.id, serving }).collect();
-        self.stage.watch.connected(&connected)?;
-        self.host().progress(Progress::WarmUp { seconds: self.stage.counts.warmup_s });
-        Ok(())
-    }
-
-    fn sample_start(&mut self, sample: usize) -> Result<(), LoadError> {
-        self.host().progress(Progress::Sample { sample, seconds: self.stage.counts.sample_s });
-        // One more than are measured: what would disturb them is recorded now.
-        if self.is_extra(sample) {
-            self.host().begin_captures();
-        } else {
-            self.stage.watch.start()?;
-        }
-        Ok(())
-    }
-
-    fn sample_end(&mut self, sample: usize) -> Result<(), LoadError> {
-        if self.is_extra(sample) {
-            self.host().end_captures();
-        } else {
-            self.around.push(self.stage.watch.finish()?);
-        }
-        Ok(())
-    }
-
-    fn reading(&mut self, reading: Reading) -> Result<(), LoadError> {
-        let warming_up = matches!(reading.stage, Phase::Warmup);
-        self.host().progress(Progress::Reading { tps: reading.tps, second: reading.second, warming_up });
-        Ok(())
-    }
-
-    fn abandon(&mut self) {
-        self.connector.interrupt();
-    }
-
-    fn poll(&mut self) -> Result<(), LoadError> {
-        if self.host().interrupted() { Err(LoadError::Interrupted) } else { Ok(()) }
-    }
-}
-
-/// Throughput in the further sample beside the measured ones.
-fn cost(measured: &[(Sample, Surroundings)], extra: &Sample) -> Extra {
-    let mean = measured.iter().map(|(sample, _)| sample.tps()).sum::<f64>() / measured.len().max(1) as f64;
-    let tps_ratio = if mean > 0.0 { extra.tps() / mean } else { 0.0 };
-    Extra { elapsed_s: extra.elapsed_s, tps: extra.tps(), tps_ratio }
-}
-
-fn of_sample(sample: &Sample, surroundings: Surroundings) -> Measured {
-    let mut metrics = vec![(metric::TPS, sample.tps()), (metric::QPS, sample.qps())];
-    if let Some(l) = sample.latency_ms {
-        metrics.extend([
-            (metric::LATENCY_MS_MEAN, l.mean),
-            (metric::LATENCY_MS_P50, l.p50),
-            (metric::LATENCY_MS_P90, l.p90),
-            (metric::LATENCY_MS_P95, l.p95),
-            (metric::LATENCY_MS_P99, l.p99),
-            (metric::LATENCY_MS_P99_9, l.p99_9),
-            (metric::LATENCY_MS_MAX, l.max),
-        ]);
-    }
-    if let Some(cpu) = sample.client_cpu_us_per_transaction {
-        metrics.push((metric::CLIENT_CPU_US_PER_TRANSACTION, cpu.user + cpu.system));
-    }
-    Measured {
-        elapsed_s: sample.elapsed_s,
-        operations: Some((Operation::Transaction, sample.transactions as f64)),
-        metrics,
-        tps_each_second: sample.tps_each_second.clone(),
-        covariates: BTreeMap::from([("restarts".to_owned(), sample.restarts as f64)]),
-        surroundings,
-    }
+    Ok(sessions::judge(settings.rate, sample)?)
 }

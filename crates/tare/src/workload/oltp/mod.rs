@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `settings` | which workload, on how many tables of how many rows, how keys are drawn |
 //! | `statements` | the texts, and which of them make up a transaction |
-//! | `client`, `connector` | one connection that runs transactions, and how it is made |
+//! | `client` | one connection that runs transactions |
 //! | `keys`, `load` | its keys of a study, and what a trial does with it |
 //! | `reconnect` | clients that wait for a server which is started again |
 //! | `fill`, `tables` | making, checking and dropping the tables |
@@ -16,7 +16,6 @@
 //! can lose rows. And on SQLite, which sysbench does not know, transactions that write begin with `BEGIN IMMEDIATE`.
 
 mod client;
-mod connector;
 mod error;
 mod fill;
 mod keys;

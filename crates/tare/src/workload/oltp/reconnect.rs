@@ -3,10 +3,11 @@
 
 use super::{OltpClient, OltpError, OltpSettings};
 use crate::workload::LoadError;
+use crate::workload::sessions::Connections;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tare_engine::{Dialect, EngineError, Interrupter, Session, SqlErrorKind};
+use tare_engine::{Dialect, EngineError, Session, SqlErrorKind};
 use tare_load::{Attempt, Client, Random};
 
 /// How long a client waits before it says again that there is no server.
@@ -67,14 +68,11 @@ impl Reconnect {
     }
 }
 
-/// Ends of sessions that wait for a server which does not answer, one place a client.
-pub(super) type Interrupters = Mutex<Vec<Option<Interrupter>>>;
-
 /// What the clients of one load share.
 pub(super) struct Sessions<'a> {
     settings: &'a OltpSettings,
     dialect: &'static dyn Dialect,
-    interrupters: Interrupters,
+    pub connections: Connections,
     /// None: who loses a connection ends the run.
     reconnect: Option<&'a Reconnect>,
 }
@@ -86,26 +84,12 @@ impl<'a> Sessions<'a> {
         clients: usize,
         reconnect: Option<&'a Reconnect>,
     ) -> Self {
-        Self { settings, dialect, interrupters: Mutex::new(vec![None; clients]), reconnect }
-    }
-
-    /// How many clients there are.
-    pub fn clients(&self) -> usize {
-        self.interrupters().len()
+        Self { settings, dialect, connections: Connections::new(clients), reconnect }
     }
 
     /// Whether clients outlive their server.
     pub fn survive(&self) -> bool {
         self.reconnect.is_some()
-    }
-
-    /// Ends all sessions that wait for the server.
-    pub fn interrupt(&self) {
-        self.interrupters().iter().flatten().for_each(Interrupter::interrupt);
-    }
-
-    fn interrupters(&self) -> MutexGuard<'_, Vec<Option<Interrupter>>> {
-        self.interrupters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A client over a session that was made ready for it.
@@ -114,14 +98,6 @@ impl<'a> Sessions<'a> {
     /// As [`OltpClient::new`].
     pub fn client(&self, session: Box<dyn Session>) -> Result<OltpClient, OltpError> {
         OltpClient::new(session, self.settings, self.dialect)
-    }
-
-    /// Makes a session ready for a client. The run itself ends sessions that wait too long; a limit of the socket's own
-    /// would arm a timer a statement.
-    pub fn adopt(&self, session: &mut dyn Session, client: usize) -> Result<(), LoadError> {
-        session.set_timeout(None).map_err(LoadError::own)?;
-        self.interrupters()[client] = session.interrupter();
-        Ok(())
     }
 }
 
@@ -166,7 +142,7 @@ impl<'a> WorkloadClient<'a> {
             std::thread::sleep(WAIT);
             return Ok(None);
         };
-        self.sessions.adopt(session.as_mut(), self.index)?;
+        self.sessions.connections.adopt(session.as_mut(), self.index)?;
         match self.sessions.client(session) {
             Ok(client) => Ok(Some(client)),
             // It went away again before it had prepared everything.

@@ -1,9 +1,9 @@
 //! The load that warms a server up before the measured one: its own workload and threads, until its rule says so.
 
-use super::connector::Connector;
-use super::reconnect::Sessions;
+use super::reconnect::{Sessions, WorkloadClient};
 use super::settings::{OltpSettings, Until};
 use super::warm::Held;
+use crate::workload::sessions::{Connections, Connector};
 use crate::workload::{LoadError, Progress, Stage};
 use tare_load::{LoadSettings, Observer, Reading, RunError};
 use tare_results::schema::AppliedSetting;
@@ -38,8 +38,10 @@ pub fn run(
         ..LoadSettings::default()
     };
     let sessions = Sessions::new(&load, stage.dialect, threads, None);
-    let connector = Connector::new(&sessions, stage);
-    let mut watcher = Warming { stage, connector: &connector, until: warm.until, held, readings: Vec::new() };
+    let client = |session, index| Ok(WorkloadClient::new(&sessions, index, sessions.client(session)?));
+    let connector = Connector::new(stage, &sessions.connections, client);
+    let mut watcher =
+        Warming { stage, connections: &sessions.connections, until: warm.until, held, readings: Vec::new() };
     stage.host.progress(Progress::WarmUp { seconds: warm.limit_s });
     let ended = tare_load::run(&load_settings, &connector, &mut watcher);
     let readings = watcher.readings;
@@ -85,7 +87,7 @@ enum End {
 
 struct Warming<'a> {
     stage: &'a Stage<'a>,
-    connector: &'a Connector<'a>,
+    connections: &'a Connections,
     until: Until,
     held: Option<Held<'a>>,
     /// Throughput, or the share of the data that the pool holds, one a second.
@@ -106,7 +108,7 @@ impl Observer for Warming<'_> {
     }
 
     fn abandon(&mut self) {
-        self.connector.interrupt();
+        self.connections.interrupt();
     }
 
     fn poll(&mut self) -> Result<(), End> {

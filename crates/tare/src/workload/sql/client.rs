@@ -5,6 +5,7 @@ use super::file::Errors;
 use super::mix::{Drawn, Mix};
 use super::tally::Tally;
 use crate::workload::LoadError;
+use crate::workload::sessions::roll_back;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tare_engine::{Dialect, Param, Session, SqlError, SqlErrorKind, StatementId};
@@ -105,8 +106,7 @@ impl Client for SqlClient {
         }
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).error(&error);
         if self.mix.transactions[number].has_border()
-            && let Err(source) = self.session.run("ROLLBACK")
-            && source.kind == SqlErrorKind::Lost
+            && let Err(source) = roll_back(self.session.as_mut())
         {
             return Err(LoadError::own(SqlLoadError::statement("after an error", "ROLLBACK", source)));
         }

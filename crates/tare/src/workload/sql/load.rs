@@ -4,14 +4,15 @@ use super::SqlSettings;
 use super::error::SqlLoadError;
 use super::fill::fill;
 use super::mix::Mix;
-use super::run::{Ran, run};
+use super::run::run;
+use super::tally::Tally;
+use crate::workload::sessions::{Ran, judge, take_extra};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tare_engine::Server;
 use tare_results::metric;
-use tare_results::server_cost::Operation;
 
 /// What a study without statements is told.
 const NO_FILE: &str = "the workload sql has no statements: set workload.file";
@@ -64,57 +65,35 @@ impl Load for SqlSettings {
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let mix = self.known()?;
-        let samples = run(mix, self.rate, stage)?;
-        let samples = samples.into_iter().map(|ran| measured(mix, ran)).collect::<Result<_, _>>()?;
-        Ok(Driven { samples, ..Driven::default() })
+        let wanted = stage.counts.samples;
+        let mut ran = run(mix, self.rate, stage)?;
+        let extra = take_extra(&mut ran, wanted);
+        let samples = ran.into_iter().map(|ran| measured(mix, self.rate, ran)).collect::<Result<_, _>>()?;
+        Ok(Driven { samples, extra, ..Driven::default() })
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {
-        counts.warmup_s + counts.samples as f64 * counts.sample_s
-    }
-
-    fn no_captures(&self) -> Option<&'static str> {
-        Some("statements of one's own have no further sample for captures")
+        counts.warmup_s + (counts.samples + usize::from(counts.extra)) as f64 * counts.sample_s
     }
 }
 
-fn measured(mix: &Mix, ran: Ran) -> Result<Measured, LoadError> {
-    let Ran { sample, around, tally } = ran;
+fn measured(mix: &Mix, rate: Option<f64>, ran: Ran<Tally>) -> Result<Measured, LoadError> {
+    let Ran { sample, around, counted } = ran;
     if sample.transactions == 0 {
-        let words: Vec<String> = tally.errors.iter().map(|(class, count)| format!("{class} {count} times")).collect();
+        let words: Vec<String> = counted.errors.iter().map(|(class, count)| format!("{class} {count} times")).collect();
         let errors = (!words.is_empty()).then(|| words.join(", "));
         return Err(LoadError::own(SqlLoadError::Nothing { elapsed_s: sample.elapsed_s, errors }));
     }
-    let mut metrics = vec![(metric::TPS, sample.tps()), (metric::QPS, sample.qps())];
-    if let Some(l) = sample.latency_ms {
-        metrics.extend([
-            (metric::LATENCY_MS_MEAN, l.mean),
-            (metric::LATENCY_MS_P50, l.p50),
-            (metric::LATENCY_MS_P90, l.p90),
-            (metric::LATENCY_MS_P95, l.p95),
-            (metric::LATENCY_MS_P99, l.p99),
-            (metric::LATENCY_MS_P99_9, l.p99_9),
-            (metric::LATENCY_MS_MAX, l.max),
-        ]);
-    }
-    if let Some(cpu) = sample.client_cpu_us_per_transaction {
-        metrics.push((metric::CLIENT_CPU_US_PER_TRANSACTION, cpu.user + cpu.system));
-    }
-    let mut covariates = std::collections::BTreeMap::from([("restarts".to_owned(), sample.restarts as f64)]);
-    for (statement, of) in mix.statements().zip(&tally.statements).filter(|(_, of)| of.executions > 0) {
+    judge(rate, &sample).map_err(LoadError::own)?;
+    let mut measured = Measured::of_sample(&sample, around);
+    let Measured { metrics, covariates, .. } = &mut measured;
+    for (statement, of) in mix.statements().zip(&counted.statements).filter(|(_, of)| of.took.count() > 0) {
         let name = &statement.name;
-        metrics.push((metric::of_name(&format!("latency_ms_mean_of_{name}")), of.mean_ms()));
-        metrics.push((metric::of_name(&format!("latency_ms_p99_of_{name}")), of.p99_ms()));
-        covariates.insert(format!("statement_executions_{name}"), of.executions as f64);
+        metrics.push((metric::of_name(&format!("latency_ms_mean_of_{name}")), of.took.mean_ms()));
+        metrics.push((metric::of_name(&format!("latency_ms_p99_of_{name}")), of.took.percentile_ms(0.99)));
+        covariates.insert(format!("statement_executions_{name}"), of.took.count() as f64);
         covariates.insert(format!("statement_rows_{name}"), of.rows as f64);
     }
-    covariates.extend(tally.errors.iter().map(|(class, count)| (format!("statement_errors_{class}"), *count as f64)));
-    Ok(Measured {
-        elapsed_s: sample.elapsed_s,
-        operations: Some((Operation::Transaction, sample.transactions as f64)),
-        metrics,
-        tps_each_second: sample.tps_each_second,
-        covariates,
-        surroundings: around,
-    })
+    covariates.extend(counted.errors.iter().map(|(class, count)| (format!("statement_errors_{class}"), *count as f64)));
+    Ok(measured)
 }

@@ -1,0 +1,117 @@
+//! One client's connection, and the server thread behind it.
+
+use crate::workload::load::Connect as Open;
+use crate::workload::{LoadError, Stage};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tare_engine::{Interrupter, Session};
+use tare_load::{Client, ClientThread, Connect};
+use tare_topology::{ResolvedPlacement, ThreadRef, bind};
+
+/// The connections of all clients: how each is ended from outside, and the server thread behind it.
+pub struct Connections {
+    interrupters: Mutex<Vec<Option<Interrupter>>>,
+    serving: Mutex<Vec<Option<ThreadRef>>>,
+}
+
+impl Connections {
+    /// A place for each of so many clients.
+    pub fn new(clients: usize) -> Self {
+        Self { interrupters: Mutex::new(vec![None; clients]), serving: Mutex::new(vec![None; clients]) }
+    }
+
+    /// How many clients there are.
+    pub fn clients(&self) -> usize {
+        held(&self.interrupters).len()
+    }
+
+    /// Makes a session ready for a client. The run itself ends sessions that wait too long; a limit of the socket's own
+    /// would arm a timer a statement.
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    pub fn adopt(&self, session: &mut dyn Session, client: usize) -> Result<(), LoadError> {
+        session.set_timeout(None).map_err(LoadError::own)?;
+        held(&self.interrupters)[client] = session.interrupter();
+        Ok(())
+    }
+
+    /// Ends all sessions that wait for the server.
+    pub fn interrupt(&self) {
+        held(&self.interrupters).iter().flatten().for_each(Interrupter::interrupt);
+    }
+
+    /// The server thread behind each connection, where it is known.
+    pub fn serving(&self) -> Vec<Option<ThreadRef>> {
+        held(&self.serving).clone()
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Connects each client in its own thread, which is bound first; `make` makes a client of its session.
+pub struct Connector<'a, M> {
+    connections: &'a Connections,
+    connect: &'a Open<'a>,
+    placement: &'a ResolvedPlacement,
+    asks_for_threads: bool,
+    make: M,
+}
+
+impl<'a, M> Connector<'a, M> {
+    /// Of the stage's server and placement.
+    pub fn new<C>(stage: &Stage<'a>, connections: &'a Connections, make: M) -> Self
+    where
+        M: Fn(Box<dyn Session>, usize) -> Result<C, LoadError> + Sync,
+    {
+        Self {
+            connections,
+            connect: stage.connect,
+            placement: &stage.placement.placement,
+            asks_for_threads: stage.server_is_here,
+            make,
+        }
+    }
+
+    /// For servers that are started again: their threads are others then.
+    pub fn of_changing_server(self, changes: bool) -> Self {
+        Self { asks_for_threads: self.asks_for_threads && !changes, ..self }
+    }
+
+    /// The server thread behind a connection. Who may not ask need not know, unless that thread is to be bound.
+    fn serving(&self, session: &mut dyn Session) -> Result<Option<ThreadRef>, LoadError> {
+        if !self.asks_for_threads {
+            return Ok(None);
+        }
+        match session.server_thread() {
+            Ok(thread) => Ok(thread),
+            Err(_) if self.placement.server.is_empty() => Ok(None),
+            Err(e) => Err(LoadError::own(e)),
+        }
+    }
+}
+
+impl<M, C> Connect for Connector<'_, M>
+where
+    M: Fn(Box<dyn Session>, usize) -> Result<C, LoadError> + Sync,
+    C: Client<Error = LoadError>,
+{
+    type Client = C;
+    type Error = LoadError;
+
+    fn bind(&self, thread: ClientThread) -> Result<(), LoadError> {
+        match self.placement.client_cpus(thread.index) {
+            Some(cpus) => bind::bind_thread(thread.id, cpus).map_err(|e| LoadError::Subject(e.into())),
+            None => Ok(()),
+        }
+    }
+
+    fn connect(&self, thread: ClientThread) -> Result<C, LoadError> {
+        let mut session = (self.connect)()?;
+        self.connections.adopt(session.as_mut(), thread.index)?;
+        let serving = self.serving(session.as_mut())?;
+        held(&self.connections.serving)[thread.index] = serving;
+        (self.make)(session, thread.index)
+    }
+}

@@ -1,0 +1,55 @@
+//! Whether a sample is what was asked for.
+
+use tare_load::Sample;
+
+/// Share of the asked rate that must be done: below it the clients or the server could not follow.
+const RATE_MET: f64 = 0.9;
+
+/// Why a sample, or what was asked, is no measurement.
+#[derive(Debug, thiserror::Error)]
+pub enum NotAsked {
+    /// Not one transaction was finished in a whole sample.
+    #[error("no transaction was finished in {elapsed_s:.1} s of a sample")]
+    Nothing {
+        /// Length of the sample, seconds.
+        elapsed_s: f64,
+    },
+    /// A probe needs an idle server around each sample, and transactions that are due meanwhile would queue up.
+    #[error(
+        "a probe beside the samples needs a server that idles around them, which {rate} transactions a second do not \
+         allow: set sampling.probe = \"off\", or no rate"
+    )]
+    ProbeUnderRate {
+        /// Transactions a second that were asked for.
+        rate: f64,
+    },
+    /// An open loop asked for more than was done: its latencies are those of a growing queue.
+    #[error(
+        "the rate was not met: {done:.0} transactions a second of {asked:.0} that were asked for, {backlog} due and not \
+         begun at the end"
+    )]
+    RateNotMet {
+        /// Transactions a second that were asked for.
+        asked: f64,
+        /// Transactions a second that were done.
+        done: f64,
+        /// Transactions that were due and not begun when the sample ended.
+        backlog: u64,
+    },
+}
+
+/// Holds a sample against the rate that was asked for, if one was.
+///
+/// # Errors
+/// [`NotAsked::Nothing`], [`NotAsked::RateNotMet`].
+pub fn judge(rate: Option<f64>, sample: &Sample) -> Result<(), NotAsked> {
+    if sample.transactions == 0 {
+        return Err(NotAsked::Nothing { elapsed_s: sample.elapsed_s });
+    }
+    match (rate, sample.backlog) {
+        (Some(asked), Some(backlog)) if backlog > 0 && sample.tps() < RATE_MET * asked => {
+            Err(NotAsked::RateNotMet { asked, done: sample.tps(), backlog })
+        }
+        _ => Ok(()),
+    }
+}

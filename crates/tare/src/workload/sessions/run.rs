@@ -1,0 +1,73 @@
+//! Warm-up and samples of clients that each have a connection, and the further sample for captures.
+
+use super::connector::{Connections, Connector};
+use super::judge::NotAsked;
+use super::watcher::Watcher;
+use crate::subject::Surroundings;
+use crate::workload::{Extra, LoadError, Stage};
+use tare_load::{Arrivals, Connect, LoadSettings, Pace, RunError, Sample};
+
+/// One sample with what was seen beside it and what the clients counted.
+pub struct Ran<T> {
+    /// What the generator measured.
+    pub sample: Sample,
+    /// What the watch saw; nothing for the further sample.
+    pub around: Surroundings,
+    /// What the clients counted for themselves.
+    pub counted: T,
+}
+
+/// Runs warm-up and samples, and after them the further sample where one is asked for. `rate` is that of an open loop,
+/// transactions a second over all threads; `take` gives what all clients have counted since its last call.
+///
+/// # Errors
+/// See [`LoadError`]; [`NotAsked::ProbeUnderRate`].
+pub fn run<'a, M, T>(
+    rate: Option<f64>,
+    stage: Stage<'a>,
+    connector: &Connector<'a, M>,
+    connections: &'a Connections,
+    take: impl Fn() -> T,
+) -> Result<Vec<Ran<T>>, LoadError>
+where
+    Connector<'a, M>: Connect<Error = LoadError>,
+{
+    if stage.watch.probes()
+        && let Some(rate) = rate
+    {
+        return Err(LoadError::own(NotAsked::ProbeUnderRate { rate }));
+    }
+    let counts = stage.counts;
+    let settings = LoadSettings {
+        rest: stage.watch.probes(),
+        threads: stage.threads,
+        seed: stage.seed,
+        pace: rate.map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
+        warmup_s: counts.warmup_s,
+        samples: counts.samples + usize::from(counts.extra),
+        sample_s: counts.sample_s,
+        ..LoadSettings::default()
+    };
+    let mut watcher = Watcher { stage, connections, take, around: Vec::new() };
+    let samples = tare_load::run(&settings, connector, &mut watcher).map_err(failure)?;
+    let both = samples.into_iter().zip(watcher.around);
+    Ok(both.map(|(sample, (around, counted))| Ran { sample, around, counted }).collect())
+}
+
+/// Why a run of clients ended early, as a load says it.
+pub fn failure(error: RunError<LoadError, LoadError>) -> LoadError {
+    match error {
+        RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
+        other => LoadError::Generator(other.to_string()),
+    }
+}
+
+/// Takes the further sample off the measured ones, of which there are so many: what captures cost belongs to no metric,
+/// and fails no trial.
+pub fn take_extra<T>(ran: &mut Vec<Ran<T>>, samples: usize) -> Option<Extra> {
+    let extra = ran.split_off(samples.min(ran.len()));
+    let extra = &extra.first()?.sample;
+    let mean = ran.iter().map(|ran| ran.sample.tps()).sum::<f64>() / ran.len().max(1) as f64;
+    let tps_ratio = if mean > 0.0 { extra.tps() / mean } else { 0.0 };
+    Some(Extra { elapsed_s: extra.elapsed_s, tps: extra.tps(), tps_ratio })
+}

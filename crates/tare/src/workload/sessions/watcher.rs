@@ -1,0 +1,73 @@
+//! What happens beside clients that work: binding, watching, what was counted, and the wish to stop.
+
+use super::connector::Connections;
+use crate::subject::{Connected, Surroundings};
+use crate::workload::{LoadError, Progress, Stage};
+use tare_load::{ClientThread, Observer, Reading, Stage as Phase};
+
+/// Binds when all are connected, watches every sample, stops when asked. The further sample after the measured ones is
+/// for what would disturb them: it is recorded then.
+pub(super) struct Watcher<'a, T, F> {
+    pub stage: Stage<'a>,
+    pub connections: &'a Connections,
+    /// What all clients have counted since the last call.
+    pub take: F,
+    /// Of each sample; of the further one nothing was watched.
+    pub around: Vec<(Surroundings, T)>,
+}
+
+impl<T, F> Watcher<'_, T, F> {
+    fn is_extra(&self, sample: usize) -> bool {
+        sample >= self.stage.counts.samples
+    }
+}
+
+impl<T, F: Fn() -> T> Observer for Watcher<'_, T, F> {
+    type Error = LoadError;
+
+    fn connected(&mut self, threads: &[ClientThread]) -> Result<(), LoadError> {
+        let serving = self.connections.serving();
+        let connected: Vec<Connected> =
+            threads.iter().zip(serving).map(|(thread, serving)| Connected { client: thread.id, serving }).collect();
+        self.stage.watch.connected(&connected)?;
+        self.stage.host.progress(Progress::WarmUp { seconds: self.stage.counts.warmup_s });
+        Ok(())
+    }
+
+    fn sample_start(&mut self, sample: usize) -> Result<(), LoadError> {
+        self.stage.host.progress(Progress::Sample { sample, seconds: self.stage.counts.sample_s });
+        if self.is_extra(sample) {
+            self.stage.host.begin_captures();
+        } else {
+            self.stage.watch.start()?;
+        }
+        (self.take)();
+        Ok(())
+    }
+
+    fn sample_end(&mut self, sample: usize) -> Result<(), LoadError> {
+        let counted = (self.take)();
+        let around = if self.is_extra(sample) {
+            self.stage.host.end_captures();
+            Surroundings::default()
+        } else {
+            self.stage.watch.finish()?
+        };
+        self.around.push((around, counted));
+        Ok(())
+    }
+
+    fn reading(&mut self, reading: Reading) -> Result<(), LoadError> {
+        let warming_up = matches!(reading.stage, Phase::Warmup);
+        self.stage.host.progress(Progress::Reading { tps: reading.tps, second: reading.second, warming_up });
+        Ok(())
+    }
+
+    fn abandon(&mut self) {
+        self.connections.interrupt();
+    }
+
+    fn poll(&mut self) -> Result<(), LoadError> {
+        if self.stage.host.interrupted() { Err(LoadError::Interrupted) } else { Ok(()) }
+    }
+}
