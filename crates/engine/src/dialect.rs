@@ -75,6 +75,16 @@ pub trait Dialect: Debug + Send + Sync {
         "BEGIN"
     }
 
+    /// What follows a SELECT whose rows the same transaction is going to change; begins with a space or is empty.
+    fn locks_rows(&self) -> &'static str {
+        " FOR UPDATE"
+    }
+
+    /// The type of a date with its time of day, to the second at least and without a time zone.
+    fn moment(&self) -> &'static str {
+        "TIMESTAMP"
+    }
+
     /// Whether several sessions can fill tables at the same time.
     fn fills_in_parallel(&self) -> bool {
         true

@@ -74,6 +74,15 @@ pub trait Session: Send {
     fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError>;
     /// Executes and discards the rows: the number of rows returned, or changed where none are returned.
     fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError>;
+    /// Executes a prepared statement and returns its rows as text, NULL as None.
+    ///
+    /// # Errors
+    /// The server's refusal, or that no rows of prepared statements are read from this database.
+    fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        let _ = (statement, params);
+        let message = "rows of prepared statements are not read from this database".to_owned();
+        Err(SqlError { kind: SqlErrorKind::Other, code: 0, message })
+    }
     /// Runs text without parameters and discards the rows; the number as for [`Session::execute`].
     fn run(&mut self, sql: &str) -> Result<u64, SqlError>;
     /// Runs text and returns the rows as text, NULL as None.

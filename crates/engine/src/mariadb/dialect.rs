@@ -31,6 +31,11 @@ impl Dialect for InnoDb {
         format!("YEAR({column})")
     }
 
+    /// The type TIMESTAMP ends in 2038, and its first column may change by itself.
+    fn moment(&self) -> &'static str {
+        "DATETIME"
+    }
+
     fn create_indexes(&self, table: &str, indexes: &[Index<'_>]) -> Vec<String> {
         if indexes.is_empty() {
             return Vec::new();

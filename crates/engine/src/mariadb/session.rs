@@ -46,6 +46,10 @@ impl Session for MariadbSession {
         self.0.execute(statement, params)
     }
 
+    fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        self.0.fetch(statement, params)
+    }
+
     fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
         self.0.run(sql)
     }

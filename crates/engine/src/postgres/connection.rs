@@ -109,6 +109,23 @@ impl<S: Channel> Connection<S> {
 
     #[inline]
     pub(super) fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
+        self.send_execute(statement, params, IN_BINARY)?;
+        self.discard()
+    }
+
+    /// Rows as text, as the server writes them.
+    pub(super) fn fetch(
+        &mut self,
+        statement: StatementId,
+        params: &[Param<'_>],
+    ) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        self.send_execute(statement, params, IN_TEXT)?;
+        self.rows()
+    }
+
+    /// Binds the parameters and asks for all rows, in the format that is given.
+    #[inline]
+    fn send_execute(&mut self, statement: StatementId, params: &[Param<'_>], format: [u8; 2]) -> Result<(), SqlError> {
         let types = self.statements.get(statement.0).ok_or_else(unknown_statement)?;
         if types.len() != params.len() {
             return Err(wrong_count(types.len(), params.len()));
@@ -130,12 +147,16 @@ impl<S: Channel> Connection<S> {
                     return;
                 }
             }
-            out.extend_from_slice(&[0, 1, 0, 1]); // all results in binary
+            out.extend_from_slice(&[0, 1]); // one format for all results
+            out.extend_from_slice(&format);
         });
         written?;
+        if format == IN_TEXT {
+            // The types of the columns come with the rows: which of them are padded with blanks.
+            self.out.extend_from_slice(&[b'D', 0, 0, 0, 6, b'P', 0]);
+        }
         self.out.extend_from_slice(&[b'E', 0, 0, 0, 9, 0, 0, 0, 0, 0, b'S', 0, 0, 0, 4]);
-        self.send()?;
-        self.discard()
+        self.send()
     }
 
     pub(super) fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
@@ -145,6 +166,11 @@ impl<S: Channel> Connection<S> {
 
     pub(super) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         self.send_text(sql)?;
+        self.rows()
+    }
+
+    /// Reads to the end of an answer, whose rows are text.
+    fn rows(&mut self) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         let (mut rows, mut padded, mut limits) = (Vec::new(), Vec::new(), AnswerLimits::of(self.limit));
         self.answer(|kind, body| {
             match kind {

@@ -13,6 +13,11 @@ impl Dialect for SqliteDialect {
         if writes { "BEGIN IMMEDIATE" } else { "BEGIN" }
     }
 
+    /// A transaction that writes is alone from its beginning.
+    fn locks_rows(&self) -> &'static str {
+        ""
+    }
+
     /// There is one writer.
     fn fills_in_parallel(&self) -> bool {
         false

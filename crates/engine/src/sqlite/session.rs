@@ -75,6 +75,24 @@ impl<S: Channel> SqliteSession<S> {
         Ok((frame[HEADER], &frame[HEADER + 1..]))
     }
 
+    /// Reads an answer to its end and keeps the rows.
+    fn rows(&mut self) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
+        loop {
+            match self.receive()? {
+                (ROW, body) => {
+                    let bytes = body.len();
+                    let row = protocol::row(body)?;
+                    limits.kept(bytes, row.len())?;
+                    rows.push(row);
+                }
+                (END, _) => return Ok(rows),
+                (ERROR, body) => return Err(protocol::error(body)),
+                _ => return Err(malformed("a frame of an unknown kind")),
+            }
+        }
+    }
+
     /// Reads an answer to its end and drops the rows.
     #[inline]
     fn finish(&mut self) -> Result<u64, SqlError> {
@@ -104,6 +122,13 @@ impl<S: Channel> Session for SqliteSession<S> {
         self.finish()
     }
 
+    fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        self.out.clear();
+        protocol::put_execute(&mut self.out, u32::try_from(statement.0).unwrap_or(u32::MAX), params);
+        self.flush()?;
+        self.rows()
+    }
+
     fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
         self.send(Request::Text { sql })?;
         self.finish()
@@ -111,20 +136,7 @@ impl<S: Channel> Session for SqliteSession<S> {
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         self.send(Request::Text { sql })?;
-        let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
-        loop {
-            match self.receive()? {
-                (ROW, body) => {
-                    let bytes = body.len();
-                    let row = protocol::row(body)?;
-                    limits.kept(bytes, row.len())?;
-                    rows.push(row);
-                }
-                (END, _) => return Ok(rows),
-                (ERROR, body) => return Err(protocol::error(body)),
-                _ => return Err(malformed("a frame of an unknown kind")),
-            }
-        }
+        self.rows()
     }
 
     fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
@@ -206,6 +218,7 @@ mod tests {
             let _ = session.prepare("x");
             let _ = session.query("x");
             let _ = session.execute(StatementId(usize::MAX), &[Param::Int(1)]);
+            let _ = session.fetch(StatementId(0), &[Param::Text("x")]);
             let _ = session.server_thread();
         }
     }

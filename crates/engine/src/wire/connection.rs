@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::super::answer::AnswerLimits;
 use super::super::stream::Channel;
 use super::super::{ConnectTarget, Param, SqlError, SqlErrorKind, StatementId};
+use super::columns::{Column, binary_row};
 use super::execute::Statement;
 use super::framing::{HEADER, Packets};
 use super::greeting::Greeting;
@@ -70,10 +71,11 @@ impl<S: Channel> Connection<S> {
     pub(in super::super) fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
         self.send_text(COM_STMT_PREPARE, sql)?;
         let prepared = response::prepared(self.packets.receive().map_err(lost)?)?;
-        for _ in 0..u32::from(prepared.parameters) + u32::from(prepared.columns) {
+        for _ in 0..prepared.parameters {
             self.packets.receive().map_err(lost)?;
         }
-        self.statements.push(Statement::new(prepared));
+        let columns = self.columns(u64::from(prepared.columns))?;
+        self.statements.push(Statement::new(prepared, columns));
         Ok(StatementId(self.statements.len() - 1))
     }
 
@@ -83,6 +85,59 @@ impl<S: Channel> Connection<S> {
         statement.encode(&mut self.out, params)?;
         self.packets.send_command(&mut self.out).map_err(lost)?;
         self.discard()
+    }
+
+    /// Rows of a prepared statement, as text.
+    pub(in super::super) fn fetch(
+        &mut self,
+        statement: StatementId,
+        params: &[Param<'_>],
+    ) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        let known = self.statements.get_mut(statement.0).ok_or_else(unknown_statement)?;
+        known.encode(&mut self.out, params)?;
+        self.packets.send_command(&mut self.out).map_err(lost)?;
+        let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
+        loop {
+            limits.result()?;
+            let done = match response::first(self.packets.receive().map_err(lost)?, self.caches_metadata)? {
+                First::Done(done) => done,
+                First::Rows { columns, metadata } => {
+                    if metadata {
+                        self.statements[statement.0].columns = self.columns(columns)?;
+                    }
+                    let columns = self.statements[statement.0].columns.as_deref();
+                    let columns = columns.ok_or_else(|| malformed("columns that cannot be read"))?;
+                    loop {
+                        let payload = self.packets.receive().map_err(lost)?;
+                        match payload.first() {
+                            Some(0xff) => return Err(response::error(payload)),
+                            _ if response::ends_rows(payload) => break response::done(payload)?,
+                            _ => {
+                                limits.kept(payload.len(), columns.len())?;
+                                let row = binary_row(payload, columns);
+                                rows.push(row.ok_or_else(|| malformed("a row that cannot be read"))?);
+                            }
+                        }
+                    }
+                }
+            };
+            if !done.more {
+                return Ok(rows);
+            }
+        }
+    }
+
+    /// Reads so many column definitions; none where one of them makes no sense.
+    fn columns(&mut self, count: u64) -> Result<Option<Vec<Column>>, SqlError> {
+        let mut columns = Some(Vec::new());
+        for _ in 0..count {
+            let column = Column::parse(self.packets.receive().map_err(lost)?);
+            columns = columns.zip(column).map(|(mut columns, column)| {
+                columns.push(column);
+                columns
+            });
+        }
+        Ok(columns)
     }
 
     pub(in super::super) fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
@@ -330,10 +385,11 @@ mod tests {
         ) {
             let answers: Vec<&[u8]> = answers.iter().map(Vec::as_slice).collect();
             let mut server = scripted(&answers);
-            server.statements.push(Statement::new(response::Prepared { id: 1, columns: 1, parameters: 1 }));
+            server.statements.push(Statement::new(response::Prepared { id: 1, columns: 1, parameters: 1 }, None));
             let _ = server.query("SELECT 1");
             let _ = server.prepare("SELECT ?");
             let _ = server.execute(StatementId(0), &[Param::Text("x")]);
+            let _ = server.fetch(StatementId(0), &[Param::Text("x")]);
             let _ = server.run("SELECT 1");
             let _ = Connection::open(Script::noise(noise), &target("x"));
         }

@@ -2,6 +2,7 @@
 
 use super::super::{Param, SqlError, SqlErrorKind};
 use super::bytes::put_length;
+use super::columns::Column;
 use super::framing::HEADER;
 use super::response::Prepared;
 
@@ -16,11 +17,13 @@ pub(super) struct Statement {
     parameters: usize,
     /// Types sent with the last execution; they are left out when the same come again.
     sent_types: Vec<u8>,
+    /// What its rows consist of; none where the server's words cannot be read.
+    pub(super) columns: Option<Vec<Column>>,
 }
 
 impl Statement {
-    pub(super) fn new(prepared: Prepared) -> Self {
-        Self { id: prepared.id, parameters: usize::from(prepared.parameters), sent_types: Vec::new() }
+    pub(super) fn new(prepared: Prepared, columns: Option<Vec<Column>>) -> Self {
+        Self { id: prepared.id, parameters: usize::from(prepared.parameters), sent_types: Vec::new(), columns }
     }
 
     /// Writes the packet into `out`, with room for its header.

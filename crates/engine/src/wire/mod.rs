@@ -10,6 +10,7 @@
 //! `caching_sha2_password`.
 
 mod bytes;
+mod columns;
 mod connection;
 mod execute;
 mod framing;
