@@ -1,6 +1,7 @@
 //! What a caller brings: connections that run transactions.
 
 use crate::random::Random;
+use std::time::Duration;
 use tare_topology::ThreadRef;
 
 /// Queries sent, sorted as sysbench sorts them.
@@ -42,6 +43,14 @@ pub trait Client: Send {
 
     /// Runs one transaction, or one attempt at it.
     fn transaction(&mut self, random: &mut Random) -> Result<Attempt, Self::Error>;
+
+    /// How long it waits before its next transaction, in closed loop: a person who types and thinks. No latency
+    /// contains it.
+    #[inline]
+    fn pause(&mut self, random: &mut Random) -> Duration {
+        let _ = random;
+        Duration::ZERO
+    }
 }
 
 /// Which client thread: its number here, and the kernel's.

@@ -118,6 +118,14 @@ impl<'a, C: Client> Worker<'a, C> {
             if self.schedule.is_some() {
                 let Some(due) = self.wait_until_due() else { return Ok(()) };
                 start = due;
+            } else {
+                let pause = self.client.pause(&mut self.random);
+                if !pause.is_zero() {
+                    if !self.wait(pause) {
+                        return Ok(());
+                    }
+                    start = Instant::now();
+                }
             }
             let due = self.schedule.is_some().then_some(start);
             let Some(done) = self.complete_transaction(due)? else { return Ok(()) };
@@ -179,6 +187,22 @@ impl<'a, C: Client> Worker<'a, C> {
                 // The controller unparks at every change of phase.
                 Some(left) if !left.is_zero() => std::thread::park_timeout(left.min(LONGEST_SLEEP)),
                 _ => return Some(due),
+            }
+        }
+    }
+
+    /// Sleeps for so long, whatever the phases meanwhile. False when the run is over.
+    fn wait(&mut self, pause: Duration) -> bool {
+        let until = Instant::now() + pause;
+        loop {
+            let phase = self.shared.phase();
+            if phase != self.phase && !(self.enter(phase, None) && (!self.rests_in(phase) || self.rest_out())) {
+                return false;
+            }
+            match until.checked_duration_since(Instant::now()) {
+                // The controller unparks at every change of phase.
+                Some(left) if !left.is_zero() => std::thread::park_timeout(left.min(LONGEST_SLEEP)),
+                _ => return true,
             }
         }
     }
