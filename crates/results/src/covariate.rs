@@ -119,6 +119,9 @@ const ALL: &[Covariate] = {
         entry(One("restarts"), "", Sum, Consequence),
         entry(One("errors"), "", Sum, Consequence),
         entry(One("reconnects"), "", Sum, Consequence),
+        // What was done, statement by statement or transaction by transaction.
+        entry(Family("statement_"), "", Sum, Consequence),
+        entry(Family("tpcc_"), "", Sum, Consequence),
         entry(One("client_cpu_s"), "s", Sum, Consequence),
         entry(One("client_memory_bytes"), "bytes", Largest, Consequence),
         entry(EachClass("migrations"), "", Sum, Cause),

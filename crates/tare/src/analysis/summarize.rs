@@ -60,6 +60,8 @@ pub fn summarize(results: &Results) -> Summary {
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     summary.further_reading.extend(decision.map(|decision| decision.reason.clone()));
     summary.further_reading.extend(not_adjusted);
+    // First: whoever reads one sentence reads this one.
+    summary.further_reading.splice(0..0, metrics.iter().filter_map(|name| metric::caveat(name)).map(str::to_owned));
     summary.odd = odd::list(&summary, results);
     summary
 }

@@ -11,7 +11,7 @@
 //! | `fill` | several sessions that fill tables at the same time |
 //! | `sessions/` | one connection a client thread: connected, bound, watched, judged |
 //! | `program/` | programs of others as clients: found, bound, paired, read |
-//! | `oltp/`, `dbt3/`, `counters/`, `command/`, `sysbench/`, `pgbench/`, `sql/` | the loads |
+//! | `oltp/`, `dbt3/`, `counters/`, `command/`, `sysbench/`, `pgbench/`, `sql/`, `tpcc/` | the loads |
 
 pub mod command;
 pub mod counters;
@@ -31,6 +31,7 @@ mod registry;
 pub mod sessions;
 pub mod sql;
 pub mod sysbench;
+pub mod tpcc;
 
 pub use error::{FillError, LoadError};
 pub use key::{Key, KeyInfo, Keyed, Keys};

@@ -8,6 +8,7 @@ use super::oltp::OltpSettings;
 use super::pgbench::PgbenchSettings;
 use super::sql::SqlSettings;
 use super::sysbench::SysbenchSettings;
+use super::tpcc::TpccSettings;
 
 /// Makes the sum of all loads' settings: each line is a variant, its settings, and the first of its names.
 macro_rules! loads {
@@ -70,6 +71,8 @@ loads! {
     Pgbench(PgbenchSettings),
     /// Statements and transactions of one's own, on a database.
     Sql(SqlSettings),
+    /// TPC-C's transactions, on a database.
+    Tpcc(TpccSettings),
     /// What a test adds, in exactly this way.
     #[cfg(test)]
     Fake(super::fake::FakeSettings),

@@ -5,7 +5,7 @@ use tare_engine::{Session, SqlError, SqlErrorKind, StatementId};
 /// BEGIN or COMMIT: prepared like everything else, or as text where the server cannot prepare it.
 #[derive(Debug, Clone, Copy)]
 pub struct Border {
-    /// Its text.
+    /// What is sent, as errors show it.
     pub sql: &'static str,
     prepared: Option<StatementId>,
 }

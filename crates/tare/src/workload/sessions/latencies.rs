@@ -25,7 +25,7 @@ impl Latencies {
         *self.buckets.entry(bucket(ns)).or_default() += 1;
     }
 
-    /// How often.
+    /// How many were added in all.
     pub fn count(&self) -> u64 {
         self.count
     }

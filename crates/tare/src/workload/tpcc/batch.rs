@@ -1,0 +1,132 @@
+//! Rows on their way into a table: INSERTs of many rows, some thousand rows a transaction.
+
+use super::TpccError;
+use super::tables::{TABLES, Table};
+use crate::workload::fill::rows_of_placeholders;
+use std::collections::HashMap;
+use tare_engine::{Dialect, Param, Session, StatementId};
+
+/// Rows of one INSERT: see what was measured for sysbench's tables.
+const ROWS_PER_INSERT: usize = 100;
+/// INSERTs of one transaction: about a megabyte.
+const INSERTS_PER_TRANSACTION: usize = 50;
+
+/// A value of a row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Cell {
+    Int(i64),
+    Text(String),
+}
+
+impl Cell {
+    pub fn text(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// Rows of one table that have not been sent yet.
+pub(super) struct Batch {
+    table: &'static str,
+    columns: String,
+    width: usize,
+    cells: Vec<Cell>,
+}
+
+impl Batch {
+    /// Rows with all columns of a table.
+    pub fn whole(table: &'static str) -> Self {
+        Self::without(table, "")
+    }
+
+    /// Rows in which one column is NULL and left out.
+    pub fn without(table: &'static str, null: &str) -> Self {
+        let of = TABLES.iter().find(|known| known.name == table);
+        let columns: Vec<&str> = of.into_iter().flat_map(Table::columns).filter(|column| *column != null).collect();
+        Self { table, width: columns.len(), columns: columns.join(", "), cells: Vec::new() }
+    }
+
+    /// Adds a row, and sends what has gathered when it is enough.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    pub fn add(&mut self, row: impl IntoIterator<Item = Cell>, out: &mut Out<'_>) -> Result<(), TpccError> {
+        self.cells.extend(row);
+        if self.cells.len() < ROWS_PER_INSERT * self.width { Ok(()) } else { self.end(out) }
+    }
+
+    /// Sends what is left.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    pub fn end(&mut self, out: &mut Out<'_>) -> Result<(), TpccError> {
+        if self.cells.is_empty() {
+            return Ok(());
+        }
+        out.insert(self)?;
+        self.cells.clear();
+        Ok(())
+    }
+}
+
+/// Where rows go: a session that fills.
+pub(super) struct Out<'a> {
+    session: &'a mut dyn Session,
+    dialect: &'a dyn Dialect,
+    /// Hears the number of rows that were added, and says when to stop.
+    added: &'a dyn Fn(u64) -> Result<(), TpccError>,
+    /// Text -> what was prepared of it.
+    prepared: HashMap<String, StatementId>,
+    inserts: usize,
+}
+
+impl<'a> Out<'a> {
+    pub fn new(
+        session: &'a mut dyn Session,
+        dialect: &'a dyn Dialect,
+        added: &'a dyn Fn(u64) -> Result<(), TpccError>,
+    ) -> Self {
+        Self { session, dialect, added, prepared: HashMap::new(), inserts: 0 }
+    }
+
+    fn insert(&mut self, batch: &Batch) -> Result<(), TpccError> {
+        let rows = batch.cells.len() / batch.width;
+        let values = rows_of_placeholders(self.dialect, batch.width, rows);
+        let sql = format!("INSERT INTO {} ({}) VALUES {values}", batch.table, batch.columns);
+        if self.inserts == 0 {
+            run(self.session, self.dialect.begin(true))?;
+        }
+        let failed = |sql: &str, source| TpccError::statement(sql, source);
+        let statement = match self.prepared.get(&sql) {
+            Some(statement) => *statement,
+            None => {
+                let statement = self.session.prepare(&sql).map_err(|e| failed(&sql, e))?;
+                self.prepared.insert(sql.clone(), statement);
+                statement
+            }
+        };
+        let cells = batch.cells.iter().map(|cell| match cell {
+            Cell::Int(number) => Param::Int(*number),
+            Cell::Text(text) => Param::Text(text),
+        });
+        let cells: Vec<Param<'_>> = cells.collect();
+        self.session.execute(statement, &cells).map_err(|e| failed(&sql, e))?;
+        self.inserts += 1;
+        if self.inserts == INSERTS_PER_TRANSACTION {
+            self.commit()?;
+        }
+        (self.added)(rows as u64)
+    }
+
+    /// Ends the transaction that is open, if one is.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    pub fn commit(&mut self) -> Result<(), TpccError> {
+        if std::mem::take(&mut self.inserts) > 0 { run(self.session, "COMMIT") } else { Ok(()) }
+    }
+}
+
+/// Runs one statement; its failure shows it.
+pub(super) fn run(session: &mut dyn Session, sql: &str) -> Result<(), TpccError> {
+    session.run(sql).map(drop).map_err(|source| TpccError::statement(sql, source))
+}

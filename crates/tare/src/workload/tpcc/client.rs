@@ -1,0 +1,104 @@
+//! One connection that runs the five transactions.
+
+use super::deck::Deck;
+use super::input::{Input, Terminal};
+use super::prepared::{Failed, Prepared};
+use super::transactions::run;
+use super::{Constants, Kind, Sizes, Tally, TpccError};
+use crate::workload::LoadError;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tare_engine::{Dialect, Session};
+use tare_load::{Attempt, Client, Random};
+
+/// A terminal of one warehouse over its own connection.
+pub struct TpccClient {
+    on: Prepared,
+    dialect: &'static dyn Dialect,
+    terminal: Terminal,
+    deck: Deck,
+    keying: bool,
+    /// What was chosen and typed already.
+    chosen: Option<Kind>,
+    /// What was done last.
+    last: Option<Kind>,
+    /// What is run again, and since when it is tried.
+    again: Option<(Kind, Input, Instant)>,
+    tally: Arc<Mutex<Tally>>,
+}
+
+impl TpccClient {
+    /// Prepares all statements on the session, for the client thread of this number.
+    ///
+    /// # Errors
+    /// A statement that the server refuses to prepare.
+    pub fn new(
+        session: Box<dyn Session>,
+        dialect: &'static dyn Dialect,
+        thread: usize,
+        sizes: Sizes,
+        constants: Constants,
+        tally: Arc<Mutex<Tally>>,
+    ) -> Result<Self, TpccError> {
+        let on = Prepared::new(session, dialect).map_err(|(sql, source)| TpccError::statement(&sql, source))?;
+        let terminal = Terminal::of_thread(thread, sizes, constants);
+        let (deck, keying) = (Deck::default(), false);
+        Ok(Self { on, dialect, terminal, deck, keying, chosen: None, last: None, again: None, tally })
+    }
+
+    /// Waits between transactions as people do, if so.
+    #[must_use]
+    pub fn with_keying(self, keying: bool) -> Self {
+        Self { keying, ..self }
+    }
+
+    fn tally(&self, note: impl FnOnce(&mut Tally)) {
+        note(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn error(&self, kind: Kind, failed: Failed) -> LoadError {
+        LoadError::own(match failed {
+            Failed::Border(sql, source) => TpccError::statement(sql, source),
+            Failed::Statement(statement, source) => TpccError::statement(&statement.sql(self.dialect, 1), source),
+            Failed::Answer(statement, expected, found) => {
+                TpccError::Answer { kind: kind.to_string(), statement, expected, found }
+            }
+        })
+    }
+}
+
+impl Client for TpccClient {
+    type Error = LoadError;
+
+    fn transaction(&mut self, random: &mut Random) -> Result<Attempt, LoadError> {
+        let (kind, input, since) = self.again.take().unwrap_or_else(|| {
+            let kind = self.chosen.take().unwrap_or_else(|| self.deck.draw(random));
+            (kind, self.terminal.asks(kind, random), Instant::now())
+        });
+        match run(&self.terminal, kind, &input, &mut self.on) {
+            Ok(ended) => {
+                self.tally(|tally| tally.done(kind, since.elapsed(), ended));
+                self.last = Some(kind);
+                Ok(Attempt::Done(self.on.sent))
+            }
+            Err(failed) if failed.can_be_retried() => {
+                let sent = self.on.sent;
+                self.on.roll_back().map_err(|failed| self.error(kind, failed))?;
+                self.tally(|tally| tally.retried(kind));
+                self.again = Some((kind, input, since));
+                Ok(Attempt::Restart(sent))
+            }
+            Err(failed) => Err(self.error(kind, failed)),
+        }
+    }
+
+    fn pause(&mut self, random: &mut Random) -> Duration {
+        if !self.keying {
+            return Duration::ZERO;
+        }
+        let thinking = self.last.map_or(Duration::ZERO, |last| last.thinking(random));
+        let next = self.deck.draw(random);
+        self.chosen = Some(next);
+        thinking + next.keying()
+    }
+}

@@ -1,0 +1,83 @@
+//! What can go wrong with the workload tpcc.
+
+use super::Statement;
+use tare_engine::SqlError;
+
+/// What can go wrong with the workload tpcc or its tables.
+#[derive(Debug, thiserror::Error)]
+pub enum TpccError {
+    /// A session for filling or checking tables could not be opened.
+    #[error("cannot connect: {0}")]
+    Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A statement failed.
+    #[error("{sql}: {source}")]
+    Statement {
+        /// The statement, shortened when long.
+        sql: String,
+        /// The server's words.
+        source: SqlError,
+    },
+    /// An answer had another number of rows than it must, or one that cannot be read.
+    #[error("{statement} in {kind} answered with {found}: expected {expected}; are the tables still whole?")]
+    Answer {
+        /// The transaction, in words.
+        kind: String,
+        /// The statement.
+        statement: Statement,
+        /// What was expected.
+        expected: &'static str,
+        /// What came.
+        found: String,
+    },
+    /// A consistency condition does not hold.
+    #[error(
+        "consistency condition {number} does not hold (clause 3.3.2.{number}: {says}): {place}: {left} against {right}. \
+         The server has lost or invented rows, or somebody else changed them"
+    )]
+    Inconsistent {
+        /// 1 to 12.
+        number: usize,
+        /// What it says.
+        says: &'static str,
+        /// Where it does not hold.
+        place: String,
+        /// What is there.
+        left: String,
+        /// What should be the same.
+        right: String,
+    },
+    /// The tables are not there, or are others.
+    #[error(
+        "table {table} {found}: expected {expected} rows; prepare the tables first, with the same warehouses and scale"
+    )]
+    Table {
+        /// Its name.
+        table: &'static str,
+        /// What was found, in words.
+        found: String,
+        /// Rows that it should have.
+        expected: i64,
+    },
+    /// The caller stopped the preparation.
+    #[error("interrupted while filling tables; those that were not complete have been dropped")]
+    Interrupted,
+}
+
+/// Characters of a statement that an error shows.
+const SHOWN: usize = 120;
+
+impl TpccError {
+    pub(super) fn statement(sql: &str, source: SqlError) -> Self {
+        let mut shown: String = sql.chars().take(SHOWN).collect();
+        if shown.len() < sql.len() {
+            shown.push_str(" ...");
+        }
+        Self::Statement { sql: shown, source }
+    }
+}
+
+impl From<TpccError> for crate::workload::LoadError {
+    fn from(error: TpccError) -> Self {
+        Self::own(error)
+    }
+}

@@ -1,0 +1,97 @@
+//! Making the tables: definitions, rows, indexes, statistics.
+
+use super::batch::{Out, run};
+use super::rows::Piece;
+use super::{Sizes, TABLES, TpccError};
+use crate::workload::fill::in_parallel;
+use std::error::Error;
+use std::ops::ControlFlow;
+use tare_engine::{Dialect, Session};
+
+/// What the tables are to hold, and how they are filled.
+#[derive(Debug, Clone, Copy)]
+pub struct Fill {
+    /// How many of everything.
+    pub sizes: Sizes,
+    /// The rows depend on it and on nothing else: neither on `sessions` nor on the engine.
+    pub seed: u64,
+    /// Sessions that fill at the same time; a database with one writer uses one.
+    pub sessions: usize,
+    /// How the engine's SQL differs.
+    pub dialect: &'static dyn Dialect,
+}
+
+/// Creates and fills all tables, makes their indexes and has their statistics made. `connect` is called once in every
+/// thread that fills; `progress` hears the number of rows that were added and can stop the work.
+///
+/// # Errors
+/// The first failure; tables that exist already are one. What this call had made until then is dropped again.
+pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
+    fill: &Fill,
+    connect: &(dyn Fn() -> Result<Box<dyn Session>, E> + Sync),
+    progress: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
+) -> Result<(), TpccError> {
+    let mut session = connect().map_err(|error| TpccError::Connect(error.into()))?;
+    let mut made = 0;
+    let result = TABLES
+        .iter()
+        .try_for_each(|table| {
+            run(session.as_mut(), &table.create(fill.dialect))?;
+            made += 1;
+            Ok(())
+        })
+        .and_then(|()| rows(fill, connect, progress))
+        .and_then(|()| finish(fill, connect, progress));
+    if result.is_err() {
+        // The failure itself is what the caller needs to hear, not that of tidying up after it.
+        for table in TABLES[..made].iter().rev() {
+            let _ = run(session.as_mut(), &format!("DROP TABLE IF EXISTS {}", table.name));
+        }
+    }
+    result
+}
+
+fn sessions(fill: &Fill, work: usize) -> usize {
+    if fill.dialect.fills_in_parallel() { fill.sessions.clamp(1, work) } else { 1 }
+}
+
+fn rows<E: Into<Box<dyn Error + Send + Sync>>>(
+    fill: &Fill,
+    connect: &(dyn Fn() -> Result<Box<dyn Session>, E> + Sync),
+    progress: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
+) -> Result<(), TpccError> {
+    let pieces = Piece::all(fill.sizes);
+    let interrupted = || TpccError::Interrupted;
+    in_parallel(sessions(fill, pieces.len()), pieces.len(), progress, interrupted, |shared| {
+        let mut session = connect().map_err(|error| TpccError::Connect(error.into()))?;
+        shared.fills(session.as_mut()).map_err(|source| TpccError::statement("time-out", source))?;
+        let added = |rows| shared.added(rows);
+        let mut out = Out::new(session.as_mut(), fill.dialect, &added);
+        while let Some(piece) = shared.take() {
+            pieces[piece].write(piece, fill.sizes, fill.seed, &mut out)?;
+            out.commit()?;
+        }
+        Ok(())
+    })
+}
+
+/// Indexes and statistics, table by table.
+fn finish<E: Into<Box<dyn Error + Send + Sync>>>(
+    fill: &Fill,
+    connect: &(dyn Fn() -> Result<Box<dyn Session>, E> + Sync),
+    progress: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
+) -> Result<(), TpccError> {
+    let interrupted = || TpccError::Interrupted;
+    in_parallel(sessions(fill, TABLES.len()), TABLES.len(), progress, interrupted, |shared| {
+        let mut session = connect().map_err(|error| TpccError::Connect(error.into()))?;
+        shared.fills(session.as_mut()).map_err(|source| TpccError::statement("time-out", source))?;
+        while let Some(table) = shared.take() {
+            let table = &TABLES[table];
+            for sql in table.create_index(fill.dialect).into_iter().chain([fill.dialect.analyze(table.name)]) {
+                run(session.as_mut(), &sql)?;
+            }
+            shared.added(0)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,172 @@
+//! What a transaction is asked (clauses 2.4.1, 2.5.1, 2.6.1, 2.7.1, 2.8.1).
+
+use super::random::{between, last_name};
+use super::sizes::DISTRICTS;
+use super::{Constants, Kind, Sizes};
+use tare_load::Random;
+
+/// A customer as somebody names one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Who {
+    Id(i64),
+    LastName(String),
+}
+
+/// A customer of a district of a warehouse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Customer {
+    pub warehouse: i64,
+    pub district: i64,
+    pub who: Who,
+}
+
+/// One item of an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Line {
+    pub item: i64,
+    /// The warehouse that has it.
+    pub supply: i64,
+    pub quantity: i64,
+}
+
+/// What a transaction is asked; the warehouse is the terminal's own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Input {
+    NewOrder { district: i64, customer: i64, lines: Vec<Line> },
+    Payment { district: i64, customer: Customer, cents: i64 },
+    OrderStatus { customer: Customer },
+    Delivery { carrier: i64 },
+    StockLevel { threshold: i64 },
+}
+
+/// A client's place in the company.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terminal {
+    pub warehouse: i64,
+    /// The district whose stock it watches.
+    pub district: i64,
+    pub sizes: Sizes,
+    pub constants: Constants,
+}
+
+impl Terminal {
+    /// The one of a client thread: threads go round the warehouses, and in each round to the next district.
+    pub fn of_thread(index: usize, sizes: Sizes, constants: Constants) -> Self {
+        let index = index as i64;
+        let (warehouse, round) = (index % sizes.warehouses, index / sizes.warehouses);
+        Self { warehouse: warehouse + 1, district: round % DISTRICTS + 1, sizes, constants }
+    }
+
+    /// What its next transaction is asked.
+    pub fn asks(&self, kind: Kind, random: &mut Random) -> Input {
+        let district = |random: &mut Random| between(random, 1, DISTRICTS);
+        match kind {
+            Kind::NewOrder => self.new_order(random),
+            Kind::Payment => {
+                let district = district(random);
+                // 15 of 100 pay at another warehouse than their own.
+                let (warehouse, of) = if self.sizes.warehouses > 1 && random.below(100) < 15 {
+                    (self.other_warehouse(random), between(random, 1, DISTRICTS))
+                } else {
+                    (self.warehouse, district)
+                };
+                let customer = Customer { warehouse, district: of, who: self.somebody(random) };
+                Input::Payment { district, customer, cents: between(random, 100, 500_000) }
+            }
+            Kind::OrderStatus => {
+                let district = district(random);
+                let customer = Customer { warehouse: self.warehouse, district, who: self.somebody(random) };
+                Input::OrderStatus { customer }
+            }
+            Kind::Delivery => Input::Delivery { carrier: between(random, 1, 10) },
+            Kind::StockLevel => Input::StockLevel { threshold: between(random, 10, 20) },
+        }
+    }
+
+    fn new_order(&self, random: &mut Random) -> Input {
+        let (district, count) = (between(random, 1, DISTRICTS), between(random, 5, 15));
+        let customer = self.constants.a_customer(random, self.sizes.customers);
+        let line = |random: &mut Random| Line {
+            item: self.constants.an_item(random, self.sizes.items),
+            supply: match self.sizes.warehouses > 1 && random.below(100) == 0 {
+                true => self.other_warehouse(random),
+                false => self.warehouse,
+            },
+            quantity: between(random, 1, 10),
+        };
+        let mut lines: Vec<Line> = (0..count).map(|_| line(random)).collect();
+        // One of a hundred orders ends with an item that nobody has, and is rolled back.
+        if random.below(100) == 0
+            && let Some(last) = lines.last_mut()
+        {
+            last.item = self.sizes.items + 1;
+        }
+        Input::NewOrder { district, customer, lines }
+    }
+
+    fn other_warehouse(&self, random: &mut Random) -> i64 {
+        let other = between(random, 1, self.sizes.warehouses - 1);
+        if other < self.warehouse { other } else { other + 1 }
+    }
+
+    /// 60 of 100 say their last name.
+    fn somebody(&self, random: &mut Random) -> Who {
+        if random.below(100) < 60 {
+            Who::LastName(last_name(self.constants.a_name(random, self.sizes.names())))
+        } else {
+            Who::Id(self.constants.a_customer(random, self.sizes.customers))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_load::Purpose;
+
+    fn all(kind: Kind, warehouses: u64) -> Vec<Input> {
+        let sizes = Sizes::new(warehouses, 1.0);
+        let terminal = Terminal::of_thread(3, sizes, Constants::of_run(1));
+        let mut random = Random::new(1, Purpose::Transactions, 0);
+        (0..20_000).map(|_| terminal.asks(kind, &mut random)).collect()
+    }
+
+    #[test]
+    fn terminals_go_round_the_warehouses() {
+        let place = |index| {
+            let terminal = Terminal::of_thread(index, Sizes::new(3, 1.0), Constants::FILLED);
+            (terminal.warehouse, terminal.district)
+        };
+        assert_eq!([0, 1, 2, 3, 32].map(place), [(1, 1), (2, 1), (3, 1), (1, 2), (3, 1)]);
+    }
+
+    #[test]
+    fn shares_are_those_of_the_standard() {
+        let share = |count: usize| count as f64 / 20_000.0;
+        let (mut lines, mut remote, mut invalid) = (0, 0, 0);
+        for input in all(Kind::NewOrder, 5) {
+            let Input::NewOrder { lines: ordered, .. } = input else { panic!("another input") };
+            assert!((5..=15).contains(&ordered.len()));
+            lines += ordered.len();
+            remote += ordered.iter().filter(|line| line.supply != 4).count();
+            invalid += usize::from(ordered.iter().any(|line| line.item > 100_000));
+        }
+        assert!((9.9..10.1).contains(&share(lines)) && (0.08..0.12).contains(&share(remote)), "{lines} {remote}");
+        assert!((0.007..0.013).contains(&share(invalid)), "{invalid}");
+        let (mut elsewhere, mut named) = (0, 0);
+        for input in all(Kind::Payment, 5) {
+            let Input::Payment { customer, cents, .. } = input else { panic!("another input") };
+            assert!((100..=500_000).contains(&cents) && (1..=5).contains(&customer.warehouse));
+            elsewhere += usize::from(customer.warehouse != 4);
+            named += usize::from(matches!(customer.who, Who::LastName(_)));
+        }
+        assert!((0.14..0.16).contains(&share(elsewhere)) && (0.59..0.61).contains(&share(named)));
+        // With one warehouse there is no other.
+        let home = |input: Input| match input {
+            Input::Payment { customer, .. } => customer.warehouse == 1,
+            Input::NewOrder { lines, .. } => lines.iter().all(|line| line.supply == 1),
+            _ => true,
+        };
+        assert!(all(Kind::Payment, 1).into_iter().chain(all(Kind::NewOrder, 1)).all(home));
+    }
+}

@@ -1,0 +1,204 @@
+//! The load `tpcc`: a terminal a client thread, and the tables looked through at the end.
+
+use super::sizes::DISTRICTS;
+use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
+use crate::workload::fill::in_parallel;
+use crate::workload::sessions::{self, Connections, Connector, Ran, Tallies, judge, take_extra};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage};
+use std::ops::ControlFlow;
+use strum::VariantArray;
+use tare_engine::{Dialect, Server, Session};
+use tare_results::metric;
+use tare_results::schema::AppliedSetting;
+
+/// What the rows are made by: another number makes them anew.
+const RECIPE: u32 = 1;
+/// A warehouse in InnoDB, with its indexes.
+const WAREHOUSE_BYTES: f64 = 105e6;
+/// The items, which are there once.
+const ITEM_BYTES: f64 = 12e6;
+/// Seconds that all conditions take a warehouse, on an ordinary machine: a guess.
+const CHECKING_S: f64 = 2.0;
+/// Sessions that look through the tables at the same time, at most.
+const CHECKERS: usize = 4;
+
+impl TpccSettings {
+    /// What `workload.name` says in a study.
+    pub const NAMES: &'static [&'static str] = &["tpcc"];
+
+    /// The load of this name, as a study finds it when it says nothing else.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.contains(&name).then(Self::default)
+    }
+
+    fn checked(&self) -> usize {
+        match self.checked {
+            Checked::All => CONDITIONS.len(),
+            Checked::Four => 4,
+            Checked::Off => 0,
+        }
+    }
+}
+
+impl Load for TpccSettings {
+    fn name(&self) -> &'static str {
+        "tpcc"
+    }
+
+    fn dataset(&self, seed: u64) -> String {
+        format!("tpcc, recipe {RECIPE}, warehouses {}, scale {}, seed {seed}", self.warehouses, self.scale)
+    }
+
+    fn data_bytes(&self) -> u64 {
+        (self.scale * (self.warehouses as f64 * WAREHOUSE_BYTES + ITEM_BYTES)) as u64
+    }
+
+    fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
+        let fill = Fill { sizes: self.sizes(), seed: job.seed, sessions: job.parallel, dialect: server.dialect() };
+        super::prepare(&fill, &|| server.connect(), job.go_on)?;
+        Ok(())
+    }
+
+    fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
+        let sizes = self.sizes();
+        let expected = [
+            ("warehouse", sizes.warehouses),
+            ("item", sizes.items),
+            ("customer", sizes.warehouses * DISTRICTS * sizes.customers),
+        ];
+        for (table, expected) in expected {
+            let sql = format!("SELECT COUNT(*) FROM {table}");
+            let found = session.query(&sql).map_err(|e| format!("cannot be read: {e}")).and_then(|rows| {
+                let count = rows.first().and_then(|row| row.first()?.clone()).unwrap_or_default();
+                if count == expected.to_string() { Ok(()) } else { Err(format!("has {count} rows")) }
+            });
+            found.map_err(|found| TpccError::Table { table, found, expected })?;
+        }
+        Ok(())
+    }
+
+    fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
+        let (wanted, constants, looking) = (stage.counts.samples, Constants::of_run(stage.seed), Looking::of(&stage));
+        let mut ran = run(self, constants, stage)?;
+        let extra = take_extra(&mut ran, wanted);
+        let samples = ran.into_iter().map(|ran| measured(self, ran)).collect::<Result<_, _>>()?;
+        let applied =
+            [Some(note(self)), Some(nurand(constants)), looking.through(self)?].into_iter().flatten().collect();
+        Ok(Driven { samples, extra, applied, ..Driven::default() })
+    }
+
+    fn expected_s(&self, counts: &Counts) -> f64 {
+        let checking = self.data_bytes() as f64 / WAREHOUSE_BYTES * CHECKING_S * self.checked() as f64 / 12.0;
+        counts.warmup_s + (counts.samples + usize::from(counts.extra)) as f64 * counts.sample_s + checking
+    }
+
+    /// How long looking through the tables takes is a guess.
+    fn limit_s(&self, counts: &Counts) -> f64 {
+        let checking = self.data_bytes() as f64 / WAREHOUSE_BYTES * CHECKING_S;
+        self.expected_s(counts) + if self.checked() > 0 { 60.0 + 10.0 * checking } else { 0.0 }
+    }
+}
+
+fn run(settings: &TpccSettings, constants: Constants, stage: Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
+    let (sizes, dialect) = (settings.sizes(), stage.dialect);
+    let tallies = Tallies::new(stage.threads, Tally::default());
+    let connections = Connections::new(stage.threads);
+    let client = |session, index| {
+        let client = TpccClient::new(session, dialect, index, sizes, constants, tallies.of(index))?;
+        Ok(client.with_keying(settings.keying))
+    };
+    let connector = Connector::new(&stage, &connections, client);
+    sessions::run(settings.rate, stage, &connector, &connections, || tallies.take())
+}
+
+fn measured(settings: &TpccSettings, ran: Ran<Tally>) -> Result<Measured, LoadError> {
+    let Ran { sample, around, counted } = ran;
+    judge(settings.rate, &sample).map_err(LoadError::own)?;
+    let mut measured = Measured::of_sample(&sample, around);
+    let Measured { metrics, covariates, .. } = &mut measured;
+    let share = counted.took(Kind::NewOrder).count() as f64 / counted.count().max(1) as f64;
+    metrics.push((metric::TPMC, 60.0 * sample.tps() * share));
+    for kind in Kind::VARIANTS.iter().copied() {
+        let (took, name) = (counted.took(kind), kind.name());
+        covariates.insert(format!("tpcc_retries_{name}"), counted.retries(kind) as f64);
+        covariates.insert(format!("tpcc_transactions_{name}"), took.count() as f64);
+        if took.count() == 0 {
+            continue;
+        }
+        let figures = [("mean", took.mean_ms()), ("p95", took.percentile_ms(0.95)), ("p99", took.percentile_ms(0.99))];
+        for (figure, value) in figures {
+            metrics.push((metric::of_name(&format!("latency_ms_{figure}_of_{name}")), value));
+        }
+    }
+    covariates.insert("tpcc_rollbacks".to_owned(), counted.rolled_back() as f64);
+    Ok(measured)
+}
+
+/// What every result says of itself.
+fn note(settings: &TpccSettings) -> AppliedSetting {
+    let TpccSettings { warehouses, scale, keying, .. } = settings;
+    let scale =
+        if *scale < 1.0 { format!(", scale {scale} (another benchmark than TPC-C's sizes)") } else { String::new() };
+    AppliedSetting {
+        factor: "tpcc".into(),
+        level: format!("{warehouses} warehouses, keying {}{scale}", if *keying { "on" } else { "off" }),
+        found: None,
+        verified: "not an audited TPC-C result, and not comparable with one".into(),
+    }
+}
+
+fn nurand(constants: Constants) -> AppliedSetting {
+    let Constants { name, customer, item } = constants;
+    let filled = Constants::FILLED.name;
+    AppliedSetting {
+        factor: "nurand".into(),
+        level: format!("C of last names {name}, of customers {customer}, of items {item}"),
+        found: None,
+        verified: format!("drawn from the seed; last names were filled with {filled}"),
+    }
+}
+
+/// Looks through the tables once nobody works on them any more.
+struct Looking<'a> {
+    connect: &'a crate::workload::load::Connect<'a>,
+    host: &'a dyn crate::workload::Host,
+    dialect: &'static dyn Dialect,
+}
+
+impl<'a> Looking<'a> {
+    fn of(stage: &Stage<'a>) -> Self {
+        Self { connect: stage.connect, host: stage.host, dialect: stage.dialect }
+    }
+
+    fn through(&self, settings: &TpccSettings) -> Result<Option<AppliedSetting>, LoadError> {
+        let count = settings.checked();
+        if count == 0 {
+            return Ok(None);
+        }
+        let go_on = |_| if self.host.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let sessions = if self.dialect.fills_in_parallel() { cpus.min(CHECKERS) } else { 1 };
+        in_parallel(
+            sessions,
+            count,
+            &go_on,
+            || LoadError::Interrupted,
+            |shared| {
+                let mut session = (self.connect)()?;
+                shared.fills(session.as_mut()).map_err(LoadError::own)?;
+                while let Some(condition) = shared.take() {
+                    check(session.as_mut(), settings.sizes(), &CONDITIONS[condition])?;
+                    shared.added(0)?;
+                }
+                Ok(())
+            },
+        )?;
+        let numbers: Vec<String> = CONDITIONS[..count].iter().map(|of| format!("3.3.2.{}", of.number)).collect();
+        Ok(Some(AppliedSetting {
+            factor: "conditions".into(),
+            level: settings.checked.to_string(),
+            found: None,
+            verified: format!("hold after the last sample in all tables: {}", numbers.join(", ")),
+        }))
+    }
+}
