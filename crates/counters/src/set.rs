@@ -174,6 +174,13 @@ impl CounterSet {
         }
     }
 
+    /// Where a counter's cells lie, one of each row.
+    #[cfg(feature = "study")]
+    pub(crate) fn addresses(&self, counter: usize) -> impl Iterator<Item = usize> {
+        self.check(counter);
+        (0..=self.cpus).map(move |row| std::ptr::from_ref(self.rows.cell(row, counter)).addr())
+    }
+
     /// The sum by the node of the CPU it was added on.
     ///
     /// # Panics

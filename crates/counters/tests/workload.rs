@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use tare_counters::strategies::Strategy;
-use tare_counters::workload::{Config, Error, Mode, Outcome, memory_bytes, run};
+use tare_counters::workload::{Config, Error, Hooks, MemoryScope, Mode, Outcome, Padding, memory_bytes, run};
 
 fn small(strategy: Strategy) -> Config<'static> {
     Config { threads: 4, rounds: 40, data_blocks: 203, ..Config::article(strategy) }
@@ -82,7 +82,7 @@ fn two_hundred_and_fifty_six_threads_on_few_cpus_finish_with_exact_totals() {
 fn each_thread_is_bound_once_before_it_works() {
     let bound = Mutex::new(Vec::new());
     let bind = |thread| bound.lock().unwrap().push(thread);
-    outcome(&Config { bind: &bind, ..small(Strategy::Atomic) });
+    outcome(&Config { hooks: Hooks { bind: &bind, ..Hooks::NONE }, ..small(Strategy::Atomic) });
     let mut threads = bound.into_inner().unwrap();
     threads.sort_unstable();
     assert_eq!(threads, [0, 1, 2, 3]);
@@ -91,8 +91,92 @@ fn each_thread_is_bound_once_before_it_works() {
 #[test]
 fn a_hook_that_fails_ends_the_run_with_an_error() {
     let bind = |thread| assert_ne!(thread, 2, "no such CPU");
-    let error = run(&Config { bind: &bind, ..small(Strategy::Atomic) }).unwrap_err();
+    let error = run(&Config { hooks: Hooks { bind: &bind, ..Hooks::NONE }, ..small(Strategy::Atomic) }).unwrap_err();
     assert!(matches!(error, Error::Thread), "{error}");
+}
+
+/// What happened in a run, in order: the policy set, the threads ready, the rounds done.
+fn told(
+    memory_scope: MemoryScope,
+    refuse: &str,
+) -> (Vec<(&'static str, std::thread::ThreadId)>, Result<Outcome, Error>) {
+    let told = Mutex::new(Vec::new());
+    let tell = |what| told.lock().unwrap().push((what, std::thread::current().id()));
+    let answer = |what: &str| if what == refuse { Err(format!("no {what}")) } else { Ok(()) };
+    let bind = |thread| {
+        if thread == 3 {
+            tell("bind");
+        }
+    };
+    let memory = || {
+        tell("memory");
+        answer("memory")
+    };
+    let ready = || {
+        tell("ready");
+        answer("ready")
+    };
+    let hooks = Hooks { bind: &bind, memory: Some(&memory), ready: &ready, done: &|| tell("done") };
+    let outcome = run(&Config { hooks, memory_scope, ..small(Strategy::Atomic) });
+    (told.into_inner().unwrap(), outcome)
+}
+
+#[test]
+fn hooks_are_called_in_order_and_the_policy_is_of_a_thread_that_ends() {
+    let here = std::thread::current().id();
+    for (scope, around) in [(MemoryScope::Payload, true), (MemoryScope::Process, false)] {
+        let (told, outcome) = told(scope, "");
+        assert_eq!(outcome.unwrap().counted, 4 * 40 * 160);
+        let what: Vec<&str> = told.iter().map(|(what, _)| *what).collect();
+        assert_eq!(what, ["memory", "bind", "ready", "done"], "{scope}");
+        // For the payload alone the policy is gone when threads start; for the process it is that of who starts them.
+        assert_eq!(told[2].1 == told[3].1 && told[2].1 == here, around, "{scope}");
+        assert_ne!(told[0].1, here, "this thread keeps its own policy: {scope}");
+        assert_eq!(told[0].1 == told[2].1, !around, "{scope}");
+    }
+}
+
+#[test]
+fn a_policy_or_a_watcher_that_fails_ends_the_run_with_its_reason() {
+    for scope in [MemoryScope::Payload, MemoryScope::Process] {
+        let (told_of, outcome) = told(scope, "memory");
+        assert!(outcome.unwrap_err().to_string().ends_with("no memory"));
+        assert_eq!(told_of.len(), 1, "nothing is allocated or started then");
+        let (told_of, outcome) = told(scope, "ready");
+        assert_eq!(outcome.unwrap_err().to_string(), "no ready");
+        assert!(told_of.iter().all(|(what, _)| *what != "done"));
+    }
+}
+
+#[test]
+fn pages_of_counters_and_data_are_told_by_node() {
+    for strategy in Strategy::ALL.iter().copied() {
+        let found = outcome(&small(strategy));
+        // A container may forbid to ask.
+        if !found.data_pages.is_empty() {
+            let pages = found.data_pages.values().sum::<u64>();
+            assert!((203 * 16 / 64..=203 * 5).contains(&pages), "{strategy}: {pages}");
+            assert!(found.counter_pages.values().sum::<u64>() > 0, "{strategy}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn steps_and_padding_are_what_they_say() {
+    let of = |padding, strategy| outcome(&Config { padding, ..small(strategy) }).bytes_per_counter;
+    for padding in Padding::ALL {
+        let bytes = padding.bytes() as f64;
+        assert_eq!(of(padding, Strategy::ShardThread), 24.0 * bytes);
+        assert_eq!(of(padding, Strategy::ShardNodeCached), 2.0 * bytes);
+        assert_eq!(of(padding, Strategy::Fuzzy), 25.0 * bytes);
+        assert_eq!(of(padding, Strategy::Atomic), 8.0, "one that has no shards is as it is");
+        assert_eq!(Padding::of(padding.bytes()), Some(padding));
+        let found = outcome(&Config { padding, ..small(Strategy::ShardCpu) });
+        assert_eq!((found.counted, found.local_counted), (4 * 40 * 160, 4 * 40 * 96), "{padding:?}");
+    }
+    assert_eq!(Padding::of(32), None);
+    let found = outcome(&Config { steps: 3, ..small(Strategy::CounterSet) });
+    assert_eq!((found.counted, found.local_counted), (4 * 40 * 30, 4 * 40 * 18));
 }
 
 #[test]
@@ -104,6 +188,7 @@ fn zeros_are_refused_by_name() {
         (Config { counter_blocks: 0, ..base }, "counter_blocks"),
         (Config { counters_per_block: 0, ..base }, "counters_per_block"),
         (Config { data_blocks: 0, ..base }, "data_blocks"),
+        (Config { steps: 0, ..base }, "steps"),
     ];
     for (config, what) in wrong {
         let message = run(&config).unwrap_err().to_string();

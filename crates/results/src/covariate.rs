@@ -82,6 +82,12 @@ pub const NUMA_MISS: Covariate = entry(Names::EachNode("numa_miss_pages_node"), 
 /// Pages given on a node to a thread of another node, whole machine.
 pub const NUMA_OTHER: Covariate = entry(Names::EachNode("numa_other_pages_node"), "pages", Merge::Sum, Standing::Cause);
 
+/// Pages that hold global counters, by node: of a run of the counters.
+pub const COUNTER_PAGES: Covariate =
+    entry(Names::EachNode("counter_pages_node"), "pages", Merge::Last, Standing::Cause);
+/// Pages that hold the data blocks of such a run, or every so many-th of them, by node.
+pub const DATA_PAGES: Covariate = entry(Names::EachNode("data_pages_node"), "pages", Merge::Last, Standing::Cause);
+
 /// Every covariate that a trial records. What is not here is of an older or a newer program.
 const ALL: &[Covariate] = {
     use Merge::{ByTime, Largest, Last, Sum};
@@ -134,10 +140,14 @@ const ALL: &[Covariate] = {
         // Those beside one metric say for it what the ones above say for the whole sample.
         entry(Family("probe_"), "ns", Last, Neither),
         entry(EachNode("server_file_bytes_node"), "bytes", Last, Cause),
+        entry(One("server_transparent_huge_bytes"), "bytes", Last, Cause),
+        entry(One("server_huge_pool_bytes"), "bytes", Last, Cause),
         SERVER_MEMORY,
         NUMA_HIT,
         NUMA_MISS,
         NUMA_OTHER,
+        COUNTER_PAGES,
+        DATA_PAGES,
     ]
 };
 

@@ -76,6 +76,9 @@ const C: &[Row] = &[
     ("workload.data_blocks", "1000000", "article C: 1m data-blocks"),
     ("workload.data_work", "on", "article C"),
     ("workload.generator", "faithful", "the article's program: rand()"),
+    ("workload.steps", "16", "the article's program: k_round_amplifier"),
+    ("workload.padding", "64", "the article's program: shards of 64 bytes"),
+    ("workload.memory_scope", "payload", "the article's script: the argument numa"),
 ];
 
 const CONF_D: &str = "mysqlonarm/benchmark-suites 11ee7620, mysql-sbench/conf/mdb.cnf/100tx3m_106_cpubound.cnf";

@@ -12,11 +12,35 @@ use std::time::{Duration, Instant};
 use support::{World, json};
 use topology::{TestPackage, xml};
 
-const STUDIES: [&str; 4] = ["first-look", "mind-your-core", "numa-scaling", "global-counters"];
+/// All that are built in, and those of the articles at their own size.
+const STUDIES: [(&str, bool); 11] = [
+    ("first-look", false),
+    ("luck", false),
+    ("mind-your-core", false),
+    ("numa-scaling", false),
+    ("global-counters", false),
+    ("single-thread-stability", false),
+    ("no-effect-list", false),
+    ("mind-your-core", true),
+    ("numa-scaling", true),
+    ("global-counters", true),
+    ("single-thread-stability", true),
+];
 
 /// Levels that say where something runs; the placement that a plan shows says the same for good.
-const SAY_WHERE: [&str; 9] =
-    ["placement", "client", "server", "bind", "pairing", "memory", "nodes", "client_pus_per_node", "client_pus"];
+const SAY_WHERE: [&str; 11] = [
+    "placement",
+    "client",
+    "server",
+    "background",
+    "bind",
+    "pairing",
+    "memory",
+    "nodes",
+    "caches",
+    "client_pus_per_node",
+    "client_pus",
+];
 
 /// A plan's conditions are distinct, and each of them has CPUs or a reason.
 fn judge(machine: &str, study: &str, document: &serde_json::Value) {
@@ -26,6 +50,10 @@ fn judge(machine: &str, study: &str, document: &serde_json::Value) {
         if condition["realizable"] != true {
             let reason = condition["reason"].as_str().unwrap_or_default();
             assert!(reason.len() > 10, "{study} on {machine}: {name} has no reason");
+            continue;
+        }
+        // Its two placements are the same CPUs: one leaves to chance which thread is beside which.
+        if study == "luck" {
             continue;
         }
         let levels = condition["levels"].as_object().unwrap().iter();
@@ -38,11 +66,17 @@ fn judge(machine: &str, study: &str, document: &serde_json::Value) {
 
 /// The plan of every study on a machine. A busy computer gets two more attempts at the time.
 fn plans(world: &World, machine: &str) {
-    for study in STUDIES {
+    for (study, article) in STUDIES {
+        // At their own size they are the same conditions: some of the machines will do.
+        if article && !machine.contains("core:16") && !machine.contains(".xml") {
+            continue;
+        }
+        let article: &[&str] = if article { &["--article"] } else { &[] };
+        let args = [&["run", study, "--dry-run", "--json", "--topology", machine], article].concat();
         let mut fastest = Duration::MAX;
         for _ in 0..3 {
             let began = Instant::now();
-            let output = world.tare(&["run", study, "--dry-run", "--json", "--topology", machine]).output().unwrap();
+            let output = world.tare(&args).output().unwrap();
             fastest = fastest.min(began.elapsed());
             let err = String::from_utf8_lossy(&output.stderr);
             match output.status.code() {

@@ -21,7 +21,7 @@ pub use index_set::{CpuSet, IndexSet, IndexSetError, MAX_INDEX, NodeSet};
 pub use location::{Index, Location, LocationError, ObjectKind, Step, Term};
 pub use machine::{
     Cache, Change, Core, CpuKind, Die, Excluded, Fingerprint, Machine, MachineError, Node, Origin, Package, Pu, Shared,
-    TopologyReader, answer,
+    TopologyReader, answer, core_designs,
 };
 pub use observe::ThreadRef;
 pub use placement::{

@@ -365,7 +365,49 @@ fn nodes_that_cannot_be_shared_have_their_reason() {
         "nodes says where both sides run: leave out client and server"
     );
     let alone = Placement { client_pus_per_node: Some(1), ..Placement::default() };
-    assert_eq!(alone.resolve(&machine, 1).unwrap_err().reason, "client_pus_per_node says nothing without nodes");
+    let reason = alone.resolve(&machine, 1).unwrap_err().reason;
+    assert_eq!(reason, "client_pus_per_node says nothing without nodes or caches");
+}
+
+/// What `caches` means on a machine: locations, memory, CPUs of either side.
+fn caches(machine: &Machine, caches: u32, clients: Option<u32>) -> Result<[String; 5], String> {
+    let asked = Placement { caches: Some(caches), client_pus_per_node: clients, ..Placement::default() };
+    let spelt = asked.explicit(machine).map_err(|e| e.reason)?;
+    let resolved = asked.resolve(machine, 2).map_err(|e| e.reason)?;
+    let cpus = [&resolved.client, &resolved.server].map(|sets| sets.first().map(ToString::to_string));
+    let [client, server] = cpus.map(Option::unwrap_or_default);
+    Ok([spelt.client.to_string(), spelt.server.to_string(), spelt.memory.to_string(), client, server])
+}
+
+#[test]
+fn last_level_caches_are_steps_finer_than_nodes() {
+    // Two nodes of two caches of four cores, as a processor of chiplets.
+    let machine = synthetic("node:2 l3:2 core:4 pu:1");
+    for (count, expected) in [
+        (1, ["l3:0.pu:3", "l3:0.pu:0-2", "interleave:0", "3", "0-2"]),
+        (2, ["l3:0-1.pu:3", "l3:0-1.pu:0-2", "interleave:0", "3,7", "0-2,4-6"]),
+        (3, ["l3:0-2.pu:3", "l3:0-2.pu:0-2", "interleave:0-1", "3,7,11", "0-2,4-6,8-10"]),
+    ] {
+        assert_eq!(caches(&machine, count, Some(1)).unwrap(), expected);
+    }
+    let shared = caches(&machine, 4, None).unwrap();
+    assert_eq!(shared[2..], ["interleave:0-1", "0-15", "0-15"]);
+}
+
+#[test]
+fn caches_that_cannot_be_had_have_their_reason() {
+    let machine = synthetic("node:2 l3:2 core:4 pu:1");
+    let five = caches(&machine, 5, None).unwrap_err();
+    assert_eq!(
+        five,
+        "5 last-level caches are asked for, and this machine has 4 that cores share on a node with memory"
+    );
+    // A level 2 cache of one core is no place to be near to.
+    assert!(caches(&synthetic("node:2 l2:4 pu:1"), 1, None).unwrap_err().contains("has none that cores share"));
+    assert!(caches(&synthetic("node:2 core:4 pu:1"), 1, None).unwrap_err().contains("has none"));
+    assert!(caches(&machine, 1, Some(4)).unwrap_err().starts_with("l3:0 has 4 PUs"));
+    let both = Placement { nodes: Some(1), caches: Some(1), ..Placement::default() };
+    assert!(both.resolve(&machine, 1).unwrap_err().reason.contains("leave out one of them"));
 }
 
 #[test]

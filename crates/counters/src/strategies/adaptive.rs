@@ -105,6 +105,11 @@ impl Counting for Adaptive {
         cell.base.load(Ordering::Relaxed) + cell.stripes().map(|stripe| stripe.0.load(Ordering::Relaxed)).sum::<u64>()
     }
 
+    fn stored(&self, cell: &Self::Cell, _: usize, each: &mut dyn FnMut(usize, usize)) {
+        each(std::ptr::from_ref(cell).addr(), size_of::<Striped>());
+        cell.stripes().for_each(|stripe| each(std::ptr::from_ref(stripe).addr(), size_of::<Stripe>()));
+    }
+
     fn bytes_of(&self, _: &Plan, cell: &Self::Cell) -> u64 {
         let levels = if cell.levels.get().is_some() { size_of::<Levels>() } else { 0 };
         (size_of::<Striped>() + levels + cell.stripes().count() * size_of::<Stripe>()) as u64

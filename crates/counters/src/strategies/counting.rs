@@ -50,6 +50,11 @@ pub trait Counting: Sync + Sized {
     /// Reads a counter; other threads may be counting.
     fn sum(&self, cell: &Self::Cell, counter: usize) -> u64;
 
+    /// Names the places where a counter is stored: an address, and how many bytes from there on.
+    fn stored(&self, cell: &Self::Cell, _counter: usize, each: &mut dyn FnMut(usize, usize)) {
+        each(std::ptr::from_ref(cell).addr(), size_of::<Self::Cell>());
+    }
+
     /// Bytes this counter takes now, for those that grow.
     fn bytes_of(&self, plan: &Plan, _cell: &Self::Cell) -> u64 {
         Self::planned_bytes_per_counter(plan)

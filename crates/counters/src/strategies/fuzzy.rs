@@ -8,17 +8,17 @@ use crate::workload::Error;
 /// Whether this architecture has a counter to choose by.
 pub(super) const HAS_CLOCK: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
-pub(crate) struct Fuzzy<const N: usize>;
+pub(crate) struct Fuzzy<const N: usize, const W: usize>;
 
-/// N slots a cache line apart after one line left empty: (N + 1) x 64 bytes, as the article's.
+/// `N` slots of `W` values after one left empty; with 8 values (N + 1) x 64 bytes, as the article's.
 #[repr(C)]
-pub(crate) struct Slots<const N: usize> {
-    empty: [AtomicU64; 8],
-    lines: [[AtomicU64; 8]; N],
+pub(crate) struct Slots<const N: usize, const W: usize> {
+    empty: [AtomicU64; W],
+    lines: [[AtomicU64; W]; N],
 }
 
-impl<const N: usize> Counting for Fuzzy<N> {
-    type Cell = Slots<N>;
+impl<const N: usize, const W: usize> Counting for Fuzzy<N, W> {
+    type Cell = Slots<N, W>;
     type Local = ();
 
     fn new(_: &Plan) -> Result<Self, Error> {
@@ -26,7 +26,7 @@ impl<const N: usize> Counting for Fuzzy<N> {
     }
 
     fn cell(&self) -> Self::Cell {
-        Slots { empty: [const { AtomicU64::new(0) }; 8], lines: [const { [const { AtomicU64::new(0) }; 8] }; N] }
+        Slots { empty: [const { AtomicU64::new(0) }; W], lines: [const { [const { AtomicU64::new(0) }; W] }; N] }
     }
 
     fn enter(&self, _: usize) {}

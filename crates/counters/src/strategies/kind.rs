@@ -13,7 +13,9 @@ use crate::workload::Error;
 pub enum Strategy {
     /// A pthread mutex and a value.
     PthreadMutex,
-    /// A `std::sync::Mutex` (a futex; the article's is C++'s `std::mutex`, a pthread mutex by another name).
+    /// Rust's `std::sync::Mutex`: 4 bytes of futex that spin for up to 100 turns before they sleep, and a flag for
+    /// panics. The article's row of this name is C++'s `std::mutex`, which libstdc++ makes of a default pthread mutex
+    /// (40 bytes, no spinning): that one is [`PthreadMutex`](Self::PthreadMutex).
     StdMutex,
     /// One atomic, added to without ordering.
     Atomic,

@@ -49,4 +49,9 @@ impl Counting for NodeAlloc {
     fn sum(&self, (): &(), counter: usize) -> u64 {
         (0..self.nodes).map(|node| self.rows.cell(node, counter * APART).load(Ordering::Relaxed)).sum()
     }
+
+    fn stored(&self, (): &(), counter: usize, each: &mut dyn FnMut(usize, usize)) {
+        let cells = (0..self.nodes).map(|node| std::ptr::from_ref(self.rows.cell(node, counter * APART)));
+        cells.for_each(|cell| each(cell.addr(), size_of::<u64>()));
+    }
 }

@@ -30,4 +30,8 @@ impl Counting for Own {
     fn sum(&self, (): &(), counter: usize) -> u64 {
         self.0.sum(counter)
     }
+
+    fn stored(&self, (): &(), counter: usize, each: &mut dyn FnMut(usize, usize)) {
+        self.0.addresses(counter).for_each(|address| each(address, size_of::<u64>()));
+    }
 }

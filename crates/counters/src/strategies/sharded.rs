@@ -1,4 +1,4 @@
-//! Atomic shards, a cache line each; a selector says which one to use.
+//! Atomic shards, as a rule a cache line each; a selector says which one to use.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,17 +16,21 @@ pub(crate) trait Selector: Sync + Sized {
     fn select(&self, local: &mut Self::Local, counter: usize) -> usize;
 }
 
-pub(crate) struct Sharded<S, const N: usize>(S);
+/// `N` shards of `W` values each, of which the last one counts.
+pub(crate) struct Sharded<S, const N: usize, const W: usize>(S);
 
-/// A line of 64 bytes with the value at its end, as the article's.
-#[repr(C)]
-pub(crate) struct Shard {
-    pad: [u8; 56],
-    value: AtomicU64,
+/// With 8 values a line of 64 bytes with the value at its end, as the article's.
+pub(crate) struct Shard<const W: usize>([AtomicU64; W]);
+
+impl<const W: usize> Shard<W> {
+    #[inline]
+    fn value(&self) -> &AtomicU64 {
+        &self.0[W - 1]
+    }
 }
 
-impl<S: Selector, const N: usize> Counting for Sharded<S, N> {
-    type Cell = [Shard; N];
+impl<S: Selector, const N: usize, const W: usize> Counting for Sharded<S, N, W> {
+    type Cell = [Shard<W>; N];
     type Local = S::Local;
 
     fn new(plan: &Plan) -> Result<Self, Error> {
@@ -34,7 +38,7 @@ impl<S: Selector, const N: usize> Counting for Sharded<S, N> {
     }
 
     fn cell(&self) -> Self::Cell {
-        [const { Shard { pad: [0; 56], value: AtomicU64::new(0) } }; N]
+        [const { Shard([const { AtomicU64::new(0) }; W]) }; N]
     }
 
     fn enter(&self, thread: usize) -> Self::Local {
@@ -43,10 +47,10 @@ impl<S: Selector, const N: usize> Counting for Sharded<S, N> {
 
     #[inline]
     fn increment(&self, local: &mut Self::Local, cell: &Self::Cell, counter: usize) {
-        cell[self.0.select(local, counter) % N].value.fetch_add(1, Ordering::Relaxed);
+        cell[self.0.select(local, counter) % N].value().fetch_add(1, Ordering::Relaxed);
     }
 
     fn sum(&self, cell: &Self::Cell, _: usize) -> u64 {
-        cell.iter().map(|shard| shard.value.load(Ordering::Relaxed) + u64::from(shard.pad[0])).sum()
+        cell.iter().map(|shard| shard.value().load(Ordering::Relaxed)).sum()
     }
 }

@@ -64,6 +64,11 @@ impl Counting for ThreadRow {
         let books = self.books();
         books.totals[counter] + books.live.iter().map(|row| row[counter].load(Ordering::Relaxed)).sum::<u64>()
     }
+
+    fn stored(&self, (): &(), counter: usize, each: &mut dyn FnMut(usize, usize)) {
+        let books = self.books();
+        books.live.iter().for_each(|row| each(std::ptr::from_ref(&row[counter]).addr(), size_of::<u64>()));
+    }
 }
 
 #[cfg(test)]

@@ -1,15 +1,19 @@
 //! What is worked on: counter blocks between data blocks.
 
 use std::cell::UnsafeCell;
+use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use super::config::Config;
 use super::crc::crc32;
 use super::generator::Generator;
+use super::pages::Pages;
 use crate::strategies::Counting;
 
 /// Bytes of data in a block.
 pub(super) const DATA_BYTES: usize = 16 * 1024;
+/// Data blocks whose pages are looked at.
+const LOOKED_AT: usize = 4096;
 /// Increments of blocks' own counters a data step.
 pub(super) const LOCAL_INCREMENTS: u64 = 6;
 
@@ -122,6 +126,25 @@ impl<S: Counting> Payload<S> {
     pub(super) fn local_sum(&self, strategy: &S) -> u64 {
         let first = self.globals();
         self.data.iter().enumerate().map(|(block, data)| strategy.sum(&data.cell, first + block)).sum()
+    }
+
+    /// Pages that hold global counters, by node.
+    pub(super) fn counter_pages(&self, strategy: &S) -> BTreeMap<u32, u64> {
+        let mut pages = Pages::new();
+        for (number, cell) in self.cells() {
+            strategy.stored(cell, number, &mut |address, bytes| pages.add(address, bytes));
+        }
+        pages.by_node()
+    }
+
+    /// Pages of data blocks, by node: of all, or of some [`LOOKED_AT`] of them all over the memory. Whole blocks, as
+    /// every fourth page alone would be on the same one of four nodes.
+    pub(super) fn data_pages(&self) -> BTreeMap<u32, u64> {
+        let mut pages = Pages::new();
+        for block in self.data.iter().step_by(self.data.len().div_ceil(LOOKED_AT).max(1)) {
+            pages.add(block.data.at(0).addr(), DATA_BYTES);
+        }
+        pages.by_node()
     }
 
     /// All global counters with their numbers.

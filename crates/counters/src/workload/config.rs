@@ -4,6 +4,7 @@ use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_text::UnknownWord;
 
 use super::error::Error;
+use super::hooks::Hooks;
 use crate::strategies::Strategy;
 
 /// Where random numbers come from.
@@ -28,6 +29,51 @@ fn unknown(found: &str) -> Error {
     Error::UnknownMode(UnknownWord::among(found, <Mode as VariantNames>::VARIANTS))
 }
 
+/// What the memory policy of a run holds for. The article's authors ran both, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr, VariantNames)]
+#[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown_scope)]
+pub enum MemoryScope {
+    /// Counters and data: set while they are allocated and taken back before threads start, as the argument `numa` of
+    /// the article's program does.
+    Payload,
+    /// Everything, threads' stacks and what they allocate too: as under `numactl --interleave=all`.
+    Process,
+}
+
+fn unknown_scope(found: &str) -> Error {
+    Error::UnknownScope(UnknownWord::among(found, <MemoryScope as VariantNames>::VARIANTS))
+}
+
+/// Bytes from a shard or slot to the next, which keep those of several CPUs out of one cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Padding {
+    /// 8 bytes, none between values: shards share lines.
+    Packed,
+    /// 64 bytes, as the article has it everywhere: a line of x86-64 and of most Arm processors.
+    Line,
+    /// 128 bytes: a line of Kunpeng's level 3 and of Apple's processors, and the pair of lines that x86-64 prefetches.
+    Pair,
+}
+
+impl Padding {
+    /// All of them, the smallest first.
+    pub const ALL: [Self; 3] = [Self::Packed, Self::Line, Self::Pair];
+
+    /// From a shard to the next, bytes.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Packed => 8,
+            Self::Line => 64,
+            Self::Pair => 128,
+        }
+    }
+
+    /// The one of so many bytes, where there is one.
+    pub fn of(bytes: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|padding| padding.bytes() == bytes)
+    }
+}
+
 /// A run. One strategy; give each run a process of its own, as counters and heap stay as the run before left them.
 #[derive(Clone, Copy)]
 pub struct Config<'a> {
@@ -45,17 +91,27 @@ pub struct Config<'a> {
     pub data_blocks: usize,
     /// Where random numbers come from.
     pub mode: Mode,
-    /// Whether rounds do their data steps. Off, a round is its 160 global increments and 320 calls of the generator.
+    /// Whether rounds do their data steps. Off, a round is its global increments and two calls of the generator each.
     pub data_work: bool,
+    /// Data steps a round, and ten times as many increments of global counters; the article's program has 16, enough
+    /// to go through a level 2 cache.
+    pub steps: u64,
+    /// How far apart the shards of a counter lie, for strategies that have shards or slots.
+    pub padding: Padding,
+    /// What the memory policy holds for.
+    pub memory_scope: MemoryScope,
     /// Seed of all that is random.
     pub seed: u64,
-    /// Called in each thread, with its number from 0, before it does anything else: binds it where the study wants it.
-    pub bind: &'a (dyn Fn(usize) + Sync),
+    /// What the caller does meanwhile.
+    pub hooks: Hooks<'a>,
 }
+
+/// Increments of global counters for each data step of a round.
+const INCREMENTS_A_STEP: u64 = 10;
 
 impl Config<'static> {
     /// The article's sizes: 100 blocks of 10 counters, 1,000,000 data blocks, 10,000 rounds; one thread, faithful, with
-    /// data work, threads left to the system.
+    /// data work of 16 steps a round, shards 64 bytes apart, counters and data interleaved, threads left to the system.
     pub fn article(strategy: Strategy) -> Self {
         Self {
             strategy,
@@ -66,8 +122,11 @@ impl Config<'static> {
             data_blocks: 1_000_000,
             mode: Mode::Faithful,
             data_work: true,
+            steps: 16,
+            padding: Padding::Line,
+            memory_scope: MemoryScope::Payload,
             seed: 1,
-            bind: &|_| {},
+            hooks: Hooks::NONE,
         }
     }
 }
@@ -83,10 +142,16 @@ impl Config<'_> {
         zero("rounds", usize::try_from(self.rounds).unwrap_or(usize::MAX))?;
         zero("counter_blocks", self.counter_blocks)?;
         zero("counters_per_block", self.counters_per_block)?;
+        zero("steps", usize::try_from(self.steps).unwrap_or(usize::MAX))?;
         if self.data_work {
             zero("data_blocks", self.data_blocks)?;
         }
         Ok(())
+    }
+
+    /// Increments of global counters that a thread makes in a round.
+    pub fn increments_a_round(&self) -> u64 {
+        self.steps.saturating_mul(INCREMENTS_A_STEP)
     }
 
     /// Global counters of all blocks; none when the number overflows.

@@ -1,10 +1,10 @@
 //! From a configuration to the code compiled for it.
 
-use super::config::{Config, Mode};
+use super::config::{Config, MemoryScope, Mode, Padding};
 use super::error::Error;
 use super::generator::{Locked, Own};
 use super::outcome::Outcome;
-use super::{memory, worker};
+use super::{memory, policy, worker};
 use crate::cpus;
 use crate::strategies::{
     Adaptive, Atomic, ByCachedNode, ByCpu, ByIndex, ByLibnuma, ByThread, Counting, Fuzzy, NodeAlloc, Own as OwnSet,
@@ -19,7 +19,8 @@ use crate::strategies::{
 pub fn run(config: &Config<'_>) -> Result<Outcome, Error> {
     config.check()?;
     config.strategy.available()?;
-    dispatch(config, &Run)
+    let (outcome, refused) = policy::under(config, MemoryScope::Process, || dispatch(config, &Run))?;
+    Ok(Outcome { not_interleaved: outcome.not_interleaved.clone().or(refused), ..outcome })
 }
 
 /// Bytes the counters and data of a run take, without the allocator's own.
@@ -41,24 +42,33 @@ fn dispatch<A: Act>(config: &Config<'_>, act: &A) -> A::Answer {
         Mode::Corrected => (cpus::possible(), node_count()),
     };
     match (cpus, nodes) {
-        (..=24, ..=2) => by_strategy::<A, 24, 2>(config, act),
-        (..=128, ..=8) => by_strategy::<A, 128, 8>(config, act),
-        _ => by_strategy::<A, 512, 32>(config, act),
+        (..=24, ..=2) => by_padding::<A, 24, 2>(config, act),
+        (..=128, ..=8) => by_padding::<A, 128, 8>(config, act),
+        _ => by_padding::<A, 512, 32>(config, act),
     }
 }
 
-fn by_strategy<A: Act, const C: usize, const N: usize>(config: &Config<'_>, act: &A) -> A::Answer {
+/// The values from a shard to the next, of which one counts.
+fn by_padding<A: Act, const C: usize, const N: usize>(config: &Config<'_>, act: &A) -> A::Answer {
+    match config.padding {
+        Padding::Packed => by_strategy::<A, C, N, 1>(config, act),
+        Padding::Line => by_strategy::<A, C, N, 8>(config, act),
+        Padding::Pair => by_strategy::<A, C, N, 16>(config, act),
+    }
+}
+
+fn by_strategy<A: Act, const C: usize, const N: usize, const W: usize>(config: &Config<'_>, act: &A) -> A::Answer {
     match config.strategy {
         Strategy::PthreadMutex => act.act::<PthreadMutex>(config),
         Strategy::StdMutex => act.act::<StdMutex>(config),
         Strategy::Atomic => act.act::<Atomic>(config),
-        Strategy::Fuzzy => act.act::<Fuzzy<C>>(config),
-        Strategy::ShardIndex => act.act::<Sharded<ByIndex, C>>(config),
-        Strategy::ShardRandom => act.act::<Sharded<Random, C>>(config),
-        Strategy::ShardThread => act.act::<Sharded<ByThread, C>>(config),
-        Strategy::ShardCpu => act.act::<Sharded<ByCpu, C>>(config),
-        Strategy::ShardNodeLibnuma => act.act::<Sharded<ByLibnuma, N>>(config),
-        Strategy::ShardNodeCached => act.act::<Sharded<ByCachedNode, N>>(config),
+        Strategy::Fuzzy => act.act::<Fuzzy<C, W>>(config),
+        Strategy::ShardIndex => act.act::<Sharded<ByIndex, C, W>>(config),
+        Strategy::ShardRandom => act.act::<Sharded<Random, C, W>>(config),
+        Strategy::ShardThread => act.act::<Sharded<ByThread, C, W>>(config),
+        Strategy::ShardCpu => act.act::<Sharded<ByCpu, C, W>>(config),
+        Strategy::ShardNodeLibnuma => act.act::<Sharded<ByLibnuma, N, W>>(config),
+        Strategy::ShardNodeCached => act.act::<Sharded<ByCachedNode, N, W>>(config),
         Strategy::NodeAlloc => act.act::<NodeAlloc>(config),
         Strategy::CounterSet => act.act::<OwnSet>(config),
         Strategy::ThreadRow => act.act::<ThreadRow>(config),

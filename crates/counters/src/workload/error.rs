@@ -14,6 +14,15 @@ pub enum Error {
     /// A name that no mode has.
     #[error("no mode is called so: {0}")]
     UnknownMode(UnknownWord),
+    /// A name that no scope of the memory policy has.
+    #[error("no scope of the memory policy is called so: {0}")]
+    UnknownScope(UnknownWord),
+    /// The memory policy that was asked for could not be set; the reason.
+    #[error("the memory policy could not be set: {0}")]
+    MemoryPolicy(String),
+    /// Whoever asked for the run could not begin to watch it; the reason.
+    #[error("{0}")]
+    NotReady(String),
     /// A number that must be at least 1 is 0.
     #[error("{what} is 0; expected at least 1")]
     Zero {

@@ -29,11 +29,15 @@ mod dispatch;
 mod error;
 mod gate;
 mod generator;
+mod hooks;
 mod memory;
 mod outcome;
+mod pages;
+mod policy;
 mod worker;
 
-pub use config::{Config, Mode};
+pub use config::{Config, MemoryScope, Mode, Padding};
 pub use dispatch::{memory_bytes, run};
 pub use error::Error;
+pub use hooks::Hooks;
 pub use outcome::Outcome;

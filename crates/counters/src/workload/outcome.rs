@@ -1,5 +1,7 @@
 //! What a run found.
 
+use std::collections::BTreeMap;
+
 /// Counts and times of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -10,13 +12,13 @@ pub struct Outcome {
     /// Rounds of all threads a second.
     pub rounds_per_s: f64,
     /// ns a thread takes for one increment and its share of everything else in a round: elapsed over the increments of
-    /// one thread (256 a round; 160 without data work). Threads that share CPUs wait for each other in it.
+    /// one thread (256 a round of 16 steps; 160 without data work). Threads that share CPUs wait for each other in it.
     pub ns_per_increment: f64,
-    /// Increments of global counters made: threads x rounds x 160.
+    /// Increments of global counters made: threads x rounds x 160 (ten times the steps).
     pub expected: u64,
     /// Their sum, read after every thread ended.
     pub counted: u64,
-    /// Increments of data blocks' counters made: threads x rounds x 96, or 0 without data work.
+    /// Increments of data blocks' counters made: threads x rounds x 96 (six times the steps), or 0 without data work.
     pub local_expected: u64,
     /// The sum of what threads counted by themselves.
     pub local_counted: u64,
@@ -28,6 +30,11 @@ pub struct Outcome {
     /// counts 64 times or not at all; at most 1). None in the corrected mode,
     /// whose generator takes less than a clock can tell.
     pub generator_share: Option<f64>,
+    /// Pages that hold global counters, by the node on which they lie: of all their shards, slots and rows that were
+    /// written. Empty where the kernel does not tell.
+    pub counter_pages: BTreeMap<u32, u64>,
+    /// The same of the pages of data blocks; of every so many-th block where there are more than 4096.
+    pub data_pages: BTreeMap<u32, u64>,
     /// Why memory could not be interleaved over the nodes; None when it was.
     pub not_interleaved: Option<String>,
 }

@@ -1,19 +1,18 @@
 //! A run of one strategy with one generator.
 
+use std::collections::BTreeMap;
 use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::{Duration, Instant};
 
 use super::blocks::{LOCAL_INCREMENTS, Payload};
-use super::config::Config;
+use super::config::{Config, MemoryScope};
 use super::error::Error;
 use super::gate::Gate;
 use super::generator::Generator;
 use super::outcome::Outcome;
-use crate::strategies::{Counting, Plan, interleave_own_allocations};
+use super::policy;
+use crate::strategies::{Counting, Plan};
 
-/// Data steps a round, and ten times as many increments of global counters.
-const DATA_STEPS: u64 = 16;
-const GLOBAL_INCREMENTS: u64 = 160;
 /// A thread of the workload needs little; hundreds of them should not ask for 8 MiB each.
 const STACK_BYTES: usize = 512 * 1024;
 
@@ -27,36 +26,31 @@ struct Shift {
 /// One whole run: allocates, lets all threads count, reads the counters.
 pub(super) fn run<S: Counting, G: Generator>(config: &Config<'_>, plan: &Plan) -> Result<Outcome, Error> {
     let strategy = S::new(plan)?;
-    let (payload, not_interleaved) = allocate(config, &strategy)?;
+    let (payload, not_interleaved) =
+        policy::under(config, MemoryScope::Payload, || Ok(Payload::allocate(config, &strategy)))?;
     let (start, end, shared) = (Gate::default(), Gate::default(), G::prepare(config.seed));
-    let (shifts, cpu_s, full_read_ns) = scope(|scope| {
+    let (shifts, seen) = scope(|scope| {
         let handles = start_threads::<S, G>(scope, config, &strategy, &payload, (&start, &end, &shared));
         let all_there = start.await_all(handles.as_ref().map_or(0, Vec::len));
+        let able = handles.is_ok() && all_there;
+        let ready = if able { (config.hooks.ready)() } else { Ok(()) };
+        let go = able && ready.is_ok();
         let before = cpu_time();
-        start.open(handles.is_ok() && all_there);
+        start.open(go);
+        ready.map_err(Error::NotReady)?;
         let handles = handles?;
-        let done = all_there && end.await_all(handles.len());
+        let done = go && end.await_all(handles.len());
         let cpu_s = (cpu_time() - before).as_secs_f64();
-        let read = Instant::now();
-        std::hint::black_box(payload.global_sum(&strategy));
-        let full_read_ns = read.elapsed().as_secs_f64() * 1e9;
+        if done {
+            (config.hooks.done)();
+        }
+        let seen = Seen::look(&strategy, &payload, cpu_s);
         end.open(done);
         let shifts: Option<Vec<Shift>> =
             handles.into_iter().map(|handle| handle.join().ok().flatten()).collect::<Vec<_>>().into_iter().collect();
-        shifts.map(|shifts| (shifts, cpu_s, full_read_ns)).ok_or(Error::Thread)
+        shifts.map(|shifts| (shifts, seen)).ok_or(Error::Thread)
     })?;
-    Ok(summarise(config, plan, &strategy, &payload, &shifts, Measured { cpu_s, full_read_ns, not_interleaved }))
-}
-
-/// In a thread of its own, whose memory policy ends with it.
-fn allocate<S: Counting>(config: &Config<'_>, strategy: &S) -> Result<(Payload<S>, Option<String>), Error> {
-    scope(|scope| {
-        let thread = Builder::new().spawn_scoped(scope, || {
-            let refused = interleave_own_allocations().err().map(|error| error.to_string());
-            (Payload::allocate(config, strategy), refused)
-        });
-        thread.map_err(|source| Error::Spawn { thread: 0, source })?.join().map_err(|_| Error::Thread)
-    })
+    Ok(Outcome { not_interleaved, ..summarise(config, plan, &strategy, &payload, &shifts, seen) })
 }
 
 type Handles<'scope> = Vec<ScopedJoinHandle<'scope, Option<Shift>>>;
@@ -72,7 +66,7 @@ fn start_threads<'scope, 'env: 'scope, S: Counting, G: Generator>(
     for thread in 0..config.threads {
         let spawned = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
             let (arrival, finish) = (start.arrival(), end.arrival());
-            (config.bind)(thread);
+            (config.hooks.bind)(thread);
             let mut local = strategy.enter(thread);
             let mut random = G::enter(shared, thread);
             if !arrival.wait() {
@@ -106,15 +100,26 @@ fn round<S: Counting, G: Generator>(
     random: &mut G,
 ) {
     if config.data_work {
-        (0..DATA_STEPS).for_each(|_| payload.data_step(strategy, local, random));
+        (0..config.steps).for_each(|_| payload.data_step(strategy, local, random));
     }
-    (0..GLOBAL_INCREMENTS).for_each(|_| payload.count(strategy, local, random));
+    (0..config.increments_a_round()).for_each(|_| payload.count(strategy, local, random));
 }
 
-struct Measured {
+/// What was seen while the threads still held what they hold.
+struct Seen {
     cpu_s: f64,
     full_read_ns: f64,
-    not_interleaved: Option<String>,
+    counter_pages: BTreeMap<u32, u64>,
+    data_pages: BTreeMap<u32, u64>,
+}
+
+impl Seen {
+    fn look<S: Counting>(strategy: &S, payload: &Payload<S>, cpu_s: f64) -> Self {
+        let read = Instant::now();
+        std::hint::black_box(payload.global_sum(strategy));
+        let full_read_ns = read.elapsed().as_secs_f64() * 1e9;
+        Self { cpu_s, full_read_ns, counter_pages: payload.counter_pages(strategy), data_pages: payload.data_pages() }
+    }
 }
 
 fn summarise<S: Counting>(
@@ -123,7 +128,7 @@ fn summarise<S: Counting>(
     strategy: &S,
     payload: &Payload<S>,
     shifts: &[Shift],
-    measured: Measured,
+    seen: Seen,
 ) -> Outcome {
     let first = shifts.iter().map(|shift| shift.start).min();
     let last = shifts.iter().map(|shift| shift.end).max();
@@ -131,21 +136,24 @@ fn summarise<S: Counting>(
     let working_ns: f64 = shifts.iter().map(|shift| (shift.end - shift.start).as_secs_f64() * 1e9).sum();
     let generator_ns: Option<f64> = shifts.iter().map(|shift| shift.generator_ns).sum();
     let rounds = config.threads as u64 * config.rounds;
-    let local_per_round = if config.data_work { DATA_STEPS * LOCAL_INCREMENTS } else { 0 };
+    let local_per_round = if config.data_work { config.steps * LOCAL_INCREMENTS } else { 0 };
+    let global_per_round = config.increments_a_round();
     let bytes: u64 = payload.cells().map(|(_, cell)| strategy.bytes_of(plan, cell)).sum();
     Outcome {
         elapsed_s,
-        cpu_s: measured.cpu_s,
+        cpu_s: seen.cpu_s,
         rounds_per_s: rounds as f64 / elapsed_s,
-        ns_per_increment: elapsed_s * 1e9 / (config.rounds * (GLOBAL_INCREMENTS + local_per_round)) as f64,
-        expected: rounds * GLOBAL_INCREMENTS,
+        ns_per_increment: elapsed_s * 1e9 / (config.rounds * (global_per_round + local_per_round)) as f64,
+        expected: rounds * global_per_round,
         counted: payload.global_sum(strategy),
         local_expected: rounds * local_per_round,
         local_counted: payload.local_sum(strategy),
         bytes_per_counter: bytes as f64 / payload.cells().count() as f64,
-        full_read_ns: measured.full_read_ns,
+        full_read_ns: seen.full_read_ns,
         generator_share: generator_ns.map(|spent| (spent / working_ns).min(1.0)),
-        not_interleaved: measured.not_interleaved,
+        counter_pages: seen.counter_pages,
+        data_pages: seen.data_pages,
+        not_interleaved: None,
     }
 }
 

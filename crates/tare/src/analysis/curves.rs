@@ -11,11 +11,11 @@ use tare_stats::Interval;
 /// Lines that a reader can follow in one chart; more become small multiples.
 pub const LEGIBLE_LINES: usize = 6;
 /// Factors that count something: two of their levels already make a curve.
-const COUNTING: [&str; 2] = ["threads", "nodes"];
+const COUNTING: [&str; 3] = ["threads", "nodes", "caches"];
 /// Fewest levels that make a curve of any other number.
 const FEWEST: usize = 3;
 /// Factors that a reader wants to see in one chart, before all others.
-const SIDE_BY_SIDE: [&str; 4] = ["build", "binary", "nodes", "threads"];
+const SIDE_BY_SIDE: [&str; 5] = ["build", "binary", "nodes", "caches", "threads"];
 /// Transactions of two workloads are not the same unit of work: never in one chart.
 const APART: [&str; 1] = ["workload"];
 

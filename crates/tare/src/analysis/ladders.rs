@@ -1,15 +1,15 @@
-//! Conditions that differ in the number of threads or nodes alone.
+//! Conditions that differ in the number of threads, nodes or caches alone.
 
 use super::collect::ConditionTrials;
 use std::collections::BTreeMap;
 use tare_results::schema::Levels;
 
 /// Factors whose levels count something that may scale.
-pub(super) const OVER: [&str; 2] = ["threads", "nodes"];
+pub(super) const OVER: [&str; 3] = ["threads", "nodes", "caches"];
 
 /// Conditions that differ in one number alone.
 pub(super) struct Ladder<'c, 'r> {
-    /// Which number that is: `threads` or `nodes`.
+    /// Which number that is: `threads`, `nodes` or `caches`.
     pub over: &'static str,
     /// The levels of the other factors.
     pub levels: Levels,
@@ -17,7 +17,7 @@ pub(super) struct Ladder<'c, 'r> {
     pub rungs: Vec<(f64, &'c ConditionTrials<'r>)>,
 }
 
-/// All ladders: over threads, then over nodes.
+/// All ladders: over threads, then over nodes and caches.
 pub(super) fn ladders<'c, 'r>(conditions: &'c [ConditionTrials<'r>]) -> Vec<Ladder<'c, 'r>> {
     OVER.into_iter().flat_map(|over| ladders_over(over, conditions)).collect()
 }

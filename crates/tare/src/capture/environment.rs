@@ -1,9 +1,10 @@
 //! The machine and its settings as they were found: read only, and nothing is an error when it is missing.
 
+use super::platform;
 use std::collections::BTreeMap;
 use std::fs;
 use tare_results::schema::{Environment, SCHEMA};
-use tare_topology::Machine;
+use tare_topology::{Machine, core_designs};
 
 /// Files whose content explains differences between machines and days.
 const SETTINGS: &[&str] = &[
@@ -38,10 +39,10 @@ pub fn environment(machine: &Machine) -> Environment {
         tare_version: env!("CARGO_PKG_VERSION").to_owned(),
         command,
         kernel: format!("{} {}", uname.release().to_string_lossy(), uname.version().to_string_lossy()),
-        cpu_model: cpu_model(),
+        cpu_model: cpu_model(machine),
         hypervisor: hypervisor(),
         os: os_name(),
-        settings: settings(),
+        settings: settings().into_iter().chain(platform::facts(&uname.version().to_string_lossy())).collect(),
         machine: machine.clone(),
     }
 }
@@ -53,8 +54,8 @@ fn settings() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// x86 says `model name`; ARM kernels only have an implementer and a part.
-fn cpu_model() -> String {
+/// x86 says `model name`; Arm kernels have numbers of their cores, which have names.
+fn cpu_model(machine: &Machine) -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let value = |key: &str| {
         text.lines()
@@ -63,6 +64,7 @@ fn cpu_model() -> String {
             .map(|(_, v)| v.trim().to_owned())
     };
     value("model name")
+        .or_else(|| core_designs(&machine.cpus()))
         .or_else(|| Some(format!("ARM implementer {} part {}", value("CPU implementer")?, value("CPU part")?)))
         .unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }

@@ -6,6 +6,7 @@ mod locks;
 pub mod memory;
 pub mod pages;
 pub mod place;
+mod platform;
 pub mod probe;
 mod profile;
 pub mod sample;

@@ -1,7 +1,7 @@
 //! Where the server's memory lies: by node, and whether that is where it was asked to be.
 
 use std::collections::BTreeMap;
-use tare_topology::observe::NodePages;
+use tare_topology::observe::{HugeMemory, NodePages};
 use tare_topology::{MemoryPolicy, Nodes};
 
 /// Share of its memory that a server may have outside the nodes that it is bound to or interleaved over: what the
@@ -18,9 +18,18 @@ pub fn covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (Str
     })
 }
 
-/// What to say when more than a hundredth of the memory lies outside the nodes of a policy that names nodes for good:
+/// What the server has in huge pages.
+pub fn huge_covariates(huge: HugeMemory) -> [(String, f64); 2] {
+    [
+        ("server_transparent_huge_bytes".to_owned(), huge.transparent_bytes as f64),
+        ("server_huge_pool_bytes".to_owned(), huge.pool_bytes as f64),
+    ]
+}
+
+/// What to say when more than a hundredth of the memory (`what` says whose it is) lies outside the nodes of a policy
+/// that names nodes for good:
 /// the kernel falls back to other nodes in silence when one is full.
-pub fn stray(policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
+pub fn stray(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
     let (MemoryPolicy::Bind(Nodes::These(asked))
     | MemoryPolicy::Interleave(Nodes::These(asked))
     | MemoryPolicy::WeightedInterleave(Nodes::These(asked))) = policy
@@ -32,12 +41,8 @@ pub fn stray(policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<
     };
     let (inside, outside) = (bytes(true), bytes(false));
     let share = outside as f64 / (inside + outside).max(1) as f64;
-    (share > STRAY).then(|| {
-        format!(
-            "the server's memory was to be {policy}, and {:.1}% of it ({outside} bytes) lies elsewhere",
-            100.0 * share
-        )
-    })
+    (share > STRAY)
+        .then(|| format!("{what} was to be {policy}, and {:.1}% of it ({outside} bytes) lies elsewhere", 100.0 * share))
 }
 
 #[cfg(test)]
@@ -55,13 +60,14 @@ mod tests {
     fn memory_elsewhere_is_told_and_files_are_not_counted() {
         let on_two = pages(&[(0, 1000, 0), (1, 1000, 0)]);
         for policy in ["bind:0", "interleave:1", "weighted-interleave:0"] {
-            let text = stray(&policy.parse().unwrap(), &on_two).unwrap();
+            let text = stray("the data", &policy.parse().unwrap(), &on_two).unwrap();
             assert!(text.contains(policy) && text.contains("50.0%"), "{text}");
         }
         for policy in ["default", "local", "preferred:0", "bind:0-1", "interleave:0-2"] {
-            assert_eq!(stray(&policy.parse().unwrap(), &on_two), None, "{policy}");
+            assert_eq!(stray("the data", &policy.parse().unwrap(), &on_two), None, "{policy}");
         }
-        assert_eq!(stray(&"bind:0".parse().unwrap(), &pages(&[(0, 1000, 0), (1, 1005, 1000)])), None);
-        assert_eq!(stray(&"bind:0".parse().unwrap(), &BTreeMap::new()), None);
+        let bound = "bind:0".parse().unwrap();
+        assert_eq!(stray("the data", &bound, &pages(&[(0, 1000, 0), (1, 1005, 1000)])), None);
+        assert_eq!(stray("the data", &bound, &BTreeMap::new()), None);
     }
 }

@@ -157,7 +157,7 @@ pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<Resolv
 }
 
 /// Factors that only say where threads and memory are.
-const SAY_WHERE: [&str; 10] = [
+const SAY_WHERE: [&str; 11] = [
     "placement",
     "client",
     "server",
@@ -166,6 +166,7 @@ const SAY_WHERE: [&str; 10] = [
     "pairing",
     "memory",
     "nodes",
+    "caches",
     "client_pus_per_node",
     "client_pus",
 ];

@@ -30,4 +30,4 @@ pub use surroundings::Surroundings;
 pub use threads::{ThreadWatch, Watched, stray, waited_for_cpu};
 pub use unpaired::Unpaired;
 pub use usage::{Usage, UsageMark};
-pub use watch::{Connected, SharedAffinities, SubjectWatch, WatchSettings};
+pub use watch::{Connected, SharedAffinities, SubjectWatch, WatchSettings, stray_memory};

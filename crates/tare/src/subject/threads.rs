@@ -12,6 +12,8 @@ use tare_topology::{CpuSet, ThreadRef, bind};
 
 /// Time between two looks at a thread. 20 a second see a thread that strays for long, and cost under 0.1% of a PU.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The same where there are many: a look costs some 5 us a thread.
+const LOOK_AT_EACH: Duration = Duration::from_micros(200);
 /// Looks between two at which the counts of threads that may end are kept: four files each.
 const REMEMBER_EVERY: usize = 5;
 
@@ -108,7 +110,7 @@ impl ThreadWatch {
                     }
                     look(&workers, true);
                     look(&tracked, may_end && number.is_multiple_of(REMEMBER_EVERY));
-                    std::thread::park_timeout(LOOK_EVERY);
+                    std::thread::park_timeout(pause(&tracked));
                 }
             })
         };
@@ -138,6 +140,12 @@ fn follow(tracked: &Mutex<Vec<Tracked>>, thread: Watched) {
     let mut born = Tracked::born(thread);
     born.remember();
     tracked.lock().unwrap_or_else(PoisonError::into_inner).push(born);
+}
+
+/// Until the next look: longer where there are more than 250 threads, so that looking takes no CPU from them.
+fn pause(tracked: &Mutex<Vec<Tracked>>) -> Duration {
+    let threads = tracked.lock().unwrap_or_else(PoisonError::into_inner).len();
+    LOOK_EVERY.max(LOOK_AT_EACH.saturating_mul(u32::try_from(threads).unwrap_or(u32::MAX)))
 }
 
 fn look(tracked: &Mutex<Vec<Tracked>>, remember: bool) {

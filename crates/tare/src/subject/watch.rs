@@ -15,8 +15,8 @@ use tare_noise::ThreadAffinities;
 use tare_noise::probe::Seats;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_topology::bind::{self, BindError};
-use tare_topology::observe;
-use tare_topology::{Bind, CpuSet, Pairing, ResolvedPlacement, ThreadRef};
+use tare_topology::observe::{self, NodePages};
+use tare_topology::{Bind, CpuSet, MemoryPolicy, Pairing, ResolvedPlacement, ThreadRef};
 
 /// One client thread and what serves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,9 +144,14 @@ impl SubjectWatch {
         Ok(())
     }
 
+    /// No thread is watched any more: those that were have ended.
+    pub fn clear(&mut self) {
+        self.watched.clear();
+    }
+
     /// From now on threads may come and go: those of a program that is not this one's.
     pub fn forget(&mut self) {
-        self.watched.clear();
+        self.clear();
         self.may_end = true;
     }
 
@@ -252,11 +257,12 @@ impl SubjectWatch {
         if let Some(pid) = self.subject.root {
             // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
             let pages = observe::pages_by_node(pid).unwrap_or_default();
-            if let Some(stray) = pages::stray(&self.settings.placement.memory, &pages) {
+            if let Some(stray) = pages::stray("the server's memory", &self.settings.placement.memory, &pages) {
                 return Err(SubjectError::Stray(stray));
             }
             if let Some(memory) = open.memory {
                 covariates.extend(memory.finish(&pages));
+                covariates.extend(observe::huge_memory(pid).ok().into_iter().flat_map(pages::huge_covariates));
             }
         }
         if self.settings.schedule {
@@ -333,6 +339,12 @@ impl SubjectWatch {
             .map(|thread| Watched { class: ThreadClass::Background, pair: None, thread, asked: asked.clone() })
             .collect())
     }
+}
+
+/// What to say of memory that is not the server's, `what`, when more than a hundredth of it lies outside the nodes that
+/// a policy names.
+pub fn stray_memory(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
+    pages::stray(what, policy, pages)
 }
 
 /// Two connections of a server with a pool may be on one thread.

@@ -95,6 +95,13 @@ pub enum ObjectKind {
     Pu,
 }
 
+impl ObjectKind {
+    /// The kind of a cache of this level, 1 to 5.
+    pub(crate) fn cache(level: u8) -> Option<Self> {
+        [Self::L1, Self::L2, Self::L3, Self::L4, Self::L5].get(usize::from(level.checked_sub(1)?)).copied()
+    }
+}
+
 /// Which objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Index {

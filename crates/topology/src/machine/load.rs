@@ -7,6 +7,7 @@ use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
 use hwlocality::topology::builder::{BuildFlags, TopologyBuilder};
 use hwlocality::topology::editor::RestrictFlags;
 
+use super::arm;
 use super::error::MachineError;
 use super::hwloc::{guarded, indexes, nodes, snapshot};
 use super::model::{Excluded, Machine, Node, Origin};
@@ -59,6 +60,7 @@ impl Machine {
             })
             .map_err(MachineError::Discovery)?;
         let mut machine = snapshot(&topology, Origin::This, excluded);
+        arm::name(&mut machine);
         for node in machine.nodes.iter_mut().filter(|node| withheld.contains(node.os_index)) {
             node.memory_bytes = 0;
         }

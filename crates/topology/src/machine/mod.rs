@@ -1,5 +1,6 @@
 //! A machine as plain data.
 
+mod arm;
 mod change;
 mod counts;
 mod error;
@@ -11,6 +12,7 @@ mod reader;
 mod reader_child;
 mod xml;
 
+pub use arm::core_designs;
 pub use change::{Change, Shared};
 pub use error::MachineError;
 pub use fingerprint::Fingerprint;

@@ -1,48 +1,57 @@
-//! The first nodes of a machine, each shared between clients and server.
+//! The first nodes, or last-level caches, of a machine, each shared between clients and server.
+
+use std::collections::BTreeSet;
 
 use super::memory::{MemoryPolicy, Nodes};
 use super::resolve::Placement;
 use super::words::{ClientPus, Side};
 use crate::location::{Index, Location, ObjectKind, Step, Term};
-use crate::{Machine, NotRealizable};
+use crate::{Machine, NodeSet, NotRealizable};
 
-/// A node that can be used: its logical index, its OS number, how many PUs it has.
+/// A node or cache that can be used: what kind of object it is, its logical index, the nodes that give it memory, how
+/// many PUs it has.
 struct Usable {
+    kind: ObjectKind,
     logical: u32,
-    os_index: u32,
+    memory: NodeSet,
     pus: u32,
 }
 
 impl Placement {
-    /// The same placement with [`Placement::nodes`] spelt out for this machine: locations of both sides, and memory
-    /// interleaved over exactly those nodes unless another policy is given. Without `nodes` it is the placement itself.
+    /// The same placement with [`Placement::nodes`] or [`Placement::caches`] spelt out for this machine: locations of
+    /// both sides, and memory interleaved over exactly those nodes (those of the caches) unless another policy is
+    /// given. Without either it is the placement itself.
     ///
-    /// Nodes are taken in logical order, those that have both CPUs and memory. Of each node's PUs, in logical order,
-    /// the last (or first, by `client_pus`) `client_pus_per_node` are the clients' and the others the server's, so an
-    /// even number leaves no core of two hardware threads to both; when it is not given, both sides share all PUs of
-    /// the nodes.
+    /// Nodes are taken in logical order, those that have both CPUs and memory; caches too, those on such nodes. Of each
+    /// one's PUs, in logical order, the last (or first, by `client_pus`) `client_pus_per_node` are the clients' and the
+    /// others the server's, so an even number leaves no core of two hardware threads to both; when it is not given,
+    /// both sides share all PUs.
     ///
     /// # Errors
-    /// When the machine has fewer such nodes, when a node has no PU left for the server, and when the placement says
-    /// in two ways where a side runs.
+    /// When the machine has fewer of them, when one has no PU left for the server, and when the placement says in two
+    /// ways where a side runs.
     pub fn explicit(&self, machine: &Machine) -> Result<Self, NotRealizable> {
-        let Some(count) = self.nodes else {
-            return match self.client_pus_per_node {
-                None => Ok(self.clone()),
-                Some(_) => Err(NotRealizable::new("client_pus_per_node says nothing without nodes")),
-            };
+        let (word, nodes) = match (self.nodes, self.caches, self.client_pus_per_node) {
+            (None, None, None) => return Ok(self.clone()),
+            (None, None, Some(_)) => {
+                return Err(NotRealizable::new("client_pus_per_node says nothing without nodes or caches"));
+            }
+            (Some(_), Some(_), _) => {
+                return Err(NotRealizable::new("nodes and caches both say where the sides run: leave out one of them"));
+            }
+            (Some(count), None, _) => ("nodes", first_nodes(machine, count)?),
+            (None, Some(count), _) => ("caches", first_caches(machine, count)?),
         };
         if self.client != Side::Float || self.server != Side::Float {
-            return Err(NotRealizable::new("nodes says where both sides run: leave out client and server"));
+            return Err(NotRealizable::new(format!("{word} says where both sides run: leave out client and server")));
         }
-        let nodes = first(machine, count)?;
         let (client, server) = match self.client_pus_per_node {
             None => (side(&nodes, |node| (0, node.pus)), side(&nodes, |node| (0, node.pus))),
             Some(clients) => {
                 if let Some(small) = nodes.iter().find(|node| node.pus <= clients) {
                     return Err(NotRealizable::new(format!(
-                        "node:{} has {} PUs: {clients} for the clients leave none for the server",
-                        small.logical, small.pus
+                        "{}:{} has {} PUs: {clients} for the clients leave none for the server",
+                        small.kind, small.logical, small.pus
                     )));
                 }
                 match self.client_pus {
@@ -56,21 +65,22 @@ impl Placement {
         };
         let memory = match &self.memory {
             MemoryPolicy::Default => {
-                MemoryPolicy::Interleave(Nodes::These(nodes.iter().map(|node| node.os_index).collect()))
+                MemoryPolicy::Interleave(Nodes::These(nodes.iter().flat_map(|node| node.memory.iter()).collect()))
             }
             given => given.clone(),
         };
-        Ok(Self { client, server, memory, nodes: None, client_pus_per_node: None, ..self.clone() })
+        Ok(Self { client, server, memory, nodes: None, caches: None, client_pus_per_node: None, ..self.clone() })
     }
 }
 
-fn first(machine: &Machine, count: u32) -> Result<Vec<Usable>, NotRealizable> {
+fn first_nodes(machine: &Machine, count: u32) -> Result<Vec<Usable>, NotRealizable> {
     let with_memory = machine.memory_nodes();
     let usable = machine.nodes.iter().enumerate().filter_map(|(logical, node)| {
         let pus = u32::try_from(node.cpus.len()).ok()?;
         (pus > 0 && with_memory.contains(node.os_index)).then_some(Usable {
+            kind: ObjectKind::Node,
             logical: u32::try_from(logical).ok()?,
-            os_index: node.os_index,
+            memory: node.os_index.into(),
             pus,
         })
     });
@@ -86,18 +96,47 @@ fn first(machine: &Machine, count: u32) -> Result<Vec<Usable>, NotRealizable> {
     Ok(nodes)
 }
 
-/// A location of the PUs `from..to` of each node; neighbours with the same PUs are written as one.
+/// Last-level caches that several cores can share, on nodes with memory.
+fn first_caches(machine: &Machine, count: u32) -> Result<Vec<Usable>, NotRealizable> {
+    let with_memory = machine.memory_nodes();
+    let shared: BTreeSet<usize> = machine.pus.iter().filter_map(|pu| machine.cache_several_share(pu)).collect();
+    let usable = |index: usize| {
+        let cache = machine.caches.get(index)?;
+        let of_level = machine.caches[..index].iter().filter(|other| other.level == cache.level).count();
+        let nodes = machine.pus.iter().filter(|pu| cache.cpus.contains(pu.os_index)).filter_map(|pu| pu.node);
+        let memory: NodeSet = nodes.filter_map(|node| Some(machine.nodes.get(node)?.os_index)).collect();
+        let memory = memory.intersection(&with_memory);
+        (!memory.is_empty()).then_some(Usable {
+            kind: ObjectKind::cache(cache.level)?,
+            logical: u32::try_from(of_level).ok()?,
+            memory,
+            pus: u32::try_from(cache.cpus.len()).ok()?,
+        })
+    };
+    let all: Vec<Usable> = shared.into_iter().filter_map(usable).collect();
+    if count == 0 || all.len() < count as usize {
+        return Err(NotRealizable::new(format!(
+            "{count} last-level caches are asked for, and this machine has {} that cores share on a node with memory",
+            if all.is_empty() { "none".to_owned() } else { all.len().to_string() }
+        )));
+    }
+    Ok(all.into_iter().take(count as usize).collect())
+}
+
+/// A location of the PUs `from..to` of each; neighbours with the same PUs are written as one.
 fn side(nodes: &[Usable], pus: impl Fn(&Usable) -> (u32, u32)) -> Side {
-    let mut runs: Vec<(u32, u32, (u32, u32))> = Vec::new();
+    let mut runs: Vec<(ObjectKind, u32, u32, (u32, u32))> = Vec::new();
     for node in nodes {
         match runs.last_mut() {
-            Some((_, last, of)) if *last + 1 == node.logical && *of == pus(node) => *last = node.logical,
-            _ => runs.push((node.logical, node.logical, pus(node))),
+            Some((kind, _, last, of)) if (*kind, *last + 1) == (node.kind, node.logical) && *of == pus(node) => {
+                *last = node.logical;
+            }
+            _ => runs.push((node.kind, node.logical, node.logical, pus(node))),
         }
     }
-    let term = |(first, last, (from, to)): (u32, u32, (u32, u32))| {
+    let term = |(kind, first, last, (from, to)): (ObjectKind, u32, u32, (u32, u32))| {
         Term::Objects(vec![
-            Step { kind: ObjectKind::Node, index: Index::Range(first, last) },
+            Step { kind, index: Index::Range(first, last) },
             Step { kind: ObjectKind::Pu, index: Index::Range(from, to.saturating_sub(1)) },
         ])
     };

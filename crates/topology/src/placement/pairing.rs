@@ -43,7 +43,7 @@ impl Machine {
 
     /// The outermost cache of a PU, when it is of the kind that several cores can share: one core's own level 2 cache
     /// is no place to be near to or far from.
-    fn cache_several_share(&self, pu: &Pu) -> Option<usize> {
+    pub(super) fn cache_several_share(&self, pu: &Pu) -> Option<usize> {
         let index = pu.last_level_cache?;
         let cache = self.caches.get(index)?;
         let of_one_core = pu

@@ -27,10 +27,14 @@ pub struct Placement {
     /// Both sides on so many nodes, the first of the machine, in place of two locations; see [`Placement::explicit`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<u32>,
-    /// With `nodes`: PUs of each node that are the clients' alone. The server gets the others.
+    /// Both sides on so many last-level caches, the first of the machine, in place of two locations or of `nodes`: on
+    /// processors whose nodes have several (a CCX, a cluster), steps that are finer than nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caches: Option<u32>,
+    /// With `nodes` or `caches`: PUs of each that are the clients' alone. The server gets the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_pus_per_node: Option<u32>,
-    /// Which PUs of each node those are.
+    /// Which PUs of each those are.
     #[serde(skip_serializing_if = "ClientPus::is_usual")]
     pub client_pus: ClientPus,
 }

@@ -55,7 +55,7 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "memory",
-        help: "memory policy of the server: default, local, bind:NODES, interleave:NODES, \
+        help: "memory policy of the server, or of counters and their data: default, local, bind:NODES, interleave:NODES, \
                weighted-interleave:NODES (Linux 6.9), preferred:NODE",
         access: Access::Common {
             get: |s| Some(s.placement.memory.to_string().into()),
@@ -74,8 +74,18 @@ pub const FIELDS: &[Field] = &[
     },
     Field {
         section: "placement",
+        key: "caches",
+        help: "as nodes, by last-level caches that several cores share (a CCX, a cluster): both sides on so many of \
+               them, the first, with memory interleaved over their nodes unless another policy is given",
+        access: Access::Common {
+            get: |s| s.placement.caches.map(Into::into),
+            set: |s, v| v.whole(1, 4096).map(|v| s.placement.caches = Some(v)),
+        },
+    },
+    Field {
+        section: "placement",
         key: "client_pus",
-        help: "with client_pus_per_node: whether those are the first or the last (default) of each node",
+        help: "with client_pus_per_node: whether those are the first or the last (default) of each node or cache",
         access: Access::Common {
             get: |s| Some(s.placement.client_pus.to_string().into()),
             set: |s, v| v.parsed().map(|v| s.placement.client_pus = v),
@@ -84,8 +94,8 @@ pub const FIELDS: &[Field] = &[
     Field {
         section: "placement",
         key: "client_pus_per_node",
-        help: "with nodes: the last (client_pus) so many PUs of each node are the clients', the others the server's; absent: both \
-               sides share all",
+        help: "with nodes or caches: the last (client_pus) so many PUs of each are the clients', the others the \
+               server's; absent: both sides share all",
         access: Access::Common {
             get: |s| s.placement.client_pus_per_node.map(Into::into),
             set: |s, v| v.whole(1, 65_536).map(|v| s.placement.client_pus_per_node = Some(v)),

@@ -4,9 +4,13 @@
 //! | --- | --- |
 //! | `settings`, `keys` | which counters, how many, how long; the keys of a study |
 //! | `load` | what a trial does with them |
+//! | `eyes` | one run of them, watched |
+//! | `proof` | where its memory is |
 
+mod eyes;
 mod keys;
 mod load;
+mod proof;
 mod settings;
 
 pub use settings::CountersSettings;

@@ -1,7 +1,7 @@
 //! Which counters, how many, how long.
 
 use tare_counters::strategies::Strategy;
-use tare_counters::workload::Mode;
+use tare_counters::workload::{MemoryScope, Mode, Padding};
 
 /// Settings of the workload `counters`; see `tare-counters`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,6 +20,12 @@ pub struct CountersSettings {
     pub counters_per_block: usize,
     /// Data blocks of 16 KiB.
     pub data_blocks: usize,
+    /// Data steps a round; increments of global counters are ten times as many.
+    pub steps: u64,
+    /// How far apart the shards of a counter lie.
+    pub padding: Padding,
+    /// What the memory policy holds for.
+    pub memory_scope: MemoryScope,
 }
 
 impl Default for CountersSettings {
@@ -33,6 +39,9 @@ impl Default for CountersSettings {
             counter_blocks: 100,
             counters_per_block: 10,
             data_blocks: 10_000,
+            steps: 16,
+            padding: Padding::Line,
+            memory_scope: MemoryScope::Payload,
         }
     }
 }

@@ -1,0 +1,98 @@
+//! Where the memory of a run is: what is recorded of it, and whether it is where it was asked to be.
+
+use crate::subject::{SubjectError, stray_memory};
+use std::collections::BTreeMap;
+use tare_counters::workload::{MemoryScope, Outcome};
+use tare_results::covariate::{COUNTER_PAGES, DATA_PAGES};
+use tare_results::schema::AppliedSetting;
+use tare_topology::observe::NodePages;
+use tare_topology::{MemoryPolicy, NodeSet};
+
+/// Pages of counters and data by node.
+pub(super) fn covariates(outcome: &Outcome) -> BTreeMap<String, f64> {
+    let of = |family: tare_results::covariate::Covariate, pages: &BTreeMap<u32, u64>| {
+        pages.iter().map(|(node, pages)| (family.name_at(*node), *pages as f64)).collect::<Vec<_>>()
+    };
+    [of(COUNTER_PAGES, &outcome.counter_pages), of(DATA_PAGES, &outcome.data_pages)].concat().into_iter().collect()
+}
+
+/// Under which policy memory was allocated, and the proof: what the allocating thread read back, or for the whole
+/// process what a thread that counts did; and on which nodes the pages of the data are.
+///
+/// # Errors
+/// [`SubjectError::Stray`] when more than a hundredth of the data is elsewhere, or a thread has another policy.
+pub(super) fn memory(
+    scope: MemoryScope,
+    policy: &MemoryPolicy,
+    outcome: &Outcome,
+    of_a_thread: Option<&MemoryPolicy>,
+) -> Result<AppliedSetting, SubjectError> {
+    let by_node = outcome.data_pages.iter().map(|(node, pages)| {
+        let bytes = pages.saturating_mul(rustix::param::page_size() as u64);
+        (*node, NodePages { pages: *pages, bytes, file_bytes: 0 })
+    });
+    if let Some(stray) = stray_memory("the data", policy, &by_node.collect()) {
+        return Err(SubjectError::Stray(stray));
+    }
+    let of_thread = of_a_thread.map_or_else(|| "unknown".to_owned(), ToString::to_string);
+    if scope == MemoryScope::Process
+        && *policy != MemoryPolicy::Default
+        && of_a_thread.is_some_and(|found| found != policy)
+    {
+        return Err(SubjectError::Stray(format!(
+            "the memory policy of the whole process was to be {policy}, and that of a thread that counts is {of_thread}"
+        )));
+    }
+    let asked = match (policy, &outcome.not_interleaved) {
+        (MemoryPolicy::Default, Some(reason)) => format!("not interleaved: {reason}"),
+        (MemoryPolicy::Default, None) => "the article's own, interleaved over all nodes".to_owned(),
+        (policy, _) => format!("{policy}, as read back where it was set"),
+    };
+    let whose = match scope {
+        MemoryScope::Payload => format!("counters and data: {asked}"),
+        MemoryScope::Process => format!("the whole process: {asked}; a thread that counts reads {of_thread}"),
+    };
+    let nodes: NodeSet = outcome.data_pages.keys().copied().collect();
+    let lies = if nodes.is_empty() { String::new() } else { format!("; pages of data on nodes {nodes}") };
+    Ok(AppliedSetting { factor: "memory".into(), level: policy.to_string(), found: None, verified: whose + &lies })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_counters::strategies::Strategy;
+    use tare_counters::workload::{Config, run};
+
+    fn outcome(data_pages: &[(u32, u64)]) -> Outcome {
+        let config = Config { rounds: 1, data_blocks: 10, ..Config::article(Strategy::Atomic) };
+        Outcome { data_pages: data_pages.iter().copied().collect(), ..run(&config).unwrap() }
+    }
+
+    #[test]
+    fn data_elsewhere_than_asked_fails_and_a_policy_without_nodes_does_not() {
+        let split = outcome(&[(0, 100), (1, 100)]);
+        let judge = |policy: &str| memory(MemoryScope::Payload, &policy.parse().unwrap(), &split, None);
+        assert!(judge("bind:0").unwrap_err().to_string().contains("50.0%"));
+        for policy in ["default", "interleave:0-1", "preferred:0", "local"] {
+            let set = judge(policy).unwrap();
+            assert!(set.level == policy && set.verified.ends_with("pages of data on nodes 0-1"), "{set:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_with_another_policy_is_found_where_the_process_was_to_have_it() {
+        let found = outcome(&[(0, 100)]);
+        let (bind, other) = ("bind:0".parse().unwrap(), "local".parse().unwrap());
+        let judge = |scope, of_thread| memory(scope, &bind, &found, Some(of_thread));
+        assert!(judge(MemoryScope::Process, &other).unwrap_err().to_string().contains("that counts is local"));
+        assert!(judge(MemoryScope::Process, &bind).unwrap().verified.contains("a thread that counts reads bind:0"));
+        assert!(judge(MemoryScope::Payload, &other).is_ok(), "threads keep their own there");
+    }
+
+    #[test]
+    fn pages_are_recorded_by_node() {
+        let found = Outcome { counter_pages: BTreeMap::from([(2, 7)]), ..outcome(&[(0, 5)]) };
+        let expected = BTreeMap::from([("counter_pages_node2".to_owned(), 7.0), ("data_pages_node0".to_owned(), 5.0)]);
+        assert_eq!(covariates(&found), expected);
+    }
+}

@@ -1,0 +1,54 @@
+//! Memory of a process in huge pages, of both kinds.
+
+use std::fs;
+
+use super::error::ObserveError;
+
+/// Bytes of a process in huge pages.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HugeMemory {
+    /// In pages that the kernel made huge by itself, and may make small again (transparent huge pages).
+    pub transparent_bytes: u64,
+    /// In pages of a pool that was set aside, as the process asked for (hugetlb).
+    pub pool_bytes: u64,
+}
+
+/// Memory in huge pages now, from `/proc/<pid>/smaps_rollup`. The kernel walks every page table for it, as for
+/// [`pages_by_node`](super::pages_by_node): call it outside a measurement.
+///
+/// # Errors
+/// When it has ended, or is another user's.
+pub fn huge_memory(pid: i32) -> Result<HugeMemory, ObserveError> {
+    let path = format!("/proc/{pid}/smaps_rollup");
+    fs::read_to_string(&path).map(|text| of(&text)).map_err(|e| ObserveError::io(&path, &e))
+}
+
+/// The names are those of the kernel's Documentation/filesystems/proc.rst.
+fn of(rollup: &str) -> HugeMemory {
+    let mut found = HugeMemory::default();
+    for line in rollup.lines() {
+        let Some((name, value)) = line.split_once(':') else { continue };
+        let Some(kib) = value.trim().strip_suffix(" kB").and_then(|kib| kib.parse::<u64>().ok()) else { continue };
+        let bytes = kib.saturating_mul(1024);
+        match name {
+            "AnonHugePages" | "ShmemPmdMapped" | "FilePmdMapped" => found.transparent_bytes += bytes,
+            "Private_Hugetlb" | "Shared_Hugetlb" => found.pool_bytes += bytes,
+            _ => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_kinds_are_told_apart() {
+        let rollup = "55d0-7ffe ---p 00000000 00:00 0    [rollup]\nRss:  900 kB\nAnonHugePages:   4096 kB\n\
+                      ShmemPmdMapped:  2048 kB\nFilePmdMapped:     0 kB\nShared_Hugetlb:  2048 kB\nPrivate_Hugetlb: 6144 kB\n";
+        assert_eq!(of(rollup), HugeMemory { transparent_bytes: 6 << 20, pool_bytes: 8 << 20 });
+        assert_eq!(of("damaged: kB\n"), HugeMemory::default());
+        assert!(huge_memory(std::process::id().cast_signed()).is_ok());
+    }
+}
