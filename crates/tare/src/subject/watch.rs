@@ -275,8 +275,14 @@ impl SubjectWatch {
             let found = if self.ends_under_load { probe.before_alone() } else { probe.after(elapsed)? };
             covariates.extend(found.into_iter().map(|(probe, ns)| (probe.covariate().to_owned(), ns)));
         }
-        // Of the many helpers of a server, those that did nothing are not worth a line each.
-        threads.retain(|t| t.class != ThreadClass::Background || t.user_s + t.system_s > 0.0);
+        // Of the many helpers of a server, those that did nothing are not worth a line each. Parallel workers live
+        // shorter than the clock ticks: the first stands for those.
+        let mut workers = 0;
+        threads.retain(|thread| {
+            workers += usize::from(thread.name == PARALLEL_WORKER);
+            let worked = thread.user_s + thread.system_s > 0.0;
+            thread.class != ThreadClass::Background || worked || (thread.name == PARALLEL_WORKER && workers == 1)
+        });
         Ok(Surroundings { started_at: open.started_at, covariates, users, threads, used })
     }
 
