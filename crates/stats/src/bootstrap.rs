@@ -2,7 +2,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::descriptive::{mean, quantile_of_sorted, variance};
+use crate::descriptive::{mean, quantile_of_sorted, std_dev};
 use crate::error::{Error, all_finite, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::order::{below, generator};
@@ -47,9 +47,12 @@ pub fn ratio(
         return Err(Error::TooFew { what: "draws".into(), needed: 1, got: 0 });
     }
     let arms = [Arm::of("A", a)?, Arm::of("B", b)?];
-    let value = arms[1].mean / arms[0].mean;
     if arms[0].mean == 0.0 {
         return Err(Error::NotPositive { what: "magnitude of the mean of A".into(), value: 0.0 });
+    }
+    let value = arms[1].mean / arms[0].mean;
+    if !value.is_finite() || (value == 0.0 && arms[1].mean != 0.0) {
+        return Err(Error::NotFinite { what: "ratio of the means".into() });
     }
     let Some(tail) = expanded_tail(&arms, confidence) else { return Ok(Estimate { value, ci: None }) };
     let mut rng = generator(seed);
@@ -57,7 +60,7 @@ pub fn ratio(
     for _ in 0..draws {
         let below = arms[0].draw(resample, &mut rng);
         // A denominator that changes sign makes the ratio unbounded: no interval, as with Fieller.
-        if below * arms[0].mean <= 0.0 {
+        if below == 0.0 || below.signum() != arms[0].mean.signum() {
             return Ok(Estimate { value, ci: None });
         }
         ratios.push(arms[1].draw(resample, &mut rng) / below);
@@ -108,8 +111,9 @@ fn expanded_tail(arms: &[Arm; 2], confidence: f64) -> Option<f64> {
     let mut relative = [0.0; 2];
     for (r, arm) in relative.iter_mut().zip(arms) {
         // An arm of mean 0 (B may have one) has no relative error; its weight then only matters for the expansion.
-        let scale = if arm.mean == 0.0 { 1.0 } else { arm.mean * arm.mean };
-        *r = variance(&arm.means)? / arm.means.len() as f64 / scale;
+        let sd = std_dev(&arm.means)?;
+        let scale = if arm.mean == 0.0 { sd.max(f64::MIN_POSITIVE) } else { arm.mean };
+        *r = (sd / scale).powi(2) / arm.means.len() as f64;
     }
     let n = [arms[0].means.len() as f64, arms[1].means.len() as f64];
     let total = relative[0] + relative[1];

@@ -67,10 +67,15 @@ impl Components {
     }
 }
 
+/// Spreads below this have no square.
+const LEAST: f64 = 1e-150;
+
 /// Sums over all groups of one level while the tree is walked.
 #[derive(Default, Clone)]
 struct Tally {
     squares: f64,
+    /// The largest deviation from a group's mean.
+    largest: f64,
     df: f64,
     groups: f64,
     inverse_counts: f64,
@@ -80,18 +85,46 @@ struct Tally {
 ///
 /// # Errors
 /// [`Error::TooFew`] when there is no group or an empty one or the top has fewer than two children,
-/// [`Error::Mismatch`] when leaves are not equally deep, [`Error::NotFinite`] for values that are not.
+/// [`Error::Mismatch`] when leaves are not equally deep, [`Error::NotFinite`] for values or variances that are not,
+/// [`Error::OutOfRange`] for a spread too small to be squared: measure in a smaller unit.
 pub fn components(data: &Nested) -> Result<Components, Error> {
     let mut tallies = Vec::new();
-    let (grand_mean, height) = walk(data, &mut tallies)?;
+    let top = walk(data, &mut tallies)?;
+    of_tallies(top, &tallies)
+}
+
+/// The same of samples in trials, without a tree made of them; trials without samples are left out.
+///
+/// # Errors
+/// As [`components`].
+pub fn of_trials(trials: &[Vec<f64>]) -> Result<Components, Error> {
+    let mut tallies = Vec::new();
+    let mut means = Vec::with_capacity(trials.len());
+    for samples in trials.iter().filter(|samples| !samples.is_empty()) {
+        if !samples.iter().all(|v| v.is_finite()) {
+            return Err(Error::NotFinite { what: "measurements".into() });
+        }
+        means.push(add(samples, Some(0), &mut tallies)?.0);
+    }
+    let height = (!means.is_empty()).then_some(1);
+    let top = add(&means, height, &mut tallies)?;
+    of_tallies(top, &tallies)
+}
+
+fn of_tallies((grand_mean, height): (f64, usize), tallies: &[Tally]) -> Result<Components, Error> {
     if height == 0 {
         return Err(Error::TooFew { what: "levels of repetition".into(), needed: 1, got: 0 });
     }
     if tallies[height - 1].df < 1.0 {
         return Err(Error::TooFew { what: "repetitions of the top level".into(), needed: 2, got: 1 });
     }
+    let largest = tallies.iter().map(|tally| tally.largest).fold(0.0, f64::max);
+    if largest > 0.0 && largest < LEAST {
+        let expected = format!("none, or at least {LEAST:e}");
+        return Err(Error::OutOfRange { what: "spread of the measurements".into(), expected, got: largest });
+    }
     let mut levels: Vec<Level> = Vec::with_capacity(height);
-    for tally in &tallies {
+    for tally in tallies {
         let s2 = (tally.df > 0.0).then(|| tally.squares / tally.df);
         let below = levels.last().and_then(|l| l.s2.map(|s2| s2 / l.count)).unwrap_or(0.0);
         let t2 = (s2.unwrap_or(0.0) - below).max(0.0);
@@ -120,13 +153,19 @@ fn walk(node: &Nested, tallies: &mut Vec<Tally>) -> Result<(f64, usize), Error> 
         height = Some(h);
         means.push(m);
     }
-    let (Some(height), Some(centre)) = (height, mean(&means)) else {
+    add(&means, height, tallies)
+}
+
+/// Adds one group to the tally of its height; its mean and the height of what holds it.
+fn add(means: &[f64], height: Option<usize>, tallies: &mut Vec<Tally>) -> Result<(f64, usize), Error> {
+    let (Some(height), Some(centre)) = (height, mean(means)) else {
         return Err(Error::TooFew { what: "repetitions in a group".into(), needed: 1, got: 0 });
     };
     if tallies.len() <= height {
         tallies.resize(height + 1, Tally::default());
     }
     let tally = &mut tallies[height];
+    tally.largest = means.iter().map(|m| (m - centre).abs()).fold(tally.largest, f64::max);
     tally.squares += means.iter().map(|m| (m - centre).powi(2)).sum::<f64>();
     tally.df += (means.len() - 1) as f64;
     tally.groups += 1.0;
@@ -194,6 +233,15 @@ mod tests {
     fn a_level_that_adds_nothing_is_zero_not_negative() {
         let c = components(&Nested::from_trials(&[vec![1.0, 3.0], vec![1.0, 3.0]])).unwrap();
         assert_eq!((c.levels[0].t2, c.levels[1].t2), (2.0, 0.0));
+    }
+
+    #[test]
+    fn trials_need_no_tree() {
+        let trials = [vec![1.0, 3.0, 2.5], vec![], vec![4.0], vec![2.0, 2.25]];
+        assert_eq!(of_trials(&trials), components(&Nested::from_trials(&trials)));
+        for unusable in [vec![], vec![vec![]], vec![vec![1.0, 2.0]], vec![vec![f64::NAN], vec![1.0]]] {
+            assert_eq!(of_trials(&unusable), components(&Nested::from_trials(&unusable)), "{unusable:?}");
+        }
     }
 
     #[test]

@@ -57,10 +57,13 @@ pub(crate) struct LogRatio {
 }
 
 impl LogRatio {
-    fn estimate(&self, confidence: f64) -> Estimate {
+    fn estimate(&self, confidence: f64) -> Result<Estimate, Error> {
         let half = if self.se > 0.0 { t_two_sided(confidence, self.df) * self.se } else { 0.0 };
         let ci = Interval::finite((self.value - half).exp(), (self.value + half).exp());
-        Estimate { value: self.value.exp(), ci }
+        match self.value.exp() {
+            value if value.is_normal() => Ok(Estimate { value, ci }),
+            _ => Err(Error::NotFinite { what: "what is left with the probe taken out".into() }),
+        }
     }
 
     /// Of two arms that have nothing in common; `inflation` is by how much the variance of each arm's mean exceeds that
@@ -149,7 +152,7 @@ fn varies(sxx: f64) -> Result<f64, Error> {
 /// for values without a logarithm or a probe that never varies.
 pub fn adjusted(a: &Arm<'_>, b: &Arm<'_>, confidence: f64) -> Result<Estimate, Error> {
     valid_confidence(confidence)?;
-    Ok(LogRatio::of_arms(a, b, [1.0; 2])?.estimate(confidence))
+    LogRatio::of_arms(a, b, [1.0; 2])?.estimate(confidence)
 }
 
 /// The same of trials that ran in the same blocks, matched by position.
@@ -158,7 +161,7 @@ pub fn adjusted(a: &Arm<'_>, b: &Arm<'_>, confidence: f64) -> Result<Estimate, E
 /// As [`adjusted`], and [`Error::Mismatch`] for sides of unequal length.
 pub fn adjusted_by_block(a: &Arm<'_>, b: &Arm<'_>, confidence: f64) -> Result<Estimate, Error> {
     valid_confidence(confidence)?;
-    Ok(LogRatio::of_blocks(a, b)?.estimate(confidence))
+    LogRatio::of_blocks(a, b)?.estimate(confidence)
 }
 
 /// The geometric mean of one side as it would be with the probe at `at`, for sides that are all read at the same place.
@@ -171,7 +174,7 @@ pub fn mean_at(arm: &Arm<'_>, at: f64, confidence: f64) -> Result<Estimate, Erro
     let side = Side::of("the condition", arm)?;
     let line = Line::of(&side.x, &side.y)?;
     let away = at.ln() - side.centre[0];
-    Ok(LogRatio { value: side.centre[1] + line.slope * away, se: line.se_at(away), df: line.df }.estimate(confidence))
+    LogRatio { value: side.centre[1] + line.slope * away, se: line.se_at(away), df: line.df }.estimate(confidence)
 }
 
 /// What a probe leaves of the spread between trials: residual over plain standard deviation of the logarithms, 1 where

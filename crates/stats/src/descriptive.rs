@@ -7,9 +7,11 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     mean.is_finite().then_some(mean)
 }
 
-/// Sample variance, sum (x - mean)^2 / (n - 1). `None` below two values or when not finite.
+/// Sample variance, sum (x - mean)^2 / (n - 1). `None` below two values, and where the square of the standard deviation
+/// is too large or too small to be a number.
 pub fn variance(values: &[f64]) -> Option<f64> {
-    std_dev(values).map(|sd| sd * sd).filter(|variance| variance.is_finite())
+    let sd = std_dev(values)?;
+    Some(sd * sd).filter(|variance| variance.is_normal() || sd == 0.0)
 }
 
 /// Sample standard deviation, in the unit of the values. Deviations are squared in units of the largest, so that
@@ -56,7 +58,10 @@ pub(crate) fn quantile_of_sorted(sorted: &[f64], p: f64) -> f64 {
     let h = (sorted.len() - 1) as f64 * p;
     let below = h.floor() as usize;
     let above = (below + 1).min(sorted.len() - 1);
-    sorted[below] + (h - h.floor()) * (sorted[above] - sorted[below])
+    let (low, high, share) = (sorted[below], sorted[above], h - h.floor());
+    let between = low + share * (high - low);
+    // The difference of finite values may not be finite.
+    if between.is_finite() { between } else { low * (1.0 - share) + high * share }
 }
 
 /// The middle value; of an even count, the mean of the two in the middle.

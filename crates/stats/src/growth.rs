@@ -68,14 +68,17 @@ pub fn rank(profiles: &[Profile], confidence: f64) -> Result<Vec<Growth>, Error>
 
 /// Least-squares slope with its t interval of n - 2 degrees of freedom.
 fn slope(x: &[f64], y: &[f64], confidence: f64) -> Estimate {
+    // In units of the largest share, so that no square overflows.
+    let unit = y.iter().fold(0.0f64, |largest, y| largest.max(y.abs())).max(f64::MIN_POSITIVE);
+    let y: Vec<f64> = y.iter().map(|y| y / unit).collect();
     let n = x.len() as f64;
     let (mx, my) = (x.iter().sum::<f64>() / n, y.iter().sum::<f64>() / n);
     let xx: f64 = x.iter().map(|x| (x - mx).powi(2)).sum();
-    let value = x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>() / xx;
-    let rss: f64 = x.iter().zip(y).map(|(x, y)| (y - my - value * (x - mx)).powi(2)).sum();
+    let value = x.iter().zip(&y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>() / xx;
+    let rss: f64 = x.iter().zip(&y).map(|(x, y)| (y - my - value * (x - mx)).powi(2)).sum();
     let half = t_two_sided(confidence, n - 2.0) * (rss / (n - 2.0) / xx).sqrt();
-    let ci = if n > 2.0 { Interval::finite(value - half, value + half) } else { None };
-    Estimate { value, ci }
+    let ci = if n > 2.0 { Interval::finite((value - half) * unit, (value + half) * unit) } else { None };
+    Estimate { value: value * unit, ci }
 }
 
 #[cfg(test)]

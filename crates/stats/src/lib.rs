@@ -22,6 +22,7 @@
 //! | [`order`] | randomised complete blocks |
 //! | [`multiple`] | p-values of many claims at once |
 //! | [`simultaneous`] | which conditions are the best, and which cannot be told apart |
+//! | [`groups`] | the letters of such pairs: those that share one cannot be told apart |
 //! | [`serial`] | do trials resemble the ones before them, and what that costs |
 //! | [`outliers`] | does one trial lie far from all others |
 //! | [`machines`] | do several machines that shared a study differ, and which is odd |
@@ -39,6 +40,7 @@ pub mod covariates;
 pub mod descriptive;
 pub mod effects;
 mod error;
+pub mod groups;
 pub mod growth;
 mod interval;
 pub mod ladder;

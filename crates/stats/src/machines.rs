@@ -21,7 +21,8 @@ pub struct Machines {
 /// Compares machines by values of their blocks: outer = machines, inner = blocks, for example mean logarithms. `None`
 /// below two machines, or where none has two blocks.
 pub fn compare(machines: &[Vec<f64>], confidence: f64) -> Option<Machines> {
-    let groups: Vec<Group> = machines.iter().map(|blocks| Group::of(blocks)).collect::<Option<_>>()?;
+    let unit = unit(machines);
+    let groups: Vec<Group> = machines.iter().map(|blocks| Group::of(blocks, unit)).collect::<Option<_>>()?;
     let all: Vec<usize> = (0..groups.len()).collect();
     let free: f64 = groups.iter().map(|group| group.n - 1.0).sum();
     if groups.len() < 2 || free < 1.0 {
@@ -34,15 +35,21 @@ pub fn compare(machines: &[Vec<f64>], confidence: f64) -> Option<Machines> {
     let mean_square = groups.iter().map(|group| group.n * (group.mean - grand).powi(2)).sum::<f64>() / (k - 1.0);
     let n0 = (total - groups.iter().map(|group| group.n * group.n).sum::<f64>() / total) / (k - 1.0);
     let between = ((mean_square - within) / n0).max(0.0);
-    let differences = all.iter().map(|one| Contrast::of(&groups, *one, &all).estimate(confidence)).collect();
-    Some(Machines { between: between.sqrt(), within: within.sqrt(), differences })
+    let in_values = |found: Estimate| Estimate {
+        value: found.value * unit,
+        ci: found.ci.and_then(|ci| Interval::finite(ci.low * unit, ci.high * unit)),
+    };
+    let difference = |one: &usize| in_values(Contrast::of(&groups, *one, &all).estimate(confidence));
+    let differences = all.iter().map(difference).collect();
+    Some(Machines { between: between.sqrt() * unit, within: within.sqrt() * unit, differences })
 }
 
 /// The machines that are shown to differ from the others, at `alpha` over all of them together: the one farthest out
 /// first, then again among the rest (of two machines nobody can say which is odd). Given the logarithms of the spread
 /// in each block in place of its mean, the ones that are more or less noisy.
 pub fn odd(machines: &[Vec<f64>], alpha: f64) -> Vec<usize> {
-    let Some(groups) = machines.iter().map(|blocks| Group::of(blocks)).collect::<Option<Vec<_>>>() else {
+    let unit = unit(machines);
+    let Some(groups) = machines.iter().map(|blocks| Group::of(blocks, unit)).collect::<Option<Vec<_>>>() else {
         return Vec::new();
     };
     let mut left: Vec<usize> = (0..groups.len()).collect();
@@ -59,6 +66,12 @@ pub fn odd(machines: &[Vec<f64>], alpha: f64) -> Vec<usize> {
     odd
 }
 
+/// The largest of all values: in units of it no square overflows.
+fn unit(machines: &[Vec<f64>]) -> f64 {
+    let largest = machines.iter().flatten().fold(0.0f64, |largest, v| largest.max(v.abs()));
+    if largest > 0.0 { largest } else { 1.0 }
+}
+
 /// One machine's blocks.
 struct Group {
     n: f64,
@@ -68,8 +81,9 @@ struct Group {
 }
 
 impl Group {
-    fn of(blocks: &[f64]) -> Option<Self> {
-        Some(Self { n: blocks.len() as f64, mean: mean(blocks)?, variance: variance(blocks) })
+    fn of(blocks: &[f64], unit: f64) -> Option<Self> {
+        let blocks: Vec<f64> = blocks.iter().map(|v| v / unit).collect();
+        Some(Self { n: blocks.len() as f64, mean: mean(&blocks)?, variance: variance(&blocks) })
     }
 }
 

@@ -117,7 +117,9 @@ pub fn warmup_readings(series: &[f64]) -> Option<usize> {
     let batch = if series.len() >= 50 { 5 } else { 1 };
     // A remainder belongs to the front, and so to what is dropped.
     let rest = series.len() % batch;
-    let y = batch_means(series, batch);
+    // In units of the largest, so that squares neither overflow nor vanish.
+    let largest = series.iter().fold(f64::MIN_POSITIVE, |largest, v| largest.max(v.abs()));
+    let y = batch_means(&series.iter().map(|v| v / largest).collect::<Vec<_>>(), batch);
     let n = y.len();
     if n < 4 || !series.iter().all(|v| v.is_finite()) {
         return None;

@@ -30,6 +30,18 @@ pub struct Ranking {
 /// Welch's; both against the studentized range (Games & Howell, "Pairwise multiple comparison procedures with unequal
 /// n's and/or variances", Journal of Educational Statistics 1, 1976). `None` below two conditions with trials.
 pub fn rank(conditions: &[Condition], confidence: f64, blocks: bool) -> Option<Ranking> {
+    // Logarithms are near 1; whatever else is given is taken in units of its largest, so that no square overflows.
+    let largest = conditions.iter().flatten().fold(0.0f64, |largest, (_, v)| largest.max(v.abs()));
+    if (1e-100..1e100).contains(&largest) || !largest.is_normal() {
+        return rank_in_unit(conditions, confidence, blocks);
+    }
+    let in_unit = |condition: &Condition| condition.iter().map(|(block, v)| (*block, v / largest)).collect();
+    let found = rank_in_unit(&conditions.iter().map(in_unit).collect::<Vec<_>>(), confidence, blocks)?;
+    let ci = found.ci.and_then(|ci| Interval::finite(ci.low * largest, ci.high * largest));
+    Some(Ranking { difference: found.difference * largest, ci, ..found })
+}
+
+fn rank_in_unit(conditions: &[Condition], confidence: f64, blocks: bool) -> Option<Ranking> {
     let means: Vec<f64> = conditions.iter().map(|c| mean(&values(c))).collect::<Option<_>>()?;
     let mut order: Vec<usize> = (0..means.len()).collect();
     order.sort_by(|&i, &j| means[i].total_cmp(&means[j]));

@@ -50,14 +50,15 @@ pub fn summarize(trials: &[Vec<f64>], confidence: f64) -> Option<Summary> {
         return None;
     }
     let means = trial_means(trials);
-    let pooled: Vec<f64> = trials.iter().flatten().copied().collect();
     let (min, max) = min_max(&means)?;
-    let (sample_min, sample_max) = min_max(&pooled)?;
+    let ends: Vec<(f64, f64)> = trials.iter().filter_map(|samples| min_max(samples)).collect();
+    let sample_min = ends.iter().map(|(min, _)| *min).reduce(f64::min)?;
+    let sample_max = ends.iter().map(|(_, max)| *max).reduce(f64::max)?;
     let within: Vec<f64> = trials.iter().filter_map(|samples| cov(samples)).collect();
     let between_cov = cov(&means);
     Some(Summary {
         trials: means.len(),
-        samples: pooled.len(),
+        samples: trials.iter().map(Vec::len).sum(),
         mean: mean(&means)?,
         ci: mean_interval(&means, confidence),
         within_cov: mean(&within),

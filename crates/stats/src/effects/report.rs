@@ -62,7 +62,7 @@ pub fn effects(
     let on_spreads = brown_forsythe(std::slice::from_ref(&logs), factors);
 
     let terms = design.terms.iter().zip(&means).filter(|(term, _)| !term.is_empty());
-    Ok(terms
+    let found: Vec<Effect> = terms
         .map(|(term, c)| {
             let on_spread = spread.as_ref().and_then(|d| {
                 let j = d.design.terms.iter().position(|t| t == term)?;
@@ -80,7 +80,11 @@ pub fn effects(
                 },
             }
         })
-        .collect())
+        .collect();
+    match found.iter().all(|effect| effect.mean_ratio.value.is_normal()) {
+        true => Ok(found),
+        false => Err(Error::NotFinite { what: "ratio of the levels' means".into() }),
+    }
 }
 
 /// exp of a log effect and of its bounds.

@@ -52,7 +52,11 @@ impl Moments {
             df if df >= 1.0 => (df / inflation).max(1.0),
             none => none,
         });
-        Ok(Self { mean, se2, df, unit: units[1] / units[0], positive })
+        let unit = units[1] / units[0];
+        match unit.is_normal() {
+            true => Ok(Self { mean, se2, df, unit, positive }),
+            false => Err(Error::NotFinite { what: "ratio of the means".into() }),
+        }
     }
 
     /// Of the means as held; times `unit` it is that of the metric.
@@ -178,7 +182,10 @@ pub fn paired(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Error> 
     let logs: Vec<f64> = a.iter().zip(b).map(|(a, b)| b.ln() - a.ln()).collect();
     let centre = mean(&logs).ok_or(Error::TooFew { what: "pairs".into(), needed: 1, got: 0 })?;
     let ci = mean_interval(&logs, confidence).and_then(|i| Interval::finite(i.low.exp(), i.high.exp()));
-    Ok(Estimate { value: centre.exp(), ci })
+    match centre.exp() {
+        value if value.is_normal() => Ok(Estimate { value, ci }),
+        _ => Err(Error::NotFinite { what: "ratio of the pairs".into() }),
+    }
 }
 
 #[cfg(test)]

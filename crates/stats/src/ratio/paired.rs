@@ -32,7 +32,11 @@ impl Paired {
         let (of_a, of_b) = (centre("A", a)?, centre("B", b)?);
         let differences: Vec<f64> = a.iter().zip(b).map(|(a, b)| b / of_b - a / of_a).collect();
         let se = std_dev(&differences).map_or(f64::NAN, |sd| sd / (a.len() as f64).sqrt());
-        Ok(Self { log_ratio: of_b.ln() - of_a.ln(), se, df: a.len() as f64 - 1.0 })
+        let log_ratio = of_b.ln() - of_a.ln();
+        if !log_ratio.exp().is_normal() {
+            return Err(Error::NotFinite { what: "ratio of the means".into() });
+        }
+        Ok(Self { log_ratio, se, df: a.len() as f64 - 1.0 })
     }
 
     fn statistic(&self, theta: f64) -> f64 {

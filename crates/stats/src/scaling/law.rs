@@ -42,7 +42,7 @@ struct Open {
 impl Law {
     /// Throughput that the law gives at `n`.
     pub fn at(&self, n: f64) -> f64 {
-        self.lambda.value * n / cost(n, self.sigma.value, self.kappa.value)
+        self.lambda.value * (n / cost(n, self.sigma.value, self.kappa.value))
     }
 
     /// Throughput of one more trial at `n` with its prediction interval: the uncertainty of the law and the spread of a
@@ -55,15 +55,17 @@ impl Law {
         let value = self.at(n);
         let ci = self.lambda.ci.and_then(|lambda| {
             let [log_lambda, sigma, kappa] = self.open.theta;
-            let scale = (-log_lambda).exp();
-            let y = scale * cost(n, sigma, kappa);
-            let slope = [-y, scale * (n - 1.0), scale * n * (n - 1.0)];
+            // In units of lambda, so that no square overflows.
+            let unit = log_lambda.exp();
+            let value = value / unit;
+            let y = cost(n, sigma, kappa);
+            let slope = [-y, n - 1.0, n * (n - 1.0)];
             let of_law = dot(&slope, &times(&self.open.covariance, &slope)).max(0.0).sqrt();
             let t = t_two_sided(confidence, self.open.df);
             let half = t * self.open.sd * of_law.hypot(n / value);
-            let linear = lambda.high * n * (t * self.open.sd).exp();
+            let linear = lambda.high / unit * n * (t * self.open.sd).exp();
             let high = if y > half { (n / (y - half)).min(linear) } else { linear };
-            Interval::finite((n / (y + half).max(n / value)).min(value), high.max(value))
+            Interval::finite((n / (y + half).max(n / value)).min(value) * unit, high.max(value) * unit)
         });
         Estimate { value, ci }
     }
@@ -122,6 +124,9 @@ pub fn fit(points: &[Point], confidence: f64) -> Result<Law, Error> {
         value: best.theta[0].exp(),
         ci: interval(0).and_then(|i| Interval::finite(i.low.min(best.theta[0]).exp(), i.high.max(best.theta[0]).exp())),
     };
+    if !lambda.value.is_normal() {
+        return Err(failed());
+    }
     let (sigma, kappa) = (estimate(1), estimate(2));
     let peak = (kappa.value > 0.0 && sigma.value < 1.0).then(|| ((1.0 - sigma.value) / kappa.value).sqrt());
     let residual_cov = (df > 0.0).then(|| (best.rss / df).sqrt());

@@ -83,8 +83,10 @@ fn minimise_from(points: &[Point], held: [Option<f64>; 3], start: [f64; 3]) -> O
 /// the law without contention where that start is not positive everywhere.
 fn start(points: &[Point], held: [Option<f64>; 3]) -> Option<[f64; 3]> {
     let rows: Vec<Vec<f64>> = points.iter().map(|p| vec![1.0, p.n - 1.0, p.n * (p.n - 1.0)]).collect();
-    let weights: Vec<f64> = points.iter().map(|p| (p.x / p.n).powi(2)).collect();
-    let y: Vec<f64> = points.iter().map(|p| p.n / p.x).collect();
+    // In units of the largest, so that no square overflows: only ratios of the solution are used.
+    let unit = points.iter().map(|p| p.x).fold(0.0, f64::max);
+    let weights: Vec<f64> = points.iter().map(|p| (p.x / unit / p.n).powi(2)).collect();
+    let y: Vec<f64> = points.iter().map(|p| p.n / (p.x / unit)).collect();
     let linear = inverse_spd(&gram(&rows, &weights)).map(|inverse| times(&inverse, &moment(&rows, &weights, &y)));
     let mut theta = match linear {
         Some(b) if b[0] > 0.0 => [0.0, b[1] / b[0], b[2] / b[0]],
