@@ -27,7 +27,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
     };
     let study_toml =
         read_bytes(&path.join("study.toml"), LARGEST)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let Records { trials, damaged, files } = lines::read(path)?;
+    let Records { trials, damaged, files } = lines::read_packed(path)?;
     if files == 0 {
         warnings.push("trials.jsonl is missing: no trial has finished".to_owned());
     }
@@ -47,6 +47,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
         plan: Some(plan),
         environment,
         study_toml,
+        open_shards: Vec::new(),
         trials,
         captures,
         machines: machines::environments(path)?,

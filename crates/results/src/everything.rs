@@ -36,6 +36,8 @@ pub struct Results {
     pub captures: BTreeMap<(usize, u32), Captures>,
     /// The environment of each machine by its name, where the study ran on several; else empty.
     pub machines: BTreeMap<String, Environment>,
+    /// Numbers of the shards with trials to go, where a study cut into shards was read; else empty.
+    pub open_shards: Vec<usize>,
     /// Lines of the files of records that are no records; [`Results::warnings`] says so too.
     pub damaged: Vec<DamagedLine>,
     /// What was not quite right with the files, one sentence each.

@@ -58,16 +58,28 @@ pub(super) fn files(directory: &Path) -> Result<Vec<PathBuf>, ReadError> {
     Ok(others)
 }
 
-/// Reads every file of records.
+/// Reads every file of records for analysis: samples of which nothing but metrics was recorded are packed.
 ///
 /// # Errors
 /// When a file cannot be read, is no regular file, or a line is of a newer schema.
+pub(super) fn read_packed(directory: &Path) -> Result<Records, ReadError> {
+    read_all(directory, true)
+}
+
+/// Reads every file of records.
+///
+/// # Errors
+/// As [`read_packed`].
 pub(super) fn read(directory: &Path) -> Result<Records, ReadError> {
+    read_all(directory, false)
+}
+
+fn read_all(directory: &Path, packed: bool) -> Result<Records, ReadError> {
     let mut records = Records::default();
     for path in files(directory)? {
         if let Some(file) = tare_files::open_regular(&path)? {
             records.files += 1;
-            read_file(file, &path, &mut records)?;
+            read_file(file, &path, packed, &mut records)?;
         }
     }
     Ok(records)
@@ -82,35 +94,57 @@ pub(super) fn read_behind(directory: &Path, from: u64) -> Result<Vec<TrialRecord
     let mut records = Records::default();
     if let Some(mut file) = tare_files::open_regular(&path)? {
         file.seek(SeekFrom::Start(from)).map_err(|source| ReadError::Io { path: path.clone(), source })?;
-        read_file(file, &path, &mut records)?;
+        read_file(file, &path, false, &mut records)?;
     }
     Ok(records.trials)
 }
 
-fn read_file(file: File, path: &Path, records: &mut Records) -> Result<(), ReadError> {
-    let mut reader = BufReader::new(file);
-    let mut line = Vec::new();
+/// Bytes of lines that are parsed at a time, on as many threads as there are CPUs.
+const BATCH: usize = 16 << 20;
+
+/// A line, its number, and whether it ends as a line does.
+struct Line {
+    number: usize,
+    bytes: Vec<u8>,
+    whole: bool,
+}
+
+fn read_file(file: File, path: &Path, packed: bool, records: &mut Records) -> Result<(), ReadError> {
+    let mut reader = BufReader::with_capacity(1 << 16, file);
+    let (mut batch, mut held) = (Vec::new(), 0);
     for number in 1.. {
-        line.clear();
         let failed = |source| ReadError::Io { path: path.to_owned(), source };
-        let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(failed)?;
+        let mut bytes = Vec::new();
+        let read = reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(failed)?;
+        let whole = bytes.ends_with(b"\n");
+        if read == 0 || held > BATCH {
+            take(std::mem::take(&mut batch), path, packed, records)?;
+            held = 0;
+        }
         if read == 0 {
             break;
         }
-        let damaged = |what: String| DamagedLine { path: path.to_owned(), line: number, what };
-        let whole = line.ends_with(b"\n");
         if !whole && read as u64 == LONGEST_LINE {
-            records.damaged.push(damaged(format!("it is longer than {LONGEST_LINE} bytes")));
+            let what = format!("it is longer than {LONGEST_LINE} bytes");
+            take(std::mem::take(&mut batch), path, packed, records)?;
+            records.damaged.push(DamagedLine { path: path.to_owned(), line: number, what });
             reader.skip_until(b'\n').map_err(failed)?;
-            continue;
+        } else if !bytes.trim_ascii().is_empty() {
+            held += read;
+            batch.push(Line { number, bytes, whole });
         }
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        match parse(&line, path, number - 1) {
+    }
+    Ok(())
+}
+
+/// Parses lines, and keeps the records in their order.
+fn take(batch: Vec<Line>, path: &Path, packed: bool, records: &mut Records) -> Result<(), ReadError> {
+    for (line, parsed) in batch.iter().zip(parsed(&batch, path, packed)) {
+        let damaged = |what| DamagedLine { path: path.to_owned(), line: line.number, what };
+        match parsed {
             Ok(trial) => records.trials.push(trial),
             // Records are written whole with their newline and synced.
-            Err(ReadError::Malformed { .. }) if !whole => {
+            Err(ReadError::Malformed { .. }) if !line.whole => {
                 records.damaged.push(damaged("it was cut short, as by a crash, or is being written".to_owned()));
             }
             Err(ReadError::Malformed { what, .. }) => records.damaged.push(damaged(what)),
@@ -118,6 +152,37 @@ fn read_file(file: File, path: &Path, records: &mut Records) -> Result<(), ReadE
         }
     }
     Ok(())
+}
+
+fn parsed(batch: &[Line], path: &Path, packed: bool) -> Vec<Result<TrialRecord, ReadError>> {
+    let one = |line: &Line| record(&line.bytes, path, line.number - 1, packed);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let bytes: usize = batch.iter().map(|line| line.bytes.len()).sum();
+    // A thread is worth its start from about a megabyte on.
+    let parts = threads.min(bytes >> 20).min(batch.len());
+    if parts < 2 {
+        return batch.iter().map(one).collect();
+    }
+    std::thread::scope(|scope| {
+        let running: Vec<_> = batch
+            .chunks(batch.len().div_ceil(parts))
+            .map(|lines| scope.spawn(move || lines.iter().map(one).collect::<Vec<_>>()))
+            .collect();
+        // A thread that panicked would have panicked here too.
+        running.into_iter().flat_map(|part| part.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
+    })
+}
+
+/// A record, read once where it is one; what is wrong with others is looked at as with every document.
+fn record(bytes: &[u8], path: &Path, lines_before: usize, packed: bool) -> Result<TrialRecord, ReadError> {
+    let mut trial = match serde_json::from_slice::<TrialRecord>(bytes) {
+        Ok(trial) if trial.schema <= SCHEMA => trial,
+        _ => parse(bytes, path, lines_before)?,
+    };
+    if packed {
+        trial.pack();
+    }
+    Ok(trial)
 }
 
 /// The part of every document that is read first: a newer one may not parse as today's type.

@@ -8,6 +8,7 @@
 //! | `trials.jsonl` | one [`TrialRecord`] a line, synced before the next trial begins |
 //! | `logs/` | the log of each trial and its server |
 
+use super::plain::Plain;
 use super::server::ServerRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -329,8 +330,11 @@ pub struct TrialRecord {
     /// SHA-1 of the program that the server ran, in hexadecimal digits; none where it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_program: Option<String>,
-    /// The measured runs, in their order.
+    /// The measured runs, in their order; [`TrialRecord::all_samples`] has those of `plain` too.
     pub samples: Vec<SampleRecord>,
+    /// In their place, the samples of results read for analysis of which nothing was recorded but metrics.
+    #[serde(skip)]
+    pub plain: Plain,
     /// Files of captures (profiles, lock waits ...) relative to the results directory, by name.
     #[serde(default)]
     pub captures: BTreeMap<String, String>,
@@ -354,12 +358,6 @@ pub struct CaptureSample {
 }
 
 impl TrialRecord {
-    /// The finite values of one metric, a value a sample.
-    pub fn values(&self, metric: &str) -> Vec<f64> {
-        let values = self.samples.iter().filter_map(|sample| sample.metrics.get(metric)).copied();
-        values.filter(|value| value.is_finite()).collect()
-    }
-
     /// A good trial with nothing in it yet.
     pub fn new(planned: &PlannedTrial, attempt: u32, levels: Levels, started_at: String) -> Self {
         Self {
@@ -383,6 +381,7 @@ impl TrialRecord {
             uncontrolled: BTreeMap::new(),
             server_program: None,
             samples: Vec::new(),
+            plain: Plain::default(),
             captures: BTreeMap::new(),
             captures_missing: BTreeMap::new(),
             capture_sample: None,

@@ -231,7 +231,11 @@ pub struct ShardState {
 /// # Errors
 /// When a part cannot be read.
 pub fn states(sharded: &Sharded) -> Result<Vec<ShardState>, ReadError> {
-    let found = find(&[sharded.path().to_owned()])?;
+    Ok(states_of(sharded, &find(&[sharded.path().to_owned()])?))
+}
+
+/// The same of parts that were found already.
+pub(super) fn states_of(sharded: &Sharded, found: &Parts) -> Vec<ShardState> {
     let state = |shard: usize| {
         let own = |block: &usize| sharded.owns(shard, *block);
         let trials = sharded.plan().trials.iter().filter(|trial| own(&trial.block)).count();
@@ -240,5 +244,5 @@ pub fn states(sharded: &Sharded) -> Result<Vec<ShardState>, ReadError> {
         let hosts: BTreeSet<String> = taken.map(|(_, part)| found.parts[*part].host.clone()).collect();
         ShardState { shard, trials, done, hosts: hosts.into_iter().collect() }
     };
-    Ok((0..sharded.count()).map(state).collect())
+    (0..sharded.count()).map(state).collect()
 }

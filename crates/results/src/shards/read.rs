@@ -1,5 +1,6 @@
 //! All parts of a cut study as one set of results, as far as they are.
 
+use super::Sharded;
 use super::parts::{self, Parts};
 use crate::captures;
 use crate::error::ReadError;
@@ -19,7 +20,7 @@ pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
     let (mut trials, mut damaged, mut warnings, mut read_captures) =
         (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
     for (index, part) in found.parts.iter().enumerate() {
-        let records = lines::read(&part.path)?;
+        let records = lines::read_packed(&part.path)?;
         damaged.extend(records.damaged);
         for trial in records.trials.into_iter().filter(|trial| found.owns(index, trial.block)) {
             if !trial.captures.is_empty() {
@@ -35,7 +36,10 @@ pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
     let (trials, strangers) = lines::without_strangers(trials, Some(&found.plan));
     warnings.extend(strangers);
     let machines = machines_of(&found)?;
+    let states = Sharded::open(path)?.map_or(Vec::new(), |sharded| parts::states_of(&sharded, &found));
+    let open = states.iter().filter(|state| state.done < state.trials).map(|state| state.shard);
     Ok(Results {
+        open_shards: open.collect(),
         path: path.to_owned(),
         source: Source::Directory,
         study: found.plan.study.clone(),

@@ -61,7 +61,7 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
 impl<'a> ConditionTrials<'a> {
     /// The samples of each analysed trial that have this metric; trials without it are left out.
     pub fn values(&self, metric: &str) -> Vec<Vec<f64>> {
-        self.ok.iter().map(|trial| sample_values(trial, metric)).filter(|samples| !samples.is_empty()).collect()
+        self.ok.iter().map(|trial| trial.values(metric)).filter(|samples| !samples.is_empty()).collect()
     }
 
     /// The analysed trials that have this metric, each with its mean over samples.
@@ -82,18 +82,18 @@ impl<'a> ConditionTrials<'a> {
 
     /// The trials that are analysed although they were disturbed.
     pub fn disturbed(&self) -> Vec<&'a TrialRecord> {
-        self.ok.iter().copied().filter(|trial| matches!(state::of(trial), State::Disturbed(_))).collect()
+        self.ok.iter().copied().filter(|trial| state::is_disturbed(trial)).collect()
     }
 
     /// The same condition without its disturbed trials.
     pub fn clean(&self) -> Self {
-        let ok = self.ok.iter().copied().filter(|trial| state::of(trial) == State::Clean).collect();
+        let ok = self.ok.iter().copied().filter(|trial| !state::is_disturbed(trial)).collect();
         Self { ok, ..self.clone() }
     }
 
     /// Every metric that an analysed trial has, in table order.
     pub fn metrics(&self) -> Vec<String> {
-        ordered(self.ok.iter().flat_map(|trial| &trial.samples).flat_map(|sample| sample.metrics.keys()))
+        ordered(self.ok.iter().flat_map(|trial| trial.metric_names()))
     }
 }
 
@@ -105,20 +105,11 @@ pub fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) 
     a.iter().chain(&b).all(|v| *v > 0.0).then_some((a, b))
 }
 
-/// The finite values of one metric in one trial.
-pub fn sample_values(trial: &TrialRecord, metric: &str) -> Vec<f64> {
-    trial
-        .samples
-        .iter()
-        .filter_map(|sample| sample.metrics.get(metric))
-        .copied()
-        .filter(|value| value.is_finite())
-        .collect()
-}
-
 /// The mean of one metric over the samples of one trial.
 pub fn trial_mean(trial: &TrialRecord, metric: &str) -> Option<f64> {
-    mean(&sample_values(trial, metric))
+    let (sum, count) = trial.finite(metric).fold((0.0, 0usize), |(sum, n), value| (sum + value, n + 1));
+    let plain = sum / count as f64;
+    if plain.is_finite() { Some(plain) } else { mean(&trial.values(metric)) }
 }
 
 /// The mean of finite values, also where their sum is too large to be a number; none of none.
@@ -129,11 +120,11 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 
 /// Every metric of any condition, in table order.
 pub fn all_metrics(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
-    ordered(conditions.iter().flat_map(|condition| condition.metrics()).collect::<Vec<_>>().iter())
+    ordered(conditions.iter().flat_map(|c| &c.ok).flat_map(|trial| trial.metric_names()))
 }
 
-fn ordered<'a>(names: impl Iterator<Item = &'a String>) -> Vec<String> {
-    let mut names: Vec<String> = names.collect::<BTreeSet<_>>().into_iter().cloned().collect();
+fn ordered<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut names: Vec<String> = names.collect::<BTreeSet<_>>().into_iter().map(str::to_owned).collect();
     names.sort_by_key(|name| metric::sort_key(name));
     names
 }

@@ -8,6 +8,7 @@ use super::confidence::CONFIDENCE;
 use super::ends;
 use super::figures::percent;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::schema::{Environment, TrialRecord};
@@ -123,8 +124,11 @@ fn by_host<'a>(conditions: &[ConditionTrials<'a>], cells: &[Vec<(usize, f64)>]) 
 
 /// Values of one metric with what machines differ by taken out, so that the spread between trials is none of theirs.
 /// The same values where there is one machine, or where a value is not positive.
-pub(super) fn without_machines(condition: &ConditionTrials<'_>, metric: &str) -> Vec<Vec<f64>> {
-    let values = condition.values(metric);
+pub(super) fn without_machines<'v>(
+    condition: &ConditionTrials<'_>,
+    metric: &str,
+    values: &'v [Vec<f64>],
+) -> Cow<'v, [Vec<f64>]> {
     let mut sums: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
     let trials = condition.with(metric);
     for (trial, mean) in &trials {
@@ -132,15 +136,13 @@ pub(super) fn without_machines(condition: &ConditionTrials<'_>, metric: &str) ->
         *sum = (sum.0 + mean, sum.1 + 1.0);
     }
     if sums.len() < 2 || values.iter().flatten().any(|v| *v <= 0.0) {
-        return values;
+        return Cow::Borrowed(values);
     }
     let all = sums.values().map(|(sum, _)| sum).sum::<f64>() / trials.len() as f64;
     let scale = |trial: &TrialRecord| sums.get(host(trial)).map_or(1.0, |(sum, n)| all / (sum / n));
-    values
-        .into_iter()
-        .zip(&trials)
-        .map(|(samples, (trial, _))| samples.into_iter().map(|v| v * scale(trial)).collect())
-        .collect()
+    let scaled =
+        |(samples, (trial, _)): (&Vec<f64>, &(&TrialRecord, f64))| samples.iter().map(|v| v * scale(trial)).collect();
+    values.iter().zip(&trials).map(scaled).collect::<Vec<_>>().into()
 }
 
 /// What is another way on a second machine, one sentence each.

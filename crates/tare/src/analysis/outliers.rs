@@ -78,7 +78,7 @@ fn of(condition: &ConditionTrials<'_>, metric: &str) -> Option<Outlier> {
 /// Means of what was recorded beside a trial and may be a reason.
 fn recorded(trial: &TrialRecord) -> BTreeMap<&str, f64> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    let samples = trial.samples.len().max(1) as f64;
+    let samples = trial.sample_count().max(1) as f64;
     for (name, value) in trial.samples.iter().flat_map(|sample| &sample.covariates) {
         if covariate::may_explain(name) && value.is_finite() {
             *sums.entry(name).or_default() += value / samples;

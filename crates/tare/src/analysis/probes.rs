@@ -37,8 +37,9 @@ pub(super) fn declared(results: &Results) -> ProbeUse {
 /// The reading beside one metric of a trial, nanoseconds, mean over its samples; none where a sample has none.
 pub(super) fn beside(trial: &TrialRecord, metric: &str, probe: Probe) -> Option<f64> {
     let own = probe.beside(metric);
-    let readings: Option<Vec<f64>> = trial
-        .samples
+    // Samples held as columns have nothing but metrics.
+    let whole = trial.plain.is_empty().then_some(&trial.samples)?;
+    let readings: Option<Vec<f64>> = whole
         .iter()
         .map(|sample| sample.covariates.get(&own).or_else(|| sample.covariates.get(probe.covariate())).copied())
         .collect();

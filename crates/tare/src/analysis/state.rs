@@ -14,6 +14,12 @@ pub enum State {
     Failed(String),
 }
 
+/// Whether a trial that is analysed counts although it was disturbed. What [`of`] says of it, without another look at
+/// all its samples.
+pub fn is_disturbed(analysed: &TrialRecord) -> bool {
+    analysed.reason.is_some()
+}
+
 /// The state of a record. A throughput of 0 is no measurement of a server that works, and a metric that is not a number
 /// is none of anything: both fail the trial, whatever its own outcome says.
 pub fn of(trial: &TrialRecord) -> State {
@@ -30,18 +36,17 @@ pub fn of(trial: &TrialRecord) -> State {
 }
 
 fn unusable(trial: &TrialRecord) -> Option<String> {
-    let metrics =
-        trial.samples.iter().flat_map(|sample| sample.metrics.iter().map(move |(name, v)| (sample, name, *v)));
-    for (sample, name, value) in metrics {
+    trial.measured().find_map(|(sample, name, value)| {
         if !value.is_finite() {
-            return Some(format!("{name} of sample {} is not a number", sample.sample));
+            return Some(format!("{name} of sample {sample} is not a number"));
+        }
+        if value > 0.0 {
+            return None;
         }
         let described = metric::describe(name);
-        if value <= 0.0 && described.is_primary() && described.better == Better::Higher {
-            return Some(format!("{name} of sample {} is {value}: nothing was done", sample.sample));
-        }
-    }
-    None
+        let nothing = described.is_primary() && described.better == Better::Higher;
+        nothing.then(|| format!("{name} of sample {sample} is {value}: nothing was done"))
+    })
 }
 
 #[cfg(test)]

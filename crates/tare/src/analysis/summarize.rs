@@ -9,6 +9,7 @@ use super::{
     builds, captures, composite, effects, hosts, modes, nodes, odd, outliers, probes, question, reading, residuals,
     run_order, scaling, spread,
 };
+use std::borrow::Cow;
 use tare_results::Results;
 use tare_results::metric;
 use tare_results::probe::Probe;
@@ -100,7 +101,10 @@ fn metric_summary(condition: &ConditionTrials<'_>, name: &str, given: &Given<'_>
     let values = condition.values(name);
     let found = trials::summarize(&values, CONFIDENCE)?;
     // What machines differ by is a level of its own, and no spread between trials.
-    let within = trials::summarize(&hosts::without_machines(condition, name), CONFIDENCE)?;
+    let within = match hosts::without_machines(condition, name, &values) {
+        Cow::Borrowed(_) => found.clone(),
+        Cow::Owned(values) => trials::summarize(&values, CONFIDENCE)?,
+    };
     let (modes, mode_cause) = modes::find(condition, name, described.unit, given.machine);
     Some(MetricSummary {
         name: name.to_owned(),

@@ -117,7 +117,7 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
         *sums.entry("migrations").or_default() += thread.migrations as f64;
         *sums.entry("involuntary switches").or_default() += thread.involuntary_switches as f64;
     }
-    let samples = trial.samples.len().max(1) as f64;
+    let samples = trial.sample_count().max(1) as f64;
     for (name, sum) in sums {
         features.insert(format!("{name} a sample"), Feature::Number(sum / samples));
     }

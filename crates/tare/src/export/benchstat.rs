@@ -36,7 +36,7 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
                 }
             }
             if !values.is_empty() {
-                writeln!(out, "{name} {}{values}", trial.samples.len())?;
+                writeln!(out, "{name} {}{values}", trial.sample_count())?;
             }
         }
     }

@@ -85,7 +85,7 @@ pub const ENDED: &[Column] = &[
     column("elapsed_s", Kind::Number, "whole length with start, warm-up and stop of the server, seconds", |row| {
         of(row.trial, |t| Cell::number(Some(t.elapsed_s)))
     }),
-    column("samples", Kind::Whole, "measured runs in it", |row| of(row.trial, |t| Cell::whole(t.samples.len()))),
+    column("samples", Kind::Whole, "measured runs in it", |row| of(row.trial, |t| Cell::whole(t.sample_count()))),
     column("server_version", Kind::Text, "version that the server itself reports", |row| {
         of(row.trial, |t| of(t.server_version.as_deref(), Cell::text))
     }),

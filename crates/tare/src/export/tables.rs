@@ -120,8 +120,8 @@ fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) 
         if table == Table::Values && !analysed {
             continue;
         }
-        for sample in &trial.samples {
-            let row = Row { sample: Some(sample), ..row };
+        for sample in trial.all_samples() {
+            let row = Row { sample: Some(&sample), ..row };
             let named = match table {
                 Table::Threads => {
                     sample.threads.iter().try_for_each(|thread| emit(&Row { thread: Some(thread), ..row }))?;

@@ -164,6 +164,7 @@ fn results_of(trials: Vec<TrialRecord>) -> Results {
         trials,
         captures: BTreeMap::new(),
         machines: BTreeMap::new(),
+        open_shards: Vec::new(),
         warnings: Vec::new(),
         damaged: Default::default(),
     }

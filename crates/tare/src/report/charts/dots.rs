@@ -102,7 +102,7 @@ fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Shape)
             }
         }
         @if !row.samples.is_empty() {
-            path class=(format!("samples {class}")) d=(marks::dots(row.samples.iter().map(|v| (axis.at(*v), samples_y)))) {}
+            path class=(format!("samples {class}")) d=(marks::dots_in_a_row(row.samples.iter().map(|v| axis.at(*v)), samples_y)) {}
         }
         @if let Some(Interval { low, high }) = row.summary.ci {
             path class=(if bimodal { format!("interval faint {class}") } else { format!("interval {class}") })

@@ -2,6 +2,7 @@
 
 use super::axis::px;
 use maud::{Markup, PreEscaped, html};
+use std::collections::HashSet;
 
 /// Colours of the page's palette (`--c0` .. `--c7` in its CSS).
 const COLOURS: usize = 8;
@@ -64,10 +65,30 @@ pub fn dots(points: impl Iterator<Item = (f64, f64)>) -> PreEscaped<String> {
     PreEscaped(data)
 }
 
+/// The same for dots in one row, each place drawn once: a million of them are no more than the row is wide.
+pub fn dots_in_a_row(places: impl Iterator<Item = f64>, y: f64) -> PreEscaped<String> {
+    let mut data = String::new();
+    let mut drawn = HashSet::new();
+    for x in places {
+        // Places are written to a tenth.
+        if drawn.insert((x * 10.0).round() as i64) {
+            data.push_str(&format!("M{} {}h0", px(x), px(y)));
+        }
+    }
+    PreEscaped(data)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn a_million_samples_are_no_more_than_their_row_is_wide() {
+        let many = dots_in_a_row((0..1_000_000).map(|i| f64::from(i % 5000) / 10.0), 4.0).0;
+        assert_eq!(many.matches('M').count(), 5000);
+        assert_eq!(dots_in_a_row([1.0, 2.5].into_iter(), 4.0).0, dots([(1.0, 4.0), (2.5, 4.0)].into_iter()).0);
+    }
 
     #[test]
     fn fifty_six_conditions_get_different_marks() {
