@@ -61,7 +61,8 @@ fn shards_hold_whole_blocks_and_merge_into_the_schedule_once() {
     let world = World::new();
     cut(&world, "2");
     world.exits(0, &["run", "--shard", "shards", "1"]);
-    let (_, err) = world.exits(0, &["show", "shards"]);
+    let (out, err) = world.exits(0, &["show", "shards"]);
+    assert!(out.contains("`tare run --shard shards 0` completes them"), "{out}");
     assert!(err.contains("shard 0        0 of 6 trials   not begun"), "{err}");
     assert!(err.contains("shard 1        6 of 6 trials   on "), "{err}");
     world.exits(0, &["run", "--shard", "shards", "0"]);

@@ -3,7 +3,7 @@
 use super::basis::{Basis, extremes};
 use super::collect::{self, ConditionTrials};
 use super::composite;
-use super::figures::{count, figure, list, times};
+use super::figures::{self, count, figure, list, times};
 use super::question;
 use super::said::{Answer, Said, tested, untested};
 use super::summary::{Effect, Summary};
@@ -24,7 +24,7 @@ pub(super) fn answer(summary: &Summary, results: &Results, conditions: &[Conditi
         text = format!("{disturbed} of {all} trials were disturbed. {text}");
     }
     if question::is_rehearsal(results) {
-        text = format!("A rehearsal (--quick), too short to rely on: {text}");
+        text = format!("A rehearsal (--quick), too short to rely on: {}", figures::after_words(&text));
     }
     Answer { text, tested: said.tested, disturbed: disturbed > 0 }
 }
@@ -47,11 +47,15 @@ fn confirmed(
         Some(again) if claim(&again.text) == claim(&text) => {
             format!("{lead}; without them it comes out the same. {text}")
         }
-        Some(again) => format!("{lead}, and they decide: with them {} Without them {}", text, again.text),
+        Some(again) => format!(
+            "{lead}, and they decide: with them {} Without them {}",
+            figures::after_words(&text),
+            figures::after_words(&again.text)
+        ),
         None => format!(
             "{lead}, and too few clean ones are left to do without them: inconclusive until a quieter machine repeats \
              it. With them {}",
-            text
+            figures::after_words(&text)
         ),
     }
 }
@@ -105,7 +109,11 @@ fn factors(basis: &Basis<'_>, mains: &[Effect]) -> Said {
     shown.sort_by(|a, b| b.mean_ratio.ln().abs().total_cmp(&a.mean_ratio.ln().abs()));
     let names: Vec<String> = mains.iter().map(|effect| effect.term.to_string()).collect();
     let Some((first, rest)) = shown.split_first() else {
-        return tested(format!("None of {} is shown to move {what}.", list(&names)));
+        return tested(match names.as_slice() {
+            [one] => format!("{one} is not shown to move {what}."),
+            [one, other] => format!("Neither {one} nor {other} is shown to move {what}."),
+            all => format!("None of {} is shown to move {what}.", list(all)),
+        });
     };
     let interval =
         first.ci.map_or(String::new(), |ci| format!(", 95% interval {} to {}", times(ci.low), times(ci.high)));

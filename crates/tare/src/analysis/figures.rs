@@ -119,6 +119,18 @@ pub fn list(words: &[String]) -> String {
     }
 }
 
+/// Words with which sentences of answers begin; whatever else stands first is a name, and keeps its letters.
+const OPENERS: [&str; 11] = ["At", "Neither", "No", "None", "On", "One", "Only", "The", "What", "Whether", "More"];
+
+/// A sentence as it stands behind other words.
+pub fn after_words(sentence: &str) -> String {
+    let first = sentence.split(' ').next().unwrap_or_default();
+    match OPENERS.contains(&first.trim_end_matches(',')) {
+        true => first.to_lowercase() + &sentence[first.len()..],
+        false => sentence.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,6 +158,15 @@ mod tests {
         assert_eq!(scale.number(66_000.0), "66.00");
         assert_eq!(scale.number(950.0), "0.95");
         assert_eq!(scale.number(-0.001), "0.00");
+    }
+
+    #[test]
+    fn sentences_follow_words_and_names_keep_their_letters() {
+        assert_eq!(after_words("No difference is shown."), "no difference is shown.");
+        assert_eq!(after_words("None of a and b."), "none of a and b.");
+        for name in ["InnoDB moved throughput.", "placement alone moved it.", "Nodes=1 is.", ""] {
+            assert_eq!(after_words(name), name);
+        }
     }
 
     #[test]

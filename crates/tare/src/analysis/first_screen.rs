@@ -1,7 +1,7 @@
 //! The first screen of a report: what was run, on what, what came out, how sure.
 
 use super::collect;
-use super::figures::{count, percent};
+use super::figures::{count, list, percent};
 use super::summary::{MetricSummary, Summary};
 use std::collections::BTreeSet;
 use tare_results::{Results, Source};
@@ -35,7 +35,7 @@ pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
 fn what_was_run(summary: &Summary, results: &Results) -> String {
     let ok: usize = summary.conditions.iter().map(|condition| condition.trials).sum();
     let conditions = count(summary.conditions.len(), "condition");
-    let samples = results.trials.iter().map(|trial| trial.samples.len()).max().unwrap_or(0);
+    let samples = results.trials.iter().map(|trial| trial.sample_count()).max().unwrap_or(0);
     let versions: BTreeSet<&str> = results.trials.iter().filter_map(|trial| trial.server_version.as_deref()).collect();
     let version = match versions.len() {
         0 => String::new(),
@@ -138,10 +138,14 @@ fn metric_name(summary: &Summary) -> &str {
 pub fn missing_words(results: &Results) -> Option<String> {
     let missing = collect::missing_trials(results);
     let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
-    (missing > 0).then(|| {
-        format!(
-            "{missing} of {of} planned trials have no usable result: `tare run --resume {}` completes them",
-            results.path.display()
-        )
-    })
+    let path = results.path.display();
+    let advice = match results.open_shards.as_slice() {
+        [] => format!("`tare run --resume {path}` completes them"),
+        [one] => format!("`tare run --shard {path} {one}` completes them"),
+        [first, rest @ ..] => {
+            let rest: Vec<String> = rest.iter().map(usize::to_string).collect();
+            format!("`tare run --shard {path} {first}`, and the same with {}, completes them", list(&rest))
+        }
+    };
+    (missing > 0).then(|| format!("{missing} of {of} planned trials have no usable result: {advice}"))
 }

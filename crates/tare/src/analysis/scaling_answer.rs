@@ -25,12 +25,13 @@ pub(super) fn answer(basis: &Basis<'_>) -> Said {
     let steps: Vec<(&Scaling, &Step)> =
         laws.iter().flat_map(|law| law.steps.iter().map(move |step| (*law, step))).collect();
     if steps.iter().all(|(_, step)| step.ci.is_none()) {
-        return untested("Whether more help cannot be answered: one trial a rung shows no step.".to_owned());
+        return untested("Whether more help cannot be answered here: one trial a rung shows no step.".to_owned());
     }
     let less: Vec<String> = steps.iter().filter(|(_, step)| step.retrograde).map(words).collect();
     let ladders = count(laws.len(), "ladder");
     if less.is_empty() {
-        return tested(format!("On no step of {ladders} is more shown to give less."));
+        let of = if laws.len() == 1 { "the ladder" } else { &ladders };
+        return tested(format!("On no step of {of} is more shown to give less."));
     }
     let more = match less.len().saturating_sub(LISTED) {
         0 => String::new(),

@@ -7,6 +7,7 @@ mod captures;
 mod commands;
 mod export;
 mod fake;
+mod first_lines;
 mod html;
 mod nulls;
 mod numbers;
