@@ -321,6 +321,18 @@ fn many_sides_are_compared_with_the_first() {
         (Some("slower"), Some("tps"))
     );
     assert_eq!(tare_in(dir.path(), &[&sides[..4], &["--fail-if-slower", "5"]].concat()).0, 1);
+    // The slower one is told from both others, which cannot be told apart.
+    let grouped: Vec<(&str, &str)> = json["groups"][0]["sides"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|side| (side["side"].as_str().unwrap(), side["letters"].as_str().unwrap()))
+        .collect();
+    assert_eq!(grouped.last(), Some(&("slower.csv", "b")), "the best first: {grouped:?}");
+    assert!(grouped[..2].iter().all(|(_, letters)| *letters == "a"), "{grouped:?}");
+    assert!(rows.contains("base.csv is in a") && rows.contains("group"), "{rows}");
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(text.contains("Sides that share a letter") && text.contains(">base</td>"), "the base has its letters too");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Two sets of results, or two conditions, against each other: B / A of every metric, and what a gate makes of it.
 
+pub mod groups;
 mod identical;
 mod model;
 mod pairs;

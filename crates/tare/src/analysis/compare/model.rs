@@ -1,5 +1,6 @@
 //! What is compared, and what it came to.
 
+use super::groups::Grouped;
 use crate::analysis::differences::Difference;
 use crate::analysis::ends;
 use serde::{Deserialize, Serialize};
@@ -141,6 +142,9 @@ pub struct ManyComparison {
     pub sides: Vec<String>,
     /// Every metric of every other side; verdicts hold for all judged ones together.
     pub metrics: Vec<AgainstFirst>,
+    /// Which sides cannot be told apart, by condition and judged metric; empty of two sides, and of more than are read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Grouped>,
     /// None without a gate.
     pub gate: Option<Gate>,
     /// What to know before believing it.

@@ -1,10 +1,11 @@
 //! A comparison as plain rows, for spreadsheets and other programs.
 
-use super::model::{ManyComparison, MetricComparison};
+use super::groups::{Grouped, letters};
+use super::model::{AgainstFirst, ManyComparison};
 use tare_stats::ratio::Verdict;
 
 /// Names of the columns.
-pub const COLUMNS: [&str; 19] = [
+pub const COLUMNS: [&str; 20] = [
     "base",
     "side",
     "condition",
@@ -24,15 +25,17 @@ pub const COLUMNS: [&str; 19] = [
     "adjusted_ci_high",
     "verdict",
     "disturbed",
+    "group",
 ];
 
 /// One row for each metric of each further side, those that are judged first; what does not exist is empty.
-pub fn rows(found: &ManyComparison) -> Vec<[String; 19]> {
+pub fn rows(found: &ManyComparison) -> Vec<[String; 20]> {
     let base = found.sides.first().map_or("", String::as_str);
-    found.metrics.iter().map(|row| of(base, &row.against, &row.metric)).collect()
+    found.metrics.iter().map(|row| of(base, row, &found.groups)).collect()
 }
 
-fn of(base: &str, side: &str, metric: &MetricComparison) -> [String; 19] {
+fn of(base: &str, row: &AgainstFirst, groups: &[Grouped]) -> [String; 20] {
+    let (side, metric) = (row.against.as_str(), &row.metric);
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let adjusted = metric.adjusted.as_ref();
     let verdict = match metric.verdict {
@@ -61,5 +64,6 @@ fn of(base: &str, side: &str, metric: &MetricComparison) -> [String; 19] {
         number(adjusted.and_then(|found| found.ci).map(|ci| ci.high)),
         verdict.to_owned(),
         metric.disturbed.to_string(),
+        letters(groups, side, metric).to_owned(),
     ]
 }

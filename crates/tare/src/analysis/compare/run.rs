@@ -1,8 +1,9 @@
 //! The comparison from end to end.
 
+use super::groups::{self, Compared, Grouped, MOST_SIDES};
 use super::identical;
 use super::model::{AgainstFirst, CompareError, Comparison, ManyComparison, Options, Side};
-use super::pairs::{Matched, Origin, Pair, matched, metrics_of, run_of, unmatched};
+use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{gate, judge, verdicts};
 use crate::analysis::differences::{self, Difference};
 use crate::analysis::{modes, probes};
@@ -21,11 +22,20 @@ struct Prepared {
     identical: Option<String>,
 }
 
-fn prepared(a: Side<'_>, b: Side<'_>, options: &Options, labels: [&str; 2]) -> Result<Prepared, CompareError> {
-    let (of_a, of_b) = (run_of(a)?, run_of(b)?);
-    let matched = matched(&of_a, &of_b)?;
-    let origin = Origin::of((a, &of_a), (b, &of_b));
-    let mut notes = unmatched(&of_a, &of_b, &matched, labels);
+/// One side, its conditions and how it is called.
+#[derive(Clone, Copy)]
+struct Read<'r> {
+    side: Side<'r>,
+    run: &'r Run<'r>,
+    label: &'r str,
+}
+
+fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Prepared, CompareError> {
+    let labels = [a.label, b.label];
+    let matched = matched(a.run, b.run)?;
+    let origin = Origin::of((a.side, a.run), (b.side, b.run));
+    let mut notes = unmatched(a.run, b.run, &matched, labels);
+    let (a, b) = (a.side, b.side);
     let between = differences::between(a.results, b.results);
     let mut pairs = Vec::new();
     for (one, other) in &matched {
@@ -63,7 +73,9 @@ fn prepared(a: Side<'_>, b: Side<'_>, options: &Options, labels: [&str; 2]) -> R
 /// # Errors
 /// [`CompareError`] when conditions or metrics do not match.
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
-    let Prepared { pairs, notes, differences, identical } = prepared(a, b, options, ["A", "B"])?;
+    let (of_a, of_b) = (run_of(a)?, run_of(b)?);
+    let (of_a, of_b) = (Read { side: a, run: &of_a, label: "A" }, Read { side: b, run: &of_b, label: "B" });
+    let Prepared { pairs, notes, differences, identical } = prepared(of_a, of_b, options)?;
     let (judged, others): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|pair| pair.comparison.judged);
     // Metrics that only explain others are a family of their own, and make no verdict on those harder.
     let (details, others): (Vec<Pair>, Vec<Pair>) =
@@ -82,17 +94,22 @@ pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison
 pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<ManyComparison, CompareError> {
     let mut notes = Vec::new();
     let (mut judged, mut others) = (Vec::new(), Vec::new());
-    for (name, side) in sides.iter().skip(1) {
-        let found = prepared(sides[0].1, *side, options, [&sides[0].0, name])?;
-        let same = found.identical.map(|_| format!("{name} is the same program, settings and data as {}", sides[0].0));
+    let runs = sides.iter().map(|(_, side)| run_of(*side)).collect::<Result<Vec<_>, _>>()?;
+    let read: Vec<Read<'_>> =
+        sides.iter().zip(&runs).map(|((label, side), run)| Read { side: *side, run, label }).collect();
+    let Some((first, rest)) = read.split_first() else { return Err(CompareError::NoMetric) };
+    for other in rest {
+        let name = &other.label;
+        let found = prepared(*first, *other, options)?;
+        let same = found.identical.map(|_| format!("{name} is the same program, settings and data as {}", first.label));
         notes.extend(same.into_iter().chain(found.notes).filter(|note| !notes.contains(note)).collect::<Vec<_>>());
         for pair in found.pairs {
             if pair.comparison.judged { judged.push((name, pair)) } else { others.push((name, pair)) }
         }
     }
-    let tested = |family: Vec<(&String, Pair)>| -> (Vec<String>, Vec<Pair>) {
-        let (names, pairs): (Vec<&String>, Vec<Pair>) = family.into_iter().unzip();
-        (names.into_iter().cloned().collect(), verdicts(pairs, options.min_effect))
+    let tested = |family: Vec<(&&str, Pair)>| -> (Vec<String>, Vec<Pair>) {
+        let (names, pairs): (Vec<&&str>, Vec<Pair>) = family.into_iter().unzip();
+        (names.into_iter().map(|name| (*name).to_owned()).collect(), verdicts(pairs, options.min_effect))
     };
     let (names, judged) = tested(judged);
     let (other_names, others) = tested(others);
@@ -101,9 +118,32 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     Ok(ManyComparison {
         sides: sides.iter().map(|(name, _)| name.clone()).collect(),
         metrics: named.map(|(against, pair)| AgainstFirst { against, metric: pair.comparison }).collect(),
+        groups: grouped(&read, options),
         gate,
         notes,
     })
+}
+
+/// The groups of sides that cannot be told apart, however small the difference: all pairs are one family.
+fn grouped(read: &[Read<'_>], options: &Options) -> Vec<Grouped> {
+    if !(3..=MOST_SIDES).contains(&read.len()) {
+        return Vec::new();
+    }
+    let (mut places, mut family) = (Vec::new(), Vec::new());
+    for (a, one) in read.iter().enumerate() {
+        for (b, other) in read.iter().enumerate().skip(a + 1) {
+            // Two that share no condition are not compared; the first side shares one with each.
+            let pairs = prepared(*one, *other, options).map_or(Vec::new(), |found| found.pairs);
+            for pair in pairs.into_iter().filter(|pair| pair.comparison.judged) {
+                places.push((a, b));
+                family.push(pair);
+            }
+        }
+    }
+    let compared = places.into_iter().zip(verdicts(family, 0.0));
+    let compared: Vec<Compared> = compared.map(|((a, b), pair)| Compared { a, b, metric: pair.comparison }).collect();
+    let names: Vec<&str> = read.iter().map(|side| side.label).collect();
+    groups::of(&names, &compared)
 }
 
 /// Why a probe that was said in advance adjusts nothing although nothing moves it: too few trials, or some without it.

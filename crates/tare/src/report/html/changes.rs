@@ -1,6 +1,7 @@
 //! The page of `tare compare A B C ... --html`: relative changes as a heat map, and the same with intervals.
 
 use super::document::document;
+use crate::analysis::compare::groups::{Grouped, InGroups, letters};
 use crate::analysis::compare::{AgainstFirst, ManyComparison};
 use crate::analysis::figures::change;
 use crate::report::charts::heat::{self, Figures, Heat};
@@ -24,7 +25,16 @@ pub fn changes(found: &ManyComparison) -> String {
                 p.note { (map.note) }
                 div.scroll tabindex="0" role="region" aria-label=(map.title) { (heat::draw(&map)) }
             }
-            section { h2 { "With intervals" } (rows(found)) }
+            section {
+                h2 { "With intervals" }
+                @if !found.groups.is_empty() {
+                    p.note {
+                        "Sides that share a letter cannot be told apart, at 95% over all pairs of sides together; " (base)
+                        " is among them, without a change of its own."
+                    }
+                }
+                (rows(found))
+            }
         }
         footer { p { "Drawn by tare " (env!("CARGO_PKG_VERSION")) "." } }
     };
@@ -69,6 +79,12 @@ fn map(found: &ManyComparison) -> Heat {
     }
 }
 
+/// The first side in every table of groups.
+fn bases(found: &ManyComparison) -> impl Iterator<Item = (&Grouped, &InGroups)> {
+    let base = found.sides.first();
+    found.groups.iter().filter_map(move |cell| Some((cell, cell.sides.iter().find(|side| Some(&side.side) == base)?)))
+}
+
 fn rows(found: &ManyComparison) -> Markup {
     let by = found.metrics.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|adjusted| adjusted.by.clone());
     let shown = |row: &AgainstFirst| row.metric.judged || metric::is_server_cost(&row.metric.name);
@@ -82,13 +98,20 @@ fn rows(found: &ManyComparison) -> Markup {
                     th.l scope="col" { "side" } th.l scope="col" { "condition" } th.l scope="col" { "metric" }
                     th scope="col" { "change" } th scope="col" { "95% interval" }
                     @if let Some(by) = &by { th scope="col" { "adjusted by the probe " (by) } }
+                    @if !found.groups.is_empty() { th.l scope="col" { "group" } }
                     th.l scope="col" { "verdict" }
                 } }
-                tbody { @for row in found.metrics.iter().filter(|row| shown(row)) { tr {
+                tbody {
+                @for (cell, own) in bases(found) { tr {
+                    th scope="row" { (own.side) } td.l { (cell.condition) } td.l { (cell.name) }
+                    td { "base" } td { "–" } @if by.is_some() { td { "–" } } td.l { (own.letters) } td.l { "–" }
+                } }
+                @for row in found.metrics.iter().filter(|row| shown(row)) { tr {
                     th scope="row" { (row.against) } td.l { (row.metric.condition) } td.l { (row.metric.name) }
                     td { (row.metric.ratio.map_or("–".to_owned(), |ratio| change(ratio - 1.0))) }
                     td { (interval(row.metric.ci)) }
                     @if by.is_some() { td { (interval(row.metric.adjusted.as_ref().and_then(|found| found.ci))) } }
+                    @if !found.groups.is_empty() { td.l { (letters(&found.groups, &row.against, &row.metric)) } }
                     td.l { @if row.metric.disturbed { "disturbed: " } (match row.metric.verdict {
                         Verdict::Faster => "faster",
                         Verdict::Slower => "slower",

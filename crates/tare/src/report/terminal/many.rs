@@ -3,8 +3,10 @@
 use super::comparison::{explanation, gate_words, word};
 use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
+use crate::analysis::compare::groups::{Grouped, letters};
 use crate::analysis::compare::{AgainstFirst, ManyComparison, MetricComparison, Options};
 use crate::analysis::figures::change;
+use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_stats::Interval;
 
@@ -20,13 +22,14 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     parts.push(format!(
         "{}\n{}",
         style.bold(&format!("change against {base}, the largest first")),
-        rows(&judged, style)
+        rows(&judged, &found.groups, style)
     ));
+    parts.extend(base_words(found).map(|words| wrap(style, "", "", &plain(&words))));
     let costs: Vec<&AgainstFirst> =
         found.metrics.iter().filter(|row| !row.metric.judged && metric::is_server_cost(&row.metric.name)).collect();
     if !costs.is_empty() {
         let head = style.bold("what an operation costs the server, beside it (tested apart from the above)");
-        parts.push(format!("{head}\n{}", rows(&costs, style)));
+        parts.push(format!("{head}\n{}", rows(&costs, &[], style)));
     }
     let adjusted = found.metrics.iter().any(|row| row.metric.adjusted.is_some());
     parts.push(explanation(options, style, adjusted));
@@ -35,13 +38,39 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     parts.join("\n")
 }
 
-fn rows(judged: &[&AgainstFirst], style: Style) -> String {
+/// The groups, and those of the base, which has no row of its own.
+fn base_words(found: &ManyComparison) -> Option<String> {
+    let base = found.sides.first()?;
+    let own = |cell: &Grouped| {
+        let letters = &cell.sides.iter().find(|side| side.side == *base)?.letters;
+        Some((format!("{} {}", cell.condition, cell.name), letters.clone()))
+    };
+    let all: Vec<(String, String)> = found.groups.iter().filter_map(own).collect();
+    let letters: BTreeSet<&String> = all.iter().map(|(_, letters)| letters).collect();
+    let where_ = match (all.as_slice(), letters.len()) {
+        ([], _) => return None,
+        ([(_, one), ..], 1) => one.clone(),
+        (all, _) => {
+            let named: Vec<String> = all.iter().map(|(cell, letters)| format!("{letters} ({cell})")).collect();
+            named.join(", ")
+        }
+    };
+    Some(format!(
+        "Sides that share a letter (group) cannot be told apart, at 95% over all pairs of sides together; {base} is in \
+         {where_}."
+    ))
+}
+
+fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
     let mut sorted = judged.to_vec();
     let size = |row: &&AgainstFirst| row.metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     sorted.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let by = sorted.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|found| format!("by {}", found.by));
     let mut heads = vec!["side", "condition", "metric", "change", "95% interval"];
     heads.extend(by.as_deref());
+    if !groups.is_empty() {
+        heads.push("group");
+    }
     heads.push("verdict");
     let mut out = style.table(&heads, 3);
     for row in sorted {
@@ -60,6 +89,9 @@ fn rows(judged: &[&AgainstFirst], style: Style) -> String {
         ];
         if by.is_some() {
             cells.push(interval(metric.adjusted.as_ref().and_then(|found| found.ci)));
+        }
+        if !groups.is_empty() {
+            cells.push(letters(groups, &row.against, metric).to_owned());
         }
         cells.push(format!("{disturbed}{}", word(metric.verdict)));
         add(&mut out, 3, cells);

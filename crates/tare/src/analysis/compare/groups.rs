@@ -1,0 +1,109 @@
+//! Which of many sides cannot be told apart: all pairs of them, in every condition and judged metric.
+
+use super::model::MetricComparison;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tare_results::metric::Better;
+use tare_stats::groups::groups;
+use tare_stats::ratio::Verdict;
+
+/// The most sides of which all pairs are compared.
+pub(super) const MOST_SIDES: usize = 40;
+
+/// Sides of one condition and metric, the best first, with the groups that they belong to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Grouped {
+    /// The condition, as the first side names it.
+    pub condition: String,
+    /// Name of the metric compared.
+    pub name: String,
+    /// Every side that has it, the best mean first.
+    pub sides: Vec<InGroups>,
+}
+
+/// One side with its groups.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InGroups {
+    /// The side, as the caller named it.
+    pub side: String,
+    /// Letters of the groups that it belongs to: sides that share one cannot be told apart at 95%, all pairs together.
+    pub letters: String,
+}
+
+/// What a pair of sides came to, by the numbers of the two.
+pub(super) struct Compared {
+    pub a: usize,
+    pub b: usize,
+    pub metric: MetricComparison,
+}
+
+/// The names of a comparison's condition on either side.
+fn ends(condition: &str) -> (&str, &str) {
+    condition.split_once(" -> ").unwrap_or((condition, condition))
+}
+
+/// The groups of every condition and metric that the first side has.
+pub(super) fn of(names: &[&str], compared: &[Compared]) -> Vec<Grouped> {
+    // What each condition of each side is called by the first side.
+    let mut called: BTreeMap<(usize, &str), &str> = BTreeMap::new();
+    for pair in compared.iter().filter(|pair| pair.a == 0) {
+        let (first, other) = ends(&pair.metric.condition);
+        called.insert((pair.b, other), first);
+        called.insert((0, first), first);
+    }
+    let mut cells: BTreeMap<(&str, &str), Vec<&Compared>> = BTreeMap::new();
+    let mut order: Vec<(&str, &str)> = Vec::new();
+    for pair in compared {
+        let Some(condition) = called.get(&(pair.a, ends(&pair.metric.condition).0)) else { continue };
+        let key = (*condition, pair.metric.name.as_str());
+        let cell = cells.entry(key).or_default();
+        if cell.is_empty() {
+            order.push(key);
+        }
+        cell.push(pair);
+    }
+    let grouped = |(condition, name): (&str, &str)| {
+        Some(Grouped {
+            condition: condition.to_owned(),
+            name: name.to_owned(),
+            sides: lettered(names, cells.get(&(condition, name))?)?,
+        })
+    };
+    order.into_iter().filter_map(grouped).collect()
+}
+
+/// None where there are more groups than letters tell.
+fn lettered(names: &[&str], pairs: &[&Compared]) -> Option<Vec<InGroups>> {
+    let mut means: BTreeMap<usize, f64> = BTreeMap::new();
+    for pair in pairs {
+        means.insert(pair.a, pair.metric.mean_a);
+        means.insert(pair.b, pair.metric.mean_b);
+    }
+    let better = pairs.first()?.metric.better;
+    let mut sides: Vec<(usize, f64)> = means.into_iter().collect();
+    sides.sort_by(|(_, a), (_, b)| match better {
+        Better::Higher => b.total_cmp(a),
+        Better::Lower => a.total_cmp(b),
+    });
+    let place = |side: usize| sides.iter().position(|(own, _)| *own == side);
+    let told = |pair: &&&Compared| matches!(pair.metric.verdict, Verdict::Faster | Verdict::Slower);
+    let apart: Vec<(usize, usize)> =
+        pairs.iter().filter(told).filter_map(|pair| Some((place(pair.a)?, place(pair.b)?))).collect();
+    let found = groups(sides.len(), &apart).filter(|found| found.len() <= 26)?;
+    let letters = |place: usize| {
+        let own = found.iter().zip('a'..='z').filter(|(group, _)| group.contains(&place));
+        own.map(|(_, letter)| letter).collect::<String>()
+    };
+    let named = |(place, (side, _)): (usize, &(usize, f64))| {
+        Some(InGroups { side: (*names.get(*side)?).to_owned(), letters: letters(place) })
+    };
+    sides.iter().enumerate().map(named).collect()
+}
+
+/// The letters of a side; empty where there are none. Conditions are named as in a comparison with the first side.
+pub fn letters<'g>(grouped: &'g [Grouped], side: &str, metric: &MetricComparison) -> &'g str {
+    let condition = ends(&metric.condition).0;
+    let own = grouped.iter().find(|cell| cell.condition == condition && cell.name == metric.name);
+    let found = own.and_then(|cell| cell.sides.iter().find(|known| known.side == side));
+    found.map_or("", |known| known.letters.as_str())
+}
