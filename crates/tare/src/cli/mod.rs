@@ -36,6 +36,7 @@ mod slurm;
 mod sqlite_server;
 mod studies;
 mod study_file;
+mod time_left;
 mod tools;
 mod topo;
 mod trial;

@@ -1,5 +1,6 @@
 //! Progress of a run on the terminal: trial i of n, condition, time left, last value. Plain lines where there is none.
 
+use super::time_left::TimeLeft;
 use crate::plan::queue::Next;
 use crate::run::Listener;
 use crate::workload::Progress;
@@ -14,10 +15,9 @@ use tare_results::schema::{Outcome, Plan, TrialRecord};
 pub struct TerminalListener {
     bar: Option<ProgressBar>,
     total: usize,
-    trial_s: f64,
-    /// Mean length of the trials so far: better than the estimate as soon as there is one.
-    spent_s: f64,
-    ended: usize,
+    pace: TimeLeft,
+    /// When the first trial began, and this one.
+    first: Option<Instant>,
     began: Instant,
     condition: String,
     left: usize,
@@ -38,9 +38,8 @@ impl TerminalListener {
         Self {
             bar,
             total,
-            trial_s: plan.estimated_s / total.max(1) as f64,
-            spent_s: 0.0,
-            ended: 0,
+            pace: TimeLeft::new(plan.estimated_s / total.max(1) as f64),
+            first: None,
             began: Instant::now(),
             condition: String::new(),
             left: total,
@@ -57,9 +56,7 @@ impl TerminalListener {
 
     fn show(&self, step: &str) {
         let Some(bar) = &self.bar else { return };
-        let mean_s = if self.ended == 0 { self.trial_s } else { self.spent_s / self.ended as f64 };
-        let here_s = (mean_s - self.began.elapsed().as_secs_f64()).max(0.0);
-        let left = super::output::duration(here_s + mean_s * self.left as f64);
+        let left = super::output::duration(self.pace.left_s(self.left, Some(self.began.elapsed())));
         let last = if self.last.is_empty() { String::new() } else { format!("{} | ", self.last) };
         bar.set_message(format!("{left} left | {last}{step} | {}", self.condition));
     }
@@ -75,6 +72,7 @@ impl TerminalListener {
 impl Listener for TerminalListener {
     fn begin(&mut self, next: &Next, done: usize, left: usize) {
         self.began = Instant::now();
+        self.first.get_or_insert(self.began);
         self.condition.clone_from(&next.trial.condition);
         self.left = left;
         if let Some(bar) = &self.bar {
@@ -99,8 +97,8 @@ impl Listener for TerminalListener {
     }
 
     fn end(&mut self, record: &TrialRecord) {
-        self.spent_s += record.elapsed_s;
-        self.ended += 1;
+        let since_first = self.first.unwrap_or(self.began).elapsed();
+        self.pace.ended(since_first, record.outcome == Outcome::Ok);
         for left in &record.outlived {
             self.line(&format!(
                 "trial {}: {left}, which the server had started, outlived it and was ended",
@@ -126,7 +124,11 @@ impl Listener for TerminalListener {
                 let all_s = record.samples.first().map(|s| queries(&s.metrics)).filter(|s| *s > 0.0);
                 let value = value.or_else(|| all_s.map(|s| format!(": queries {s:.3} s")));
                 let place = format!("{}/{}", self.total - self.left, self.total);
-                self.line(&format!("{place} trial {number} {}{}", record.condition, value.unwrap_or_default()));
+                let left = match self.left {
+                    0 => String::new(),
+                    to_go => format!("; {} left", super::output::duration(self.pace.left_s(to_go, None))),
+                };
+                self.line(&format!("{place} trial {number} {}{}{left}", record.condition, value.unwrap_or_default()));
             }
             Outcome::Ok => {}
         }

@@ -18,6 +18,8 @@ mod error;
 mod execute;
 mod failure;
 mod listener;
+#[cfg(test)]
+mod recorded;
 mod runner;
 #[cfg(test)]
 mod schedules;

@@ -1,0 +1,95 @@
+//! Trials recorded one after another cost the same each, however many there are already: the real book and files, a
+//! runner that only records. `benches/compare` runs it with 100,000; the disk waits for each record, so in memory.
+
+use super::{Attempt, Ended, Listener, Prepared, Run, RunError, Runner};
+use crate::plan::queue::Next;
+use crate::plan::resolve::{Where, resolve};
+use crate::study::document::Source;
+use crate::study::parse::{Overrides, parse};
+use crate::workload::Progress;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+use tare_results::schema::{Environment, Plan, PlannedTrial, TrialRecord};
+use tare_results::store::{Directory, append_trial, end_of_trials, read_trials_behind};
+use tare_topology::Machine;
+
+/// Records as a trial's process does, and reads back as its run does.
+struct Recorder<'a> {
+    directory: &'a Path,
+}
+
+impl Runner for Recorder<'_> {
+    fn prepare(&mut self, _trial: usize, _hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
+        Ok(Prepared::Done)
+    }
+
+    fn run(&mut self, attempt: &Attempt, _hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError> {
+        let before = end_of_trials(self.directory)?;
+        let planned = PlannedTrial { trial: attempt.trial, block: attempt.trial, condition: "base".into() };
+        let record = TrialRecord::new(&planned, attempt.attempt, BTreeMap::new(), tare_results::now());
+        append_trial(self.directory, &record)?;
+        let mut records = read_trials_behind(self.directory, before)?;
+        Ok(Ended::Recorded(Box::new(records.pop().unwrap())))
+    }
+}
+
+/// Seconds at which every tenth of the trials had ended.
+struct Clock {
+    begun: Instant,
+    tenth: usize,
+    ended: usize,
+    marks: Vec<f64>,
+}
+
+impl Listener for Clock {
+    fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
+    fn hear(&mut self, _progress: Progress) {}
+    fn end(&mut self, _record: &TrialRecord) {
+        self.ended += 1;
+        if self.ended.is_multiple_of(self.tenth) {
+            self.marks.push(self.begun.elapsed().as_secs_f64());
+        }
+    }
+    fn decided(&mut self, _plan: &Plan) {}
+    fn preparing(&mut self, _condition: &str) {}
+}
+
+#[test]
+fn the_last_trial_costs_no_more_than_the_first() {
+    let trials: usize = std::env::var("TARE_RECORDED_TRIALS").map_or(500, |n| n.parse().unwrap());
+    let text = format!("name = \"many\"\n[workload]\nname = \"fake\"\n[sampling]\ntrials = {trials}\n");
+    let study = parse(Source { origin: "test", text: &text }, &Overrides::default()).unwrap();
+    let machine = Machine::synthetic("core:2 pu:1").unwrap();
+    let plan = resolve(&study, &machine, Where::Described).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("results");
+    let directory = Directory::create(&path).unwrap();
+    let environment = Environment {
+        schema: plan.schema,
+        tare_version: String::new(),
+        command: "tare run".into(),
+        kernel: String::new(),
+        cpu_model: String::new(),
+        hypervisor: None,
+        os: String::new(),
+        settings: BTreeMap::new(),
+        machine,
+    };
+    directory.begin(&text, &plan, &environment).unwrap();
+    let mut clock = Clock { begun: Instant::now(), tenth: trials / 10, ended: 0, marks: Vec::new() };
+    let end = Run { study: &study, plan: &plan, runner: Recorder { directory: &path }, book: &directory }
+        .execute(&mut clock)
+        .unwrap();
+    assert_eq!((end.done, end.left), (trials, 0));
+    let each: Vec<f64> = std::iter::once(&0.0)
+        .chain(&clock.marks)
+        .zip(&clock.marks)
+        .map(|(from, to)| (to - from) / clock.tenth as f64 * 1e6)
+        .collect();
+    let words: Vec<String> = each.iter().map(|us| format!("{us:.0}")).collect();
+    println!("{trials} trials recorded, by tenths: {} us each", words.join(" "));
+    // The whole figures are the bench's; here noise of the disk is larger than a small growth.
+    let (first, last) = (each[..3].iter().sum::<f64>(), each[7..].iter().sum::<f64>());
+    assert!(last < 3.0 * first, "{each:?}");
+}
