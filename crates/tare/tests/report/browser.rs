@@ -1,13 +1,16 @@
 //! Pages in a real browser (headless Chromium), at the widths of a phone, a small window and a large one, light and
 //! dark: nothing sticks out, no text is cut or lies on another, the script runs and says no error. A page is laid out
-//! in a frame of that width, measured by a script of the test, and the findings are read from the document.
+//! in a frame of that width, measured by a script of the test, and the findings are read from the document. What people
+//! who cannot see or use a mouse would meet is judged by axe-core (`scripts/get-readers` puts it beside the build).
 
 use crate::fake::{self, Fake};
+use crate::first_lines;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 use tare::report::write_report;
+use tare::study::builtin::BUILTIN;
 
 const WIDTHS: [u32; 3] = [360, 800, 1600];
 
@@ -57,6 +60,29 @@ used.push(`saves ${buttons("CSV").length > 0} ${buttons("SVG").length > 0}`);
 const saved = []; URL.createObjectURL = blob => { saved.push(blob); return "data:,"; };
 buttons("CSV")[0].click(); buttons("SVG")[0].click();
 used.push(`types ${saved.map(b => b.type).sort().join(" ")}`);
+buttons("SVG").forEach(b => b.click());
+Promise.all(saved.filter(b => b.type.startsWith("image")).map(b => b.text())).then(all => {
+  const whole = t => new DOMParser().parseFromString(t, "image/svg+xml").querySelector("parsererror") === null && t.includes("<style>");
+  parent.found(`used drawings ${all.length > 1 && all.every(whole)}`);
+});
+used.push(`hover ${document.querySelectorAll("svg.chart .trial > title").length > 9}`);
+const stops = [...document.querySelectorAll("a[href], button, select, input, summary, th.sorts, .scroll[tabindex]")].filter(shown);
+used.push(`keyboard ${stops.every(e => { e.focus(); return document.activeElement === e; })}`);
+const folds = [...document.querySelectorAll("details:not([open])")];
+dispatchEvent(new Event("beforeprint")); const opened = folds.length > 0 && folds.every(d => d.open);
+dispatchEvent(new Event("afterprint")); used.push(`prints ${opened && folds.every(d => !d.open)}`);
+"#;
+
+/// Judges one of the frames by axe-core: what keeps somebody from using the page, or makes it hard.
+const JUDGE: &str = r#"
+if (innerWidth === 800) {
+  parent.found("judging");
+  axe.run(document, {resultTypes: ["violations"]}).then(result => {
+    for (const v of result.violations) if (v.impact === "serious" || v.impact === "critical")
+      for (const n of v.nodes.slice(0, 3)) parent.found(`axe: ${v.id}: ${v.help}: ${n.html.slice(0, 120)}`);
+    parent.found(`judged by ${result.passes.length > 5 ? "many" : "no"} rules`);
+  }).catch(e => parent.found("broken: axe " + e));
+}
 "#;
 
 fn chromium(page: &Path, dark: bool) -> (String, String) {
@@ -83,36 +109,57 @@ fn chromium(page: &Path, dark: bool) -> (String, String) {
     (String::from_utf8_lossy(&out.stdout).into_owned(), String::from_utf8_lossy(&out.stderr).into_owned())
 }
 
-/// The page in frames of every width, each measured; what the frames found.
-fn findings(dir: &Path, page: &str, extra: &str, dark: bool) -> Vec<String> {
-    // Scripts of the test may run in it; that the page's own policy lets its own script run has a test of its own.
-    let (head, rest) = page.split_once("<meta http-equiv=\"Content-Security-Policy\"").unwrap();
-    let page = format!("{head}{}", rest.split_once('>').unwrap().1);
-    let probe = format!(
-        "<script>addEventListener('error', e => parent.found('error: ' + e.message));\
-         addEventListener('load', () => {{ try {{ {MEASURE} {extra} findings.forEach(parent.found); \
-         (typeof used === 'undefined' ? [] : used).forEach(u => parent.found('used ' + u)); }} \
-         catch (e) {{ parent.found('broken: ' + e) }} parent.found('measured ' + innerWidth) }})</script>"
-    );
-    let page = page.replacen("<head>", &format!("<head>{probe}"), 1).replace('&', "&amp;").replace('"', "&quot;");
+/// axe-core, as `scripts/get-readers` keeps it.
+fn axe() -> String {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
+    let file = target.join("readers/axe.min.js");
+    std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("{} is not here: run scripts/get-readers", file.display()))
+}
+
+/// The pages in frames of every width, each measured; what the frames found. The document may hold a script of its own
+/// that the frames use.
+fn findings(dir: &Path, pages: &[(&str, String)], script: &str, extra: &str, dark: bool) -> Vec<String> {
     let mut outer = "<!DOCTYPE html><ul id=found></ul><script>function found(text) { const li = document.createElement('li'); \
                      li.textContent = 'FOUND ' + text.replaceAll('\\n', ' '); document.querySelector('#found').append(li) }</script>"
         .to_owned();
-    for width in WIDTHS {
-        let _ = write!(outer, "<iframe width={width} height=900 style='border:0' srcdoc=\"{page}\"></iframe>");
+    // Scripts lie beside: the document that is read back would hold them once a frame.
+    std::fs::write(dir.join("frames.js"), script).unwrap();
+    for (name, page) in pages {
+        let page = framed(name, page, extra, !script.is_empty());
+        for width in WIDTHS {
+            let _ = write!(outer, "<iframe width={width} height=900 style='border:0' srcdoc=\"{page}\"></iframe>");
+        }
     }
     let file = dir.join("frames.html");
     std::fs::write(&file, outer).unwrap();
     let (dom, _) = chromium(&file, dark);
     let found = dom.split("<li>FOUND ").skip(1).map(|rest| rest.split("</li>").next().unwrap().to_owned());
     let found: Vec<String> = found.collect();
-    for width in WIDTHS {
-        assert!(
-            found.contains(&format!("measured {width}")),
-            "the frame of {width} was not measured: {found:?}\n{dom:.2000}"
-        );
+    for (name, _) in pages {
+        for width in WIDTHS {
+            assert!(
+                found.contains(&format!("measured {name} {width}")),
+                "the frame of {name} at {width} was not measured: {found:?}\n{dom:.2000}"
+            );
+        }
     }
     found.into_iter().filter(|line| !line.starts_with("measured")).collect()
+}
+
+/// A page as the content of a frame, with the scripts of the test.
+fn framed(name: &str, page: &str, extra: &str, script: bool) -> String {
+    // Scripts of the test may run in it; that the page's own policy lets its own script run has a test of its own.
+    let (head, rest) = page.split_once("<meta http-equiv=\"Content-Security-Policy\"").unwrap();
+    let page = format!("{head}{}", rest.split_once('>').unwrap().1);
+    let own = if script { "<script src=\"frames.js\"></script>" } else { "" };
+    let probe = format!(
+        "{own}<script>addEventListener('error', e => parent.found('error: ' + e.message));\
+         addEventListener('load', () => {{ try {{ {MEASURE} {extra} findings.forEach(parent.found); \
+         (typeof used === 'undefined' ? [] : used).forEach(u => parent.found('used ' + u)); }} \
+         catch (e) {{ parent.found('broken: ' + e) }} parent.found('measured {name} ' + innerWidth) }})</script>"
+    );
+    page.replacen("<head>", &format!("<head>{probe}"), 1).replace('&', "&amp;").replace('"', "&quot;")
 }
 
 fn page_of(study: &fake::Study) -> (tempfile::TempDir, String) {
@@ -134,30 +181,49 @@ fn many() -> fake::Study {
     fake::Study { name: "many", conditions, trials: 2, samples: 1, bad: Vec::new(), missing: 0 }
 }
 
+/// Pages of every built-in study as a rehearsal makes them, and of one with failed and disturbed trials and modes.
+fn built_in() -> Vec<(&'static str, String)> {
+    let studies = BUILTIN.iter().map(|builtin| first_lines::study(builtin.name, 1.3, 2));
+    let rehearsals = studies.map(|study| (study.name, page_of(&study).1));
+    rehearsals.chain([("everything", page_of(&fake::bimodal()).1)]).collect()
+}
+
 #[test]
-fn pages_fit_phones_and_screens_light_and_dark() {
-    for study in [fake::bimodal(), fake::eight()] {
-        let (dir, page) = page_of(&study);
-        for dark in [false, true] {
-            let found = findings(dir.path(), &page, "", dark);
-            assert!(found.is_empty(), "{} dark {dark}:\n{}", study.name, found.join("\n"));
-        }
+fn pages_of_all_built_in_studies_fit_phones_and_screens_and_serve_everybody() {
+    let (dir, pages, axe) = (tempfile::tempdir().unwrap(), built_in(), axe());
+    for dark in [false, true] {
+        let mut found = findings(dir.path(), &pages, &axe, JUDGE, dark);
+        let said = |found: &[String], what: &str| found.iter().filter(|line| *line == what).count();
+        assert_eq!(said(&found, "judging"), pages.len(), "{found:?}");
+        assert_eq!(said(&found, "judged by many rules"), pages.len(), "axe-core did not come to an end: {found:?}");
+        found.retain(|line| !line.starts_with("judg"));
+        assert!(found.is_empty(), "dark {dark}:\n{}", found.join("\n"));
     }
 }
 
 #[test]
 fn five_hundred_conditions_fit_too() {
     let (dir, page) = page_of(&many());
-    let found = findings(dir.path(), &page, "", false);
+    let found = findings(dir.path(), &[("many", page)], "", "", false);
     assert!(found.is_empty(), "{} findings:\n{}", found.len(), found[..found.len().min(20)].join("\n"));
 }
 
 #[test]
-fn tables_sort_conditions_filter_and_both_can_be_saved() {
+fn tables_sort_conditions_filter_values_show_and_all_can_be_saved_printed_and_reached() {
     let (dir, page) = page_of(&fake::eight());
-    let found = findings(dir.path(), &page, USE, false);
-    for used in ["used sorted true true", "used left 4", "used saves true true", "used types image/svg+xml text/csv"] {
-        assert_eq!(found.iter().filter(|line| *line == used).count(), 3, "{used}: {found:?}");
+    let found = findings(dir.path(), &[("eight", page)], "", USE, false);
+    let uses = [
+        "sorted true true",
+        "left 4",
+        "saves true true",
+        "types image/svg+xml text/csv",
+        "drawings true",
+        "hover true",
+        "keyboard true",
+        "prints true",
+    ];
+    for used in uses {
+        assert_eq!(found.iter().filter(|line| **line == format!("used {used}")).count(), 3, "{used}: {found:?}");
     }
 }
 
