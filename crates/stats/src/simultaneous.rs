@@ -32,7 +32,7 @@ pub struct Ranking {
 pub fn rank(conditions: &[Condition], confidence: f64, blocks: bool) -> Option<Ranking> {
     // Logarithms are near 1; whatever else is given is taken in units of its largest, so that no square overflows.
     let largest = conditions.iter().flatten().fold(0.0f64, |largest, (_, v)| largest.max(v.abs()));
-    if (1e-100..1e100).contains(&largest) || !largest.is_normal() {
+    if (1e-9..1e9).contains(&largest) || !largest.is_normal() {
         return rank_in_unit(conditions, confidence, blocks);
     }
     let in_unit = |condition: &Condition| condition.iter().map(|(block, v)| (*block, v / largest)).collect();

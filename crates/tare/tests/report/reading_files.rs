@@ -131,8 +131,9 @@ fn csv_rows_become_trials_with_levels() {
     assert_eq!(results.trials.len(), 2);
     let trial = &results.trials[0];
     assert_eq!(trial.levels.get("ahi").map(String::as_str), Some("off"));
-    assert_eq!(trial.samples.len(), 2);
-    assert_eq!(trial.samples[0].metrics["latency_ms_p99"], 1.25e-3);
+    assert_eq!(trial.sample_count(), 2);
+    assert_eq!(trial.all_samples().next().unwrap().metrics["latency_ms_p99"], 1.25e-3);
+    assert_eq!(trial.values("tps"), [10.5, 11.5]);
 }
 
 #[test]

@@ -36,7 +36,7 @@ all("svg[role=img]").forEach((svg,n)=>{
   const place=svg.closest(".scroll")||svg;
   if(svg.classList.contains("slim"))return;
   place.before(button("SVG","Save this chart as SVG",()=>{
-    const copy=svg.cloneNode(true),box=svg.viewBox.baseVal,style=make("style");
+    const copy=svg.cloneNode(true),box=svg.viewBox.baseVal,style=document.createElementNS(svg.namespaceURI,"style");
     style.textContent=all("style").map(s=>s.textContent).join("");
     copy.prepend(style);copy.setAttribute("width",box.width);copy.setAttribute("height",box.height);
     save(study+"-chart-"+(n+1)+".svg","image/svg+xml",new XMLSerializer().serializeToString(copy));
