@@ -1,7 +1,6 @@
 //! Which of many sides cannot be told apart: all pairs of them, in every condition and judged metric.
 
-use super::model::MetricComparison;
-use serde::{Deserialize, Serialize};
+use super::model::{Grouped, InGroups, MetricComparison};
 use std::collections::BTreeMap;
 use tare_results::metric::Better;
 use tare_stats::groups::groups;
@@ -9,26 +8,6 @@ use tare_stats::ratio::Verdict;
 
 /// The most sides of which all pairs are compared.
 pub(super) const MOST_SIDES: usize = 40;
-
-/// Sides of one condition and metric, the best first, with the groups that they belong to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Grouped {
-    /// The condition, as the first side names it.
-    pub condition: String,
-    /// Name of the metric compared.
-    pub name: String,
-    /// Every side that has it, the best mean first.
-    pub sides: Vec<InGroups>,
-}
-
-/// One side with its groups.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct InGroups {
-    /// The side, as the caller named it.
-    pub side: String,
-    /// Letters of the groups that it belongs to: sides that share one cannot be told apart at 95%, all pairs together.
-    pub letters: String,
-}
 
 /// What a pair of sides came to, by the numbers of the two.
 pub(super) struct Compared {

@@ -1,6 +1,5 @@
 //! What is compared, and what it came to.
 
-use super::groups::Grouped;
 use crate::analysis::differences::Difference;
 use crate::analysis::ends;
 use serde::{Deserialize, Serialize};
@@ -133,6 +132,26 @@ pub struct AgainstFirst {
     /// What came of this side against the first.
     #[serde(flatten)]
     pub metric: MetricComparison,
+}
+
+/// Sides of one condition and metric, the best first, with the groups that they belong to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Grouped {
+    /// The condition, as the first side names it.
+    pub condition: String,
+    /// Name of the metric compared.
+    pub name: String,
+    /// Every side that has it, the best mean first.
+    pub sides: Vec<InGroups>,
+}
+
+/// One side with its groups.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InGroups {
+    /// The side, as the caller named it.
+    pub side: String,
+    /// Letters of the groups that it belongs to: sides that share one cannot be told apart at 95%, all pairs together.
+    pub letters: String,
 }
 
 /// Three or more sides, each against the first: the contract of `tare compare A B C --json`.

@@ -1,7 +1,7 @@
 //! A comparison as plain rows, for spreadsheets and other programs.
 
-use super::groups::{Grouped, letters};
-use super::model::{AgainstFirst, ManyComparison};
+use super::groups::letters;
+use super::model::{AgainstFirst, Grouped, ManyComparison};
 use tare_stats::ratio::Verdict;
 
 /// Names of the columns.

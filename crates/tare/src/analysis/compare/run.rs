@@ -1,8 +1,8 @@
 //! The comparison from end to end.
 
-use super::groups::{self, Compared, Grouped, MOST_SIDES};
+use super::groups::{self, Compared, MOST_SIDES};
 use super::identical;
-use super::model::{AgainstFirst, CompareError, Comparison, ManyComparison, Options, Side};
+use super::model::{AgainstFirst, CompareError, Comparison, Grouped, ManyComparison, Options, Side};
 use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{gate, judge, verdicts};
 use crate::analysis::differences::{self, Difference};

@@ -1,8 +1,8 @@
 //! The page of `tare compare A B C ... --html`: relative changes as a heat map, and the same with intervals.
 
 use super::document::document;
-use crate::analysis::compare::groups::{Grouped, InGroups, letters};
-use crate::analysis::compare::{AgainstFirst, ManyComparison};
+use crate::analysis::compare::groups::letters;
+use crate::analysis::compare::{AgainstFirst, Grouped, InGroups, ManyComparison};
 use crate::analysis::figures::change;
 use crate::report::charts::heat::{self, Figures, Heat};
 use maud::{Markup, html};

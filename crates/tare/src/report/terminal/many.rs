@@ -3,8 +3,8 @@
 use super::comparison::{explanation, gate_words, word};
 use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
-use crate::analysis::compare::groups::{Grouped, letters};
-use crate::analysis::compare::{AgainstFirst, ManyComparison, MetricComparison, Options};
+use crate::analysis::compare::groups::letters;
+use crate::analysis::compare::{AgainstFirst, Grouped, ManyComparison, MetricComparison, Options};
 use crate::analysis::figures::change;
 use std::collections::BTreeSet;
 use tare_results::metric;
