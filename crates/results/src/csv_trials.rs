@@ -71,7 +71,7 @@ impl Trials {
         index
     }
 
-    /// All trials, whole.
+    /// All trials, each sample with a place in every column.
     pub fn finish(mut self) -> Vec<TrialRecord> {
         self.records.iter_mut().for_each(|record| record.plain.finish());
         self.records
