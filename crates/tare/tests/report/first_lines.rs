@@ -14,6 +14,7 @@ use tare_results::question::Question;
 fn conditions(study: &str) -> &'static [&'static str] {
     match study {
         "first-look" => &["placement=float", "placement=same-pu", "placement=other-node"],
+        "tpcc" => &["placement=float", "placement=same-pu", "placement=same-node"],
         "luck" => &["placement=pairs-by-luck", "placement=pairs-by-design"],
         "mind-your-core" => {
             &["client=core:0 server=core:2-", "client=core:0 server=core:2", "bind=thread pairing=same-node"]
