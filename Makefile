@@ -46,10 +46,11 @@ tidy:
 msrv:
 	scripts/msrv
 
-## deny: licences, sources, duplicates and advisories by cargo-deny, which fetches its list of advisories
+## deny: licences, sources and duplicates by cargo-deny, then advisories, for which it fetches its list from GitHub
 deny:
 	@$(CARGO) deny --version >/dev/null 2>&1 || { echo "cargo-deny is missing: cargo install --locked cargo-deny"; exit 3; }
-	$(CARGO) deny check
+	$(CARGO) deny check licenses bans sources
+	$(CARGO) deny check advisories
 
 ## book: the docs as one site, in target/book, and every link of it looked at
 book:

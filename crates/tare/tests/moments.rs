@@ -166,12 +166,12 @@ fn runs_and_trials_on_mariadb() {
 
 #[test]
 fn runs_and_trials_on_postgresql() {
-    runs_and_trials("postgresql", moments(2), Duration::from_millis(3500), Duration::from_millis(2000));
+    runs_and_trials("postgresql", moments(3), Duration::from_millis(4500), Duration::from_millis(4500));
 }
 
 #[test]
 fn runs_and_trials_on_mysql() {
-    runs_and_trials("mysql", moments(2), Duration::from_millis(7000), Duration::from_millis(4000));
+    runs_and_trials("mysql", moments(3), Duration::from_millis(7000), Duration::from_millis(6000));
 }
 
 #[test]
