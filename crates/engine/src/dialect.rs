@@ -98,6 +98,23 @@ pub trait Dialect: Debug + Send + Sync {
     /// How a column is defined that numbers the rows.
     fn identity(&self) -> Identity;
 
+    /// What stands for the number of a new row where the server is to give it one; none: the column is left out.
+    fn next_number(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Has the rows of a table numbered on behind those that brought their numbers along; none where that is so anyway.
+    fn number_on(&self, table: &str, column: &str) -> Option<String> {
+        let _ = (table, column);
+        None
+    }
+
+    /// Whether a row was refused because there is one with its key already.
+    fn is_duplicate(&self, error: &SqlError) -> bool {
+        let _ = error;
+        false
+    }
+
     /// What follows the definition of a table whose primary key has so many columns; begins with a space or is empty.
     fn table_suffix(&self, collation: Collation, key_columns: usize) -> &'static str;
 

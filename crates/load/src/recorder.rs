@@ -9,6 +9,15 @@ const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Three significant digits: percentiles within 0.1 %.
 const DIGITS: u8 = 3;
 
+/// A transaction with all its restarts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Complete {
+    pub(crate) queries: Queries,
+    pub(crate) restarts: u64,
+    /// Connections that were opened anew for it.
+    pub(crate) reconnects: u64,
+}
+
 /// Latencies and counts of one thread. Made by that thread, so that its memory lies on that thread's node.
 #[derive(Debug, Clone)]
 pub(crate) struct Recorder {
@@ -19,6 +28,7 @@ pub(crate) struct Recorder {
     pub(crate) transactions: u64,
     pub(crate) queries: Queries,
     pub(crate) restarts: u64,
+    pub(crate) reconnects: u64,
 }
 
 impl Recorder {
@@ -35,18 +45,20 @@ impl Recorder {
             transactions: 0,
             queries: Queries::default(),
             restarts: 0,
+            reconnects: 0,
         }
     }
 
     #[inline]
-    pub(crate) fn record(&mut self, latency_ns: u64, queries: Queries, restarts: u64) {
+    pub(crate) fn record(&mut self, latency_ns: u64, done: &Complete) {
         self.latency_ns.saturating_record(latency_ns);
         self.min_ns = self.min_ns.min(latency_ns);
         self.max_ns = self.max_ns.max(latency_ns);
         self.sum_ns += u128::from(latency_ns);
         self.transactions += 1;
-        self.queries += queries;
-        self.restarts += restarts;
+        self.queries += done.queries;
+        self.restarts += done.restarts;
+        self.reconnects += done.reconnects;
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
@@ -59,6 +71,12 @@ impl Recorder {
         self.transactions += other.transactions;
         self.queries += other.queries;
         self.restarts += other.restarts;
+        self.reconnects += other.reconnects;
+    }
+
+    /// How many latencies there were of each length, nanoseconds, ascending.
+    pub(crate) fn latencies(&self) -> Vec<(u64, u64)> {
+        self.latency_ns.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
     }
 
     /// The summary in milliseconds; none when nothing was recorded.
@@ -85,8 +103,11 @@ impl Recorder {
 mod tests {
     use super::*;
     use crate::random::{Purpose, Random};
+    use crate::sample::Latencies;
 
-    const NO_QUERIES: Queries = Queries { read: 0, write: 0, other: 0 };
+    fn nothing() -> Complete {
+        Complete::default()
+    }
 
     #[test]
     fn merged_recorders_give_the_quantiles_of_all_latencies() {
@@ -98,7 +119,8 @@ mod tests {
             for _ in 0..10_000 {
                 // From a microsecond to ten seconds, evenly in the logarithm, each thread on its own scale.
                 let latency_ns = 10f64.powf(3.0 + 7.0 * random.unit()) as u64 >> thread;
-                recorder.record(latency_ns, Queries { read: 1, write: 2, other: 3 }, 1);
+                let queries = Queries { read: 1, write: 2, other: 3 };
+                recorder.record(latency_ns, &Complete { queries, restarts: 1, reconnects: 2 });
                 all.push(latency_ns);
             }
             merged.merge(&recorder);
@@ -117,13 +139,17 @@ mod tests {
         assert!((latency.mean / mean - 1.0).abs() < 1e-9);
         assert_eq!(merged.transactions, 30_000);
         assert_eq!(merged.queries, Queries { read: 30_000, write: 60_000, other: 90_000 });
-        assert_eq!(merged.restarts, 30_000);
+        assert_eq!((merged.restarts, merged.reconnects), (30_000, 60_000));
+        let latencies = Latencies::new(merged.latencies());
+        assert_eq!(latencies.each().map(|(_, count)| count).sum::<u64>(), 30_000);
+        assert!((latencies.percentile(95.0).unwrap() / latency.p95 - 1.0).abs() < 1e-9);
+        assert!(latencies.percentile(100.0).unwrap() >= latency.max);
     }
 
     #[test]
     fn a_single_latency_is_every_figure_exactly() {
         let mut recorder = Recorder::new();
-        recorder.record(1_234_567, NO_QUERIES, 0);
+        recorder.record(1_234_567, &nothing());
         let LatencyMs { min, mean, p50, p90, p95, p99, p99_9, max } = recorder.latency_ms().unwrap();
         assert_eq!([min, mean, p50, p90, p95, p99, p99_9, max], [1.234_567; 8]);
     }
@@ -139,8 +165,8 @@ mod tests {
     #[test]
     fn latencies_beyond_the_histogram_keep_their_exact_maximum() {
         let mut recorder = Recorder::new();
-        recorder.record(2 * HIGHEST_NS, NO_QUERIES, 0);
-        recorder.record(0, NO_QUERIES, 0);
+        recorder.record(2 * HIGHEST_NS, &nothing());
+        recorder.record(0, &nothing());
         let latency = recorder.latency_ms().unwrap();
         assert_eq!((latency.min, latency.max), (0.0, 2.0 * HIGHEST_NS as f64 / 1e6));
     }

@@ -23,6 +23,33 @@ pub struct LatencyMs {
     pub max: f64,
 }
 
+/// How many transactions took how long: ends of buckets in nanoseconds, within 0.1 %, and transactions in each.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Latencies(Vec<(u64, u64)>);
+
+impl Latencies {
+    /// From the ends of buckets, ascending, and the transactions in each.
+    pub fn new(buckets: Vec<(u64, u64)>) -> Self {
+        Self(buckets)
+    }
+
+    /// Length in milliseconds and number of transactions, ascending; lengths that did not occur are left out.
+    pub fn each(&self) -> impl Iterator<Item = (f64, u64)> {
+        self.0.iter().map(|(ns, count)| (*ns as f64 / 1e6, *count))
+    }
+
+    /// The latency that so many percent of the transactions kept, milliseconds; none without transactions.
+    pub fn percentile(&self, percentile: f64) -> Option<f64> {
+        let all: u64 = self.0.iter().map(|(_, count)| count).sum();
+        let rank = (percentile / 100.0 * all as f64).ceil().max(1.0) as u64;
+        let mut seen = 0;
+        self.each().find_map(|(ms, count)| {
+            seen += count;
+            (seen >= rank).then_some(ms)
+        })
+    }
+}
+
 /// CPU time that the client threads themselves used for one transaction, microseconds, mean over the sample.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CpuPerTransaction {
@@ -30,6 +57,18 @@ pub struct CpuPerTransaction {
     pub user: f64,
     /// Seconds spent in the kernel.
     pub system: f64,
+}
+
+/// A time in which no client completed a transaction although at least one was under way, longer than transactions
+/// usually take.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Stall {
+    /// Seconds since the sample began.
+    pub from_s: f64,
+    /// How long it was, seconds.
+    pub length_s: f64,
+    /// Whether this process stood still then; else the server, or the way to it, did.
+    pub of_client: bool,
 }
 
 /// What one client thread did during one sample.
@@ -60,10 +99,15 @@ pub struct Sample {
     pub others: u64,
     /// Attempts that the database asked to run again (sysbench: ignored errors).
     pub restarts: u64,
+    /// Connections that were lost and opened anew.
+    pub reconnects: u64,
     /// How long the sample took, seconds.
     pub elapsed_s: f64,
     /// Latency, restarts included; in open loop from the time a transaction was due. None without transactions.
     pub latency_ms: Option<LatencyMs>,
+    /// The same, each latency with its number of transactions.
+    #[serde(skip)]
+    pub latencies: Latencies,
     /// Transactions a second in each whole second of the sample.
     pub tps_each_second: Vec<f64>,
     /// Client CPU time a transaction. None without transactions.
@@ -71,6 +115,8 @@ pub struct Sample {
     /// Open loop: transactions that were due by the end of the sample and not completed. They are in no latency figure.
     /// None in closed loop.
     pub backlog: Option<u64>,
+    /// Where nothing was completed for long, in order.
+    pub stalls: Vec<Stall>,
     /// Per thread, in order of index.
     pub threads: Vec<ThreadSample>,
 }

@@ -27,7 +27,7 @@ mod system;
 
 pub use control_group::ControlGroup;
 pub use error::{NoiseError, Result};
-pub use interference::{CpuUse, Foreign, Snapshot};
+pub use interference::{CpuUse, Foreign, Snapshot, Throttled, Throttling};
 pub use journal::{
     Journal, Outcome, RestoreReport, Restored, ThreadAffinities, recover, recover_trial, verify_as_found,
 };

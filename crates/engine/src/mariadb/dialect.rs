@@ -20,6 +20,15 @@ impl Dialect for InnoDb {
         Identity { definition: "INTEGER NOT NULL AUTO_INCREMENT", is_key: false }
     }
 
+    fn next_number(&self) -> Option<&'static str> {
+        Some("0")
+    }
+
+    /// `ER_DUP_ENTRY`.
+    fn is_duplicate(&self, error: &SqlError) -> bool {
+        error.code == 1062
+    }
+
     fn table_suffix(&self, collation: Collation, _key_columns: usize) -> &'static str {
         match collation {
             Collation::Default => " ENGINE = InnoDB",

@@ -17,6 +17,13 @@ impl Dialect for PostgresDialect {
         Identity { definition: "SERIAL NOT NULL", is_key: false }
     }
 
+    /// A sequence does not hear of numbers that were given.
+    fn number_on(&self, table: &str, column: &str) -> Option<String> {
+        Some(format!(
+            "SELECT setval(pg_get_serial_sequence('{table}', '{column}'), (SELECT MAX({column}) FROM {table}))"
+        ))
+    }
+
     /// How text compares belongs to the whole cluster, which is made with the locale C: by bytes.
     fn table_suffix(&self, _collation: Collation, _key_columns: usize) -> &'static str {
         ""

@@ -1,5 +1,6 @@
 //! The SQL of SQLite.
 
+use super::super::SqlError;
 use super::super::dialect::{Collation, Counted, Dialect, Identity, Index, Scan};
 
 /// SQL as SQLite has it.
@@ -30,6 +31,11 @@ impl Dialect for SqliteDialect {
     /// Only these words make it the row's own number, which is what a clustered primary key is elsewhere.
     fn identity(&self) -> Identity {
         Identity { definition: "INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL", is_key: true }
+    }
+
+    /// `SQLITE_CONSTRAINT_PRIMARYKEY` and `SQLITE_CONSTRAINT_ROWID`.
+    fn is_duplicate(&self, error: &SqlError) -> bool {
+        matches!(error.code, 1555 | 2579)
     }
 
     /// The rows lie in their primary key, as in InnoDB. A single INTEGER key does that by itself. Text compares by

@@ -1,10 +1,12 @@
 //! The controller: starts the client threads, announces the phases, collects the reports.
 
 use super::error::RunError;
+use super::interval::IntervalClock;
 use super::observer::{Observer, Reading, Stage};
 use super::phase::{Phase, Shared};
-use super::report::{Message, ThreadReport, summarise};
+use super::report::{Message, ThreadReport, Window, summarise};
 use super::settings::LoadSettings;
+use super::stalls::LATE;
 use super::worker::{Common, live};
 use crate::client::{ClientThread, Connect};
 use crate::sample::Sample;
@@ -30,7 +32,7 @@ pub fn run<K: Connect, O: Observer>(
     observer: &mut O,
 ) -> Result<Vec<Sample>, Ended<K, O>> {
     settings.check()?;
-    let shared = Shared::new(settings.threads);
+    let shared = Shared::new(settings.threads, settings.intervals.is_some());
     let started = OnceLock::new();
     scope(|scope| {
         let common = Common { settings: *settings, shared: &shared, started: &started };
@@ -47,7 +49,9 @@ pub fn run<K: Connect, O: Observer>(
             clients.threads.push(handle.thread().clone());
             handles.push(handle);
         }
-        let result = Controller::<K, O> { settings, clients, messages, observer: &mut *observer }.control(&started);
+        let controller =
+            Controller::<K, O> { settings, clients, messages, observer: &mut *observer, stood_still: Vec::new() };
+        let result = controller.control(&started);
         let deadline = Instant::now() + GRACE;
         let waiting = |handles: &[ScopedJoinHandle<'_, ()>]| handles.iter().any(|handle| !handle.is_finished());
         while waiting(&handles) && Instant::now() < deadline {
@@ -86,6 +90,8 @@ struct Controller<'a, K: Connect, O: Observer> {
     clients: Clients<'a>,
     messages: Receiver<Message<K::Error>>,
     observer: &'a mut O,
+    /// When this thread was to wake, and when it did, where that was much later.
+    stood_still: Vec<(Instant, Instant)>,
 }
 
 impl<K: Connect, O: Observer> Controller<'_, K, O> {
@@ -108,12 +114,14 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
 
     fn sample(&mut self, sample: usize, run_start: Instant) -> Result<Sample, Ended<K, O>> {
         self.observer.sample_start(sample).map_err(RunError::Observer)?;
+        self.stood_still.clear();
         let start = Instant::now();
         self.clients.announce(Phase::Measure(sample as u64));
         let tps_each_second = self.pass(Stage::Sample(sample), start, self.settings.sample_s)?;
         let end = Instant::now();
         self.clients.shared.set_sample_end_ns(end.duration_since(run_start).as_nanos() as u64);
         self.clients.announce(Phase::Pause(sample as u64));
+        let window = Window { start, end, stood_still: std::mem::take(&mut self.stood_still) };
         // Who rests has ended its last transaction when it reports.
         let early = if self.settings.rest { Some(self.wait_for_reports()?) } else { None };
         self.observer.sample_end(sample).map_err(RunError::Observer)?;
@@ -121,7 +129,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             Some(reports) => reports,
             None => self.wait_for_reports()?,
         };
-        Ok(summarise(reports, end.duration_since(start).as_secs_f64(), tps_each_second))
+        Ok(summarise(reports, &window, tps_each_second))
     }
 
     /// Lets `length_s` seconds pass from `start` and returns the throughput of each whole second.
@@ -129,6 +137,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         let end = start + Duration::from_secs_f64(length_s);
         let mut tps_each_second = Vec::new();
         let (mut read_at, mut read) = (start, self.clients.shared.completed());
+        let mut intervals = self.settings.intervals.map(|asked| IntervalClock::new(asked, self.clients.shared, start));
         loop {
             let second = tps_each_second.len() as u64 + 1;
             let due = start + Duration::from_secs(second);
@@ -139,6 +148,9 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
                 (read_at, read) = (now, completed);
                 tps_each_second.push(tps);
                 self.observer.reading(Reading { stage, second, tps }).map_err(RunError::Observer)?;
+                if let Some(interval) = intervals.as_mut().and_then(|clock| clock.look(stage, second, now)) {
+                    self.observer.interval(interval).map_err(RunError::Observer)?;
+                }
             } else if now >= end {
                 return Ok(tps_each_second);
             } else {
@@ -185,7 +197,13 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         self.observer.poll().map_err(RunError::Observer)?;
         let message = match self.messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             Ok(message) => message,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(None),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                let now = Instant::now();
+                if now.saturating_duration_since(deadline) >= LATE {
+                    self.stood_still.push((deadline, now));
+                }
+                return Ok(None);
+            }
         };
         match message {
             Message::ConnectFailed { thread, source } => Err(RunError::Connect { thread, source }),

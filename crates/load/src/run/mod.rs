@@ -2,13 +2,16 @@
 
 mod controller;
 mod error;
+mod interval;
+mod live;
 mod observer;
 mod phase;
 mod report;
 mod settings;
+mod stalls;
 mod worker;
 
 pub use controller::run;
 pub use error::RunError;
-pub use observer::{Observer, Reading, Stage, Unobserved};
-pub use settings::{LoadSettings, MOST_THREADS};
+pub use observer::{Interval, Observer, Reading, Stage, Unobserved};
+pub use settings::{Intervals, LoadSettings, MOST_THREADS};

@@ -23,6 +23,31 @@ pub struct Reading {
     pub tps: f64,
 }
 
+/// What happened since the interval before, where [`super::LoadSettings::intervals`] asks for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Whether this belongs to a sample.
+    pub stage: Stage,
+    /// Whole seconds since the stage began, at the end of the interval.
+    pub second: u64,
+    /// Client threads.
+    pub threads: usize,
+    /// Transactions a second.
+    pub tps: f64,
+    /// Queries a second that gave back rows.
+    pub reads_per_s: f64,
+    /// Queries a second that changed rows.
+    pub writes_per_s: f64,
+    /// Other queries a second.
+    pub others_per_s: f64,
+    /// The percentile that was asked for of the latencies, milliseconds, within 1.6%; none without transactions.
+    pub latency_ms: Option<f64>,
+    /// Attempts a second that the database asked to run again.
+    pub restarts_per_s: f64,
+    /// Connections a second that were lost and opened anew.
+    pub reconnects_per_s: f64,
+}
+
 /// Hears how a run goes, on the thread that called [`crate::run()`]. Every hook can end the run by an error, which
 /// comes back as [`crate::RunError::Observer`]. By default they do nothing.
 pub trait Observer {
@@ -51,6 +76,12 @@ pub trait Observer {
     /// Once a second, in the warm-up too.
     fn reading(&mut self, reading: Reading) -> Result<(), Self::Error> {
         let _ = reading;
+        Ok(())
+    }
+
+    /// As often as [`super::LoadSettings::intervals`] says, in the warm-up too.
+    fn interval(&mut self, interval: Interval) -> Result<(), Self::Error> {
+        let _ = interval;
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! What the controller and the client threads share: a phase to read and a counter each to write.
 
+use super::live::{Buckets, Slot, Totals};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Where the run is, as client threads see it.
@@ -48,21 +49,25 @@ impl Phase {
 #[repr(align(128))]
 struct Alone(AtomicU64);
 
-/// Read by all, written by the controller a few times a run; and one counter a thread that only it writes.
+/// Read by all, written by the controller a few times a run; and counters a thread that only it writes.
 #[derive(Debug)]
 pub(super) struct Shared {
     phase: Alone,
     /// End of the last sample, nanoseconds since the start of the warm-up; written before its pause is announced.
     sample_end_ns: AtomicU64,
-    completed: Vec<Alone>,
+    slots: Vec<Slot>,
+    /// One a thread, or none at all where nobody asks for percentiles while the run goes on.
+    latencies: Vec<Buckets>,
 }
 
 impl Shared {
-    pub(super) fn new(threads: usize) -> Self {
+    /// With `latencies`, every thread also tells those while the run goes on.
+    pub(super) fn new(threads: usize, latencies: bool) -> Self {
         Self {
             phase: Alone::default(),
             sample_end_ns: AtomicU64::new(0),
-            completed: (0..threads).map(|_| Alone::default()).collect(),
+            slots: (0..threads).map(|_| Slot::default()).collect(),
+            latencies: (0..if latencies { threads } else { 0 }).map(|_| Buckets::new()).collect(),
         }
     }
 
@@ -85,13 +90,35 @@ impl Shared {
     }
 
     #[inline]
-    pub(super) fn set_completed(&self, thread: usize, transactions: u64) {
-        self.completed[thread].0.store(transactions, Ordering::Relaxed);
+    pub(super) fn tell(&self, thread: usize, totals: &Totals) {
+        self.slots[thread].tell(totals);
+    }
+
+    #[inline]
+    pub(super) fn tell_latency(&self, thread: usize, latency_ns: u64) {
+        if let Some(buckets) = self.latencies.get(thread) {
+            buckets.add(latency_ns);
+        }
     }
 
     /// Transactions completed by all threads since the start, as far as they have told.
     pub(super) fn completed(&self) -> u64 {
-        self.completed.iter().map(|count| count.0.load(Ordering::Relaxed)).sum()
+        self.slots.iter().map(Slot::completed).sum()
+    }
+
+    /// Everything that all threads did since the start, as far as they have told.
+    pub(super) fn totals(&self) -> Totals {
+        let mut all = Totals::default();
+        self.slots.iter().for_each(|slot| slot.add_to(&mut all));
+        all
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub(super) fn latencies(&self) -> &[Buckets] {
+        &self.latencies
     }
 }
 
@@ -101,19 +128,12 @@ mod tests {
 
     #[test]
     fn every_phase_comes_back_as_it_was_announced() {
-        let shared = Shared::new(1);
+        let shared = Shared::new(1, false);
         assert_eq!(shared.phase(), Phase::Hold);
         use Phase::{Measure, Pause, Rest, Stop, Warmup};
         for phase in [Warmup, Rest, Measure(0), Pause(0), Measure(7), Pause(7), Stop] {
             shared.announce(phase);
             assert_eq!(shared.phase(), phase);
         }
-    }
-
-    #[test]
-    fn counters_of_threads_share_no_cache_line() {
-        let shared = Shared::new(2);
-        let address = |thread: usize| std::ptr::from_ref(&shared.completed[thread].0).addr();
-        assert!(address(1) - address(0) >= 128);
     }
 }

@@ -1,9 +1,11 @@
 //! What client threads tell the controller, and the sum of it.
 
+use super::stalls::{Gap, stalls};
 use crate::client::ClientThread;
 use crate::cpu::CpuTime;
 use crate::recorder::Recorder;
-use crate::sample::{CpuPerTransaction, Sample, ThreadSample};
+use crate::sample::{CpuPerTransaction, Latencies, Sample, ThreadSample};
+use std::time::Instant;
 
 /// A thread's word to the controller; none is sent between the borders of samples.
 #[derive(Debug)]
@@ -23,10 +25,19 @@ pub(super) struct ThreadReport {
     pub(super) recorder: Recorder,
     pub(super) cpu: CpuTime,
     pub(super) backlog: Option<u64>,
+    pub(super) gaps: Vec<Gap>,
+}
+
+/// When a sample was, and when this process stood still meanwhile.
+#[derive(Debug)]
+pub(super) struct Window {
+    pub(super) start: Instant,
+    pub(super) end: Instant,
+    pub(super) stood_still: Vec<(Instant, Instant)>,
 }
 
 /// Sums the reports of all threads.
-pub(super) fn summarise(mut reports: Vec<ThreadReport>, elapsed_s: f64, tps_each_second: Vec<f64>) -> Sample {
+pub(super) fn summarise(mut reports: Vec<ThreadReport>, window: &Window, tps_each_second: Vec<f64>) -> Sample {
     reports.sort_by_key(|report| report.thread.index);
     let mut all = Recorder::new();
     let mut backlog = None;
@@ -53,17 +64,23 @@ pub(super) fn summarise(mut reports: Vec<ThreadReport>, elapsed_s: f64, tps_each
             system_s: report.cpu.system_s,
         })
         .collect();
+    let latency_ms = all.latency_ms();
+    let gaps: Vec<&[Gap]> = reports.iter().map(|report| report.gaps.as_slice()).collect();
+    let median_ms = latency_ms.map(|latency| latency.p50);
     Sample {
         transactions: all.transactions,
         reads: all.queries.read,
         writes: all.queries.write,
         others: all.queries.other,
         restarts: all.restarts,
-        elapsed_s,
-        latency_ms: all.latency_ms(),
+        reconnects: all.reconnects,
+        elapsed_s: window.end.duration_since(window.start).as_secs_f64(),
+        latency_ms,
+        latencies: Latencies::new(all.latencies()),
         tps_each_second,
         client_cpu_us_per_transaction: cpu,
         backlog,
+        stalls: stalls(&gaps, &window.stood_still, (window.start, window.end), median_ms),
         threads,
     }
 }

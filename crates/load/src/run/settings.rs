@@ -27,6 +27,17 @@ pub struct LoadSettings {
     /// [`super::Observer::sample_end`] run, so that these find an idle server. Not with a rate, whose transactions
     /// would queue up meanwhile.
     pub rest: bool,
+    /// What is told while the run goes on; none: throughput once a second and nothing else.
+    pub intervals: Option<Intervals>,
+}
+
+/// What [`super::Observer::interval`] hears, and how often.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Intervals {
+    /// Whole seconds between two, at least 1.
+    pub every_s: u64,
+    /// The percentile of latencies that each tells, above 0 and up to 100.
+    pub percentile: f64,
 }
 
 impl Default for LoadSettings {
@@ -41,6 +52,7 @@ impl Default for LoadSettings {
             sample_s: 60.0,
             patience_s: 30.0,
             rest: false,
+            intervals: None,
         }
     }
 }
@@ -64,6 +76,14 @@ impl LoadSettings {
         }
         if !is_time(self.warmup_s) {
             return wrong("warmup_s", "a number of seconds, 0 or more", self.warmup_s.to_string());
+        }
+        if let Some(Intervals { every_s, percentile }) = self.intervals {
+            if every_s == 0 {
+                return wrong("every_s", "a whole number of seconds, at least 1", "0".into());
+            }
+            if !(percentile > 0.0 && percentile <= 100.0) {
+                return wrong("percentile", "a number above 0 and up to 100", percentile.to_string());
+            }
         }
         match self.pace {
             Pace::Open { rate, .. } if !(rate > 0.0 && rate <= 1e9) => {

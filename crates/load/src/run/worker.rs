@@ -1,13 +1,15 @@
 //! A client thread.
 
+use super::live::Totals;
 use super::phase::{Phase, Shared};
 use super::report::{Message, ThreadReport};
 use super::settings::LoadSettings;
-use crate::client::{Attempt, Client, ClientThread, Connect, Queries};
+use super::stalls::{Gap, LEAST};
+use crate::client::{Attempt, Client, ClientThread, Connect};
 use crate::cpu::CpuTime;
 use crate::pace::{Pace, Schedule};
 use crate::random::{Purpose, Random};
-use crate::recorder::Recorder;
+use crate::recorder::{Complete, Recorder};
 use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::sync::mpsc::Sender;
@@ -73,13 +75,13 @@ struct Worker<'a, C: Client> {
     phase: Phase,
     recorder: Recorder,
     cpu_at_start: CpuTime,
+    /// Since the start of the warm-up.
+    totals: Totals,
+    last_end: Instant,
+    /// When the transaction in hand was begun; none while nothing is due.
+    busy_from: Option<Instant>,
+    gaps: Vec<Gap>,
     controller: &'a Sender<Message<C::Error>>,
-}
-
-/// A transaction with all its restarts.
-struct Complete {
-    queries: Queries,
-    restarts: u64,
 }
 
 impl<'a, C: Client> Worker<'a, C> {
@@ -106,18 +108,22 @@ impl<'a, C: Client> Worker<'a, C> {
             phase: Phase::Warmup,
             recorder: Recorder::new(),
             cpu_at_start: CpuTime::default(),
+            totals: Totals::default(),
+            last_end: started,
+            busy_from: None,
+            gaps: Vec::new(),
             controller,
         }
     }
 
     /// The hot loop: one clock reading, one load of the phase and one store to an own cache line a transaction.
     fn send_until_stopped(&mut self) -> Result<(), C::Error> {
-        let mut completed = 0;
         let mut start = Instant::now();
         loop {
             if self.schedule.is_some() {
                 let Some(due) = self.wait_until_due() else { return Ok(()) };
                 start = due;
+                self.busy_from = Some(Instant::now());
             } else {
                 let pause = self.client.pause(&mut self.random);
                 if !pause.is_zero() {
@@ -126,10 +132,13 @@ impl<'a, C: Client> Worker<'a, C> {
                     }
                     start = Instant::now();
                 }
+                self.busy_from = Some(start);
             }
             let due = self.schedule.is_some().then_some(start);
             let Some(done) = self.complete_transaction(due)? else { return Ok(()) };
             let end = Instant::now();
+            self.note_gap(end);
+            (self.last_end, self.busy_from) = (end, None);
             let mut next_start = end;
             let phase = self.shared.phase();
             let mut rested = false;
@@ -139,33 +148,57 @@ impl<'a, C: Client> Worker<'a, C> {
                     return Ok(());
                 }
                 next_start = Instant::now();
+                if rested {
+                    self.last_end = next_start;
+                }
             }
+            let latency_ns = end.saturating_duration_since(start).as_nanos() as u64;
             // What ended before a rest belongs to no sample after it.
             if matches!(self.phase, Phase::Measure(_)) && !rested {
-                let latency_ns = end.saturating_duration_since(start).as_nanos() as u64;
-                self.recorder.record(latency_ns, done.queries, done.restarts);
+                self.recorder.record(latency_ns, &done);
             }
-            completed += 1;
-            self.shared.set_completed(self.thread.index, completed);
+            self.tell(latency_ns, &done);
             start = next_start;
         }
+    }
+
+    /// Keeps a long time without a transaction that was completed.
+    #[inline]
+    fn note_gap(&mut self, until: Instant) {
+        if until.saturating_duration_since(self.last_end) >= LEAST {
+            self.gaps.push(Gap { from: self.last_end, busy_from: self.busy_from.unwrap_or(until), to: until });
+        }
+    }
+
+    /// Lets everybody see what has been done so far.
+    #[inline]
+    fn tell(&mut self, latency_ns: u64, done: &Complete) {
+        self.totals.completed += 1;
+        self.totals.queries += done.queries;
+        self.totals.restarts += done.restarts;
+        self.totals.reconnects += done.reconnects;
+        self.shared.tell(self.thread.index, &self.totals);
+        self.shared.tell_latency(self.thread.index, latency_ns);
     }
 
     /// Runs one transaction to its end; none when the run stops between two attempts. `due` is when it was, in open
     /// loop. It may outlive a sample, which must end all the same.
     fn complete_transaction(&mut self, due: Option<Instant>) -> Result<Option<Complete>, C::Error> {
-        let mut done = Complete { queries: Queries::default(), restarts: 0 };
+        let mut done = Complete::default();
+        let mut away = false;
         loop {
             match self.client.transaction(&mut self.random)? {
                 Attempt::Done(queries) => {
                     done.queries += queries;
+                    done.reconnects += u64::from(away);
                     return Ok(Some(done));
                 }
                 Attempt::Restart(queries) => {
                     done.queries += queries;
                     done.restarts += 1;
+                    done.reconnects += u64::from(std::mem::take(&mut away));
                 }
-                Attempt::Away => {}
+                Attempt::Away => away = true,
             }
             let phase = self.shared.phase();
             if phase != self.phase && !self.enter(phase, due) {
@@ -240,7 +273,10 @@ impl<'a, C: Client> Worker<'a, C> {
                 let cpu = if saw_start { now.since(self.cpu_at_start) } else { CpuTime::default() };
                 let backlog = self.backlog(in_hand);
                 let recorder = std::mem::replace(&mut self.recorder, Recorder::new());
-                let report = ThreadReport { thread: self.thread, recorder, cpu, backlog };
+                // One that goes on: what lies behind the sample is cut off.
+                self.note_gap(Instant::now());
+                let gaps = std::mem::take(&mut self.gaps);
+                let report = ThreadReport { thread: self.thread, recorder, cpu, backlog, gaps };
                 tell(self.controller, Message::Report(Box::new(report)));
             }
             Phase::Rest => tell(self.controller, Message::Resting),

@@ -3,7 +3,9 @@
 mod counters;
 mod foreign;
 mod snapshot;
+mod throttling;
 
 pub use counters::CpuTimes;
 pub use foreign::{CpuUse, Foreign};
 pub use snapshot::Snapshot;
+pub use throttling::{Throttled, Throttling};

@@ -1,161 +1,19 @@
 //! `tare load`: the load generator alone, against any running server.
 
-use super::{Exit, Problem, host, interrupt, output, secret};
+use super::load_args::LoadArgs;
+use super::load_lines::{self, Prompt};
+use super::{Exit, Problem, host, interrupt, load_study, output, secret};
 use crate::state::{self, Host, StateError};
 use crate::subject::{SharedAffinities, Subject, SubjectWatch, Surroundings, WatchSettings};
 use crate::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Workload};
-use crate::workload::{self, Counts, Progress, Stage};
-use clap::Args;
+use crate::workload::{Counts, Load, Stage};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
-use tare_engine::{ConnectTarget, DEFAULT_DATABASE, Engine, Login, TlsMode, engine_by_name, target_of};
-use tare_load::{Distribution, MOST_THREADS};
+use tare_engine::{ConnectTarget, Engine, Login, engine_by_name, target_of};
 use tare_noise::{HostLock, ThreadAffinities};
-use tare_topology::{Bind, Machine, Pairing, Placement, ResolvedPlacement, Side};
-
-/// Options of `tare load`.
-#[derive(Debug, Args)]
-#[command(after_help = "Example, on tables that sysbench prepared too:
-  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --prepare
-  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --threads 8")]
-pub struct LoadArgs {
-    /// point_select, read_only, read_write, write_only, update_index or update_non_index, with or without sysbench's
-    /// `oltp_` before it
-    #[arg(value_name = "WORKLOAD", value_parser = workload)]
-    workload: Workload,
-    /// The server's kind: mariadb, mysql, postgresql or sqlite
-    #[arg(long, default_value = "mariadb")]
-    engine: String,
-    /// Unix socket of the server [default: that of ~/.my.cnf, or of PGSERVICE]
-    #[arg(long, value_name = "PATH", conflicts_with = "host")]
-    socket: Option<PathBuf>,
-    /// Host of the server, for TCP
-    #[arg(long)]
-    host: Option<String>,
-    /// Port of the server, for TCP [default: the engine's usual one]
-    #[arg(long)]
-    port: Option<u16>,
-    /// Account [default: the engine's usual one: root, or postgres]
-    #[arg(long)]
-    user: Option<String>,
-    /// Ask for the password; without this it comes from TARE_PASSWORD, ~/.my.cnf or ~/.pgpass
-    #[arg(long)]
-    ask_password: bool,
-    /// Refused: every user of the machine could read it
-    #[arg(long, hide = true, value_name = "PASSWORD")]
-    password: Option<String>,
-    /// Refused: login paths are not read
-    #[arg(long, hide = true, value_name = "NAME")]
-    login_path: Option<String>,
-    /// MySQL's option file in place of ~/.my.cnf
-    #[arg(long, value_name = "FILE")]
-    option_file: Option<PathBuf>,
-    /// Service of PostgreSQL's pg_service.conf [default: PGSERVICE]
-    #[arg(long, value_name = "NAME")]
-    service: Option<String>,
-    /// TLS: off, preferred, required, verify-ca or verify-full, or the words of MySQL and PostgreSQL [default: as
-    /// ~/.my.cnf, the service or PGSSLMODE says, else off]
-    #[arg(long, value_name = "MODE", visible_aliases = ["ssl-mode", "sslmode"])]
-    tls: Option<TlsMode>,
-    /// Certificates (PEM) of the authorities that are believed [default: those of the system]
-    #[arg(long, value_name = "FILE", visible_aliases = ["ssl-ca", "sslrootcert"])]
-    tls_ca: Option<PathBuf>,
-    /// The client's own certificate (PEM)
-    #[arg(long, value_name = "FILE", visible_aliases = ["ssl-cert", "sslcert"])]
-    tls_cert: Option<PathBuf>,
-    /// Its private key (PEM)
-    #[arg(long, value_name = "FILE", visible_aliases = ["ssl-key", "sslkey"])]
-    tls_key: Option<PathBuf>,
-    /// Database that holds the tables
-    #[arg(long, default_value = DEFAULT_DATABASE)]
-    database: String,
-    /// Number of tables sbtest1, sbtest2 ...
-    #[arg(long, default_value_t = 1)]
-    tables: usize,
-    /// Rows a table
-    #[arg(long, default_value_t = 10_000, visible_alias = "table-size")]
-    rows: u64,
-    /// How ids are drawn: uniform, zipfian, special, pareto or gaussian [default: uniform, where sysbench has
-    /// special; with --prepare: special]
-    #[arg(long, visible_alias = "rand-type")]
-    distribution: Option<Distribution>,
-    /// Client threads, one connection each
-    #[arg(long, default_value_t = 1, value_parser = threads)]
-    threads: usize,
-    /// Length of the measurement, for example 60s or 2m
-    #[arg(long, default_value = "60s", value_parser = seconds)]
-    time: f64,
-    /// Load before the measurement, left out of the figures [default: 10s, and no longer than --time]
-    #[arg(long, value_parser = seconds)]
-    warmup: Option<f64>,
-    /// Seconds between two lines while it runs; 0: none
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    report_interval: u64,
-    /// Transactions a second over all threads (open loop, latency from the intended start) [default: closed loop]
-    #[arg(long)]
-    rate: Option<f64>,
-    /// Seed of the random numbers
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Where the client threads run, for example node:0.core:0-1, or float
-    #[arg(long, value_name = "LOCATION", default_value = "float")]
-    client: Side,
-    /// Where the server threads run; needs a server on this machine
-    #[arg(long, value_name = "LOCATION", default_value = "float")]
-    server: Side,
-    /// Where the server threads run that serve no connection; they are put back afterwards, as all threads are
-    #[arg(long, value_name = "LOCATION", default_value = "float")]
-    background: Side,
-    /// set: all threads of a side share its CPUs; thread: each thread its own PU
-    #[arg(long, default_value = "set")]
-    bind: Bind,
-    /// Where a server thread sits relative to its client thread (same-pu, smt-sibling, same-core, same-cache,
-    /// other-cache, same-node, other-node); needs --bind thread
-    #[arg(long, default_value = "none")]
-    pairing: Pairing,
-    /// Survive a restart of the server: clients that lose it wait for it, and what was lost and for how long is said
-    #[arg(long, conflicts_with_all = ["server", "pairing", "prepare", "cleanup"])]
-    reconnect: bool,
-    /// Make and fill the tables in place of a run
-    #[arg(long, conflicts_with = "cleanup")]
-    prepare: bool,
-    /// Drop the tables in place of a run
-    #[arg(long)]
-    cleanup: bool,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-}
-
-/// Load before a measurement, seconds, where nobody says it.
-const WARMUP_S: f64 = 10.0;
-
-/// A workload by its own name or that of sysbench's script.
-fn workload(text: &str) -> Result<Workload, String> {
-    text.strip_prefix("oltp_").unwrap_or(text).parse().map_err(|e: tare_text::UnknownWord| e.to_string())
-}
-
-/// As many as there may be.
-fn threads(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| (1..=MOST_THREADS).contains(number));
-    number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_THREADS}"))
-}
-
-/// `60s`, `2m`, `500ms` or a bare number of seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    let (number, factor) = match text {
-        t if t.ends_with("ms") => (&t[..t.len() - 2], 0.001),
-        t if t.ends_with('s') => (&t[..t.len() - 1], 1.0),
-        t if t.ends_with('m') => (&t[..t.len() - 1], 60.0),
-        t => (t, 1.0),
-    };
-    match number.parse::<f64>() {
-        Ok(n) if n.is_finite() && n >= 0.0 => Ok(n * factor),
-        _ => Err("expected a time such as 60s, 2m or 500ms".into()),
-    }
-}
+use tare_topology::{Machine, Placement, ResolvedPlacement};
 
 /// Makes, drops or measures, as the options say.
 ///
@@ -170,31 +28,40 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
 }
 
 fn work(args: &LoadArgs) -> Result<Exit, Problem> {
-    let engine = engine_by_name(&args.engine).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
+    let engine = engine_by_name(&args.server.engine).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
+    let settings = settings(args)?;
     let target = target(args, engine)?;
-    let tables = Tables { tables: args.tables, rows: args.rows };
-    tables.check().map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
     let failed = |e: oltp::OltpError| Problem::new(Exit::TrialFailed, e.to_string());
-    if args.prepare {
-        return prepare(args, engine, &target, tables).map_err(failed);
+    if args.prepares() {
+        return prepare(args, engine, &target, &settings).map_err(failed);
     }
     let mut session = engine.connect(&target)?;
-    if args.cleanup {
-        oltp::cleanup(session.as_mut(), &tables).map_err(failed)?;
+    let dropped = match settings.workload {
+        Workload::BulkInsert => Tables { tables: args.threads, ..settings.tables },
+        _ => settings.tables,
+    };
+    if args.cleans_up() {
+        oltp::cleanup(session.as_mut(), &dropped).map_err(failed)?;
         return Ok(Exit::Done);
     }
-    oltp::check(session.as_mut(), &tables).map_err(|e| {
+    oltp::check_for(session.as_mut(), &settings.tables, settings.workload).map_err(|e| {
         Problem::new(Exit::Usage, e.to_string()).advice("make the tables with the same options and --prepare")
     })?;
     drop(session);
+    if !args.said.json {
+        load_lines::not_as_sysbench(args);
+    }
+    if let Some(out) = &args.out {
+        return load_study::run(args, &settings, &target, out);
+    }
     let again = target.clone();
     let reconnect = args.reconnect.then(|| Reconnect::new(move || engine.connect(&again)));
-    let (settings, sample, around) = measure(args, engine, &target, tables, reconnect.as_ref())?;
+    let (sample, around) = measure(args, engine, &target, &settings, reconnect.as_ref())?;
     let outage = reconnect.map(|reconnect| reconnect.outage());
-    if args.json {
-        output::json(&super::load_view::Document::of(&sample, &around, outage))?
+    if args.said.json {
+        output::json(&super::load_view::Document::of(&sample, &around, outage, &args.said))?
     } else {
-        super::load_view::print(&sample, &around, outage)?
+        super::load_view::print(&sample, &around, outage, &args.said)?
     }
     oltp::judge(&settings, &sample)
         .map_err(|e| failed(e).advice("ask for less, or give the clients or the server more CPUs"))?;
@@ -205,7 +72,27 @@ fn work(args: &LoadArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
+/// What is asked of the load, as a study would.
+fn settings(args: &LoadArgs) -> Result<OltpSettings, Problem> {
+    let usage = |e: String| Problem::new(Exit::Usage, e);
+    let settings = OltpSettings {
+        tables: Tables { tables: args.make_up.tables, rows: args.make_up.rows },
+        distribution: args.distribution(),
+        counts: args.make_up.counts(),
+        rate: args.rate,
+        prepared: args.make_up.db_ps_mode == "auto",
+        skip_transactions: args.make_up.skip_trx,
+        ..OltpSettings::new(args.workload)
+    };
+    settings.tables.check().map_err(|e| usage(e.to_string()))?;
+    settings
+        .check(args.threads)
+        .map_err(|expected| usage("the options do not fit together".into()).expected(expected))?;
+    Ok(settings)
+}
+
 fn target(args: &LoadArgs, engine: &dyn Engine) -> Result<ConnectTarget, Problem> {
+    let args = &args.server;
     if args.password.is_some() {
         return Err(Problem::new(
             Exit::Usage,
@@ -238,12 +125,18 @@ fn prepare(
     args: &LoadArgs,
     engine: &dyn Engine,
     target: &ConnectTarget,
-    tables: Tables,
+    settings: &OltpSettings,
 ) -> Result<Exit, oltp::OltpError> {
+    let refused = |e: tare_engine::EngineError| oltp::OltpError::Connect(e.into());
+    if settings.workload == Workload::BulkInsert {
+        let mut session = engine.connect(target).map_err(refused)?;
+        oltp::prepare_bulk(session.as_mut(), args.threads, engine.dialect())?;
+        return Ok(Exit::Done);
+    }
     let interrupted = interrupt::flag().map_err(|e| oltp::OltpError::Connect(e.to_string().into()))?;
     let fill = Fill {
-        tables,
-        distribution: args.distribution.unwrap_or_default(),
+        tables: settings.tables,
+        distribution: args.make_up.distribution.unwrap_or_default(),
         seed: args.seed,
         sessions: std::thread::available_parallelism().map_or(1, usize::from),
         dialect: engine.dialect(),
@@ -263,18 +156,12 @@ fn measure(
     args: &LoadArgs,
     engine: &dyn Engine,
     target: &ConnectTarget,
-    tables: Tables,
+    settings: &OltpSettings,
     reconnect: Option<&Reconnect>,
-) -> Result<(OltpSettings, tare_load::Sample, Surroundings), Problem> {
+) -> Result<(tare_load::Sample, Surroundings), Problem> {
     let placement = placement(args, target)?;
-    let settings = OltpSettings {
-        tables,
-        distribution: args.distribution.unwrap_or(Distribution::Uniform),
-        rate: args.rate,
-        ..OltpSettings::new(args.workload)
-    };
     let watch = WatchSettings { placement, chance_seed: args.seed, memory: false, schedule: false, probe_share: None };
-    let prompt = Prompt { interrupted: interrupt::flag()?, every_s: if args.json { 0 } else { args.report_interval } };
+    let prompt = Prompt::new(&args.said, interrupt::flag()?);
     // What is bound is put back when this is dropped, on every way out; after kill -9 by the next start.
     let held = Held::take(&watch.placement)?;
     let stage = Stage {
@@ -287,7 +174,7 @@ fn measure(
         seed: args.seed,
         counts: Counts {
             samples: 1,
-            warmup_s: args.warmup.unwrap_or(WARMUP_S.min(args.time)),
+            warmup_s: args.warmup_s(),
             sample_s: args.time,
             extra: false,
             threads: args.threads,
@@ -298,16 +185,16 @@ fn measure(
         host: &prompt,
         answers: PathBuf::new(),
     };
-    let samples = oltp::run_through(&settings, stage, reconnect);
+    let samples = oltp::run_through(settings, stage, reconnect);
     held.put_back()?;
-    let first = samples?.into_iter().next().map(|(sample, around)| (settings, sample, around));
+    let first = samples?.into_iter().next();
     first.ok_or_else(|| Problem::new(Exit::TrialFailed, "the load gave no sample"))
 }
 
 fn placement(args: &LoadArgs, target: &ConnectTarget) -> Result<ResolvedPlacement, Problem> {
     let placement = Placement {
         client: args.client.clone(),
-        server: args.server.clone(),
+        server: args.server_side.clone(),
         background: args.background.clone(),
         bind: args.bind,
         pairing: args.pairing,
@@ -347,28 +234,5 @@ impl Held {
         let Some(affinities) = &self.affinities else { return Ok(()) };
         let report = affinities.lock().unwrap_or_else(PoisonError::into_inner).put_back();
         Ok(report.and_then(|report| report.check()).map_err(StateError::from)?)
-    }
-}
-
-/// Somebody at a prompt, who sees a line a second.
-struct Prompt<'a> {
-    interrupted: &'a AtomicBool,
-    /// Seconds between two lines; 0: none.
-    every_s: u64,
-}
-
-impl workload::Host for Prompt<'_> {
-    fn progress(&self, step: Progress) {
-        if let Progress::Reading { tps, second, warming_up } = step
-            && self.every_s > 0
-            && second.is_multiple_of(self.every_s)
-        {
-            let stage = if warming_up { "warm-up" } else { "measure" };
-            output::note(&format!("{stage} {second:4} s  {tps:10.0} tps"));
-        }
-    }
-
-    fn interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
     }
 }

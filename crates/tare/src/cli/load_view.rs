@@ -1,17 +1,19 @@
 //! The result of `tare load`, for scripts and for people.
 
-use super::{Problem, output};
+use super::load_args::SaidArgs;
+use super::{Problem, load_threads, output};
 use crate::subject::Surroundings;
 use crate::workload::oltp::Outage;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tare_load::{CpuPerTransaction, LatencyMs, Sample};
+use tare_load::{CpuPerTransaction, Latencies, LatencyMs, Sample};
+use tare_results::schema::ThreadRecord;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_text::count;
 
 /// The document of `tare load --json`.
 #[derive(Debug, Serialize)]
-pub struct Document {
+pub struct Document<'a> {
     transactions: u64,
     elapsed_s: f64,
     tps: f64,
@@ -21,6 +23,16 @@ pub struct Document {
     client_cpu_us_per_transaction: Option<CpuPerTransaction>,
     tps_each_second: Vec<f64>,
     backlog: Option<u64>,
+    reconnects: u64,
+    /// Reads, writes and other queries a second.
+    reads_per_s: f64,
+    writes_per_s: f64,
+    others_per_s: f64,
+    /// Where every thread was allowed to run and was seen; client and server threads of a connection have one `pair`.
+    threads: &'a [ThreadRecord],
+    /// Only with `--histogram`: latency in milliseconds and number of transactions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    histogram: Vec<(f64, u64)>,
     /// What a transaction cost the server, by the names of a run's metrics; empty where it cannot be looked at.
     server_cost: BTreeMap<&'static str, f64>,
     /// Only with `--reconnect`.
@@ -37,10 +49,10 @@ struct OutageDocument {
     still_away: usize,
 }
 
-impl Document {
+impl<'a> Document<'a> {
     /// The document of a sample. `errors` are restarts and lost connections: each was answered by running its
     /// transaction again.
-    pub fn of(sample: &Sample, around: &Surroundings, outage: Option<Outage>) -> Self {
+    pub fn of(sample: &Sample, around: &'a Surroundings, outage: Option<Outage>, said: &SaidArgs) -> Self {
         Self {
             transactions: sample.transactions,
             elapsed_s: sample.elapsed_s,
@@ -51,6 +63,12 @@ impl Document {
             client_cpu_us_per_transaction: sample.client_cpu_us_per_transaction,
             tps_each_second: sample.tps_each_second.clone(),
             backlog: sample.backlog,
+            reconnects: sample.reconnects,
+            reads_per_s: sample.reads as f64 / sample.elapsed_s,
+            writes_per_s: sample.writes as f64 / sample.elapsed_s,
+            others_per_s: sample.others as f64 / sample.elapsed_s,
+            threads: &around.threads,
+            histogram: if said.histogram { buckets(&sample.latencies) } else { Vec::new() },
             server_cost: costs(sample, around).map(|(name, _, value)| (name, value)).collect(),
             outage: outage.map(|outage| OutageDocument {
                 lost_transactions: outage.lost,
@@ -85,23 +103,62 @@ fn words(outage: &Outage) -> String {
     )
 }
 
+/// sysbench's buckets, whose middles are these: 1024 from a microsecond to a hundred seconds, evenly in the logarithm.
+const BUCKETS: f64 = 1024.0;
+const LEAST_MS: f64 = 0.001;
+const MOST_MS: f64 = 100_000.0;
+
+/// How many latencies fell into each bucket in which there is one: its middle in milliseconds and their number.
+fn buckets(latencies: &Latencies) -> Vec<(f64, u64)> {
+    let step = (MOST_MS / LEAST_MS).ln() / (BUCKETS - 1.0);
+    let mut buckets = BTreeMap::<u32, u64>::new();
+    for (ms, count) in latencies.each() {
+        let bucket = ((ms.clamp(LEAST_MS, MOST_MS) / LEAST_MS).ln() / step).round();
+        *buckets.entry(bucket as u32).or_default() += count;
+    }
+    buckets.into_iter().map(|(bucket, count)| (LEAST_MS * (f64::from(bucket) * step).exp(), count)).collect()
+}
+
+/// The buckets as sysbench prints them.
+fn histogram(latencies: &Latencies) -> String {
+    const STARS: f64 = 40.0;
+    let buckets = buckets(latencies);
+    let most = buckets.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1) as f64;
+    let mut text = String::from("Latency histogram (values are in milliseconds)\n");
+    text.push_str("       value  ------------- distribution ------------- count\n");
+    for (ms, count) in buckets {
+        let stars = "*".repeat((count as f64 * STARS / most).round() as usize);
+        text.push_str(&format!("{ms:12.3} |{stars:<40} {count}\n"));
+    }
+    text
+}
+
 /// Prints a sample for people.
-pub fn print(sample: &Sample, around: &Surroundings, outage: Option<Outage>) -> Result<(), Problem> {
+pub fn print(sample: &Sample, around: &Surroundings, outage: Option<Outage>, said: &SaidArgs) -> Result<(), Problem> {
     let mut text = outage.filter(|outage| outage.lost > 0).as_ref().map_or(String::new(), words);
+    if said.histogram {
+        text.push_str(&histogram(&sample.latencies));
+    }
+    let Sample { transactions, reads, writes, others, restarts, reconnects, elapsed_s, .. } = sample;
+    let per_s = |count: u64| count as f64 / elapsed_s;
+    text += &format!("transactions  {transactions:>12}   {:.1} a second\n", sample.tps());
     text += &format!(
-        "transactions  {:>12}   {:.1} a second\nqueries       {:>12}   {:.1} a second\nrestarts      {:>12}\ntime          {:>12.3} s\n",
-        sample.transactions,
-        sample.tps(),
-        sample.reads + sample.writes + sample.others,
+        "queries       {:>12}   {:.1} a second: {reads} read, {writes} write, {others} other\n",
+        reads + writes + others,
         sample.qps(),
-        sample.restarts,
-        sample.elapsed_s,
     );
+    text += &format!("restarts      {restarts:>12}   {:.2} a second\n", per_s(*restarts));
+    text += &format!("reconnects    {reconnects:>12}   {:.2} a second\n", per_s(*reconnects));
+    text += &format!("time          {elapsed_s:>12.3} s\n");
     if let Some(l) = sample.latency_ms {
         text.push_str(&format!(
             "latency ms    min {:.3}  mean {:.3}  p50 {:.3}  p90 {:.3}  p95 {:.3}  p99 {:.3}  p99.9 {:.3}  max {:.3}\n",
             l.min, l.mean, l.p50, l.p90, l.p95, l.p99, l.p99_9, l.max
         ));
+    }
+    let usual = [50.0, 90.0, 95.0, 99.0, 99.9].contains(&said.percentile);
+    if let (Some(asked), false) = (sample.latencies.percentile(said.percentile), usual) {
+        text.push_str(&format!("              p{} {asked:.3}\n", said.percentile));
     }
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
         text.push_str(&format!("client CPU    {:.2} us user + {:.2} us system a transaction\n", cpu.user, cpu.system));
@@ -116,5 +173,23 @@ pub fn print(sample: &Sample, around: &Surroundings, outage: Option<Outage>) -> 
     if let Some(backlog) = sample.backlog {
         text.push_str(&format!("backlog       {backlog:>12} transactions due and not begun at the end\n"));
     }
+    text.push_str(&load_threads::words(&around.threads));
     output::text(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_histogram_has_the_buckets_of_sysbench() {
+        let latencies = Latencies::new(vec![(100, 4), (1_000_000, 40), (1_005_000, 40), (2_000_000, 1)]);
+        let text = histogram(&latencies);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[2], format!("       0.001 |{:<40} 4", "**"), "what is shorter counts as the shortest");
+        // The 385th bucket of 1024 from 0.001 to 100000 ms holds a millisecond.
+        assert_eq!(lines[3], format!("       1.007 |{} 80", "*".repeat(40)));
+        assert_eq!(lines[4], format!("       1.996 |{:<40} 1", ""));
+        assert_eq!(lines.len(), 5, "{text}");
+    }
 }

@@ -99,17 +99,46 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         }
         return left.map(|()| Exit::Done);
     }
-    plan_view::something_left(&plan)?;
-    if !args.json {
-        plan_view::print_notes(&plan);
-        plan_view::print_unrealizable(&plan);
-    }
-    room_for_data(&plan)?;
-    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let out = args.out.clone().unwrap_or_else(|| default_out(&study));
-    let directory = Directory::create(&out)?;
-    directory.begin(&write::to_toml(&study), &plan, &environment(&machine))?;
-    finish(&study, &plan, &directory, args)
+    begin(&study, &plan, &machine, &out, &args.teller()?)
+}
+
+/// Who is told, and what only they know.
+struct Teller {
+    password: Option<String>,
+    json: bool,
+}
+
+impl RunArgs {
+    fn teller(&self) -> Result<Teller, Problem> {
+        Ok(Teller { password: secret::password(self.ask_password)?, json: self.json })
+    }
+}
+
+/// Runs a study that stands on a command line, trusted as that is.
+///
+/// # Errors
+/// As [`run`].
+pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool) -> Result<Exit, Problem> {
+    let machine = Machine::this()?;
+    interrupt::stop()?;
+    let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
+    let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
+    begin(&study, &plan, &machine, out, &Teller { password, json })
+}
+
+/// Begins the results directory of a study that is planned, and runs it.
+fn begin(study: &Study, plan: &Plan, machine: &Machine, out: &Path, teller: &Teller) -> Result<Exit, Problem> {
+    plan_view::something_left(plan)?;
+    if !teller.json {
+        plan_view::print_notes(plan);
+        plan_view::print_unrealizable(plan);
+    }
+    room_for_data(plan)?;
+    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
+    let directory = Directory::create(out)?;
+    directory.begin(&write::to_toml(study), plan, &environment(machine))?;
+    finish(study, plan, &directory, teller)
 }
 
 /// Refuses to begin what the disk has no room for.
@@ -152,7 +181,7 @@ fn resume(path: &Path, args: &RunArgs) -> Result<Exit, Problem> {
         Task::find(&study, &plan, first.trial)?;
     }
     // The order that was drawn at the start counts, whatever this version would draw.
-    finish(&study, &plan, &directory, args)
+    finish(&study, &plan, &directory, &args.teller()?)
 }
 
 fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> {
@@ -163,14 +192,14 @@ fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> 
     let asked = interrupt::stop()?.asked;
     let Some(_host) = unless_interrupted(super::host::take_in_turn(asked))? else { return Ok(Exit::Interrupted) };
     let Some(piece) = unless_interrupted(shard_piece::take(path, index))? else { return Ok(Exit::Interrupted) };
-    finish(&piece.study, &piece.plan, &piece.directory, args)
+    finish(&piece.study, &piece.plan, &piece.directory, &args.teller()?)
 }
 
 /// Runs what is left, writes the report, prints the tables.
-fn finish(study: &Study, plan: &Plan, directory: &Directory, args: &RunArgs) -> Result<Exit, Problem> {
+fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) -> Result<Exit, Problem> {
     let stop = interrupt::stop()?;
     let mut listener = TerminalListener::new(plan);
-    let runner = Children::new(directory.path(), stop).with_password(secret::password(args.ask_password)?);
+    let runner = Children::new(directory.path(), stop).with_password(teller.password.clone());
     let mut run = Run { study, plan, runner, book: directory };
     let end = run.execute(&mut listener);
     listener.finish();
@@ -200,7 +229,7 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, args: &RunArgs) -> 
     })?;
     if end.done > 0 {
         let results = super::results_problem::open(directory.path())?;
-        super::show::print(&results, args.json, false)?;
+        super::show::print(&results, teller.json, false)?;
         let report = directory.path().join("report.html");
         write_report_to(&results, &report)?;
         note(&format!("\nresults: {}\nreport:  {}", directory.path().display(), report.display()));

@@ -5,6 +5,7 @@ use crate::subject::{SubjectWatch, WatchSettings};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use tare_engine::{Dialect, Server, Session};
+use tare_load::{Interval, Intervals};
 
 /// A load with its settings. Everything that the rest of the program needs to know of it is asked here.
 pub trait Load: Keys {
@@ -125,6 +126,12 @@ pub trait Host: Sync {
     fn log(&self, _name: &str) -> Option<PathBuf> {
         None
     }
+    /// Which intervals it wants to hear of; none: throughput once a second tells enough.
+    fn intervals(&self) -> Option<Intervals> {
+        None
+    }
+    /// Takes note of an interval.
+    fn interval(&self, _interval: &Interval) {}
     /// The further sample begins: what disturbs may be recorded.
     fn begin_captures(&self) {}
     /// The further sample is over.

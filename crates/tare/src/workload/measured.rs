@@ -47,7 +47,10 @@ impl Measured {
             operations: Some((Operation::Transaction, sample.transactions as f64)),
             metrics,
             tps_each_second: sample.tps_each_second.clone(),
-            covariates: BTreeMap::from([("restarts".to_owned(), sample.restarts as f64)]),
+            covariates: BTreeMap::from([
+                ("restarts".to_owned(), sample.restarts as f64),
+                ("reconnects".to_owned(), sample.reconnects as f64),
+            ]),
             surroundings,
         }
     }

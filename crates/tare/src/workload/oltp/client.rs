@@ -1,85 +1,57 @@
 //! One connection that runs the transactions of a workload.
 
-use super::statements::{Group, Statement, groups};
-use super::{OltpError, OltpSettings};
-use crate::workload::sessions::{Border, roll_back};
-use tare_engine::{Dialect, Param, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
-use tare_load::{Attempt, C_GROUPS, Client, Distribution, Draw, PAD_GROUPS, Queries, Random, push_groups};
+use super::grouped::Grouped;
+use super::inserts::{Bulk, Insert};
+use super::random_selects::RandomSelect;
+use super::work::{Seat, Work};
+use super::{OltpError, OltpSettings, Workload};
+use crate::workload::sessions::roll_back;
+use tare_engine::{Dialect, Session, SqlError, SqlErrorKind, ThreadRef};
+use tare_load::{Attempt, Client, Queries, Random};
 
-/// One connection with its prepared statements.
+/// One connection with its statements.
 pub struct OltpClient {
     session: Box<dyn Session>,
     dialect: &'static dyn Dialect,
-    /// BEGIN and COMMIT, for workloads that have them.
-    border: Option<(Border, Border)>,
-    groups: Vec<PreparedGroup>,
-    table: Draw,
-    id: Draw,
-    range_size: i64,
-    /// Rows that each table holds.
-    rows: i64,
-    /// Whether sessions of this workload delete rows for a moment.
-    takes: bool,
-    /// Texts of the statement in hand; kept so that none is allocated a transaction.
-    c: String,
-    pad: String,
+    work: Box<dyn Work>,
     sent: Queries,
-}
-
-#[derive(Debug)]
-struct PreparedGroup {
-    group: Group,
-    /// By table, then by statement of the group.
-    prepared: Vec<Vec<StatementId>>,
-}
-
-/// A failed statement; its text is made only when it has to be shown.
-enum Failed {
-    Border(&'static str, SqlError),
-    Statement(Statement, usize, SqlError),
-    /// Another number of rows than the tables have for it: statement, table, first id, rows.
-    Answer(Statement, usize, i64, u64),
 }
 
 impl OltpClient {
     /// Prepares every statement of the workload for every table on the session: 5 * tables + 2 for read_only,
-    /// 9 * tables + 2 for read_write.
+    /// 9 * tables + 2 for read_write. It is the only connection of its load.
     ///
     /// # Errors
     /// A setting out of range, or a statement that the server refuses to prepare.
     pub fn new(
+        session: Box<dyn Session>,
+        settings: &OltpSettings,
+        dialect: &'static dyn Dialect,
+    ) -> Result<Self, OltpError> {
+        Self::at(Seat::ONLY, session, settings, dialect)
+    }
+
+    /// The same for one of several connections, which draw from parts of their own in some workloads.
+    ///
+    /// # Errors
+    /// As [`OltpClient::new`].
+    pub fn at(
+        seat: Seat,
         mut session: Box<dyn Session>,
         settings: &OltpSettings,
         dialect: &'static dyn Dialect,
     ) -> Result<Self, OltpError> {
         settings.tables.check()?;
-        let workload = settings.workload;
-        let border = if workload.is_transactional() {
-            let mut border =
-                |sql| Border::prepare(session.as_mut(), sql).map_err(|source| OltpError::statement(sql, source));
-            Some((border(dialect.begin(workload.writes()))?, border("COMMIT")?))
-        } else {
-            None
+        let open = session.as_mut();
+        let work: Box<dyn Work> = match settings.workload {
+            Workload::Insert => Box::new(Insert::new(settings, dialect)),
+            Workload::BulkInsert => Box::new(Bulk::new(open, seat)?),
+            Workload::SelectRandomPoints | Workload::SelectRandomRanges => {
+                Box::new(RandomSelect::new(open, settings, dialect, seat)?)
+            }
+            _ => Box::new(Grouped::new(open, settings, dialect)?),
         };
-        let groups = groups(workload, &settings.counts)
-            .into_iter()
-            .map(|group| prepare_group(session.as_mut(), group, settings.tables.tables, dialect))
-            .collect::<Result<_, _>>()?;
-        Ok(Self {
-            session,
-            dialect,
-            border,
-            groups,
-            // Always uniform, whatever the distribution of ids.
-            table: Distribution::Uniform.over(0, settings.tables.tables as u64 - 1),
-            id: settings.distribution.over(1, settings.tables.rows),
-            range_size: i64::from(settings.counts.range_size),
-            rows: i64::try_from(settings.tables.rows).unwrap_or(i64::MAX),
-            takes: workload.writes(),
-            c: String::new(),
-            pad: String::new(),
-            sent: Queries::default(),
-        })
+        Ok(Self { session, dialect, work, sent: Queries::default() })
     }
 
     /// The server thread that serves this connection, where the engine can say it.
@@ -90,73 +62,16 @@ impl OltpClient {
         self.session.server_thread()
     }
 
-    fn attempt(&mut self, random: &mut Random) -> Result<(), Failed> {
-        if let Some((begin, _)) = self.border {
-            self.send_border(begin)?;
-        }
-        for index in 0..self.groups.len() {
-            self.send_group(index, random)?;
-        }
-        if let Some((_, commit)) = self.border {
-            self.send_border(commit)?;
-        }
-        Ok(())
-    }
-
-    fn send_border(&mut self, border: Border) -> Result<(), Failed> {
-        border.send(self.session.as_mut()).map_err(|source| Failed::Border(border.sql, source))?;
-        self.sent.other += 1;
-        Ok(())
-    }
-
-    fn send_group(&mut self, index: usize, random: &mut Random) -> Result<(), Failed> {
-        let Self { groups, session, table, id, range_size, rows: held, takes, c, pad, sent, .. } = self;
-        let PreparedGroup { group, prepared } = &groups[index];
-        let table = table.draw(random) as usize;
-        for _ in 0..group.count {
-            let row = id.draw(random) as i64;
-            for (&statement, &prepared) in group.statements.iter().zip(&prepared[table]) {
-                let result = match statement {
-                    Statement::PointSelect | Statement::IndexUpdate | Statement::Delete => {
-                        session.execute(prepared, &[Param::Int(row)])
-                    }
-                    Statement::SimpleRange | Statement::SumRange | Statement::OrderRange | Statement::DistinctRange => {
-                        session.execute(prepared, &[Param::Int(row), Param::Int(row + *range_size - 1)])
-                    }
-                    Statement::NonIndexUpdate => {
-                        draw_text(c, random, C_GROUPS);
-                        session.execute(prepared, &[Param::Text(c), Param::Int(row)])
-                    }
-                    Statement::Insert => {
-                        let k = id.draw(random) as i64;
-                        draw_text(c, random, C_GROUPS);
-                        draw_text(pad, random, PAD_GROUPS);
-                        session.execute(prepared, &[Param::Int(row), Param::Int(k), Param::Text(c), Param::Text(pad)])
-                    }
-                };
-                let rows = result.map_err(|source| Failed::Statement(statement, table + 1, source))?;
-                if !statement.answers(row, *range_size, *held, *takes).contains(&rows) {
-                    return Err(Failed::Answer(statement, table + 1, row, rows));
-                }
-                if statement.reads() {
-                    sent.read += 1;
-                } else if rows > 0 {
-                    sent.write += 1;
-                } else {
-                    // sysbench books a change that met no row here.
-                    sent.other += 1;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Leaves the failed transaction.
     fn roll_back(&mut self) -> Result<(), OltpError> {
-        if self.border.is_none() {
+        if !self.work.leaves_open() {
             return Ok(());
         }
         roll_back(self.session.as_mut()).map_err(|source| OltpError::statement("ROLLBACK", source))
+    }
+
+    fn is_to_be_run_again(&self, error: &SqlError) -> bool {
+        error.kind == SqlErrorKind::Retry || (self.work.may_collide() && self.dialect.is_duplicate(error))
     }
 }
 
@@ -165,44 +80,21 @@ impl Client for OltpClient {
 
     fn transaction(&mut self, random: &mut Random) -> Result<Attempt, OltpError> {
         self.sent = Queries::default();
-        match self.attempt(random) {
+        match self.work.attempt(self.session.as_mut(), random, &mut self.sent) {
             Ok(()) => Ok(Attempt::Done(self.sent)),
-            Err(Failed::Border(_, source) | Failed::Statement(_, _, source)) if source.kind == SqlErrorKind::Retry => {
+            Err(OltpError::Statement { source, .. }) if self.is_to_be_run_again(&source) => {
                 self.roll_back()?;
                 Ok(Attempt::Restart(self.sent))
             }
-            Err(Failed::Border(sql, source)) => Err(OltpError::statement(sql, source)),
-            Err(Failed::Answer(statement, table, id, found)) => {
-                let expected = statement.answers(id, self.range_size, self.rows, self.takes);
-                let sql = statement.sql(table, self.dialect);
-                Err(OltpError::Answer { sql, id, found, least: *expected.start(), most: *expected.end() })
-            }
-            Err(Failed::Statement(statement, table, source)) => {
-                Err(OltpError::statement(&statement.sql(table, self.dialect), source))
-            }
+            Err(error) => Err(error),
         }
     }
 }
 
-fn draw_text(text: &mut String, random: &mut Random, groups: usize) {
-    text.clear();
-    push_groups(text, random, groups);
-}
-
-fn prepare_group(
-    session: &mut dyn Session,
-    group: Group,
-    tables: usize,
-    dialect: &dyn Dialect,
-) -> Result<PreparedGroup, OltpError> {
-    let mut prepare = |statement: &Statement, table| {
-        let sql = statement.sql(table, dialect);
-        session.prepare(&sql).map_err(|source| OltpError::statement(&sql, source))
-    };
-    let prepared = (1..=tables)
-        .map(|table| group.statements.iter().map(|statement| prepare(statement, table)).collect())
-        .collect::<Result<_, _>>()?;
-    Ok(PreparedGroup { group, prepared })
+impl Drop for OltpClient {
+    fn drop(&mut self) {
+        self.work.finish(self.session.as_mut());
+    }
 }
 
 #[cfg(test)]

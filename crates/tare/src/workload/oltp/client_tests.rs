@@ -101,6 +101,121 @@ fn a_connection_prepares_as_many_statements_as_sysbench() {
     }
 }
 
+#[test]
+fn the_smaller_workloads_send_the_statements_of_sysbenchs_scripts() {
+    let sent = |change: fn(&mut OltpSettings), workload| {
+        let fake = Fake::default();
+        let mut settings = settings(workload, 1);
+        change(&mut settings);
+        let mut client = client(&fake, &settings);
+        fake.sent();
+        let attempt = client.transaction(&mut random(1)).unwrap();
+        (fake.sent(), attempt)
+    };
+    let (deleted, attempt) = sent(|_| {}, Workload::Delete);
+    assert!(matches!(&deleted[..], [Sent::Execute(sql, ids)] if sql == WRITES[2] && ids.len() == 1), "{deleted:?}");
+    assert_eq!(attempt, done(0, 1, 0));
+
+    let (inserted, attempt) = sent(|_| {}, Workload::Insert);
+    let [Sent::Run(sql)] = &inserted[..] else { panic!("one text: {inserted:?}") };
+    let values = sql.strip_prefix("INSERT INTO sbtest1 (id, k, c, pad) VALUES (0, ").unwrap();
+    let texts: Vec<&str> = values.split('\'').collect();
+    assert_eq!((texts[1].len(), texts[3].len(), attempt), (119, 59, done(0, 1, 0)));
+
+    let (points, attempt) = sent(|_| {}, Workload::SelectRandomPoints);
+    let marks = ["?"; 10].join(", ");
+    let [Sent::Execute(sql, keys)] = &points[..] else { panic!("{points:?}") };
+    assert_eq!(*sql, format!("SELECT id, k, c, pad FROM sbtest1 WHERE k IN ({marks})"));
+    assert_eq!((keys.len(), attempt), (10, done(1, 0, 0)));
+
+    let change: fn(&mut OltpSettings) = |s| (s.counts.number_of_ranges, s.counts.delta) = (2, 7);
+    let (ranges, attempt) = sent(change, Workload::SelectRandomRanges);
+    let [Sent::Execute(sql, ends)] = &ranges[..] else { panic!("{ranges:?}") };
+    assert_eq!(sql, "SELECT count(k) FROM sbtest1 WHERE k BETWEEN ? AND ? OR k BETWEEN ? AND ?");
+    assert_eq!((int(&ends[1]) - int(&ends[0]), int(&ends[3]) - int(&ends[2]), attempt), (7, 7, done(1, 0, 0)));
+}
+
+#[test]
+fn clients_of_random_selects_draw_from_parts_of_their_own() {
+    let keys = |index| {
+        let fake = Fake::default();
+        let settings = settings(Workload::SelectRandomPoints, 1);
+        let seat = Seat { index, clients: 4 };
+        let mut client = OltpClient::at(seat, fake.session(), &settings, Mariadb.dialect()).unwrap();
+        let mut random = random(index as u64);
+        for _ in 0..50 {
+            client.transaction(&mut random).unwrap();
+        }
+        let drawn = fake.sent().into_iter().filter_map(|sent| match sent {
+            Sent::Execute(_, keys) => Some(keys),
+            _ => None,
+        });
+        drawn.flatten().map(|key| int(&key)).collect::<Vec<_>>()
+    };
+    assert!(keys(0).iter().all(|key| (0..=250).contains(key)));
+    assert!(keys(3).iter().all(|key| (750..=1000).contains(key)));
+}
+
+#[test]
+fn bulk_rows_go_out_when_half_a_megabyte_is_full_and_what_is_left_at_the_end() {
+    let fake = Fake::default().answering(vec![Some("41".into())]);
+    let settings = settings(Workload::BulkInsert, 1);
+    let seat = Seat { index: 2, clients: 3 };
+    let mut client = OltpClient::at(seat, fake.session(), &settings, Mariadb.dialect()).unwrap();
+    assert_eq!(fake.sent(), [Sent::Query("SELECT MAX(id) FROM sbtest3".into())]);
+    let mut random = random(1);
+    let mut rows = 0;
+    let sent = loop {
+        let attempt = client.transaction(&mut random).unwrap();
+        rows += 1;
+        match (attempt, &fake.sent()[..]) {
+            (Attempt::Done(queries), []) => assert_eq!(queries, Queries::default()),
+            (attempt, [Sent::Run(sql)]) => {
+                assert_eq!(attempt, done(0, 1, 0));
+                break sql.clone();
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(sent.starts_with("INSERT INTO sbtest3 VALUES(42,42),(43,43),"), "{}", &sent[..60]);
+    assert!(sent.len() < 512 << 10 && sent.len() > (512 << 10) - 20, "{}", sent.len());
+    assert_eq!(sent.matches('(').count(), rows - 1, "the row that did not fit begins the next");
+    drop(client);
+    assert_eq!(fake.sent(), [Sent::Run(format!("INSERT INTO sbtest3 VALUES({0},{0})", 41 + rows))]);
+}
+
+#[test]
+fn without_prepared_statements_the_same_goes_as_text_and_without_transactions_no_borders() {
+    let fake = Fake::default();
+    let settings = OltpSettings { prepared: false, ..settings(Workload::WriteOnly, 1) };
+    let mut client = client(&fake, &settings);
+    assert_eq!(fake.sent(), [], "nothing is prepared");
+    assert_eq!(client.transaction(&mut random(1)).unwrap(), done(0, 4, 2));
+    let texts: Vec<String> = fake
+        .sent()
+        .into_iter()
+        .map(|sent| match sent {
+            Sent::Run(sql) => sql,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(texts[0] == "BEGIN" && texts[5] == "COMMIT" && texts[1].starts_with("UPDATE sbtest1 SET k=k+1 WHERE id="));
+    assert!(
+        texts[4].starts_with("INSERT INTO sbtest1 (id, k, c, pad) VALUES (") && !texts[4].contains('?'),
+        "{texts:?}"
+    );
+
+    let fake = Fake::default();
+    let settings = OltpSettings { skip_transactions: true, prepared: true, workload: Workload::ReadWrite, ..settings };
+    let mut client = OltpClient::new(fake.session(), &settings, Mariadb.dialect()).unwrap();
+    assert_eq!(fake.sent().len(), 9, "no BEGIN and COMMIT are prepared");
+    assert_eq!(client.transaction(&mut random(1)).unwrap(), done(14, 4, 0));
+    assert_eq!(fake.sent().len(), 18);
+    let fake = fake.refusing("INSERT", 1062);
+    assert!(matches!(client.transaction(&mut random(1)).unwrap(), Attempt::Restart(_)), "another client was faster");
+    assert!(!fake.sent().contains(&Sent::Run("ROLLBACK".into())));
+}
+
 /// Number of the table and the values of every statement of many read_write transactions, by transaction.
 fn many(tables: usize) -> Vec<Vec<(String, Vec<Value>)>> {
     let fake = Fake::default();

@@ -55,6 +55,25 @@ pub enum OltpError {
         /// The most that may come.
         most: u64,
     },
+    /// A statement that gives back or adds one row did something else.
+    #[error("{sql}: {found} rows: expected 1")]
+    Count {
+        /// The statement that was sent.
+        sql: String,
+        /// Rows that came, or were added.
+        found: u64,
+    },
+    /// A client's own table is not there or not readable.
+    #[error(
+        "table sbtest{table} cannot be read: {source}; expected an own table for each client, with the columns id and k: \
+         prepare them first, with as many threads"
+    )]
+    BulkTable {
+        /// Its number.
+        table: usize,
+        /// The server's words.
+        source: SqlError,
+    },
     /// A table is not there or not readable.
     #[error("table sbtest{table} cannot be read: {source}; expected {expected} rows: prepare the tables first")]
     TableMissing {
@@ -64,6 +83,16 @@ pub enum OltpError {
         expected: u64,
         /// The server's words.
         source: SqlError,
+    },
+    /// A table that a workload makes larger or smaller has never had the rows that were asked for.
+    #[error("table sbtest{table} has {found}: expected {expected}; drop and prepare the tables again")]
+    TableChanged {
+        /// Its number.
+        table: usize,
+        /// What it has.
+        found: String,
+        /// What it may have.
+        expected: String,
     },
     /// A table has other rows than asked for.
     #[error(

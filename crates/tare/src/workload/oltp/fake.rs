@@ -22,8 +22,8 @@ pub(super) enum Value {
 #[derive(Debug, Default)]
 struct State {
     sent: Vec<Sent>,
-    /// Part of a text, what its next statement fails with, and whether it goes on failing.
-    failures: Vec<(String, SqlErrorKind)>,
+    /// Part of a text, and what its next statement fails with.
+    failures: Vec<(String, SqlErrorKind, u32)>,
     answer: Vec<Option<String>>,
     changed: Option<u64>,
     sessions: usize,
@@ -41,7 +41,13 @@ struct FakeSession {
 impl Fake {
     /// The next statement that contains `part` fails, once.
     pub(super) fn failing(self, part: &str, kind: SqlErrorKind) -> Self {
-        self.state().failures.push((part.to_owned(), kind));
+        self.state().failures.push((part.to_owned(), kind, 7));
+        self
+    }
+
+    /// The next statement that contains `part` fails with this code, once.
+    pub(super) fn refusing(self, part: &str, code: u32) -> Self {
+        self.state().failures.push((part.to_owned(), SqlErrorKind::Other, code));
         self
     }
 
@@ -78,10 +84,10 @@ impl Fake {
     fn hear(&self, sent: Sent, text: &str) -> Result<u64, SqlError> {
         let mut state = self.state();
         state.sent.push(sent);
-        match state.failures.iter().position(|(part, _)| text.contains(part)) {
+        match state.failures.iter().position(|(part, ..)| text.contains(part)) {
             Some(index) => {
-                let (_, kind) = state.failures.remove(index);
-                Err(SqlError { kind, code: 7, message: "refused".into() })
+                let (_, kind, code) = state.failures.remove(index);
+                Err(SqlError { kind, code, message: "refused".into() })
             }
             None => Ok(state.changed.unwrap_or(1)),
         }

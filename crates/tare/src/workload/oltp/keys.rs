@@ -119,5 +119,36 @@ impl Keyed for OltpSettings {
             get: |s| Some(s.counts.range_size.into()),
             set: |s, v| v.whole(1, 1_000_000).map(|v| s.counts.range_size = v),
         },
+        Key {
+            name: "random_points",
+            help: "keys that a transaction of select_random_points asks for",
+            get: |s| Some(s.counts.random_points.into()),
+            set: |s, v| v.whole(1, 10_000).map(|v| s.counts.random_points = v),
+        },
+        Key {
+            name: "number_of_ranges",
+            help: "ranges that a transaction of select_random_ranges counts",
+            get: |s| Some(s.counts.number_of_ranges.into()),
+            set: |s, v| v.whole(1, 1_000).map(|v| s.counts.number_of_ranges = v),
+        },
+        Key {
+            name: "delta",
+            help: "how far such a range goes beyond its first key",
+            get: |s| Some(s.counts.delta.into()),
+            set: |s, v| v.whole(0, 1_000_000).map(|v| s.counts.delta = v),
+        },
+        Key {
+            name: "prepared",
+            help: "off: statements go as text, as with sysbench's --db-ps-mode=disable",
+            get: |s| Some(s.prepared.into()),
+            set: |s, v| v.switch().map(|on| s.prepared = on),
+        },
+        Key {
+            name: "skip_trx",
+            help: "on: no BEGIN and COMMIT, so that every statement is a transaction of its own; an INSERT of a row that \
+                   another client has put there meanwhile is run again",
+            get: |s| Some(s.skip_transactions.into()),
+            set: |s, v| v.switch().map(|on| s.skip_transactions = on),
+        },
     ];
 }

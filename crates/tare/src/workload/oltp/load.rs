@@ -40,18 +40,32 @@ impl Load for OltpSettings {
     }
 
     fn dead(&self) -> Option<&'static str> {
-        self.dead_count()
+        self.dead_key()
+    }
+
+    fn check(&self, _threads: usize) -> Result<(), String> {
+        self.check_together()
     }
 
     fn dataset(&self, seed: u64) -> String {
+        if self.workload == Workload::BulkInsert {
+            return "sysbench bulk_insert, no rows".to_owned();
+        }
         format!("sysbench oltp, analysed, tables {}, rows {}, seed {seed}", self.tables.tables, self.tables.rows)
     }
 
     fn data_bytes(&self) -> u64 {
+        if self.workload == Workload::BulkInsert {
+            return 0;
+        }
         self.tables.tables as u64 * (TABLE_BYTES + self.tables.rows * ROW_BYTES)
     }
 
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
+        if self.workload == Workload::BulkInsert {
+            // Its tables are as many as its clients, and made when these are known.
+            return Ok(());
+        }
         let fill = Fill {
             tables: self.tables,
             distribution: Distribution::default(),
@@ -70,11 +84,11 @@ impl Load for OltpSettings {
     }
 
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
-        Ok(super::check(session, &self.tables)?)
+        Ok(super::check_for(session, &self.tables, self.workload)?)
     }
 
     fn how_to_fill(&self) -> &'static str {
-        "make the tables with `tare load WORKLOAD --prepare` and the same --tables and --rows"
+        "make the tables with `tare load WORKLOAD --prepare` and the same --tables and --rows (bulk_insert: --threads)"
     }
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
@@ -137,10 +151,30 @@ pub fn run_through(
 }
 
 fn ran(settings: &OltpSettings, stage: Stage<'_>, reconnect: Option<&Reconnect>) -> Result<Vec<Ran<()>>, LoadError> {
+    make_ready(settings, &stage)?;
     let shared = Sessions::new(settings, stage.dialect, stage.threads, reconnect);
-    let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session)?));
+    let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session, index)?));
     let connector = Connector::new(&stage, &shared.connections, client).of_changing_server(shared.survive());
     sessions::run(settings.rate, stage, &connector, &shared.connections, || ())
+}
+
+/// What has to be done before the clients of workloads that add rows connect.
+fn make_ready(settings: &OltpSettings, stage: &Stage<'_>) -> Result<(), LoadError> {
+    match settings.workload {
+        Workload::BulkInsert if stage.server.is_some_and(|server| server.is_ours()) => {
+            super::prepare_bulk((stage.connect)()?.as_mut(), stage.threads, stage.dialect)?;
+        }
+        Workload::Insert => {
+            let mut session = (stage.connect)()?;
+            for table in 1..=settings.tables.tables {
+                if let Some(sql) = stage.dialect.number_on(&format!("sbtest{table}"), "id") {
+                    session.run(&sql).map_err(|source| OltpError::statement(&sql, source))?;
+                }
+            }
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// Whether a sample is what was asked for.

@@ -6,6 +6,8 @@
 //! | `settings` | which workload, on how many tables of how many rows, how keys are drawn |
 //! | `statements` | the texts, and which of them make up a transaction |
 //! | `client` | one connection that runs transactions |
+//! | `work`, `ready` | what it does for a transaction, and how a statement is sent: prepared or as text |
+//! | `grouped`, `random_selects`, `inserts` | the transactions of the workloads, by kind |
 //! | `keys`, `load` | its keys of a study, and what a trial does with it |
 //! | `reconnect` | clients that wait for a server which is started again |
 //! | `fill`, `tables` | making, checking and dropping the tables |
@@ -18,14 +20,19 @@
 mod client;
 mod error;
 mod fill;
+mod grouped;
+mod inserts;
 mod keys;
 mod load;
+mod random_selects;
+mod ready;
 mod reconnect;
 mod settings;
 mod statements;
 mod tables;
 mod warm;
 mod warm_phase;
+mod work;
 
 #[cfg(test)]
 mod fake;
@@ -36,4 +43,5 @@ pub use fill::{Fill, prepare};
 pub use load::{judge, run, run_through};
 pub use reconnect::{Outage, Reconnect};
 pub use settings::{Counts, OltpSettings, Tables, Until, Warm, Workload};
-pub use tables::{check, cleanup};
+pub use tables::{check, check_for, cleanup, prepare_bulk};
+pub use work::Seat;

@@ -1,6 +1,7 @@
 //! Clients that outlive their server: who loses a connection waits for the server to come back and goes on, counting
 //! what was lost and how long nobody was there.
 
+use super::work::Seat;
 use super::{OltpClient, OltpError, OltpSettings};
 use crate::workload::LoadError;
 use crate::workload::sessions::Connections;
@@ -96,8 +97,9 @@ impl<'a> Sessions<'a> {
     ///
     /// # Errors
     /// As [`OltpClient::new`].
-    pub fn client(&self, session: Box<dyn Session>) -> Result<OltpClient, OltpError> {
-        OltpClient::new(session, self.settings, self.dialect)
+    pub fn client(&self, session: Box<dyn Session>, index: usize) -> Result<OltpClient, OltpError> {
+        let seat = Seat { index, clients: self.connections.clients() };
+        OltpClient::at(seat, session, self.settings, self.dialect)
     }
 }
 
@@ -143,7 +145,7 @@ impl<'a> WorkloadClient<'a> {
             return Ok(None);
         };
         self.sessions.connections.adopt(session.as_mut(), self.index)?;
-        match self.sessions.client(session) {
+        match self.sessions.client(session, self.index) {
             Ok(client) => Ok(Some(client)),
             // It went away again before it had prepared everything.
             Err(error) if is_lost(&error) => Ok(None),

@@ -1,6 +1,7 @@
 //! Which workload, on which tables.
 
 use super::OltpError;
+use super::ready::Way;
 use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 use tare_load::Distribution;
 use tare_text::UnknownWord;
@@ -21,9 +22,33 @@ pub enum Workload {
     UpdateIndex,
     /// One UPDATE of a column without index, autocommit.
     UpdateNonIndex,
+    /// One INSERT of a row that the server numbers, autocommit.
+    Insert,
+    /// One DELETE by primary key, autocommit.
+    Delete,
+    /// Rows of two columns, each client into its own table, half a megabyte an INSERT. A row is a transaction.
+    BulkInsert,
+    /// One SELECT of rows with one of ten keys of the index, autocommit.
+    SelectRandomPoints,
+    /// One count of rows in ten ranges of the index, autocommit.
+    SelectRandomRanges,
 }
 
 impl Workload {
+    /// Whether ids or keys are drawn at random.
+    pub fn draws_ids(self) -> bool {
+        self != Self::BulkInsert
+    }
+
+    /// By its own name or that of sysbench's script.
+    ///
+    /// # Errors
+    /// The names that there are.
+    pub fn of_script(name: &str) -> Result<Self, UnknownWord> {
+        // sysbench has no oltp_bulk_insert, and nobody is served by being told so.
+        name.strip_prefix("oltp_").unwrap_or(name).parse()
+    }
+
     /// Its name in studies and for `tare load`.
     pub fn name(self) -> &'static str {
         self.into()
@@ -86,6 +111,12 @@ pub struct Counts {
     pub delete_inserts: u32,
     /// Ids in a range.
     pub range_size: u32,
+    /// Keys that `select_random_points` asks for.
+    pub random_points: u32,
+    /// Ranges that `select_random_ranges` counts.
+    pub number_of_ranges: u32,
+    /// How far each of them goes beyond its first key.
+    pub delta: u32,
 }
 
 impl Default for Counts {
@@ -100,6 +131,9 @@ impl Default for Counts {
             non_index_updates: 1,
             delete_inserts: 1,
             range_size: 100,
+            random_points: 10,
+            number_of_ranges: 10,
+            delta: 5,
         }
     }
 }
@@ -119,6 +153,10 @@ pub struct OltpSettings {
     pub rate: Option<f64>,
     /// What comes before the measured load's own warm-up.
     pub warm: Warm,
+    /// Whether statements are prepared on the server; else they go as text.
+    pub prepared: bool,
+    /// Whether BEGIN and COMMIT are left out, so that every statement is a transaction of its own.
+    pub skip_transactions: bool,
 }
 
 /// What fills the server's memory before the measured load.
@@ -194,15 +232,41 @@ impl OltpSettings {
             counts: Counts::default(),
             rate: None,
             warm: Warm::default(),
+            prepared: true,
+            skip_transactions: false,
         }
     }
 
-    /// The first count that was changed although this workload has no such statement.
-    pub(super) fn dead_count(&self) -> Option<&'static str> {
-        use Workload::{PointSelect, ReadOnly, ReadWrite, UpdateIndex, UpdateNonIndex, WriteOnly};
+    pub(super) fn way(&self) -> Way {
+        if self.prepared { Way::Prepared } else { Way::Text }
+    }
+
+    /// What no single key can check.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub(super) fn check_together(&self) -> Result<(), String> {
+        use Workload::{BulkInsert, SelectRandomPoints, SelectRandomRanges};
+        let workload = self.workload;
+        if matches!(workload, SelectRandomPoints | SelectRandomRanges) && self.tables.tables != 1 {
+            return Err(format!("tables = 1: {workload} reads sbtest1 alone, as sysbench's does"));
+        }
+        if workload == BulkInsert && (self.warm.preload || self.warm.workload.is_some()) {
+            return Err("neither preload nor warmup_workload: the tables of bulk_insert are empty".into());
+        }
+        if workload != BulkInsert && self.warm.workload == Some(BulkInsert) {
+            return Err("another warmup_workload: bulk_insert has tables of its own".into());
+        }
+        Ok(())
+    }
+
+    /// The first key that was changed although this workload has no such statement or table.
+    pub(super) fn dead_key(&self) -> Option<&'static str> {
+        use Workload::{BulkInsert, ReadOnly, ReadWrite, SelectRandomPoints, SelectRandomRanges};
+        use Workload::{UpdateIndex, UpdateNonIndex, WriteOnly};
         let (now, usual) = (self.counts, Counts::default());
         let reads: &[Workload] = &[ReadOnly, ReadWrite];
-        let counts: [(&[Workload], &'static str, bool); 9] = [
+        let counts: [(&[Workload], &'static str, bool); 13] = [
             (reads, "point_selects", now.point_selects != usual.point_selects),
             (reads, "simple_ranges", now.simple_ranges != usual.simple_ranges),
             (reads, "sum_ranges", now.sum_ranges != usual.sum_ranges),
@@ -216,15 +280,18 @@ impl OltpSettings {
                 now.non_index_updates != usual.non_index_updates,
             ),
             (&[ReadWrite, WriteOnly], "delete_inserts", now.delete_inserts != usual.delete_inserts),
+            (&[SelectRandomPoints], "random_points", now.random_points != usual.random_points),
+            (&[SelectRandomRanges], "number_of_ranges", now.number_of_ranges != usual.number_of_ranges),
+            (&[SelectRandomRanges], "delta", now.delta != usual.delta),
+            (&[ReadOnly, ReadWrite, WriteOnly], "skip_trx", self.skip_transactions),
         ];
-        // Every workload is in one of the lists or in none: a new one has to be thought of here.
-        match self.workload {
-            PointSelect | ReadOnly | ReadWrite | WriteOnly | UpdateIndex | UpdateNonIndex => {}
-        }
-        counts
-            .into_iter()
-            .find(|(used, _, changed)| *changed && !used.contains(&self.workload))
-            .map(|(_, name, _)| name)
+        let of_tables = [
+            ("tables", self.tables.tables != Tables::default().tables),
+            ("rows", self.tables.rows != Tables::default().rows),
+        ];
+        let dead = counts.into_iter().find(|(used, _, changed)| *changed && !used.contains(&self.workload));
+        let dead_table = of_tables.into_iter().find(|(_, changed)| *changed && self.workload == BulkInsert);
+        dead.map(|(_, name, _)| name).or(dead_table.map(|(name, _)| name))
     }
 }
 
@@ -240,8 +307,9 @@ mod tests {
         let message = "point_selects".parse::<Workload>().unwrap_err().to_string();
         assert_eq!(
             message,
-            "expected one of point_select, read_only, read_write, write_only, update_index, update_non_index, found \
-             \"point_selects\"; did you mean \"point_select\"?"
+            "expected one of point_select, read_only, read_write, write_only, update_index, update_non_index, insert, \
+             delete, bulk_insert, select_random_points, select_random_ranges, found \"point_selects\"; did you mean \
+             \"point_select\"?"
         );
     }
 
@@ -250,7 +318,7 @@ mod tests {
         let dead = |workload, change: fn(&mut Counts)| {
             let mut settings = OltpSettings::new(workload);
             change(&mut settings.counts);
-            settings.dead_count()
+            settings.dead_key()
         };
         assert_eq!(dead(Workload::PointSelect, |c| c.point_selects = 1), Some("point_selects"));
         assert_eq!(dead(Workload::ReadOnly, |c| c.point_selects = 1), None);

@@ -36,6 +36,15 @@ impl Statement {
         }
     }
 
+    /// How many values it has.
+    pub(super) fn placeholders(self) -> usize {
+        match self {
+            Self::PointSelect | Self::IndexUpdate | Self::Delete => 1,
+            Self::SimpleRange | Self::SumRange | Self::OrderRange | Self::DistinctRange | Self::NonIndexUpdate => 2,
+            Self::Insert => 4,
+        }
+    }
+
     pub(super) fn reads(self) -> bool {
         match self {
             Self::PointSelect | Self::SimpleRange | Self::SumRange | Self::OrderRange | Self::DistinctRange => true,
@@ -67,7 +76,8 @@ pub(super) struct Group {
     pub(super) count: u32,
 }
 
-/// What a transaction of the workload sends between BEGIN and COMMIT, in order.
+/// What a transaction of the workload sends between BEGIN and COMMIT, in order; empty for workloads that are not made of
+/// groups.
 pub(super) fn groups(workload: Workload, counts: &Counts) -> Vec<Group> {
     use Statement::{Delete, DistinctRange, IndexUpdate, Insert, NonIndexUpdate, OrderRange, PointSelect};
     use Statement::{SimpleRange, SumRange};
@@ -91,6 +101,10 @@ pub(super) fn groups(workload: Workload, counts: &Counts) -> Vec<Group> {
         Workload::WriteOnly => writes.to_vec(),
         Workload::UpdateIndex => vec![group(&[IndexUpdate], counts.index_updates)],
         Workload::UpdateNonIndex => vec![group(&[NonIndexUpdate], counts.non_index_updates)],
+        Workload::Delete => vec![group(&[Delete], 1)],
+        Workload::Insert | Workload::BulkInsert | Workload::SelectRandomPoints | Workload::SelectRandomRanges => {
+            Vec::new()
+        }
     }
 }
 
@@ -99,12 +113,17 @@ impl Workload {
     pub(super) fn is_transactional(self) -> bool {
         match self {
             Self::ReadOnly | Self::ReadWrite | Self::WriteOnly => true,
-            Self::PointSelect | Self::UpdateIndex | Self::UpdateNonIndex => false,
+            Self::PointSelect | Self::UpdateIndex | Self::UpdateNonIndex | Self::Delete | Self::Insert => false,
+            Self::BulkInsert | Self::SelectRandomPoints | Self::SelectRandomRanges => false,
         }
     }
 
     /// Whether it changes rows.
     pub fn writes(self) -> bool {
-        !matches!(self, Self::PointSelect | Self::ReadOnly)
+        match self {
+            Self::PointSelect | Self::ReadOnly | Self::SelectRandomPoints | Self::SelectRandomRanges => false,
+            Self::ReadWrite | Self::WriteOnly | Self::UpdateIndex | Self::UpdateNonIndex => true,
+            Self::Insert | Self::Delete | Self::BulkInsert => true,
+        }
     }
 }

@@ -1,14 +1,26 @@
 //! Checking and dropping the tables.
 
-use super::{OltpError, Tables};
-use tare_engine::{Session, SqlErrorKind};
+use super::{OltpError, Tables, Workload};
+use tare_engine::{Collation, Dialect, Session, SqlErrorKind};
 
 /// Verifies that every table exists and has exactly the ids 1 to `rows`. Reads an index of each table as a whole.
 ///
 /// # Errors
 /// [`OltpError::TableMissing`], [`OltpError::TableSize`], or the loss of the connection.
 pub fn check(session: &mut dyn Session, tables: &Tables) -> Result<(), OltpError> {
+    check_for(session, tables, Workload::PointSelect)
+}
+
+/// The same for a workload: tables that `insert` has worked on before may have more rows, those of `delete` fewer. Of
+/// `bulk_insert` nothing is known before its clients connect.
+///
+/// # Errors
+/// As [`check`], and [`OltpError::TableChanged`].
+pub fn check_for(session: &mut dyn Session, tables: &Tables, workload: Workload) -> Result<(), OltpError> {
     tables.check()?;
+    if workload == Workload::BulkInsert {
+        return Ok(());
+    }
     for table in 1..=tables.tables {
         let sql = format!("SELECT COUNT(*), MIN(id), MAX(id) FROM sbtest{table}");
         let rows = session.query(&sql).map_err(|source| match source.kind {
@@ -16,14 +28,44 @@ pub fn check(session: &mut dyn Session, tables: &Tables) -> Result<(), OltpError
             _ => OltpError::statement(&sql, source),
         })?;
         let numbers: Vec<Option<u64>> = rows.iter().flatten().map(|value| value.as_ref()?.parse().ok()).collect();
-        let expected = tables.rows;
-        if numbers != [Some(expected), Some(1), Some(expected)] {
-            let found = match numbers[..] {
-                [Some(count), Some(min), Some(max)] => format!("{count} rows with ids {min} to {max}"),
-                _ => "no rows".to_owned(),
-            };
-            return Err(OltpError::TableSize { table, found, expected });
-        }
+        let found = match numbers[..] {
+            [Some(count), Some(min), Some(max)] => Some((count, min, max)),
+            _ => None,
+        };
+        judge(workload, table, tables.rows, found)?;
+    }
+    Ok(())
+}
+
+/// Whether a table with so many rows, from one id to another, is what the workload can work on.
+fn judge(workload: Workload, table: usize, rows: u64, found: Option<(u64, u64, u64)>) -> Result<(), OltpError> {
+    let words = match found {
+        Some((count, min, max)) => format!("{count} rows with ids {min} to {max}"),
+        None => "no rows".to_owned(),
+    };
+    let changed = |expected: String| Err(OltpError::TableChanged { table, found: words.clone(), expected });
+    match (workload, found) {
+        (Workload::Insert, Some((count, _, _))) if count >= rows => Ok(()),
+        (Workload::Insert, _) => changed(format!("{rows} rows or more")),
+        (Workload::Delete, Some((_, min, max))) if min >= 1 && max <= rows => Ok(()),
+        (Workload::Delete, _) => changed(format!("rows with ids between 1 and {rows}")),
+        (_, found) if found == Some((rows, 1, rows)) => Ok(()),
+        _ => Err(OltpError::TableSize { table, found: words, expected: rows }),
+    }
+}
+
+/// Makes the tables of `bulk_insert` that are missing, one a client.
+///
+/// # Errors
+/// The server's refusal.
+pub fn prepare_bulk(session: &mut dyn Session, clients: usize, dialect: &dyn Dialect) -> Result<(), OltpError> {
+    for table in 1..=clients {
+        let sql = format!(
+            "CREATE TABLE IF NOT EXISTS sbtest{table} (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY \
+             (id)){}",
+            dialect.table_suffix(Collation::Default, 1)
+        );
+        session.run(&sql).map_err(|source| OltpError::statement(&sql, source))?;
     }
     Ok(())
 }
@@ -66,6 +108,16 @@ mod tests {
         assert!(answered([Some("50"), Some("1"), Some("99")]).is_err(), "ids with gaps");
         let message = answered([Some("0"), None, None]).unwrap_err().to_string();
         assert!(message.starts_with("table sbtest1 has no rows"), "{message}");
+    }
+
+    #[test]
+    fn tables_that_a_workload_changes_may_have_been_changed_by_it() {
+        let passes = |workload, found| judge(workload, 1, 50, found).is_ok();
+        assert!(passes(Workload::Insert, Some((70, 1, 90))) && !passes(Workload::ReadOnly, Some((70, 1, 90))));
+        assert!(passes(Workload::Delete, Some((3, 7, 50))) && !passes(Workload::Delete, Some((60, 1, 60))));
+        assert!(!passes(Workload::Insert, Some((49, 1, 50))) && !passes(Workload::Delete, None));
+        let message = judge(Workload::Delete, 2, 50, None).unwrap_err().to_string();
+        assert!(message.starts_with("table sbtest2 has no rows: expected rows with ids between 1 and 50"), "{message}");
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub fn run(
         ..LoadSettings::default()
     };
     let sessions = Sessions::new(&load, stage.dialect, threads, None);
-    let client = |session, index| Ok(WorkloadClient::new(&sessions, index, sessions.client(session)?));
+    let client = |session, index| Ok(WorkloadClient::new(&sessions, index, sessions.client(session, index)?));
     let connector = Connector::new(stage, &sessions.connections, client);
     let mut watcher =
         Warming { stage, connections: &sessions.connections, until: warm.until, held, readings: Vec::new() };

@@ -23,6 +23,11 @@ impl Border {
         }
     }
 
+    /// One that goes as text every time.
+    pub fn of_text(sql: &'static str) -> Self {
+        Self { sql, prepared: None }
+    }
+
     /// Sends it on the session that it was prepared on.
     ///
     /// # Errors

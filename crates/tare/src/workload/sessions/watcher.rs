@@ -3,7 +3,7 @@
 use super::connector::Connections;
 use crate::subject::{Connected, Surroundings};
 use crate::workload::{LoadError, Progress, Stage};
-use tare_load::{ClientThread, Observer, Reading, Stage as Phase};
+use tare_load::{ClientThread, Interval, Observer, Reading, Stage as Phase};
 
 /// Binds when all are connected, watches every sample, stops when asked. The further sample after the measured ones is
 /// for what would disturb them: it is recorded then.
@@ -60,6 +60,11 @@ impl<T, F: Fn() -> T> Observer for Watcher<'_, T, F> {
     fn reading(&mut self, reading: Reading) -> Result<(), LoadError> {
         let warming_up = matches!(reading.stage, Phase::Warmup);
         self.stage.host.progress(Progress::Reading { tps: reading.tps, second: reading.second, warming_up });
+        Ok(())
+    }
+
+    fn interval(&mut self, interval: Interval) -> Result<(), LoadError> {
+        self.stage.host.interval(&interval);
         Ok(())
     }
 

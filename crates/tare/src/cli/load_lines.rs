@@ -1,0 +1,96 @@
+//! What `tare load` says before and while it runs, on standard error.
+
+use super::load_args::{LoadArgs, SaidArgs};
+use super::output;
+use crate::workload;
+use crate::workload::Progress;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tare_load::{Distribution, Interval, Intervals, Stage};
+
+/// Says which defaults of tare's own are in use where sysbench has others.
+pub fn not_as_sysbench(args: &LoadArgs) {
+    let mut differs = Vec::new();
+    if args.make_up.distribution.is_none() && args.workload.draws_ids() {
+        differs.push(format!("ids are drawn {}ly (sysbench: {})", Distribution::Uniform, Distribution::default()));
+    }
+    if args.warmup.is_none() && args.warmup_s() > 0.0 {
+        differs.push(format!("{} s of warm-up are left out (none)", args.warmup_s()));
+    }
+    if !differs.is_empty() {
+        output::note(&format!("not as sysbench: {}; all that differs: tare load --help", differs.join("; ")));
+    }
+}
+
+/// Somebody at a prompt, who sees a line an interval.
+pub struct Prompt<'a> {
+    interrupted: &'a AtomicBool,
+    /// None: no lines.
+    intervals: Option<Intervals>,
+}
+
+impl<'a> Prompt<'a> {
+    /// One who asked for these lines.
+    pub fn new(said: &SaidArgs, interrupted: &'a AtomicBool) -> Self {
+        let every_s = if said.json { 0 } else { said.report_interval };
+        let intervals = (every_s > 0).then_some(Intervals { every_s, percentile: said.percentile });
+        Self { interrupted, intervals }
+    }
+}
+
+impl workload::Host for Prompt<'_> {
+    fn progress(&self, _step: Progress) {}
+
+    fn intervals(&self) -> Option<Intervals> {
+        self.intervals
+    }
+
+    fn interval(&self, interval: &Interval) {
+        if let Some(Intervals { percentile, .. }) = self.intervals {
+            output::note(&line(interval, percentile));
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+/// In the words of sysbench's own lines, so that what reads those reads these.
+fn line(interval: &Interval, percentile: f64) -> String {
+    let Interval { second, threads, tps, reads_per_s, writes_per_s, others_per_s, .. } = interval;
+    let warm_up = if interval.stage == Stage::Warmup { " (warm-up)" } else { "" };
+    format!(
+        "[ {second}s ] thds: {threads} tps: {tps:.2} qps: {:.2} (r/w/o: {reads_per_s:.2}/{writes_per_s:.2}/{others_per_s:.2}) \
+         lat (ms,{percentile}%): {:.2} err/s: {:.2} reconn/s: {:.2}{warm_up}",
+        reads_per_s + writes_per_s + others_per_s,
+        interval.latency_ms.unwrap_or(0.0),
+        interval.restarts_per_s,
+        interval.reconnects_per_s,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_one_of_sysbench_says() {
+        let interval = Interval {
+            stage: Stage::Sample(0),
+            second: 10,
+            threads: 4,
+            tps: 1234.5,
+            reads_per_s: 14.0,
+            writes_per_s: 4.25,
+            others_per_s: 2.0,
+            latency_ms: Some(1.2345),
+            restarts_per_s: 0.5,
+            reconnects_per_s: 0.0,
+        };
+        let expected = "[ 10s ] thds: 4 tps: 1234.50 qps: 20.25 (r/w/o: 14.00/4.25/2.00) lat (ms,95%): 1.23 err/s: 0.50 \
+                        reconn/s: 0.00";
+        assert_eq!(line(&interval, 95.0), expected);
+        let warm_up = line(&Interval { stage: Stage::Warmup, latency_ms: None, ..interval }, 99.9);
+        assert!(warm_up.contains("lat (ms,99.9%): 0.00") && warm_up.ends_with("(warm-up)"), "{warm_up}");
+    }
+}

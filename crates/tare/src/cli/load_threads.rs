@@ -1,0 +1,76 @@
+//! Where the threads of `tare load` were: allowed and seen CPUs of each client, and of the server thread that serves it.
+
+use tare_results::schema::{ThreadClass, ThreadRecord};
+use tare_topology::CpuSet;
+
+/// Pairs that are printed; `--json` has them all.
+const SHOWN: usize = 16;
+
+/// A line a connection; empty where no thread was watched.
+pub fn words(threads: &[ThreadRecord]) -> String {
+    let clients: Vec<_> = threads.iter().filter(|thread| thread.class == ThreadClass::Client).collect();
+    let mut text = String::new();
+    for client in clients.iter().take(SHOWN) {
+        let number = client.pair.map_or(String::new(), |pair| format!(" {pair}"));
+        text += &format!("client{number:<8}thread {}", place(client));
+        let serves = |thread: &&ThreadRecord| thread.class == ThreadClass::Connection && thread.pair == client.pair;
+        match threads.iter().find(serves) {
+            Some(server) => text += &format!("; served by {} {}\n", server.name, place(server)),
+            None => text += "; its server thread is not seen from here\n",
+        }
+    }
+    if clients.len() > SHOWN {
+        text += &format!("... and {} clients more: --json has them all\n", clients.len() - SHOWN);
+    }
+    text
+}
+
+fn place(thread: &ThreadRecord) -> String {
+    let seen: CpuSet = thread.seen_cpus.keys().map(|cpu| *cpu as u32).collect();
+    format!("{}: CPUs allowed {}, seen {seen}, {} moves", thread.tid, thread.allowed_cpus, thread.migrations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(class: ThreadClass, pair: usize, allowed: &str, seen: &[usize]) -> ThreadRecord {
+        ThreadRecord {
+            class,
+            pair: Some(pair),
+            pid: 1,
+            tid: 100 + pair as u32,
+            name: "mariadbd".into(),
+            allowed_cpus: allowed.into(),
+            seen_cpus: seen.iter().map(|cpu| (*cpu, 5)).collect(),
+            migrations: 2,
+            voluntary_switches: 0,
+            involuntary_switches: 0,
+            user_s: 0.0,
+            system_s: 0.0,
+            schedule: None,
+        }
+    }
+
+    #[test]
+    fn every_client_stands_beside_the_thread_that_serves_it() {
+        let threads = [
+            thread(ThreadClass::Client, 0, "0-1", &[0, 1]),
+            thread(ThreadClass::Client, 1, "1", &[1]),
+            thread(ThreadClass::Connection, 0, "2", &[2]),
+        ];
+        let text = words(&threads);
+        let lines: Vec<&str> = text.lines().collect();
+        let first = "client 0      thread 100: CPUs allowed 0-1, seen 0-1, 2 moves; served by mariadbd 100: CPUs allowed 2, \
+                     seen 2, 2 moves";
+        assert_eq!(lines[0], first);
+        assert!(lines[1].ends_with("; its server thread is not seen from here"), "{text}");
+        assert_eq!(words(&[]), "");
+    }
+
+    #[test]
+    fn of_many_clients_the_first_are_shown_and_the_rest_counted() {
+        let many: Vec<_> = (0..40).map(|pair| thread(ThreadClass::Client, pair, "0", &[0])).collect();
+        assert!(words(&many).ends_with("... and 24 clients more: --json has them all\n"));
+    }
+}

@@ -1,0 +1,203 @@
+//! Transactions that are made of groups of statements.
+
+use super::ready::{Ready, Way};
+use super::statements::{Group, Statement, groups};
+use super::work::Work;
+use super::{OltpError, OltpSettings};
+use crate::workload::sessions::Border;
+use tare_engine::{Dialect, Param, Session};
+use tare_load::{C_GROUPS, Distribution, Draw, PAD_GROUPS, Queries, Random, push_groups};
+
+/// The statements of one connection, ready to be sent.
+pub(super) struct Grouped {
+    dialect: &'static dyn Dialect,
+    /// BEGIN and COMMIT, for workloads that have them.
+    border: Option<(Border, Border)>,
+    groups: Vec<PreparedGroup>,
+    table: Draw,
+    id: Draw,
+    range_size: i64,
+    /// Rows that each table holds.
+    rows: i64,
+    /// Whether sessions of this workload delete rows for a moment.
+    takes: bool,
+    /// Whether its statements are transactions of their own although they are several.
+    skips: bool,
+    values: Values,
+}
+
+/// Texts of the statement in hand; kept so that none is allocated a transaction.
+#[derive(Default)]
+struct Values {
+    c: String,
+    pad: String,
+    statement: String,
+}
+
+#[derive(Debug)]
+struct PreparedGroup {
+    group: Group,
+    /// By table, then by statement of the group.
+    ready: Vec<Vec<Ready>>,
+}
+
+impl Grouped {
+    /// Makes every statement of the workload ready for every table.
+    pub(super) fn new(
+        session: &mut dyn Session,
+        settings: &OltpSettings,
+        dialect: &'static dyn Dialect,
+    ) -> Result<Self, OltpError> {
+        let (workload, way) = (settings.workload, settings.way());
+        let border = if workload.is_transactional() && !settings.skip_transactions {
+            let begin = border(session, dialect.begin(workload.writes()), way)?;
+            Some((begin, border(session, "COMMIT", way)?))
+        } else {
+            None
+        };
+        let groups = groups(workload, &settings.counts)
+            .into_iter()
+            .map(|group| prepare_group(session, group, settings.tables.tables, way, dialect))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            dialect,
+            border,
+            groups,
+            // Always uniform, whatever the distribution of ids.
+            table: Distribution::Uniform.over(0, settings.tables.tables as u64 - 1),
+            id: settings.distribution.over(1, settings.tables.rows),
+            range_size: i64::from(settings.counts.range_size),
+            rows: i64::try_from(settings.tables.rows).unwrap_or(i64::MAX),
+            takes: workload.writes(),
+            skips: workload.is_transactional() && settings.skip_transactions,
+            values: Values::default(),
+        })
+    }
+
+    fn send_group(
+        &mut self,
+        index: usize,
+        session: &mut dyn Session,
+        random: &mut Random,
+        sent: &mut Queries,
+    ) -> Result<(), OltpError> {
+        let Self { groups, table, id, range_size, rows: held, takes, values, dialect, .. } = self;
+        let PreparedGroup { group, ready } = &groups[index];
+        let table = table.draw(random) as usize;
+        for _ in 0..group.count {
+            let row = id.draw(random) as i64;
+            for (&statement, ready) in group.statements.iter().zip(&ready[table]) {
+                let sql = || statement.sql(table + 1, *dialect);
+                let result = values.send(statement, ready, session, random, (row, *range_size), id);
+                let rows = result.map_err(|source| OltpError::statement(&sql(), source))?;
+                let expected = statement.answers(row, *range_size, *held, *takes);
+                if !expected.contains(&rows) {
+                    let (least, most) = expected.into_inner();
+                    return Err(OltpError::Answer { sql: sql(), id: row, found: rows, least, most });
+                }
+                if statement.reads() {
+                    sent.read += 1;
+                } else if rows > 0 {
+                    sent.write += 1;
+                } else {
+                    // sysbench books a change that met no row here.
+                    sent.other += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Values {
+    /// Draws what the statement needs beside its row, and sends it.
+    #[inline]
+    fn send(
+        &mut self,
+        statement: Statement,
+        ready: &Ready,
+        session: &mut dyn Session,
+        random: &mut Random,
+        (row, range_size): (i64, i64),
+        id: &Draw,
+    ) -> Result<u64, tare_engine::SqlError> {
+        let Self { c, pad, statement: text } = self;
+        match statement {
+            Statement::PointSelect | Statement::IndexUpdate | Statement::Delete => {
+                ready.send(session, &[Param::Int(row)], text)
+            }
+            Statement::SimpleRange | Statement::SumRange | Statement::OrderRange | Statement::DistinctRange => {
+                ready.send(session, &[Param::Int(row), Param::Int(row + range_size - 1)], text)
+            }
+            Statement::NonIndexUpdate => {
+                draw_text(c, random, C_GROUPS);
+                ready.send(session, &[Param::Text(c), Param::Int(row)], text)
+            }
+            Statement::Insert => {
+                let k = id.draw(random) as i64;
+                draw_text(c, random, C_GROUPS);
+                draw_text(pad, random, PAD_GROUPS);
+                ready.send(session, &[Param::Int(row), Param::Int(k), Param::Text(c), Param::Text(pad)], text)
+            }
+        }
+    }
+}
+
+impl Work for Grouped {
+    fn attempt(&mut self, session: &mut dyn Session, random: &mut Random, sent: &mut Queries) -> Result<(), OltpError> {
+        if let Some((begin, _)) = self.border {
+            send_border(begin, session, sent)?;
+        }
+        for index in 0..self.groups.len() {
+            self.send_group(index, session, random, sent)?;
+        }
+        if let Some((_, commit)) = self.border {
+            send_border(commit, session, sent)?;
+        }
+        Ok(())
+    }
+
+    fn leaves_open(&self) -> bool {
+        self.border.is_some()
+    }
+
+    /// Without a transaction around them, another client may insert a row between a delete and its insert.
+    fn may_collide(&self) -> bool {
+        self.skips
+    }
+}
+
+/// Random groups of digits, in the place of the text before.
+pub(super) fn draw_text(text: &mut String, random: &mut Random, groups: usize) {
+    text.clear();
+    push_groups(text, random, groups);
+}
+
+fn border(session: &mut dyn Session, sql: &'static str, way: Way) -> Result<Border, OltpError> {
+    match way {
+        Way::Text => Ok(Border::of_text(sql)),
+        Way::Prepared => Border::prepare(session, sql).map_err(|source| OltpError::statement(sql, source)),
+    }
+}
+
+fn send_border(border: Border, session: &mut dyn Session, sent: &mut Queries) -> Result<(), OltpError> {
+    border.send(session).map_err(|source| OltpError::statement(border.sql, source))?;
+    sent.other += 1;
+    Ok(())
+}
+
+fn prepare_group(
+    session: &mut dyn Session,
+    group: Group,
+    tables: usize,
+    way: Way,
+    dialect: &dyn Dialect,
+) -> Result<PreparedGroup, OltpError> {
+    let mut prepare = |statement: &Statement, table| {
+        Ready::new(session, &statement.sql(table, dialect), statement.placeholders(), way, dialect)
+    };
+    let ready = (1..=tables)
+        .map(|table| group.statements.iter().map(|statement| prepare(statement, table)).collect())
+        .collect::<Result<_, _>>()?;
+    Ok(PreparedGroup { group, ready })
+}

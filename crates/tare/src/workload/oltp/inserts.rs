@@ -1,0 +1,117 @@
+//! The workloads `insert` and `bulk_insert`, whose statements are text, as sysbench's are.
+
+use super::grouped::draw_text;
+use super::work::{Seat, Work};
+use super::{OltpError, OltpSettings};
+use std::fmt::Write;
+use tare_engine::{Dialect, Session};
+use tare_load::{C_GROUPS, Distribution, Draw, PAD_GROUPS, Queries, Random};
+
+/// One row of the OLTP tables, with an id that the server gives it.
+pub(super) struct Insert {
+    table: Draw,
+    k: Draw,
+    /// What stands for the id; none where the column is left out.
+    id: Option<&'static str>,
+    c: String,
+    pad: String,
+    sql: String,
+}
+
+impl Insert {
+    pub(super) fn new(settings: &OltpSettings, dialect: &dyn Dialect) -> Self {
+        Self {
+            table: Distribution::Uniform.over(1, settings.tables.tables as u64),
+            k: settings.distribution.over(1, settings.tables.rows),
+            id: dialect.next_number(),
+            c: String::new(),
+            pad: String::new(),
+            sql: String::new(),
+        }
+    }
+}
+
+impl Work for Insert {
+    fn attempt(&mut self, session: &mut dyn Session, random: &mut Random, sent: &mut Queries) -> Result<(), OltpError> {
+        let (table, k) = (self.table.draw(random), self.k.draw(random));
+        draw_text(&mut self.c, random, C_GROUPS);
+        draw_text(&mut self.pad, random, PAD_GROUPS);
+        let Self { id, c, pad, sql, .. } = self;
+        sql.clear();
+        // Writing to a string cannot fail.
+        let _ = match id {
+            Some(id) => write!(sql, "INSERT INTO sbtest{table} (id, k, c, pad) VALUES ({id}, {k}, '{c}', '{pad}')"),
+            None => write!(sql, "INSERT INTO sbtest{table} (k, c, pad) VALUES ({k}, '{c}', '{pad}')"),
+        };
+        let found = session.run(sql).map_err(|source| OltpError::statement(sql, source))?;
+        if found != 1 {
+            return Err(OltpError::Count { sql: std::mem::take(sql), found });
+        }
+        sent.write += 1;
+        Ok(())
+    }
+}
+
+/// Bytes of one INSERT, its end included: sysbench's `BULK_PACKET_SIZE`.
+const BULK_BYTES: usize = 512 << 10;
+
+/// A row an event, kept back until an INSERT is full; every client has a table of its own.
+pub(super) struct Bulk {
+    next: i64,
+    /// Bytes before the first row.
+    begin: usize,
+    sql: String,
+    row: String,
+}
+
+impl Bulk {
+    /// Goes on behind the last row of the client's table.
+    pub(super) fn new(session: &mut dyn Session, seat: Seat) -> Result<Self, OltpError> {
+        let table = seat.index + 1;
+        let last = format!("SELECT MAX(id) FROM sbtest{table}");
+        let found = session.query(&last).map_err(|source| OltpError::BulkTable { table, source })?;
+        let last = found.first().and_then(|row| row.first()?.as_deref()?.parse::<i64>().ok()).unwrap_or(0);
+        let begin = format!("INSERT INTO sbtest{table} VALUES");
+        let mut sql = String::with_capacity(BULK_BYTES);
+        sql.push_str(&begin);
+        Ok(Self { next: last + 1, begin: begin.len(), sql, row: String::new() })
+    }
+
+    fn send(&mut self, session: &mut dyn Session, sent: &mut Queries) -> Result<(), OltpError> {
+        session.run(&self.sql).map_err(|source| OltpError::statement(&self.sql, source))?;
+        self.sql.truncate(self.begin);
+        sent.write += 1;
+        Ok(())
+    }
+}
+
+impl Work for Bulk {
+    fn attempt(
+        &mut self,
+        session: &mut dyn Session,
+        _random: &mut Random,
+        sent: &mut Queries,
+    ) -> Result<(), OltpError> {
+        self.row.clear();
+        // Writing to a string cannot fail.
+        let _ = write!(self.row, "({0},{0})", self.next);
+        let is_first = self.sql.len() == self.begin;
+        // A comma before every other row, and the byte that ends a text.
+        if !is_first && self.sql.len() + self.row.len() + 2 > BULK_BYTES {
+            self.send(session, sent)?;
+        }
+        if self.sql.len() > self.begin {
+            self.sql.push(',');
+        }
+        self.sql.push_str(&self.row);
+        self.next += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self, session: &mut dyn Session) {
+        if self.sql.len() > self.begin {
+            // The run is over, and its figures are made.
+            let _ = self.send(session, &mut Queries::default());
+        }
+    }
+}

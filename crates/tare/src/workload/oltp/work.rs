@@ -1,0 +1,40 @@
+//! What one connection does for a transaction.
+
+use super::OltpError;
+use tare_engine::Session;
+use tare_load::{Queries, Random};
+
+/// The transactions of a workload, over a connection.
+pub(super) trait Work: Send {
+    /// Runs one, or as much of it as succeeds; what was sent is added to `sent`.
+    fn attempt(&mut self, session: &mut dyn Session, random: &mut Random, sent: &mut Queries) -> Result<(), OltpError>;
+
+    /// Whether a transaction is open on the server after an attempt has failed.
+    fn leaves_open(&self) -> bool {
+        false
+    }
+
+    /// Whether a row that is there already means that another client was faster, and the event is to be run again.
+    fn may_collide(&self) -> bool {
+        false
+    }
+
+    /// Sends what is still kept back, at the end. Nobody waits for it or hears of it.
+    fn finish(&mut self, session: &mut dyn Session) {
+        let _ = session;
+    }
+}
+
+/// Which of the load's connections it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seat {
+    /// Its number, from 0.
+    pub index: usize,
+    /// How many there are.
+    pub clients: usize,
+}
+
+impl Seat {
+    /// The seat of a connection that is alone.
+    pub const ONLY: Self = Self { index: 0, clients: 1 };
+}

@@ -1,0 +1,174 @@
+//! `tare load` as somebody at a prompt uses it who knows sysbench: names, lines, histogram, proof, results directory.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::path::Path;
+use std::time::Duration;
+use support::{World, json, trials};
+use tare_engine::{DataDirectory, Engine, PrepareRequest, Server, Sqlite, StartRequest};
+
+/// A server that is not the load's own.
+fn server(world: &World) -> Box<dyn Server> {
+    let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
+    let request = PrepareRequest {
+        binary: Some(tare.to_owned()),
+        cache_directory: world.path("cache"),
+        dataset: "empty".into(),
+        options: Default::default(),
+        run_directory: world.path("run/prepare"),
+        log: world.path("prepare.log"),
+        state_directory: None,
+        timeout: Duration::from_secs(60),
+    };
+    let prepared = Sqlite.prepare_data(&request, &mut |_| Ok(())).unwrap();
+    let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
+    let binary = Some(tare.to_owned());
+    Sqlite
+        .start(&StartRequest { binary, ..StartRequest::new(data, world.path("run/server"), world.path("server.log")) })
+        .unwrap()
+}
+
+/// A world with such a server, and what leads to it.
+struct Prompt {
+    world: World,
+    _server: Box<dyn Server>,
+    socket: String,
+}
+
+impl Prompt {
+    fn new() -> Self {
+        let world = World::new();
+        let server = server(&world);
+        let socket = server.address().to_string();
+        Self { world, _server: server, socket }
+    }
+
+    /// Standard output and standard error of a load that exits with `code`.
+    fn load(&self, code: i32, words: &[&str]) -> (String, String) {
+        let to = ["--engine", "sqlite", "--socket", &self.socket];
+        let all = [&["load"], words, &to].concat();
+        self.world.exits(code, &all)
+    }
+}
+
+#[test]
+fn lines_histogram_and_proof_are_those_of_sysbench_and_more() {
+    let prompt = Prompt::new();
+    let tables = ["--tables=2", "--table_size=1000"];
+    prompt.load(0, &[&["oltp_read_write", "prepare"][..], &tables].concat());
+    let options = [
+        "--threads=2",
+        "--time=2.5",
+        "--warmup=0",
+        "--percentile=99",
+        "--histogram",
+        "--rand-type=special",
+        "--db-ps-mode=disable",
+    ];
+    let (out, err) = prompt.load(0, &[&["oltp_read_write", "run"][..], &tables, &options].concat());
+    let lines: Vec<&str> = err.lines().filter(|line| line.starts_with("[ ")).collect();
+    assert_eq!(lines.len(), 2, "{err}");
+    for (line, second) in lines.iter().zip(1..) {
+        assert!(
+            line.starts_with(&format!("[ {second}s ] thds: 2 tps: ")) && line.contains(" lat (ms,99%): "),
+            "{line}"
+        );
+        // 14 reads, 4 writes and 2 others a transaction.
+        let (_, rates) = line.split_once("(r/w/o: ").unwrap();
+        let rates: Vec<f64> = rates.split_once(')').unwrap().0.split('/').map(|rate| rate.parse().unwrap()).collect();
+        assert!(rates[0] > rates[1] && rates[1] > rates[2] && rates[2] > 0.0, "{line}");
+    }
+    assert!(!err.contains("ids are drawn") && !err.contains("warm-up are left out"), "both were said: {err}");
+    assert!(out.contains("------------- distribution ------------- count"), "{out}");
+    for client in 0..2 {
+        let line = out.lines().find(|line| line.starts_with(&format!("client {client} "))).expect(&out);
+        assert!(line.contains("CPUs allowed ") && line.contains("; served by ") && line.contains(", seen "), "{line}");
+    }
+    let (_, err) = prompt.load(0, &[&["read_only"][..], &tables, &["--time=1", "--report-interval=0"]].concat());
+    let first = err.lines().next().unwrap();
+    assert!(first.contains("ids are drawn uniformly (sysbench: special)"), "{first}");
+    assert!(first.contains("1 s of warm-up are left out"), "never longer than it measures: {first}");
+    assert!(!err.contains("[ 1s ]"), "{err}");
+    prompt.load(0, &[&["oltp_read_write", "cleanup"][..], &tables].concat());
+    prompt.load(2, &[&["oltp_read_write"][..], &tables].concat());
+}
+
+#[test]
+fn json_has_what_the_lines_and_the_end_have() {
+    let prompt = Prompt::new();
+    prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
+    for workload in ["insert", "delete", "insert"] {
+        let (out, err) = prompt.load(
+            0,
+            &[
+                workload,
+                "--rows",
+                "500",
+                "--threads",
+                "2",
+                "--time",
+                "500ms",
+                "--warmup",
+                "0s",
+                "--histogram",
+                "--json",
+            ],
+        );
+        let document = json(&out);
+        assert_eq!(err, "");
+        assert!(document["tps"].as_f64().unwrap() > 0.0 && document["reconnects"] == 0, "{document}");
+        let counted: u64 =
+            document["histogram"].as_array().unwrap().iter().map(|bucket| bucket[1].as_u64().unwrap()).sum();
+        assert_eq!(counted, document["transactions"].as_u64().unwrap());
+        let threads = document["threads"].as_array().unwrap();
+        let pairs =
+            |role: &str| threads.iter().filter(|thread| thread["role"] == role && thread["pair"].is_u64()).count();
+        assert_eq!((pairs("client"), pairs("server")), (2, 2), "{document}");
+    }
+    // More rows than were prepared, and gaps: what reads whole tables says so.
+    let (_, err) = prompt.load(2, &["read_only", "--rows", "500"]);
+    assert!(err.contains("table sbtest1 has ") && err.contains("--prepare"), "{err}");
+    prompt.load(0, &["bulk_insert", "--threads", "2", "--cleanup"]);
+    let (_, err) = prompt.load(3, &["bulk_insert", "--threads", "2", "--time", "200ms", "--json"]);
+    assert!(err.contains("own table for each client"), "{err}");
+    prompt.load(0, &["bulk_insert", "--threads", "2", "--prepare"]);
+    for _ in 0..2 {
+        let (out, _) =
+            prompt.load(0, &["bulk_insert", "--threads", "2", "--time", "500ms", "--warmup", "0s", "--json"]);
+        let document = json(&out);
+        assert!(document["transactions"].as_u64().unwrap() > 20_000, "a row is a transaction: {document}");
+    }
+    let (_, err) = prompt.load(2, &["select_random_points", "--tables", "2"]);
+    assert!(err.contains("reads sbtest1 alone"), "{err}");
+}
+
+#[test]
+fn a_results_directory_of_a_load_is_that_of_any_run() {
+    let prompt = Prompt::new();
+    prompt.load(0, &["read_only", "--rows", "1000", "--prepare"]);
+    let times = ["--rows", "1000", "--time", "300ms", "--warmup", "100ms", "--repeat", "3"];
+    let quiet = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
+    for (out, more) in [("before", &["--skip-trx"][..]), ("after", &["--point-selects", "2"])] {
+        prompt.load(0, &[&["read_only", "--out", out][..], &times, &quiet, more].concat());
+        let records = trials(&prompt.world.path(out));
+        assert_eq!(records.len(), 3);
+        for record in &records {
+            assert_eq!(
+                (&record["outcome"], &record["samples"][0]["threads"][0]["role"]),
+                (&"ok".into(), &"client".into())
+            );
+        }
+        assert!(prompt.world.path(out).join("report.html").exists());
+        let (shown, _) = prompt.world.exits(0, &["show", out]);
+        assert!(shown.contains("tps"), "{shown}");
+    }
+    let study = std::fs::read_to_string(prompt.world.path("before/study.toml")).unwrap();
+    assert!(study.contains("skip_trx = true") && study.contains(&prompt.socket), "{study}");
+    let (compared, _) = prompt.world.exits(0, &["compare", "before", "after"]);
+    assert!(compared.contains("tps"), "{compared}");
+    // A results directory is never written over, and --repeat means nothing without one.
+    prompt.load(2, &[&["read_only", "--out", "before"][..], &times].concat());
+    prompt.load(2, &["read_only", "--repeat", "3"]);
+}
