@@ -99,7 +99,13 @@ fn lines_histogram_and_proof_are_those_of_sysbench_and_more() {
 fn json_has_what_the_lines_and_the_end_have() {
     let prompt = Prompt::new();
     prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
-    for workload in ["insert", "delete", "insert"] {
+    for workload in ["insert", "insert", "delete", "delete"] {
+        if workload == "delete" {
+            // More rows than it is told of are another table than the one meant.
+            prompt.load(2, &["delete", "--rows", "500", "--time", "1s"]);
+            prompt.load(0, &["insert", "--cleanup"]);
+            prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
+        }
         let (out, err) = prompt.load(
             0,
             &[
@@ -127,11 +133,11 @@ fn json_has_what_the_lines_and_the_end_have() {
             |role: &str| threads.iter().filter(|thread| thread["role"] == role && thread["pair"].is_u64()).count();
         assert_eq!((pairs("client"), pairs("server")), (2, 2), "{document}");
     }
-    // More rows than were prepared, and gaps: what reads whole tables says so.
+    // Fewer rows than were prepared: what reads whole tables says so.
     let (_, err) = prompt.load(2, &["read_only", "--rows", "500"]);
     assert!(err.contains("table sbtest1 has ") && err.contains("--prepare"), "{err}");
     prompt.load(0, &["bulk_insert", "--threads", "2", "--cleanup"]);
-    let (_, err) = prompt.load(3, &["bulk_insert", "--threads", "2", "--time", "200ms", "--json"]);
+    let (_, err) = prompt.load(4, &["bulk_insert", "--threads", "2", "--time", "200ms", "--json"]);
     assert!(err.contains("own table for each client"), "{err}");
     prompt.load(0, &["bulk_insert", "--threads", "2", "--prepare"]);
     for _ in 0..2 {

@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(lines[2], format!("       0.001 |{:<40} 4", "**"), "what is shorter counts as the shortest");
         // The 385th bucket of 1024 from 0.001 to 100000 ms holds a millisecond.
         assert_eq!(lines[3], format!("       1.007 |{} 80", "*".repeat(40)));
-        assert_eq!(lines[4], format!("       1.996 |{:<40} 1", ""));
+        assert_eq!(lines[4], format!("       1.996 |{:<40} 1", "*"));
         assert_eq!(lines.len(), 5, "{text}");
     }
 }
