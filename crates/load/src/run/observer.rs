@@ -30,9 +30,9 @@ pub struct Interval {
     pub stage: Stage,
     /// Whole seconds since the stage began, at the end of the interval.
     pub second: u64,
-    /// Client threads.
+    /// Client threads that the run has, idle ones too.
     pub threads: usize,
-    /// Transactions a second.
+    /// Transactions a second that were completed, by all threads.
     pub tps: f64,
     /// Queries a second that gave back rows.
     pub reads_per_s: f64,

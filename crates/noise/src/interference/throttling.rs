@@ -54,8 +54,8 @@ impl Throttling {
     }
 }
 
-/// The folders of a line of `/proc/self/cgroup` and of all groups above: "0::/a/b" in version 2, "2:cpu,cpuacct:/a/b" in
-/// version 1.
+/// The folders of a line of `/proc/self/cgroup` and of all groups above: "0::/a/b" in version 2, "2:cpu,cpuacct:/a/b"
+/// in version 1.
 fn folders(line: &str) -> Option<Vec<String>> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, path) = (parts.next()?, parts.next()?);

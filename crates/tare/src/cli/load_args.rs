@@ -173,7 +173,7 @@ pub struct MakeUpArgs {
     /// Number of tables sbtest1, sbtest2 ...
     #[arg(long, default_value_t = 1)]
     pub tables: usize,
-    /// Rows a table
+    /// Rows that each table has
     #[arg(long, default_value_t = 10_000, visible_alias = "table-size", alias = "table_size")]
     pub rows: u64,
     /// How ids are drawn: uniform, zipfian, special, pareto or gaussian [default: uniform, where sysbench has
@@ -184,7 +184,8 @@ pub struct MakeUpArgs {
     #[arg(long, value_name = "auto|disable", default_value = "auto", value_parser = ["auto", "disable"], alias = "db_ps_mode")]
     pub db_ps_mode: String,
     /// Send no BEGIN and COMMIT: every statement is a transaction of its own
-    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set, default_value = "off", default_missing_value = "on", value_parser = switch, alias = "skip_trx")]
+    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set,
+          default_value = "off", default_missing_value = "on", value_parser = switch, alias = "skip_trx")]
     pub skip_trx: bool,
     /// Point selects in a transaction [default: 10]
     #[arg(long, value_name = "N", alias = "point_selects")]
@@ -259,7 +260,8 @@ pub struct SaidArgs {
     #[arg(long, value_name = "P", default_value_t = 95.0, value_parser = percentile)]
     pub percentile: f64,
     /// How often each latency occurred, at the end
-    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set, default_value = "off", default_missing_value = "on", value_parser = switch)]
+    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set,
+          default_value = "off", default_missing_value = "on", value_parser = switch)]
     pub histogram: bool,
     /// Print one JSON document
     #[arg(long)]

@@ -1,4 +1,4 @@
-//! Where the threads of `tare load` were: allowed and seen CPUs of each client, and of the server thread that serves it.
+//! Where the threads of `tare load` were: CPUs of each client, and of the server thread that serves it.
 
 use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_topology::CpuSet;

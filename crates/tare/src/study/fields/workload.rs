@@ -9,7 +9,8 @@ pub const FIELDS: &[Field] = &[
         section: WORKLOAD,
         key: "name",
         help: "what the clients do: point_select, read_only, read_write, write_only, update_index, \
-               update_non_index, insert, delete, bulk_insert, select_random_points, select_random_ranges, dbt3 (TPC-H's 22 queries), sql (statements of your own), sysbench, pgbench, command (any program), or counters (no database)",
+               update_non_index, insert, delete, bulk_insert, select_random_points, select_random_ranges, \
+               dbt3 (TPC-H's 22 queries), sql (statements of your own), sysbench, pgbench, command (any program), or counters (no database)",
         access: Access::Common {
             get: |s| Some(s.workload.load.load().name().into()),
             set: |s, v| {

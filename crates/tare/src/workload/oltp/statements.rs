@@ -76,8 +76,7 @@ pub(super) struct Group {
     pub(super) count: u32,
 }
 
-/// What a transaction of the workload sends between BEGIN and COMMIT, in order; empty for workloads that are not made of
-/// groups.
+/// What a transaction of the workload sends between BEGIN and COMMIT, in order; empty for workloads without groups.
 pub(super) fn groups(workload: Workload, counts: &Counts) -> Vec<Group> {
     use Statement::{Delete, DistinctRange, IndexUpdate, Insert, NonIndexUpdate, OrderRange, PointSelect};
     use Statement::{SimpleRange, SumRange};
