@@ -23,7 +23,7 @@ pub enum ProgramError {
         /// Its first word.
         program: String,
         /// What is wrong with the state directory.
-        source: EngineError,
+        source: Box<EngineError>,
     },
     /// A line of the study names what this server does not have.
     #[error("{{{placeholder}}} means nothing here: {reason}")]

@@ -102,7 +102,8 @@ impl Running {
         if let Some(directory) = &job.directory {
             command.current_dir(directory);
         }
-        let marked = Marked::list().map_err(|source| ProgramError::List { program: program.clone(), source })?;
+        let listed = Marked::list();
+        let marked = listed.map_err(|e| ProgramError::List { program: program.clone(), source: Box::new(e) })?;
         marked.begin(&mut command);
         let before = children();
         let began = Instant::now();
