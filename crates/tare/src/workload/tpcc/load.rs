@@ -77,6 +77,11 @@ impl Load for TpccSettings {
         Ok(())
     }
 
+    fn how_to_fill(&self) -> &'static str {
+        "no command fills tpcc's tables there yet: leave out engine.socket, host and port, and tare starts and fills a \
+         server of its own"
+    }
+
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let (wanted, constants, looking) = (stage.counts.samples, Constants::of_run(stage.seed), Looking::of(&stage));
         let mut ran = run(self, constants, stage)?;
