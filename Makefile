@@ -6,7 +6,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # From the leaves up; the program and tidy belong to the tree.
 LIBRARIES := text files counters stats load topology noise engine results
 
-.PHONY: book demo build fuzz tidy msrv deny deb package test test-dbt3-large test-numa test-user check setup setup-test setup-numa bench clean
+.PHONY: arm book demo build fuzz tidy msrv deny deb package test test-dbt3-large test-numa test-user check setup setup-arm setup-test setup-numa bench clean
 
 ## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
 demo: build
@@ -29,6 +29,10 @@ test: setup-test check
 ## test-numa: everything about nodes, on kernels that have several: virtual machines in software emulation, one at a time
 test-numa: setup-numa
 	$(CARGO) test --locked -p tare --test numa -- --ignored --test-threads=1 --nocapture
+
+## arm: the counters' test of exactness, and its mutant, cross-built for 64-bit Arm and run in an emulated machine
+arm: setup-arm
+	scripts/arm-exact
 
 ## fuzz: every reader of what comes from outside on 120,000 mutated inputs (some minutes; in `make test` 30,000)
 fuzz:
@@ -77,6 +81,9 @@ setup:
 
 setup-test:
 	scripts/setup test
+
+setup-arm:
+	scripts/setup arm
 
 setup-numa:
 	scripts/setup numa

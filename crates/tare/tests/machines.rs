@@ -7,7 +7,8 @@ mod support;
 mod topology;
 
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
 use support::{World, json};
 use topology::{TestPackage, xml};
@@ -64,7 +65,19 @@ fn judge(machine: &str, study: &str, document: &serde_json::Value) {
     }
 }
 
-/// The plan of every study on a machine. A busy computer gets two more attempts at the time.
+/// CPU time of a command and of what it starts, seconds: what it takes on a computer that has nothing else to do.
+fn cpu_s(command: &Command) -> f64 {
+    let mut timed = Command::new("bash");
+    timed.args(["-c", "TIMEFORMAT='%U %S'; time \"$0\" \"$@\" >/dev/null 2>&1"]);
+    timed.arg(command.get_program()).args(command.get_args()).current_dir(command.get_current_dir().unwrap());
+    timed.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let told = String::from_utf8(timed.output().unwrap().stderr).unwrap();
+    let times: Vec<f64> = told.split_whitespace().map(|s| s.parse().unwrap_or_else(|_| panic!("{told}"))).collect();
+    assert_eq!(times.len(), 2, "{told}");
+    times.iter().sum()
+}
+
+/// The plan of every study on a machine, in under a second; on a busy computer CPU time stands for that.
 fn plans(world: &World, machine: &str) {
     for (study, article) in STUDIES {
         // At their own size they are the same conditions: some of the machines will do.
@@ -73,22 +86,19 @@ fn plans(world: &World, machine: &str) {
         }
         let article: &[&str] = if article { &["--article"] } else { &[] };
         let args = [&["run", study, "--dry-run", "--json", "--topology", machine], article].concat();
-        let mut fastest = Duration::MAX;
-        for _ in 0..3 {
-            let began = Instant::now();
-            let output = world.tare(&args).output().unwrap();
-            fastest = fastest.min(began.elapsed());
-            let err = String::from_utf8_lossy(&output.stderr);
-            match output.status.code() {
-                Some(0) => judge(machine, study, &json(&String::from_utf8(output.stdout).unwrap())),
-                Some(3) => assert!(err.contains("this machine can"), "{study} on {machine}: {err}"),
-                other => panic!("{study} on {machine}: {other:?} {err}"),
-            }
-            if fastest < Duration::from_secs(1) {
-                break;
-            }
+        let began = Instant::now();
+        let output = world.tare(&args).output().unwrap();
+        let took_s = began.elapsed().as_secs_f64();
+        let err = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(0) => judge(machine, study, &json(&String::from_utf8(output.stdout).unwrap())),
+            Some(3) => assert!(err.contains("this machine can"), "{study} on {machine}: {err}"),
+            other => panic!("{study} on {machine}: {other:?} {err}"),
         }
-        assert!(fastest < Duration::from_secs(1), "{study} on {machine} took {fastest:?}");
+        if took_s >= 1.0 {
+            let cpu_s = cpu_s(&world.tare(&args));
+            assert!(cpu_s < 1.0, "{study} on {machine} took {took_s} s, and {cpu_s} s of CPU time");
+        }
     }
 }
 

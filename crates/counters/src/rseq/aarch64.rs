@@ -52,9 +52,20 @@ pub(crate) fn guess_cpu(area: isize) -> u32 {
     cpu
 }
 
-// One text for the real add and for the mutant, so that they differ in nothing but the line that arms the section.
+// One text for the real add and for the mutant, so that they differ in nothing but the lines that arm the section.
+//
+// A section is armed once, not at every add, and address and CPU number are looked at in one comparison: as on x86-64,
+// where the reasons stand. They hold here too. The kernel clears `rseq_cs` whenever it preempts or signals the thread
+// outside a section, and aborts the thread inside one; what is read within the section is therefore as good as just
+// stored. Both words are written by this thread and, before it returns to it, by the kernel alone, so no other CPU's
+// order of stores matters: an exception is taken between two instructions, and loads after it are done anew. Unlike
+// there the add is three instructions, which the start-up test of preemption (`selftest`) vouches for. arm64 kernels
+// have 4096 CPUs at most.
+//
+// What is rarely run stands in a subsection behind the function: a conditional branch reaches 1 MiB, and another
+// section may lie farther away.
 macro_rules! define_add {
-    ($(#[$doc:meta])* $name:ident, $current:ident, $arm:literal) => {
+    ($(#[$doc:meta])* $name:ident, $current:ident, $look:literal, $arm:literal) => {
         $(#[$doc])*
         ///
         /// `guess` (from [`guess_cpu`]; any number will do) chooses the cell outside the section, and is checked
@@ -72,6 +83,8 @@ macro_rules! define_add {
             // A CPU number there never is, so that the check fails, in place of one beyond the rows.
             let (guess, row) = if guess < op.rows { (guess, guess as usize) } else { (1 << 31, 0) };
             let cell = slot.wrapping_byte_add(row * op.stride);
+            // As the kernel writes it: `cpu_id_start` and `cpu_id`, the same number twice.
+            let guess = (u64::from(guess) << 32) | u64::from(guess);
             // SAFETY: the caller's promises make the memory operands valid; no stack, all else is declared.
             unsafe {
                 asm!(
@@ -81,30 +94,33 @@ macro_rules! define_add {
                     ".long 0, 0",                     // version, flags
                     ".quad 4f, 5f - 4f, 7f",          // start, length, abort address
                     ".popsection",
-                    "2:",
+                    "adrp {section}, 3b",
+                    "add {section}, {section}, #:lo12:3b",
                     "mrs {tp}, tpidr_el0",
                     "add {tp}, {tp}, {area}",
-                    "adrp {t}, 3b",
-                    "add {t}, {t}, #:lo12:3b",
-                    $arm,
                     "4:",
-                    "ldr {t:w}, [{tp}, #4]",
-                    "cmp {t:w}, {guess:w}",
-                    "b.ne {elsewhere}",
+                    $look,
+                    "b.ne 7f",
                     "ldr {t}, [{cell}]",
                     "add {t}, {t}, {n}",
                     "str {t}, [{cell}]",
                     "5:",
-                    ".pushsection __rseq_failure, \"ax\", %progbits",
+                    ".subsection 1",
                     ".long 0xd428bc00",               // brk #0x45e0: the signature
-                    "7:",
-                    "b 2b",                           // the kernel cleared rseq_cs: arm again
-                    ".popsection",
+                    "7:",                             // aborted (the kernel cleared rseq_cs), not armed, or elsewhere
+                    "ldr {t}, [{tp}]",
+                    "cmp {t}, {guess}",
+                    "b.ne {elsewhere}",
+                    $arm,
+                    "b 4b",
+                    ".previous",
                     area = in(reg) op.area,
                     guess = in(reg) guess,
                     cell = in(reg) cell,
                     n = in(reg) n,
+                    section = out(reg) _,
                     tp = out(reg) _,
+                    word = out(reg) _,
                     t = out(reg) _,
                     // SAFETY: passes the promises on.
                     elsewhere = label { return unsafe { $current(op.area, op.rows, op.stride, slot, n) } },
@@ -134,8 +150,8 @@ macro_rules! define_add {
                     "2:",
                     "mrs {tp}, tpidr_el0",
                     "add {tp}, {tp}, {area}",
-                    "adrp {t}, 3b",
-                    "add {t}, {t}, #:lo12:3b",
+                    "adrp {section}, 3b",
+                    "add {section}, {section}, #:lo12:3b",
                     $arm,
                     "4:",
                     "ldr {t:w}, [{tp}, #4]",
@@ -156,6 +172,7 @@ macro_rules! define_add {
                     stride = in(reg) stride,
                     slot = in(reg) slot,
                     n = in(reg) n,
+                    section = out(reg) _,
                     tp = out(reg) _,
                     t = out(reg) _,
                     unregistered = label { return false },
@@ -169,7 +186,9 @@ macro_rules! define_add {
 
 define_add! {
     /// Adds `n` to `slot` in the row of the CPU this runs on.
-    add, add_on_current_cpu, "str {t}, [{tp}, #8]"
+    add, add_on_current_cpu,
+    "ldr {t}, [{tp}, #8]\nsub {t}, {section}, {t}\nldr {word}, [{tp}]\nadd {t}, {t}, {word}\ncmp {t}, {guess}",
+    "str {section}, [{tp}, #8]"
 }
 
 /// [`add`] of 1 (`n` is not looked at), a form of its own on x86-64 only.
@@ -185,7 +204,8 @@ pub(crate) unsafe fn increment(op: Add, guess: u32, slot: *mut u64, _n: u64) -> 
 #[cfg(feature = "mutant")]
 define_add! {
     /// [`add`] without its section: preempted between reading the CPU number and adding, it writes another CPU's row.
-    add_without_section, add_on_current_cpu_without_section, "/* not armed */"
+    add_without_section, add_on_current_cpu_without_section,
+    "ldr {t:w}, [{tp}, #4]\ncmp {t:w}, {guess:w} /* {word} */", "/* not armed */"
 }
 
 /// Spins inside a section until `flag` is set (returns 1), `limit` turns passed (2) or the kernel aborted it (0).

@@ -101,6 +101,9 @@ fn install_handler(set: &CounterSet) {
 /// Moves one worker to the other CPU and interrupts it, over and over until it ends. Answers the number of moves. (A
 /// harasser for each worker: moving a running thread makes the mover wait.)
 fn harass(tid: &AtomicI32, cpus: &[usize]) -> u64 {
+    // An emulator needs longer for a move than the threads should have between two.
+    let pause = std::env::var("EXACT_PAUSE_US").map_or(50, |pause| pause.parse().unwrap());
+    let pause = Duration::from_micros(pause);
     for moves in 0.. {
         let tid = tid.load(Ordering::Acquire);
         if tid == 0 {
@@ -109,7 +112,7 @@ fn harass(tid: &AtomicI32, cpus: &[usize]) -> u64 {
         move_to(tid, cpus[moves as usize % cpus.len()]);
         // SAFETY: a signal with a handler; a thread that just ended answers ESRCH.
         unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGUSR1) };
-        thread::sleep(Duration::from_micros(50));
+        thread::sleep(pause);
     }
     0
 }
