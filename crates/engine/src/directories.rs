@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::Read;
-use std::net::TcpListener;
+use std::net::{IpAddr, TcpListener};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -164,11 +164,11 @@ fn memory_bytes(data_bytes: u64) -> u64 {
 }
 
 /// A port that was free a moment ago; when somebody else takes it first the server dies and says so.
-pub(super) fn free_port() -> Result<u16, EngineError> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).and_then(|listener| listener.local_addr());
+pub(super) fn free_port(at: IpAddr) -> Result<u16, EngineError> {
+    let listener = TcpListener::bind((at, 0)).and_then(|listener| listener.local_addr());
     listener
         .map(|address| address.port())
-        .map_err(|e| EngineError::io("find a free port on", Path::new("127.0.0.1"), e))
+        .map_err(|e| EngineError::io("find a free port on", Path::new(&at.to_string()), e))
 }
 
 /// Bytes of the files below `path`, for sizing caches; what cannot be read counts as nothing.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -55,6 +56,9 @@ pub struct StartRequest {
     pub start_timeout: Duration,
     /// How clients reach it.
     pub transport: Transport,
+    /// The address of this machine at which it listens, where that is by TCP: loopback, unless its clients are on
+    /// another machine. It always wants a random password.
+    pub listen: IpAddr,
     /// Database that sessions start in.
     pub database: Option<String>,
     /// Start it so that its lock waits can be read later, where that must be decided at start (MariaDB:
@@ -77,6 +81,7 @@ impl StartRequest {
             allocator_preload: None,
             start_timeout: Duration::from_secs(60),
             transport: Transport::Socket,
+            listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
             database: Some(DEFAULT_DATABASE.to_owned()),
             lock_waits: false,
         }

@@ -87,6 +87,14 @@ pub trait Session: Send {
     fn run(&mut self, sql: &str) -> Result<u64, SqlError>;
     /// Runs text and returns the rows as text, NULL as None.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError>;
+    /// The number of the server thread that serves this session, as the server's own machine knows it; None where the
+    /// server does not say.
+    ///
+    /// # Errors
+    /// The server's refusal, or that a session has no thread of its own there.
+    fn thread_number(&mut self) -> Result<Option<i32>, SqlError> {
+        Ok(None)
+    }
     /// The server thread that serves this session, where the engine can say it and it is on this machine.
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError>;
     /// How long the server may say nothing while it owes an answer, and how long an answer may go on; none: for ever.

@@ -41,6 +41,9 @@ enum Names {
     EachClass(&'static str),
 }
 
+/// Beginning of the names of what was seen on the clients' host, where that is another than the server's.
+pub const CLIENT_HOST: &str = "client_host_";
+
 /// Beginnings of the names that are recorded for each class of threads.
 const CLASSES: [&str; 3] = ["client_", "server_", "background_"];
 
@@ -139,6 +142,8 @@ const ALL: &[Covariate] = {
         entry(One(Probe::Wakeup.covariate()), "ns", ByTime, Cause),
         // Those beside one metric say for it what the ones above say for the whole sample.
         entry(Family("probe_"), "ns", Last, Neither),
+        // Packets follow from how much was done.
+        entry(Family("network_"), "", Sum, Consequence),
         entry(EachNode("server_file_bytes_node"), "bytes", Last, Cause),
         entry(One("server_transparent_huge_bytes"), "bytes", Last, Cause),
         entry(One("server_huge_pool_bytes"), "bytes", Last, Cause),
@@ -154,6 +159,7 @@ const ALL: &[Covariate] = {
 impl Covariate {
     /// The entry that a recorded name belongs to; none for a name that is not of this program.
     pub fn of(name: &str) -> Option<&'static Self> {
+        let name = name.strip_prefix(CLIENT_HOST).unwrap_or(name);
         ALL.iter().find(|known| known.names.hold(name))
     }
 

@@ -81,6 +81,9 @@ pub struct Plan {
     /// machines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Fingerprint>,
+    /// The machines of the clients' hosts, as the study names these; none where they are on the server's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub client_machines: BTreeMap<String, Fingerprint>,
     /// Seed of the order and of every trial's load.
     pub seed: u64,
     /// All conditions, unrealizable ones too.
@@ -247,6 +250,20 @@ pub struct RanOn {
     pub boot_id: Option<String>,
 }
 
+/// The host of the client threads, where that was another than the server's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientHost {
+    /// As the study names it.
+    pub asked: String,
+    /// The name that it gives itself, and its boot.
+    #[serde(flatten)]
+    pub ran_on: RanOn,
+    /// Seconds that its clock was ahead of the server's host's; negative where it was behind.
+    pub clock_offset_s: f64,
+    /// The offset is known to this, seconds: half of the quickest round trip over ssh.
+    pub clock_uncertainty_s: f64,
+}
+
 /// How the data directory of a trial got the prepared content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DataRecord {
@@ -302,6 +319,10 @@ pub struct TrialRecord {
     /// Where it ran; none in records of schema 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ran_on: Option<RanOn>,
+    /// Where its client threads ran, where that was another host: threads of the role `client` are of this one, with
+    /// its CPU numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_host: Option<ClientHost>,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
     /// Whole length with start, preload, warm-up and stop, seconds.
@@ -370,6 +391,7 @@ impl TrialRecord {
             outcome: Outcome::Ok,
             reason: None,
             ran_on: None,
+            client_host: None,
             started_at,
             elapsed_s: 0.0,
             settings: Vec::new(),

@@ -1,6 +1,7 @@
 //! What an operation costs the server: one metric a quantity, for each transaction and for each query.
 
 use crate::named::{Better, Named};
+use serde::{Deserialize, Serialize};
 
 /// What is counted of a server's processes and threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub enum Quantity {
 }
 
 /// Which operation a cost is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Operation {
     /// A transaction of an OLTP load.
     Transaction,

@@ -5,6 +5,7 @@ pub mod capture;
 pub mod cli;
 pub mod config;
 pub mod export;
+pub mod hosts;
 pub mod plan;
 pub mod report;
 pub mod run;

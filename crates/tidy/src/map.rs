@@ -65,14 +65,20 @@ pub const ROOMS: &[Room] = &[
         until_mended: &[],
     },
     Room {
+        name: "hosts",
+        rooms: &["study", "workload", "subject"],
+        crates: &["engine", "results", "text", "topology"],
+        until_mended: &[],
+    },
+    Room {
         name: "plan",
-        rooms: &["study", "workload"],
+        rooms: &["study", "workload", "hosts"],
         crates: &["text", "engine", "noise", "results", "stats", "topology"],
         until_mended: &[],
     },
     Room {
         name: "trial",
-        rooms: &["study", "plan", "workload", "subject", "capture"],
+        rooms: &["study", "hosts", "plan", "workload", "subject", "capture"],
         crates: &["files", "engine", "noise", "results", "topology"],
         until_mended: &[],
     },
@@ -87,7 +93,9 @@ pub const ROOMS: &[Room] = &[
     Room { name: "export", rooms: &["analysis", "report"], crates: &["results", "stats", "text"], until_mended: &[] },
     Room {
         name: "cli",
-        rooms: &["capture", "subject", "workload", "study", "plan", "trial", "run", "analysis", "report", "export"],
+        rooms: &[
+            "capture", "subject", "workload", "study", "hosts", "plan", "trial", "run", "analysis", "report", "export",
+        ],
         crates: &["text", "files", "counters", "stats", "load", "topology", "noise", "engine", "results"],
         until_mended: &[],
     },

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use super::super::directories::{memory_for, memory_for_bytes};
 use super::super::options::bytes_of;
-use super::super::{EngineError, Footprint, Transport};
+use super::super::{EngineError, Footprint};
 use super::Kind;
 
 /// Options that tare sets itself: another value would make the instance less private or unreachable.
@@ -93,12 +94,11 @@ pub(super) struct Places<'a> {
     pub temporary: &'a Path,
 }
 
-/// The whole command line; `port` for TCP. What the caller gave comes last and wins over the defaults.
+/// The whole command line; `listens` for TCP. What the caller gave comes last and wins over the defaults.
 pub(super) fn all(
     kind: &Kind,
     places: &Places<'_>,
-    transport: Transport,
-    port: u16,
+    listens: Option<SocketAddr>,
     more: Vec<OsString>,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<OsString>, EngineError> {
@@ -115,10 +115,11 @@ pub(super) fn all(
     path("socket", places.socket);
     path("pid-file", &places.run.join("server.pid"));
     path("tmpdir", places.temporary);
-    match transport {
-        Transport::Socket => arguments.push("--skip-networking".into()),
-        Transport::Tcp => {
-            arguments.extend(["--bind-address=127.0.0.1".into(), format!("--port={port}").into()]);
+    match listens {
+        None => arguments.push("--skip-networking".into()),
+        Some(at) => {
+            let (address, port) = (at.ip(), at.port());
+            arguments.extend([format!("--bind-address={address}").into(), format!("--port={port}").into()]);
             arguments.push("--skip-name-resolve".into());
         }
     }

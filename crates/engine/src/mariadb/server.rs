@@ -1,6 +1,7 @@
 //! Starting a private instance and being its handle.
 
 use std::fs::DirBuilder;
+use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -49,9 +50,10 @@ pub(in super::super) fn start(kind: &'static Kind, request: &StartRequest) -> Re
         .map_err(|e| EngineError::io("make the directory", &temporary, e))?;
     let data = stage.data().to_owned();
     let places = Places { data: &data, run: stage.run(), socket: &socket, temporary: &temporary };
-    let port = if request.transport == Transport::Tcp { free_port()? } else { 0 };
+    let port = if request.transport == Transport::Tcp { free_port(request.listen)? } else { 0 };
+    let listens = (request.transport == Transport::Tcp).then(|| SocketAddr::new(request.listen, port));
     let more = (kind.arguments)(&binary.path, &request.log, request.lock_waits);
-    let arguments = arguments::all(kind, &places, request.transport, port, more, &request.options)?;
+    let arguments = arguments::all(kind, &places, listens, more, &request.options)?;
     let launch = Launch {
         program: &binary.path,
         arguments,
@@ -79,8 +81,8 @@ pub(in super::super) fn start(kind: &'static Kind, request: &StartRequest) -> Re
     let explain = |log: &str| explain(kind.name, log, &data, &binary.version);
     let mut session = instance.wait_ready(kind.name, request, Some(&socket), connect, explain)?;
     let mut target = ConnectTarget { database: request.database.clone(), ..administration.clone() };
-    if request.transport == Transport::Tcp {
-        target = tcp_target(kind, &mut *session, port, target)?;
+    if let Some(listens) = listens {
+        target = tcp_target(kind, &mut *session, listens, target)?;
     }
     let server = MariadbServer { kind, instance, target, administration, version, data };
     server.verify(request, &mut *session)?;
@@ -220,15 +222,17 @@ pub(in super::super) fn check_version(kind: &Kind, data: &Path, binary: &Binary)
     }
 }
 
-/// Other users of the machine can reach a port, so its account has a random password, made over the socket.
+/// Other users of the machine, and other machines, can reach a port, so its account has a random password, made over
+/// the socket.
 fn tcp_target(
     kind: &Kind,
     session: &mut dyn Session,
-    port: u16,
+    listens: SocketAddr,
     target: ConnectTarget,
 ) -> Result<ConnectTarget, EngineError> {
     let password = random_password()?;
-    let account = format!("'{TCP_USER}'@'127.0.0.1'");
+    let from = if listens.ip().is_loopback() { listens.ip().to_string() } else { "%".to_owned() };
+    let account = format!("'{TCP_USER}'@'{from}'");
     (kind.root_stays_local)(session)?;
     let mut statements = (kind.account)(&account, &password);
     statements.push(format!("GRANT ALL ON *.* TO {account}"));
@@ -236,6 +240,6 @@ fn tcp_target(
         // The text has the password in it.
         session.run(&sql).map_err(|source| EngineError::Sql { statement: format!("making {account}"), source })?;
     }
-    let address = Address::Tcp("127.0.0.1".to_owned(), port);
+    let address = Address::Tcp(listens.ip().to_string(), listens.port());
     Ok(ConnectTarget { address, user: TCP_USER.to_owned(), password, ..target })
 }

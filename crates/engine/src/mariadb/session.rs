@@ -71,10 +71,7 @@ impl Session for MariadbSession {
     }
 
     /// With a pool of threads a connection has no thread of its own between statements: an error that says so.
-    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
-        if !self.0.stream().is_local() {
-            return Ok(None);
-        }
+    fn thread_number(&mut self) -> Result<Option<i32>, SqlError> {
         let rows = self.0.query(if self.is_mariadb() {
             "SELECT TID, @@thread_handling FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
         } else {
@@ -82,9 +79,7 @@ impl Session for MariadbSession {
              WHERE PROCESSLIST_ID = CONNECTION_ID()"
         })?;
         match rows.first().map(Vec::as_slice) {
-            Some([Some(tid), Some(handling)]) if handling == "one-thread-per-connection" => {
-                Ok(tid.parse().ok().and_then(|tid| ThreadRef::of_tid(tid).ok()))
-            }
+            Some([Some(tid), Some(handling)]) if handling == "one-thread-per-connection" => Ok(tid.parse().ok()),
             Some([_, Some(handling)]) => {
                 let message = format!(
                     "this server has thread_handling={handling}: a connection has no thread of its own that could be \
@@ -94,5 +89,12 @@ impl Session for MariadbSession {
             }
             _ => Ok(None),
         }
+    }
+
+    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
+        if !self.0.stream().is_local() {
+            return Ok(None);
+        }
+        Ok(self.thread_number()?.and_then(|tid| ThreadRef::of_tid(tid).ok()))
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::Path;
 
+use super::super::EngineError;
 use super::super::directories::memory_for;
 use super::super::options::same_value;
-use super::super::{EngineError, Transport};
 use super::binary::option_name;
-use super::names::NAME;
+use super::names::{NAME, PORT};
 
 /// Options that tare sets itself: another value would make the cluster less private or unreachable.
 pub(super) const RESERVED: [&str; 11] = [
@@ -25,18 +26,17 @@ pub(super) const RESERVED: [&str; 11] = [
     "log_destination",
 ];
 
-/// The whole command line. What the caller gave comes last and wins over the defaults.
+/// The whole command line; `listens` for TCP. What the caller gave comes last and wins over the defaults.
 pub(super) fn all(
     data: &Path,
     run: &Path,
-    transport: Transport,
-    port: u16,
+    listens: Option<SocketAddr>,
     options: &BTreeMap<String, String>,
 ) -> Result<Vec<OsString>, EngineError> {
     let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "-k".into(), run.into()];
     let mut set = |name: &str, value: &str| arguments.extend(["-c".into(), format!("{name}={value}").into()]);
-    set("listen_addresses", if transport == Transport::Tcp { "127.0.0.1" } else { "" });
-    set("port", &port.to_string());
+    set("listen_addresses", &listens.map_or(String::new(), |at| at.ip().to_string()));
+    set("port", &listens.map_or(PORT, |at| at.port()).to_string());
     set("unix_socket_permissions", "0700");
     // What the distribution's way of starting would do with the log.
     set("logging_collector", "off");
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn what_makes_it_private_cannot_be_changed() {
         let options = BTreeMap::from([("listen-addresses".to_owned(), "*".to_owned())]);
-        let error = all(Path::new("/d"), Path::new("/r"), Transport::Socket, 5432, &options).unwrap_err();
+        let error = all(Path::new("/d"), Path::new("/r"), None, &options).unwrap_err();
         assert!(error.to_string().contains("listen-addresses"), "{error}");
     }
 }

@@ -1,6 +1,8 @@
 //! Starting a private cluster and being its handle.
 
+use std::ffi::OsString;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,7 +20,7 @@ use super::super::{
 };
 use super::diagnostics::PostgresDiagnostics;
 use super::dialect::PostgresDialect;
-use super::names::NAME;
+use super::names::{NAME, PORT};
 use super::session::PostgresSession;
 use super::{arguments, binary};
 
@@ -28,8 +30,6 @@ pub(super) const ROOT: &str = "postgres";
 const ANY_DATABASE: &str = "postgres";
 /// The account of a cluster that listens on a port.
 const TCP_USER: &str = "tare";
-/// The number in the socket's name.
-const PORT: u16 = 5432;
 /// SIGTERM would wait for the clients to go; as root it runs nothing.
 pub(super) const MANNERS: Manners = Manners { stop: Signal::INT, refuses_root: true };
 
@@ -48,12 +48,17 @@ pub(super) fn start(request: &StartRequest) -> Result<PostgresServer, EngineErro
     let binary = binary::find(request.binary.as_deref())?;
     let stage = Stage::set_up(request)?;
     check_version(stage.data(), &binary)?;
-    let port = if request.transport == Transport::Tcp { free_port()? } else { PORT };
+    let port = if request.transport == Transport::Tcp { free_port(request.listen)? } else { PORT };
+    let listens = (request.transport == Transport::Tcp).then(|| SocketAddr::new(request.listen, port));
+    let logins = listens.filter(|at| !at.ip().is_loopback());
+    let logins = logins.map(|_| write_logins(stage.run())).transpose()?;
     let socket = socket_path(stage.run(), &format!(".s.PGSQL.{port}"))?;
     let data = stage.data().to_owned();
+    let mut arguments = arguments::all(&data, stage.run(), listens, &request.options)?;
+    arguments.extend(logins.into_iter().flat_map(|file| ["-c".into(), file]));
     let launch = Launch {
         program: &binary.path,
-        arguments: arguments::all(&data, stage.run(), request.transport, port, &request.options)?,
+        arguments,
         environment: &binary.environment(&request.environment),
         aslr: request.aslr,
         preload: request.allocator_preload.as_deref(),
@@ -79,8 +84,8 @@ pub(super) fn start(request: &StartRequest) -> Result<PostgresServer, EngineErro
     let mut session = instance.wait_ready(NAME, request, Some(&socket), connect, explain)?;
     let database = request.database.clone().or(administration.database.clone());
     let mut target = ConnectTarget { database, ..administration.clone() };
-    if request.transport == Transport::Tcp {
-        target = tcp_target(&mut *session, port, target)?;
+    if let Some(listens) = listens {
+        target = tcp_target(&mut *session, listens, target)?;
     }
     let server = PostgresServer { instance, target, administration, version, data };
     drop(session);
@@ -201,8 +206,25 @@ fn quoted(text: &str) -> String {
     text.replace('\'', "''")
 }
 
-/// Other users of the machine can reach a port, so its account has a random password, made over the socket.
-fn tcp_target(session: &mut dyn Session, port: u16, target: ConnectTarget) -> Result<ConnectTarget, EngineError> {
+/// Who comes to a cluster that listens on an address of the network: everybody over the private socket, as on others,
+/// and one account with its password. The option that names the file.
+fn write_logins(run: &Path) -> Result<OsString, EngineError> {
+    let path = run.join("logins.conf");
+    let of = |family: &str| format!("host all {TCP_USER} {family}/0 scram-sha-256\n");
+    let lines = format!("local all all trust\n{}{}", of("0.0.0.0"), of("::"));
+    fs::write(&path, lines).map_err(|e| EngineError::io("write", &path, e))?;
+    let mut option = OsString::from("hba_file=");
+    option.push(&path);
+    Ok(option)
+}
+
+/// Other users of the machine, and other machines, can reach a port, so its account has a random password, made over
+/// the socket.
+fn tcp_target(
+    session: &mut dyn Session,
+    listens: SocketAddr,
+    target: ConnectTarget,
+) -> Result<ConnectTarget, EngineError> {
     let password = random_password()?;
     let make = format!("CREATE ROLE {TCP_USER} LOGIN SUPERUSER PASSWORD '{password}'");
     for sql in [format!("DROP ROLE IF EXISTS {TCP_USER}"), make] {
@@ -210,7 +232,7 @@ fn tcp_target(session: &mut dyn Session, port: u16, target: ConnectTarget) -> Re
         let failed = |source| EngineError::Sql { statement: format!("making the role {TCP_USER}"), source };
         session.run(&sql).map_err(failed)?;
     }
-    let address = Address::Tcp("127.0.0.1".to_owned(), port);
+    let address = Address::Tcp(listens.ip().to_string(), listens.port());
     Ok(ConnectTarget { address, user: TCP_USER.to_owned(), password, ..target })
 }
 

@@ -68,6 +68,10 @@ impl Session for PostgresSession {
         self.0.stream().interrupter()
     }
 
+    fn thread_number(&mut self) -> Result<Option<i32>, SqlError> {
+        Ok(Some(self.0.backend()))
+    }
+
     /// The main thread of the connection's own process, which the server named when it let us in.
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
         let is_local = self.0.stream().is_local();

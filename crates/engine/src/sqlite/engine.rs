@@ -109,7 +109,7 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
     };
     let port_file = stage.run().join(PORT);
     if request.transport == Transport::Tcp {
-        arguments.push("--tcp".into());
+        arguments.extend(["--tcp".into(), request.listen.to_string().into()]);
         target.password = random_password()?;
         write_private(&stage.run().join(PASSWORD), &target.password)?;
     }
@@ -128,7 +128,7 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
     let listens_at = (request.transport == Transport::Socket).then_some(socket.as_path());
     let connect = || {
         if request.transport == Transport::Tcp {
-            target.address = Address::Tcp("127.0.0.1".to_owned(), read_port(&port_file)?);
+            target.address = Address::Tcp(request.listen.to_string(), read_port(&port_file)?);
         }
         Ok(Box::new(SqliteSession::open(&target)?) as Box<dyn Session>)
     };

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
-use std::net::TcpListener;
+use std::net::{IpAddr, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,9 +40,9 @@ pub struct ServeArgs {
     /// Private directory for the socket
     #[arg(long)]
     pub run_directory: PathBuf,
-    /// Listen on a port of 127.0.0.1 in place of a socket
-    #[arg(long)]
-    pub tcp: bool,
+    /// Listen on a port of this address in place of a socket
+    #[arg(long, value_name = "ADDRESS")]
+    pub tcp: Option<IpAddr>,
     /// PRAGMA=VALUE, may be repeated
     #[arg(long = "option", value_name = "PRAGMA=VALUE", value_parser = pair)]
     pub options: Vec<(String, String)>,
@@ -67,7 +67,8 @@ pub fn serve(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
     // Held open throughout, so that the database's log survives the moments without a client.
     let keeper = database.open()?;
     memory::verify_statistics_are_off()?;
-    let password = if args.tcp { fs::read_to_string(args.run_directory.join(PASSWORD))? } else { String::new() };
+    let password =
+        if args.tcp.is_some() { fs::read_to_string(args.run_directory.join(PASSWORD))? } else { String::new() };
     let (stopping, clients) = Default::default();
     let server = Arc::new(Shared { database, password, waits, stopping, clients });
     let listener = Listener::bind(&args.run_directory, args.tcp)?;
@@ -157,11 +158,11 @@ enum Listener {
 }
 
 impl Listener {
-    fn bind(run_directory: &Path, tcp: bool) -> io::Result<Self> {
-        if !tcp {
+    fn bind(run_directory: &Path, tcp: Option<IpAddr>) -> io::Result<Self> {
+        let Some(address) = tcp else {
             return Ok(Self::Unix(UnixListener::bind(run_directory.join(SOCKET))?));
-        }
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        };
+        let listener = TcpListener::bind((address, 0))?;
         // Whole, so that nobody reads half a number.
         let port = listener.local_addr()?.port().to_string();
         tare_files::write_whole(&run_directory.join(PORT), port.as_bytes())?;

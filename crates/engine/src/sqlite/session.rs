@@ -148,9 +148,13 @@ impl<S: Channel> Session for SqliteSession<S> {
         self.stream.interrupter()
     }
 
-    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
+    fn thread_number(&mut self) -> Result<Option<i32>, SqlError> {
         self.send(Request::Thread)?;
-        Ok(i32::try_from(self.finish()?).ok().and_then(|tid| ThreadRef::of_tid(tid).ok()))
+        Ok(i32::try_from(self.finish()?).ok())
+    }
+
+    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
+        Ok(self.thread_number()?.and_then(|tid| ThreadRef::of_tid(tid).ok()))
     }
 }
 

@@ -40,5 +40,6 @@ pub mod summarize;
 pub mod summary;
 pub mod term;
 pub mod threads;
+mod two_hosts;
 
 pub use summarize::summarize;

@@ -7,7 +7,7 @@ use super::said::Answer;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{
     builds, captures, composite, effects, hosts, modes, nodes, odd, outliers, probes, question, reading, residuals,
-    run_order, scaling, spread,
+    run_order, scaling, spread, two_hosts,
 };
 use std::borrow::Cow;
 use tare_results::Results;
@@ -61,6 +61,7 @@ pub fn summarize(results: &Results) -> Summary {
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     summary.further_reading.extend(decision.map(|decision| decision.reason.clone()));
     summary.further_reading.extend(not_adjusted);
+    summary.further_reading.extend(two_hosts::sentences(&conditions));
     // First: whoever reads one sentence reads this one.
     summary.further_reading.splice(0..0, metrics.iter().filter_map(|name| metric::caveat(name)).map(str::to_owned));
     summary.odd = odd::list(&summary, results);

@@ -104,7 +104,9 @@ const SEATS_NAMED: usize = 8;
 pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
     let mut features = BTreeMap::new();
     let seats = seats(trial);
-    if let Some(words) = pair_words(&seats, machine) {
+    // CPUs of two hosts do not relate.
+    let one_host = trial.client_host.is_none();
+    if let Some(words) = pair_words(&seats, machine).filter(|_| one_host) {
         features.insert(PAIRS.to_owned(), Feature::Word(words));
     }
     for ((class, pair), cpu) in seats.iter().filter(|((_, pair), _)| *pair < SEATS_NAMED) {

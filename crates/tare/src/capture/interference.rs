@@ -3,6 +3,7 @@
 
 use rustix::process::{getpid, getppid};
 use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_noise::{CpuUse, Snapshot};
 use tare_topology::CpuSet;
@@ -17,7 +18,7 @@ pub struct Interference {
 }
 
 /// What others did during one sample.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
     /// Name -> value, to be stored beside the metrics: those of [`Snapshot::since`], `foreign_cpu_s`,
     /// `foreign_cpu_fraction` (of the benchmark's CPUs), `server_swapped_bytes`, `suspended_s`.

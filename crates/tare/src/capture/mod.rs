@@ -4,6 +4,7 @@ pub mod environment;
 pub mod interference;
 mod locks;
 pub mod memory;
+pub mod network;
 pub mod pages;
 pub mod place;
 mod platform;

@@ -59,6 +59,9 @@ enum Command {
     /// Write the manual pages into a directory (for packages)
     #[command(hide = true)]
     Man(super::man::ManArgs),
+    /// The clients of a trial on another host (internal)
+    #[command(hide = true)]
+    ClientAgent(super::client_agent::ClientAgentArgs),
     /// One trial of a run (internal)
     #[command(hide = true)]
     Trial(super::trial::TrialArgs),
@@ -126,6 +129,7 @@ fn run(command: Command) -> Result<Exit, Problem> {
         Command::Clean(args) => super::clean::run(&args),
         Command::Completions(args) => super::completions::run(&args, shown()),
         Command::Man(args) => super::man::run(&args, shown()),
+        Command::ClientAgent(args) => super::client_agent::run(&args),
         Command::Trial(args) => super::trial::run(&args),
         Command::SqliteServer(args) => super::sqlite_server::run(&args),
         Command::ReadTopology(args) => super::read_topology::run(&args),

@@ -6,7 +6,7 @@ use super::{Exit, Problem, host, interrupt, load_study, output, secret};
 use crate::state::{self, Host, StateError};
 use crate::subject::{SharedAffinities, Subject, SubjectWatch, Surroundings, WatchSettings};
 use crate::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Workload};
-use crate::workload::{Counts, Load, Stage};
+use crate::workload::{Counts, Load, ServerAt, Stage};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -169,7 +169,7 @@ fn measure(
         dialect: engine.dialect(),
         server: None,
         connect: &|| Ok(engine.connect(target)?),
-        server_is_here: target.address.is_here(),
+        server_at: ServerAt::of(&target.address),
         threads: args.threads,
         seed: args.seed,
         counts: Counts {

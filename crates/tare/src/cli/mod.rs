@@ -2,6 +2,7 @@
 
 mod args;
 mod clean;
+mod client_agent;
 mod compare;
 mod completions;
 mod convert;

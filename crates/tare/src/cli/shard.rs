@@ -80,6 +80,11 @@ pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
             .at("[sampling] target_half_width")
             .advice("give the number: --set sampling.trials=20 and no target_half_width"));
     }
+    if !plan.client_machines.is_empty() {
+        return Err(usage("a study whose clients are on another host cannot be cut into shards".into())
+            .at("[client] host")
+            .advice("one pair of hosts runs it whole: tare run"));
+    }
     plan_view::print_notes(&plan);
     plan_view::print_unrealizable(&plan);
     plan_view::something_left(&plan)?;

@@ -3,6 +3,7 @@
 //! each leaves a note that is shown and kept with the plan.
 
 use super::resolve::Where;
+use super::two_hosts::placement;
 use crate::study::spec::{Factor, Study};
 use std::path::PathBuf;
 use tare_engine::{Engine, engine_by_name};
@@ -88,7 +89,7 @@ fn place(study: &mut Study, on: &Machine) -> Result<Option<String>, String> {
     for name in &names {
         let mut settings = study.base.clone();
         study.apply(&mut settings, "placement", &name.as_str().into())?;
-        match settings.placement.resolve(on, settings.workload.threads) {
+        match placement(&settings, on, None) {
             Ok(_) => {
                 chosen = Some((name, settings));
                 break;

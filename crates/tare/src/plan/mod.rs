@@ -9,6 +9,7 @@
 //! | `option_files` | options that a study's option file gives its servers |
 //! | `available` | whether a condition can be done here |
 //! | `resolve` | conditions on this machine, and the schedule |
+//! | `two_hosts` | placements whose clients are on another host |
 //! | `queue` | which trial comes next |
 //! | `task` | one trial of a plan, and whether this machine still is the plan's |
 //! | `shard` | some blocks of a plan, on the machine that runs them |
@@ -29,3 +30,4 @@ pub mod queue;
 pub mod resolve;
 pub mod shard;
 pub mod task;
+mod two_hosts;

@@ -54,6 +54,7 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
     let records = trials.iter().map(record).collect();
     let plan = Plan {
         machine: None,
+        client_machines: BTreeMap::new(),
         schema: SCHEMA,
         study: "made-up".into(),
         seed: 5,

@@ -3,6 +3,7 @@
 use super::available::available;
 use super::design::{self, Condition};
 use super::programs::Programs;
+use super::two_hosts::{ClientHosts, placement};
 use super::{builds, estimate, limits, needs, option_files, pilot};
 use crate::study::spec::Study;
 use crate::study::values::to_values;
@@ -42,8 +43,12 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         }
         None => builds::name(&mut conditions),
     }
+    let hosts = (place == Where::Here).then(ClientHosts::default);
+    if hosts.is_none() && conditions.iter().any(|c| c.settings.client.host.is_some()) {
+        notes.push("which CPUs the clients get is only known where client.host can be asked".to_owned());
+    }
     let mut planned: Vec<PlannedCondition> =
-        conditions.iter().map(|c| plan_condition(c, on, place, programs.as_ref())).collect();
+        conditions.iter().map(|c| plan_condition(c, on, place, programs.as_ref(), hosts.as_ref())).collect();
     for (condition, file) in planned.iter_mut().zip(files) {
         if let Err(reason) = file {
             (condition.realizable, condition.placement, condition.reason) = (false, None, Some(reason));
@@ -75,6 +80,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         schema: SCHEMA,
         study: study.name.clone(),
         machine: (place != Where::Described).then(|| Fingerprint::of(on)),
+        client_machines: hosts.map(|hosts| hosts.machines()).unwrap_or_default(),
         seed: study.sampling.seed,
         conditions: planned,
         trials,
@@ -101,18 +107,21 @@ fn without_memory(planned: &mut [PlannedCondition], conditions: &[Condition], on
 /// Factors that may choose another engine than the study's.
 const ENGINE_BY: [&str; 3] = ["engine", "build", "binary"];
 
-fn plan_condition(condition: &Condition, on: &Machine, place: Where, programs: Option<&Programs>) -> PlannedCondition {
+fn plan_condition(
+    condition: &Condition,
+    on: &Machine,
+    place: Where,
+    programs: Option<&Programs>,
+    hosts: Option<&ClientHosts>,
+) -> PlannedCondition {
     let settings = &condition.settings;
-    let resolved =
-        settings.placement.resolve(on, settings.workload.threads).map_err(|e| e.to_string()).and_then(|placement| {
-            match place {
-                Where::Here | Where::HereUntrusted => {
-                    let engine_varies = ENGINE_BY.iter().any(|factor| condition.levels.contains_key(*factor));
-                    available(settings, engine_varies, programs).map(|()| placement)
-                }
-                Where::Described => Ok(placement),
-            }
-        });
+    let resolved = placement(settings, on, hosts).and_then(|placement| match place {
+        Where::Here | Where::HereUntrusted => {
+            let engine_varies = ENGINE_BY.iter().any(|factor| condition.levels.contains_key(*factor));
+            available(settings, engine_varies, programs).map(|()| placement)
+        }
+        Where::Described => Ok(placement),
+    });
     let (placement, reason) = match resolved {
         Ok(placement) => (planned_placement(&placement), None),
         Err(reason) => (None, Some(reason)),

@@ -56,6 +56,7 @@ mod tests {
             schema: SCHEMA,
             study: "s".into(),
             machine: None,
+            client_machines: Default::default(),
             seed: 1,
             conditions: realizable.iter().enumerate().map(condition).collect(),
             trials: (0..count * blocks).map(trial).collect(),

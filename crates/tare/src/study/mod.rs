@@ -5,12 +5,15 @@
 //! | `spec`, `settings` | a study, and what one trial needs to know |
 //! | `key`, `field`, `fields`, `sampling_field` | every key a study may hold |
 //! | `machine`, `process`, `limit`, `level` | machine settings, properties of the server process, limits of interference |
+//! | `client`, `arguments` | clients on another host, programs with their arguments |
 //! | `running`, `secret` | a server that runs already, and the passwords that no study holds |
 //! | `values` | settings as a plan keeps them |
 //! | `document`, `parse`, `check`, `write`, `written`, `builtin` | TOML to study and back, and the built-in ones |
 
+mod arguments;
 pub mod builtin;
 pub mod check;
+pub mod client;
 pub mod document;
 pub mod field;
 mod fields;

@@ -28,12 +28,13 @@ pub struct Overrides {
     pub sets: Vec<String>,
 }
 
-const SECTIONS: [&str; 17] = [
+const SECTIONS: [&str; 18] = [
     "name",
     "title",
     "question",
     "engine",
     "workload",
+    "client",
     "placement",
     "process",
     "capture",
@@ -190,17 +191,17 @@ impl Parser<'_> {
         }
         let level = match (section, name) {
             (WORKLOAD, _) => self.source.words(name, value)?,
-            ("engine", "restart") => self.arguments(value)?,
+            ("engine", "restart") | ("client", "ssh" | "program") => self.arguments(name, value)?,
             _ => self.source.scalar(name, value)?,
         };
         self.set(section, name, &level, key.span(), value.span())
     }
 
     /// A list of arguments as one text; one text is taken as it is.
-    fn arguments(&self, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
+    fn arguments(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
         let words = match value.get_ref() {
-            DeValue::Array(_) => self.source.list("restart", value)?,
-            _ => return self.source.scalar("restart", value),
+            DeValue::Array(_) => self.source.list(name, value)?,
+            _ => return self.source.scalar(name, value),
         };
         let words: Vec<String> = words.into_iter().map(|(word, _)| word.to_string()).collect();
         Ok(Value::Text(serde_json::json!(words).to_string()))

@@ -1,5 +1,6 @@
 //! A server that runs already: where it is, who is asked for, and how it is restarted. Never a password.
 
+use super::arguments;
 use std::path::PathBuf;
 use tare_engine::{Login, TlsMode};
 use tare_text::Value;
@@ -68,23 +69,8 @@ impl RunningSettings {
     /// # Errors
     /// What was expected.
     pub fn set_restart(&mut self, value: &Value) -> Result<(), String> {
-        let text = value.to_string();
-        self.restart = match text.trim_start().starts_with('[') {
-            true => serde_json::from_str(&text).map_err(|_| RESTART)?,
-            false => text.split_whitespace().map(str::to_owned).collect(),
-        };
-        match self.restart.first() {
-            Some(program) if !program.is_empty() => Ok(()),
-            _ => Err(RESTART.to_owned()),
-        }
-    }
-
-    /// The list of arguments as one text that [`RunningSettings::set_restart`] reads.
-    pub fn restart_text(&self) -> Option<Value> {
-        if self.restart.is_empty() {
-            return None;
-        }
-        serde_json::to_string(&self.restart).ok().map(Value::Text)
+        self.restart = arguments::read(value).ok_or(RESTART)?;
+        Ok(())
     }
 }
 
@@ -99,7 +85,7 @@ mod tests {
         let mut running = RunningSettings::default();
         running.set_restart(&"systemctl restart mariadb".into()).unwrap();
         assert_eq!(running.restart, ["systemctl", "restart", "mariadb"]);
-        let text = running.restart_text().unwrap();
+        let text = arguments::text(&running.restart).unwrap();
         running.set_restart(&r#"["sh", "-c", "a; b"]"#.into()).unwrap();
         assert_eq!(running.restart, ["sh", "-c", "a; b"]);
         running.set_restart(&text).unwrap();

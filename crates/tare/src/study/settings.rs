@@ -1,5 +1,6 @@
 //! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
 
+use super::client::ClientSettings;
 use super::limit::Limit;
 use super::process::ProcessSettings;
 use super::running::RunningSettings;
@@ -19,6 +20,8 @@ pub struct Settings {
     pub engine: EngineSettings,
     /// What the clients do.
     pub workload: WorkloadSettings,
+    /// Which host they are on.
+    pub client: ClientSettings,
     /// Where threads and memory go.
     pub placement: Placement,
     /// Properties of the server process.

@@ -15,8 +15,11 @@ pub fn to_toml(study: &Study) -> String {
     if let Some(question) = &study.question {
         root.insert("question".into(), text(&question.to_string()));
     }
-    for section in ["engine", "workload", "placement", "process", "capture"] {
-        root.insert(section.into(), Value::Table(section_table(study, section)));
+    for section in ["engine", "workload", "client", "placement", "process", "capture"] {
+        let table = section_table(study, section);
+        if !table.is_empty() {
+            root.insert(section.into(), Value::Table(table));
+        }
     }
     if !study.base.machine.is_empty() {
         root.insert(

@@ -44,6 +44,9 @@ pub enum SubjectError {
          out the server's placement, bind and pairing"
     )]
     Parallel(u32),
+    /// The half of it on the other host failed there, or that host is gone.
+    #[error("on the other host: {0}")]
+    OtherHost(String),
     /// A thread or page was elsewhere than it was told to be.
     #[error("placement not kept: {0}")]
     Stray(String),

@@ -8,16 +8,19 @@
 //! | `sockets`, `waits`, `connections`, `unpaired` | which threads of two programs talk to each other |
 //! | `usage` | what all of it used while something was measured |
 //! | `watch` | one measurement after another: bind, watch, prove |
+//! | `partner`, `two_hosts` | the same on two hosts: clients here, server there |
 //! | `surroundings` | what belongs to a measurement beside its figures |
 //! | `error` | what can go wrong with all that |
 
 mod connections;
 mod error;
 mod helpers;
+mod partner;
 mod processes;
 mod sockets;
 mod surroundings;
 mod threads;
+mod two_hosts;
 mod unpaired;
 mod usage;
 mod waits;
@@ -25,6 +28,7 @@ mod watch;
 
 pub use connections::Connections;
 pub use error::SubjectError;
+pub use partner::Partner;
 pub use processes::{Owner, Subject};
 pub use surroundings::Surroundings;
 pub use threads::{ThreadWatch, Watched, stray, waited_for_cpu};

@@ -1,11 +1,13 @@
 //! What belongs to a measurement beside the figures of its load.
 
 use super::Usage;
+use crate::capture::interference::Seen;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 
 /// What belongs to a measurement beside the figures of its load.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Surroundings {
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
@@ -17,6 +19,8 @@ pub struct Surroundings {
     pub threads: Vec<ThreadRecord>,
     /// What the server used; none where there is none to look at.
     pub used: Option<Usage>,
+    /// What others did on the clients' host, where that is another than the server's.
+    pub client_host: Option<Seen>,
 }
 
 impl Surroundings {
@@ -38,6 +42,19 @@ impl Surroundings {
         self.covariates.entry("foreign_cpu_fraction".to_owned()).and_modify(|share| *share *= left_s / foreign_s);
     }
 
+    /// Those of a server with those of its clients on another host: their threads are of that one.
+    #[must_use]
+    pub fn with_clients(mut self, clients: Self) -> Self {
+        let (own, mut of_host): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            clients.covariates.into_iter().partition(|(name, _)| name.starts_with("client_"));
+        self.covariates.extend(own);
+        // There are no such threads there.
+        of_host.retain(|name, _| !name.starts_with("server_") && !name.starts_with("background_"));
+        self.threads.splice(0..0, clients.threads);
+        self.client_host = Some(Seen { covariates: of_host, users: clients.users });
+        self
+    }
+
     /// Takes in those of a later measurement of the same sample, each covariate as the registry says.
     pub fn merge(&mut self, later: Self) {
         tare_results::covariate::merge(&mut self.covariates, later.covariates);
@@ -51,8 +68,12 @@ impl Surroundings {
                 None => self.users.push(user),
             }
         }
+        if let (Some(all), Some(more)) = (&mut self.client_host, later.client_host) {
+            tare_results::covariate::merge(&mut all.covariates, more.covariates);
+            all.users.extend(more.users);
+        }
         for thread in later.threads {
-            match self.threads.iter_mut().find(|known| known.tid == thread.tid) {
+            match self.threads.iter_mut().find(|known| (known.class, known.tid) == (thread.class, thread.tid)) {
                 Some(known) => add(known, thread),
                 None => self.threads.push(thread),
             }
@@ -109,6 +130,7 @@ mod tests {
             users: Vec::new(),
             threads: vec![thread],
             used: Some(Usage::default()),
+            client_host: None,
         }
     }
 

@@ -5,13 +5,14 @@
 //! loses nothing when one goes. Only context switches are kept by thread alone; those of threads that ended are lost.
 
 use super::Subject;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::server_cost::Quantity;
 use tare_topology::ThreadRef;
 use tare_topology::observe::{self, ProcessUsage};
 
 /// What a subject used: the sum over all its processes and threads, whichever class they are of.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     user_s: f64,
     system_s: f64,

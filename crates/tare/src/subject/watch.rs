@@ -2,9 +2,12 @@
 //! proved to have been where they belong.
 
 use super::helpers::{PARALLEL_WORKER, WorkerWatch};
-use super::{Owner, Subject, SubjectError, Surroundings, ThreadWatch, UsageMark, Watched, stray, waited_for_cpu};
+use super::{
+    Owner, Partner, Subject, SubjectError, Surroundings, ThreadWatch, UsageMark, Watched, stray, waited_for_cpu,
+};
 use crate::capture::interference::{Interference, Seen};
 use crate::capture::memory::MemoryWatch;
+use crate::capture::network::NetworkWatch;
 use crate::capture::pages;
 use crate::capture::probe::ProbeWatch;
 use std::collections::BTreeMap;
@@ -23,7 +26,8 @@ use tare_topology::{Bind, CpuSet, MemoryPolicy, Pairing, ResolvedPlacement, Thre
 pub struct Connected {
     /// The thread that issues the statements.
     pub client: ThreadRef,
-    /// The server thread or process behind its connection, where the server says it.
+    /// The server thread or process behind its connection, where the server says it; of a server on another host
+    /// [`ThreadRef::elsewhere`].
     pub serving: Option<ThreadRef>,
 }
 
@@ -54,6 +58,10 @@ pub struct SubjectWatch {
     /// Binds threads of a server that is not ours.
     affinities: Option<SharedAffinities>,
     probe: Option<ProbeWatch>,
+    /// Watches the server, where that is on another host.
+    pub(super) partner: Option<Box<dyn Partner>>,
+    /// Whether the clients are on another host, where somebody else watches them.
+    pub(super) clients_elsewhere: bool,
     /// Whether something still runs when a measurement is over, so that no probe may be read then.
     ends_under_load: bool,
     open: Option<Open>,
@@ -68,6 +76,8 @@ struct Open {
     started_at: String,
     interference: Interference,
     memory: Option<MemoryWatch>,
+    /// Where client and server are on two hosts.
+    network: Option<NetworkWatch>,
     watch: ThreadWatch,
     used: Option<UsageMark>,
 }
@@ -84,6 +94,8 @@ impl SubjectWatch {
             layout,
             affinities: None,
             probe: None,
+            partner: None,
+            clients_elsewhere: false,
             ends_under_load: false,
             open: None,
         }
@@ -101,20 +113,31 @@ impl SubjectWatch {
     /// # Errors
     /// When a thread is not known or cannot be bound.
     pub fn connected(&mut self, connected: &[Connected]) -> Result<(), SubjectError> {
+        if let Some(partner) = &mut self.partner {
+            partner.connected(&connected.iter().map(|pair| Some(pair.serving?.tid)).collect::<Vec<_>>())?;
+        }
+        let here = |serving: &ThreadRef| !serving.is_elsewhere();
+        self.join(connected.iter().map(|pair| (Some(pair.client), pair.serving.filter(here))).collect())
+    }
+
+    /// The same of pairs of client and server thread, of which either may be on another host or unknown.
+    pub(super) fn join(&mut self, pairs: Vec<(Option<ThreadRef>, Option<ThreadRef>)>) -> Result<(), SubjectError> {
         let from = self.watched.len();
-        if let Some(serving) = connected.iter().find_map(|pair| pair.serving) {
+        if let Some(serving) = pairs.iter().find_map(|(_, serving)| *serving) {
             self.subject.found(serving);
             self.layout = layout_of(&self.subject);
         }
-        let sets = self.server_sets(connected.len());
+        let sets = self.server_sets(pairs.len());
         if sets.iter().any(Option::is_some) {
-            one_thread_each(connected)?;
+            one_thread_each(&pairs)?;
         }
         let mut wanted = Vec::new();
-        for (index, (pair, cpus)) in connected.iter().zip(sets).enumerate() {
-            let asked = self.settings.placement.client_cpus(index).cloned();
-            self.watched.push(Watched { class: ThreadClass::Client, pair: Some(index), thread: pair.client, asked });
-            let Some(thread) = pair.serving else {
+        for (index, ((client, serving), cpus)) in pairs.into_iter().zip(sets).enumerate() {
+            if let Some(thread) = client {
+                let asked = self.settings.placement.client_cpus(index).cloned();
+                self.watched.push(Watched { class: ThreadClass::Client, pair: Some(index), thread, asked });
+            }
+            let Some(thread) = serving else {
                 // Every thread of a server of ours was started inside the set that all share.
                 let inside = self.subject.owner == Owner::Us && self.settings.placement.bind == Bind::Set;
                 if cpus.is_some() && !inside {
@@ -186,7 +209,7 @@ impl SubjectWatch {
 
     /// Whether probes are wanted, which need a server that idles around every sample.
     pub fn probes(&self) -> bool {
-        self.settings.probe_share.is_some()
+        self.settings.probe_share.is_some() || self.partner.as_ref().is_some_and(|partner| partner.probes())
     }
 
     /// Nothing runs: where probes are wanted one is read. [`SubjectWatch::start`] does so itself where it was not done,
@@ -195,6 +218,9 @@ impl SubjectWatch {
     /// # Errors
     /// When a probe cannot be read where the threads are.
     pub fn idle(&mut self) -> Result<(), SubjectError> {
+        if let Some(partner) = &mut self.partner {
+            partner.idle()?;
+        }
         if let Some(share) = self.settings.probe_share {
             if self.probe.is_none() {
                 self.probe = Some(ProbeWatch::new(seats(&self.settings.placement, self.watched.len()), share)?);
@@ -214,14 +240,17 @@ impl SubjectWatch {
     /// # Errors
     /// As [`SubjectWatch::idle`].
     pub fn start(&mut self) -> Result<(), SubjectError> {
-        if !self.probe.as_ref().is_some_and(ProbeWatch::has_before) {
-            self.idle()?;
+        match &mut self.partner {
+            Some(partner) => partner.start()?,
+            None if self.probe.as_ref().is_some_and(ProbeWatch::has_before) => {}
+            None => self.idle()?,
         }
         self.open = Some(Open {
             clock: Instant::now(),
             started_at: tare_results::now(),
             interference: Interference::start(self.subject.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
+            network: (self.clients_elsewhere || self.partner.is_some()).then(NetworkWatch::start),
             watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch()),
             used: UsageMark::take(&self.subject),
         });
@@ -251,6 +280,7 @@ impl SubjectWatch {
         self.no_parallel_workers(&threads)?;
         let Seen { mut covariates, users } = open.interference.finish();
         covariates.extend(self.layout.iter().map(|(name, value)| ((*name).to_owned(), *value)));
+        covariates.extend(open.network.map(NetworkWatch::finish).unwrap_or_default());
         if !self.watched.is_empty() {
             add_thread_covariates(&mut covariates, &threads);
         }
@@ -283,7 +313,12 @@ impl SubjectWatch {
             let worked = thread.user_s + thread.system_s > 0.0;
             thread.class != ThreadClass::Background || worked || (thread.name == PARALLEL_WORKER && workers == 1)
         });
-        Ok(Surroundings { started_at: open.started_at, covariates, users, threads, used })
+        let here =
+            Surroundings { started_at: open.started_at, covariates, users, threads, used, ..Surroundings::default() };
+        match &mut self.partner {
+            Some(partner) => Ok(partner.finish()?.with_clients(here)),
+            None => Ok(here),
+        }
     }
 
     fn worker_watch(&self) -> Option<WorkerWatch> {
@@ -311,7 +346,8 @@ impl SubjectWatch {
     /// Every CPU that a thread is bound to; empty when a side may run anywhere.
     fn cpus(&self) -> CpuSet {
         let (client, server) = (&self.settings.placement.client, &self.settings.placement.server);
-        if client.is_empty() || (server.is_empty() && self.subject.root.is_some()) {
+        let floats = client.is_empty() && !self.clients_elsewhere;
+        if floats || (server.is_empty() && self.subject.root.is_some()) {
             return CpuSet::default();
         }
         client.iter().chain(server).flat_map(CpuSet::iter).collect()
@@ -354,9 +390,9 @@ pub fn stray_memory(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, Nod
 }
 
 /// Two connections of a server with a pool may be on one thread.
-fn one_thread_each(connected: &[Connected]) -> Result<(), SubjectError> {
+fn one_thread_each(pairs: &[(Option<ThreadRef>, Option<ThreadRef>)]) -> Result<(), SubjectError> {
     let mut seen = BTreeMap::new();
-    for (index, thread) in connected.iter().enumerate().filter_map(|(index, pair)| Some((index, pair.serving?))) {
+    for (index, thread) in pairs.iter().enumerate().filter_map(|(index, (_, serving))| Some((index, (*serving)?))) {
         if let Some(other) = seen.insert(thread, index) {
             return Err(SubjectError::Shared(other, index, thread));
         }

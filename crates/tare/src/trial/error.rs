@@ -1,5 +1,6 @@
 //! Why a trial has no result.
 
+use crate::hosts::HostError;
 use crate::plan::task::{OtherMachine, TaskError};
 use crate::state::StateError;
 use crate::workload::LoadError;
@@ -24,6 +25,17 @@ pub enum TrialError {
     /// This machine is no longer the one that the plan was made for.
     #[error(transparent)]
     OtherMachine(#[from] OtherMachine),
+    /// The host of its clients.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The clients' host is no longer the one that the plan was made for.
+    #[error("on client.host {host}: {changed}")]
+    OtherClientHost {
+        /// The host, as the study names it.
+        host: String,
+        /// What changed there.
+        changed: OtherMachine,
+    },
     /// Reading the machine.
     #[error(transparent)]
     Machine(#[from] MachineError),
@@ -103,6 +115,7 @@ impl TrialError {
         matches!(
             self,
             Self::Load(LoadError::Interrupted | LoadError::Engine(EngineError::Interrupted))
+                | Self::Host(HostError::Interrupted)
                 | Self::Engine(EngineError::Interrupted)
         )
     }

@@ -2,6 +2,7 @@
 
 use super::dataset::TrialData;
 use super::host::{TrialHost, note_captures, note_no_captures};
+use super::two_hosts::{Clients, Job};
 use super::{Trial, TrialError, contamination, dataset, machine, process, running, server_start};
 use crate::capture;
 use crate::capture::interference::Seen;
@@ -11,12 +12,13 @@ use crate::plan::limits;
 use crate::plan::task::same_machine;
 use crate::state::{self, StateError};
 use crate::subject::{SharedAffinities, Subject, SubjectWatch, WatchSettings};
-use crate::workload::{Driven, LoadError, Measured, Progress, Stage};
+use crate::workload::{Driven, LoadError, Measured, Progress, ServerAt, Stage};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_engine::{Server, engine_by_name, program_sha1};
 use tare_files::check_room;
+use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::Named;
 use tare_results::probe::ProbeUse;
 use tare_results::schema::{AppliedSetting, Outcome, PoolRecord, RanOn, SampleRecord, TrialRecord};
@@ -126,11 +128,15 @@ impl Trial<'_> {
     }
 
     fn measure_server(&self, data: &TrialData, record: &mut TrialRecord) -> Result<Driven, TrialError> {
-        let mut server = server_start::start(self, data)?;
+        let mut clients = Clients::reach(self, record)?;
+        let mut server = server_start::start(self, data, clients.as_ref())?;
         record.server_version = Some(server.version().to_owned());
         record.server_program = program_sha1(server.pid());
         record.settings.append(&mut self.server_settings(server.as_ref())?);
-        let driven = self.drive(Some(server.as_ref()), None);
+        let driven = match &mut clients {
+            Some(clients) => self.drive_from_there(server.as_ref(), clients),
+            None => self.drive(Some(server.as_ref()), None),
+        };
         (self.tell)(Progress::Stopping);
         let (driven, captures) = match driven {
             Ok(driven) => driven,
@@ -143,6 +149,7 @@ impl Trial<'_> {
                 return Err(TrialError::ServerDied { reason: e.to_string(), tail });
             }
         };
+        record.settings.extend(clients.map(Clients::close).unwrap_or_default());
         // After the samples, so that asking is in none of them.
         let engine = &self.task.condition.settings.engine;
         let binary = engine_by_name(&engine.name)?.binary(engine.binary.as_deref())?;
@@ -171,14 +178,7 @@ impl Trial<'_> {
     ) -> Result<(Driven, Option<CaptureSample>), LoadError> {
         let task = &self.task;
         let settings = &task.condition.settings;
-        let seed = task.sampling.seed.wrapping_add(task.planned.trial as u64);
-        let placement = WatchSettings {
-            placement: task.placement.clone(),
-            chance_seed: seed.wrapping_add(1),
-            memory: settings.capture.memory,
-            schedule: settings.capture.schedule,
-            probe_share: (task.sampling.probe != ProbeUse::Off).then_some(task.sampling.probe_share),
-        };
+        let (seed, placement) = (self.seed(), self.watch_settings());
         let subject = match server {
             None => Subject::own_process(),
             Some(server) if server.is_ours() => Subject::started(server),
@@ -194,7 +194,7 @@ impl Trial<'_> {
             dialect: engine_by_name(&settings.engine.name).map_err(LoadError::own)?.dialect(),
             server,
             connect: &connect,
-            server_is_here: server.is_none_or(|server| server.target().address.is_here()),
+            server_at: server.map_or(ServerAt::Here, |server| ServerAt::of(&server.target().address)),
             threads: settings.workload.threads,
             seed,
             counts: counts(settings, &task.sampling),
@@ -207,17 +207,61 @@ impl Trial<'_> {
         Ok((driven, host.into_captures()))
     }
 
+    /// Lets clients on another host work, under a watch on either.
+    fn drive_from_there(
+        &self,
+        server: &dyn Server,
+        clients: &mut Clients,
+    ) -> Result<(Driven, Option<CaptureSample>), LoadError> {
+        let settings = &self.task.condition.settings;
+        let host = TrialHost::new(self, Some(server));
+        let mut watch = self.watch_settings();
+        let cpus = std::mem::take(&mut watch.placement.client);
+        let driven = clients.drive(Job {
+            server,
+            settings,
+            cpus: &cpus,
+            counts: counts(settings, &self.task.sampling),
+            seed: self.seed(),
+            watch: SubjectWatch::new(Subject::started(server), watch).without_clients(),
+            host: &host,
+        })?;
+        Ok((driven, host.into_captures()))
+    }
+
+    fn seed(&self) -> u64 {
+        self.task.sampling.seed.wrapping_add(self.task.planned.trial as u64)
+    }
+
+    fn watch_settings(&self) -> WatchSettings {
+        let task = &self.task;
+        let capture = &task.condition.settings.capture;
+        WatchSettings {
+            placement: task.placement.clone(),
+            chance_seed: self.seed().wrapping_add(1),
+            memory: capture.memory,
+            schedule: capture.schedule,
+            probe_share: (task.sampling.probe != ProbeUse::Off).then_some(task.sampling.probe_share),
+        }
+    }
+
     /// The record of a sample, and why it does not count where it was interfered with.
     fn sample(&self, number: usize, measured: Measured) -> (SampleRecord, Option<String>) {
         let costs = measured.server_cost();
         let around = measured.surroundings;
         let seen = Seen { covariates: around.covariates, users: around.users };
         let reason = contamination::judge(&self.task.sampling, number, &seen);
+        let of_clients = around.client_host.unwrap_or_default();
+        let there = contamination::judge(&self.task.sampling, number, &of_clients);
+        let there = there.map(|reason| format!("on the clients' host, {reason}"));
+        let reason = [reason, there].into_iter().flatten().reduce(|here, there| format!("{here}; {there}"));
         let mut covariates = seen.covariates;
         for name in ["foreign_cpu_s", "foreign_cpu_fraction"] {
             covariates.entry(name.into()).and_modify(|value| *value = value.max(0.0));
         }
         covariates.extend(measured.covariates);
+        covariates
+            .extend(of_clients.covariates.into_iter().map(|(name, value)| (format!("{CLIENT_HOST}{name}"), value)));
         let record = SampleRecord {
             sample: number,
             started_at: around.started_at,

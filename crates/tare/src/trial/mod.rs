@@ -8,9 +8,11 @@
 //! | `dataset`, `server_start` | the data, brought back to what was prepared, and the server on them |
 //! | `reach`, `restart`, `running` | a server that somebody else runs, in place of one on a copy of the data |
 //! | `machine`, `process` | settings of the machine and of the server process: set, verified |
+//! | `two_hosts`, `agent` | the server's half of a trial whose clients are on another host, and the clients' |
 //! | `contamination` | which samples were interfered with |
 //! | `error` | why a trial has no result |
 
+pub mod agent;
 pub mod contamination;
 mod dataset;
 mod error;
@@ -23,6 +25,7 @@ mod reach;
 mod restart;
 mod running;
 mod server_start;
+mod two_hosts;
 
 pub use error::TrialError;
 pub use job::Trial;

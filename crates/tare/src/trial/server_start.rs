@@ -1,14 +1,15 @@
 //! Starting the server of a trial where its placement says: CPUs and memory policy are inherited by the new process.
 
 use super::dataset::TrialData;
+use super::two_hosts::Clients;
 use super::{Trial, TrialError, process};
 use crate::state;
 use std::time::Duration;
 use tare_engine::{Server, StartRequest, engine_by_name};
 use tare_topology::{CpuSet, bind};
 
-/// Starts it on data that it may change.
-pub fn start(trial: &Trial<'_>, data: &TrialData) -> Result<Box<dyn Server>, TrialError> {
+/// Starts it on data that it may change, where its clients reach it.
+pub fn start(trial: &Trial<'_>, data: &TrialData, clients: Option<&Clients>) -> Result<Box<dyn Server>, TrialError> {
     let settings = &trial.task.condition.settings;
     let engine = engine_by_name(&settings.engine.name)?;
     let log =
@@ -22,6 +23,9 @@ pub fn start(trial: &Trial<'_>, data: &TrialData) -> Result<Box<dyn Server>, Tri
         lock_waits: settings.capture.locks,
         ..StartRequest::new(data.directory()?, state::run_directory(), log)
     };
+    if let Some(clients) = clients {
+        request.listen = clients.listen;
+    }
     process::request(&settings.process, &mut request).map_err(TrialError::Process)?;
     let all: CpuSet = trial.task.placement.server.iter().flat_map(CpuSet::iter).collect();
     let here = bind::Placed::apply((!all.is_empty()).then_some(&all), &trial.task.placement.memory)?;

@@ -2,10 +2,12 @@
 
 use super::{Driven, FillError, Keys, LoadError, Progress};
 use crate::subject::{SubjectWatch, WatchSettings};
+use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use tare_engine::{Dialect, Server, Session};
+use tare_engine::{Address, Dialect, Server, Session, SqlError};
 use tare_load::{Interval, Intervals};
+use tare_topology::ThreadRef;
 
 /// A load with its settings. Everything that the rest of the program needs to know of it is asked here.
 pub trait Load: Keys {
@@ -32,6 +34,13 @@ pub trait Load: Keys {
     /// The reason.
     fn available(&self, _threads: usize) -> Result<(), String> {
         Ok(())
+    }
+    /// Whether its clients can be on another host than its server.
+    ///
+    /// # Errors
+    /// The reason.
+    fn clients_elsewhere(&self) -> Result<(), String> {
+        Err(format!("the clients of the workload {} are on this host only: leave out client.host", self.name()))
     }
     /// Whether it can drive servers of this engine.
     ///
@@ -90,7 +99,7 @@ pub trait Load: Keys {
 }
 
 /// How much one trial measures.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Samples that are measured.
     pub samples: usize,
@@ -138,6 +147,36 @@ pub trait Host: Sync {
     fn end_captures(&self) {}
 }
 
+/// Where a server runs, as its clients see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerAt {
+    /// On this machine.
+    Here,
+    /// On the machine of the trial that these clients work for, which sees and binds its threads.
+    Partner,
+    /// On a machine where nobody sees its threads.
+    Elsewhere,
+}
+
+impl ServerAt {
+    /// Where a server is that was reached at this address.
+    pub fn of(address: &Address) -> Self {
+        if address.is_here() { Self::Here } else { Self::Elsewhere }
+    }
+
+    /// The thread behind a session, where somebody can see it.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    pub fn serving(self, session: &mut dyn Session) -> Result<Option<ThreadRef>, SqlError> {
+        match self {
+            Self::Here => session.server_thread(),
+            Self::Partner => Ok(session.thread_number()?.map(ThreadRef::elsewhere)),
+            Self::Elsewhere => Ok(None),
+        }
+    }
+}
+
 /// Opens a connection, on the thread that will use it.
 pub type Connect<'a> = dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync + 'a;
 
@@ -151,8 +190,8 @@ pub struct Stage<'a> {
     pub server: Option<&'a dyn Server>,
     /// Opens a connection to it, on the thread that will use it.
     pub connect: &'a Connect<'a>,
-    /// Whether it runs on this machine, so that its threads can be seen and bound.
-    pub server_is_here: bool,
+    /// Where it runs: on this machine its threads can be seen and bound.
+    pub server_at: ServerAt,
     /// Client threads, one connection each.
     pub threads: usize,
     /// Seed of everything that is drawn.

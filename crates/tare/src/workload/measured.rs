@@ -1,6 +1,7 @@
 //! What a load gives: its samples, and what it set and proved on the way.
 
 use crate::subject::Surroundings;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_load::Sample;
 use tare_results::metric::{self, Named};
@@ -8,13 +9,14 @@ use tare_results::schema::AppliedSetting;
 use tare_results::server_cost::{Operation, SERVER_COSTS};
 
 /// One measured run inside a trial.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Measured {
     /// How long it took, seconds.
     pub elapsed_s: f64,
     /// How many operations of which kind were done, where the server's cost of one means something.
     pub operations: Option<(Operation, f64)>,
     /// What was measured, each with its unit and its better direction.
+    #[serde(with = "by_name")]
     pub metrics: Vec<(Named, f64)>,
     /// Transactions a second, one reading a second.
     pub tps_each_second: Vec<f64>,
@@ -67,7 +69,7 @@ impl Measured {
 }
 
 /// A sample beyond the measured ones, in which what disturbs was recorded.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Extra {
     /// How long it took, seconds.
     pub elapsed_s: f64,
@@ -78,7 +80,7 @@ pub struct Extra {
 }
 
 /// What the server's own memory of pages holds of the data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pool {
     /// Pages of all tables and indexes.
     pub data_pages: u64,
@@ -94,7 +96,7 @@ impl Pool {
 }
 
 /// Everything that a load gives.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Driven {
     /// The measured samples, in order.
     pub samples: Vec<Measured>,
@@ -104,4 +106,19 @@ pub struct Driven {
     pub extra: Option<Extra>,
     /// The pool before the warm-up of the first sample and after the last one, where the server says.
     pub pool: Option<(Pool, Pool)>,
+}
+
+/// Metrics on their way between two hosts: what is known of one follows from its name.
+mod by_name {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use tare_results::metric::{Named, of_name};
+
+    pub(super) fn serialize<S: Serializer>(metrics: &[(Named, f64)], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(metrics.iter().map(|(metric, value)| (metric.name(), value)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(Named, f64)>, D::Error> {
+        let metrics = Vec::<(String, f64)>::deserialize(from)?;
+        Ok(metrics.into_iter().map(|(name, value)| (of_name(&name), value)).collect())
+    }
 }

@@ -35,7 +35,7 @@ pub mod tpcc;
 
 pub use error::{FillError, LoadError};
 pub use key::{Key, KeyInfo, Keyed, Keys};
-pub use load::{Counts, FillJob, Host, Load, Stage};
+pub use load::{Counts, FillJob, Host, Load, ServerAt, Stage};
 pub use measured::{Driven, Extra, Measured, Pool};
 pub use progress::Progress;
 pub use registry::AnyLoad;

@@ -110,6 +110,7 @@ pub fn write(study: &Study, dir: &Path) -> usize {
         .collect();
     let plan = Plan {
         machine: None,
+        client_machines: BTreeMap::new(),
         schema: SCHEMA,
         study: study.name.into(),
         seed: 42,
@@ -201,6 +202,7 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
     TrialRecord {
         data: None,
         pool: None,
+        client_host: None,
         ran_on: None,
         schema: SCHEMA,
         trial,

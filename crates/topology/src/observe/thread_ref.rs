@@ -41,6 +41,16 @@ impl ThreadRef {
         Ok(Self { pid: status.tgid, tid })
     }
 
+    /// A thread of another machine, known by the number that it has there: nothing of it can be looked up here.
+    pub const fn elsewhere(tid: i32) -> Self {
+        Self { pid: 0, tid }
+    }
+
+    /// Whether it is a thread of another machine.
+    pub const fn is_elsewhere(self) -> bool {
+        self.pid == 0
+    }
+
     /// The folder of its files under /proc.
     pub(super) fn folder(self) -> String {
         format!("/proc/{}/task/{}", self.pid, self.tid)

@@ -25,6 +25,17 @@ struct Group<'a> {
     trials: Vec<&'a TrialRecord>,
 }
 
+impl Group<'_> {
+    /// The host of the clients, where that is another machine than the one that is drawn.
+    fn clients_elsewhere(&self) -> Option<&str> {
+        self.trials.iter().find_map(|trial| Some(trial.client_host.as_ref()?.ran_on.host.as_str()))
+    }
+
+    fn not_drawn(&self) -> String {
+        self.clients_elsewhere().map_or_else(String::new, |host| format!(", clients on {host} not drawn"))
+    }
+}
+
 /// One drawing for each group of trials.
 pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
     let machine = page.machine.as_ref()?;
@@ -33,6 +44,10 @@ pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
     let drawn: Vec<(&Group<'_>, Vec<ThreadSummary>)> = groups
         .iter()
         .map(|group| (group, threads::table(&group.trials)))
+        .map(|(group, mut threads)| {
+            threads.retain(|thread| group.clients_elsewhere().is_none() || thread.class != ThreadClass::Client);
+            (group, threads)
+        })
         .filter(|(_, threads)| threads.iter().any(|thread| thread.pair.is_some()))
         .take(DRAWINGS)
         .collect();
@@ -46,7 +61,10 @@ pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
             div.machines {
                 @for (group, threads) in &drawn {
                     figure data-c=(group.condition) {
-                        figcaption { (marks::swatch(page.mark(group.condition))) (group.condition) " " span { (group.caption) } }
+                        figcaption {
+                            (marks::swatch(page.mark(group.condition))) (group.condition) " "
+                            span { (group.caption) (group.not_drawn()) }
+                        }
                         (layout.draw(&format!("Threads on the machine, {}", group.condition), threads))
                     }
                 }

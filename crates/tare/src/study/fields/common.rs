@@ -1,8 +1,15 @@
 //! The sections that every study has.
 
 use super::super::key::Field;
-use super::{capture, engine, placement, process, running, workload};
+use super::{capture, client, engine, placement, process, running, workload};
 
 /// Those that every study has; the loads bring theirs, which stand behind `[workload]`.
-pub const COMMON: &[&[Field]] =
-    &[engine::FIELDS, running::FIELDS, workload::FIELDS, placement::FIELDS, process::FIELDS, capture::FIELDS];
+pub const COMMON: &[&[Field]] = &[
+    engine::FIELDS,
+    running::FIELDS,
+    workload::FIELDS,
+    client::FIELDS,
+    placement::FIELDS,
+    process::FIELDS,
+    capture::FIELDS,
+];

@@ -1,6 +1,7 @@
 //! The rows of the table of keys, a file a section, in the order in which a study is written.
 
 mod capture;
+mod client;
 mod common;
 mod engine;
 mod placement;

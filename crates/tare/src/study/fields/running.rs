@@ -1,5 +1,6 @@
 //! A server that runs already, in place of one that is started.
 
+use super::super::arguments;
 use super::super::key::{Access, Field};
 
 /// The rows, in the order in which a study is written.
@@ -141,7 +142,7 @@ pub const FIELDS: &[Field] = &[
         help: "program and arguments that restart a server that runs already, before every trial, for example \
                [\"systemctl\", \"restart\", \"mariadb\"]; absent: a trial is a reconnection and a re-binding",
         access: Access::Common {
-            get: |s| s.engine.running.restart_text(),
+            get: |s| arguments::text(&s.engine.running.restart),
             set: |s, v| s.engine.running.set_restart(v),
         },
     },

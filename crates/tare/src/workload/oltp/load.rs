@@ -83,6 +83,10 @@ impl Load for OltpSettings {
         Ok(())
     }
 
+    fn clients_elsewhere(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
         Ok(super::check_for(session, &self.tables, self.workload)?)
     }

@@ -3,7 +3,7 @@
 use super::{OltpError, OltpSettings};
 use crate::workload::fill::in_parallel;
 use crate::workload::load::Connect;
-use crate::workload::{LoadError, Pool, Stage};
+use crate::workload::{LoadError, Pool, ServerAt, Stage};
 use std::ops::ControlFlow;
 use tare_engine::{Counted, Dialect, Index};
 use tare_results::schema::AppliedSetting;
@@ -28,7 +28,9 @@ pub struct Held<'a> {
 impl<'a> Held<'a> {
     /// Asks a server of this program's; none where it has no pool, or does not say.
     pub fn at_start(stage: &Stage<'a>) -> Option<Self> {
-        stage.server?;
+        if stage.server.is_none() && stage.server_at != ServerAt::Partner {
+            return None;
+        }
         let (at_start, data) = pages(stage.connect, stage.dialect)?;
         Some(Self { connect: stage.connect, dialect: stage.dialect, at_start, data })
     }

@@ -1,7 +1,7 @@
 //! One client's connection, and the server thread behind it.
 
 use crate::workload::load::Connect as Open;
-use crate::workload::{LoadError, Stage};
+use crate::workload::{LoadError, ServerAt, Stage};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tare_engine::{Interrupter, Session};
 use tare_load::{Client, ClientThread, Connect};
@@ -55,7 +55,7 @@ pub struct Connector<'a, M> {
     connections: &'a Connections,
     connect: &'a Open<'a>,
     placement: &'a ResolvedPlacement,
-    asks_for_threads: bool,
+    server_at: ServerAt,
     make: M,
 }
 
@@ -69,22 +69,19 @@ impl<'a, M> Connector<'a, M> {
             connections,
             connect: stage.connect,
             placement: &stage.placement.placement,
-            asks_for_threads: stage.server_is_here,
+            server_at: stage.server_at,
             make,
         }
     }
 
     /// For servers that are started again: their threads are others then.
     pub fn of_changing_server(self, changes: bool) -> Self {
-        Self { asks_for_threads: self.asks_for_threads && !changes, ..self }
+        Self { server_at: if changes { ServerAt::Elsewhere } else { self.server_at }, ..self }
     }
 
     /// The server thread behind a connection. Who may not ask need not know, unless that thread is to be bound.
     fn serving(&self, session: &mut dyn Session) -> Result<Option<ThreadRef>, LoadError> {
-        if !self.asks_for_threads {
-            return Ok(None);
-        }
-        match session.server_thread() {
+        match self.server_at.serving(session) {
             Ok(thread) => Ok(thread),
             Err(_) if self.placement.server.is_empty() => Ok(None),
             Err(e) => Err(LoadError::own(e)),

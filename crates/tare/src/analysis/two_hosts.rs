@@ -1,0 +1,83 @@
+//! Clients on another host than their server: which it was, how its clock stood, and which CPUs of either host worked
+//! for the network.
+
+use super::collect::ConditionTrials;
+use std::collections::BTreeMap;
+use tare_results::covariate::CLIENT_HOST;
+use tare_results::schema::ClientHost;
+
+/// Beginnings of the names of covariates, and what they count.
+const COUNTS: [(&str, &str); 2] =
+    [("network_receiving_cpu", "packets received on"), ("network_interrupts_cpu", "interrupts of network devices on")];
+/// CPUs that a sentence names.
+const NAMED: usize = 4;
+
+/// A sentence for each clients' host, and one for the network of both; none where clients were beside their server.
+pub(super) fn sentences(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
+    let trials: Vec<_> = conditions.iter().flat_map(|c| &c.ok).filter(|trial| trial.client_host.is_some()).collect();
+    let mut hosts: BTreeMap<&str, Vec<&ClientHost>> = BTreeMap::new();
+    for host in trials.iter().filter_map(|trial| trial.client_host.as_ref()) {
+        hosts.entry(&host.ran_on.host).or_default().push(host);
+    }
+    let mut sentences: Vec<String> = hosts.iter().filter_map(|(name, all)| of_host(name, all)).collect();
+    let samples = || trials.iter().flat_map(|trial| &trial.samples);
+    for (side, beginning) in [("the server's host", ""), ("the clients' host", CLIENT_HOST)] {
+        let parts: Vec<String> = COUNTS
+            .iter()
+            .filter_map(|(name, what)| {
+                let beginning = format!("{beginning}{name}");
+                let counts = samples().flat_map(|sample| &sample.covariates);
+                let of_cpus = counts.filter_map(|(name, count)| Some((name.strip_prefix(&beginning)?, *count)));
+                Some(format!("{what} {}", cpus(of_cpus)?))
+            })
+            .collect();
+        if !parts.is_empty() {
+            sentences.push(format!("Network of {side}: {}.", parts.join("; ")));
+        }
+    }
+    sentences
+}
+
+fn of_host(name: &str, all: &[&ClientHost]) -> Option<String> {
+    // The best comparison says most of how the clocks stood.
+    let best = all.iter().min_by(|a, b| a.clock_uncertainty_s.total_cmp(&b.clock_uncertainty_s))?;
+    let (offset_ms, known_ms) = (1e3 * best.clock_offset_s, 1e3 * best.clock_uncertainty_s);
+    let ahead = if offset_ms < 0.0 { "behind" } else { "ahead of" };
+    Some(format!(
+        "The clients ran on {name} ({}), its clock {:.2} ms {ahead} the server's host's (known to {known_ms:.2} ms).",
+        best.asked,
+        offset_ms.abs()
+    ))
+}
+
+/// `CPU 3 (98%), CPU 0 (2%)`: those that did most first; none where nothing was counted.
+fn cpus<'a>(counts: impl Iterator<Item = (&'a str, f64)>) -> Option<String> {
+    let mut by_cpu: BTreeMap<&str, f64> = BTreeMap::new();
+    for (cpu, count) in counts {
+        *by_cpu.entry(cpu).or_default() += count;
+    }
+    let all: f64 = by_cpu.values().sum();
+    let mut most: Vec<_> = by_cpu.into_iter().collect();
+    most.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let more = most.len().saturating_sub(NAMED);
+    let words = most.iter().take(NAMED).map(|(cpu, count)| format!("CPU {cpu} ({:.0}%)", 100.0 * count / all));
+    let mut words = words.collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        words.push_str(&format!(" and {more} more"));
+    }
+    (all > 0.0).then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_that_worked_most_come_first_and_few_are_named() {
+        let counts = [("0", 1.0), ("3", 98.0), ("0", 1.0)];
+        assert_eq!(cpus(counts.into_iter()).unwrap(), "CPU 3 (98%), CPU 0 (2%)");
+        assert_eq!(cpus([("1", 0.0)].into_iter()), None);
+        let many = ["0", "1", "2", "3", "4", "5"].map(|cpu| (cpu, 1.0));
+        assert!(cpus(many.into_iter()).unwrap().ends_with(" and 2 more"));
+    }
+}

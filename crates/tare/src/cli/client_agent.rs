@@ -1,0 +1,25 @@
+//! `tare client-agent` (hidden): the clients of a trial whose server is on another host. That trial starts it through
+//! ssh and speaks to it over its standard input and output; when either ends, so does this, with all that it began.
+
+use super::{Exit, Problem, host, interrupt};
+use crate::hosts::Link;
+use crate::trial::agent;
+use clap::Args;
+use std::sync::atomic::Ordering;
+
+/// Options of the hidden `tare client-agent`.
+#[derive(Debug, Args)]
+pub struct ClientAgentArgs {}
+
+/// Works for the trial on the other side of standard input and output until that is over.
+///
+/// # Errors
+/// When this machine cannot be read; what fails later is told to the trial.
+pub fn run(_args: &ClientAgentArgs) -> Result<Exit, Problem> {
+    let asked = interrupt::flag()?;
+    let failed = |e: std::io::Error| Problem::new(Exit::Machine, format!("cannot listen to the trial: {e}"));
+    let link = Link::open(std::io::stdin(), std::io::stdout()).map_err(failed)?;
+    let take = || host::take().map_err(|problem| problem.to_string());
+    agent::serve(&link, &take, asked)?;
+    Ok(if asked.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Done })
+}

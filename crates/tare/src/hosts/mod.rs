@@ -1,0 +1,17 @@
+//! Another host: the same program there, reached through ssh, and what the two say to each other.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `link` | messages and signs of life over two pipes |
+//! | `message` | what a trial and its clients on another host say |
+//! | `remote` | the program there: started, heard, its clock compared, ended |
+//! | `error` | why another host cannot be worked with |
+
+mod error;
+mod link;
+pub mod message;
+pub mod remote;
+
+pub use error::HostError;
+pub use link::{Link, LinkEnd, Mouth};
+pub use remote::{ClockOffset, Remote};

@@ -1,0 +1,30 @@
+//! The other half of a subject whose clients are on one host and whose server is on another: each host binds, watches
+//! and proves its own threads, and the clients' says when.
+
+use super::{SubjectError, Surroundings};
+
+/// What the watch over clients asks of the watch over their server on another host.
+pub trait Partner: Send {
+    /// Whether probes are wanted there, which need a server that idles around every sample.
+    fn probes(&self) -> bool;
+    /// Binds the server thread of each connection, known by the number that it has there.
+    ///
+    /// # Errors
+    /// As `SubjectWatch::connected`, or that the other host is gone.
+    fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SubjectError>;
+    /// Nothing runs there, so that a probe may be read.
+    ///
+    /// # Errors
+    /// As `SubjectWatch::idle`.
+    fn idle(&mut self) -> Result<(), SubjectError>;
+    /// Something is about to be measured.
+    ///
+    /// # Errors
+    /// As `SubjectWatch::start`.
+    fn start(&mut self) -> Result<(), SubjectError>;
+    /// It has been measured: what was seen there.
+    ///
+    /// # Errors
+    /// As `SubjectWatch::finish`.
+    fn finish(&mut self) -> Result<Surroundings, SubjectError>;
+}

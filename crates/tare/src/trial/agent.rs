@@ -1,0 +1,265 @@
+//! The clients' half of a trial on two hosts: settings, threads and their proof on this host, the load as on any other.
+//! It lives as long as the trial on the other host hears it, and puts everything back before it ends.
+
+use super::machine;
+use crate::capture::environment::environment;
+use crate::hosts::message::{Ask, Begin, Failed, Hello, LANGUAGE, Told};
+use crate::hosts::remote::{LOOK_EVERY, unix_ns};
+use crate::hosts::{Link, LinkEnd, Mouth};
+use crate::state::Host as ThisHost;
+use crate::study::settings::Settings;
+use crate::study::values::from_values;
+use crate::subject::{Partner, Subject, SubjectError, SubjectWatch, Surroundings, WatchSettings};
+use crate::workload::{Counts, Driven, Host, LoadError, Progress, ServerAt, Stage};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tare_engine::{ConnectTarget, Engine, engine_by_name};
+use tare_topology::{Fingerprint, Machine, MachineError, Pairing, ResolvedPlacement};
+
+/// How long clients may take to end when they are told to; then settings are put back under them and they end with this
+/// process.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Takes this host for the clients alone.
+pub type Take<'a> = dyn Fn() -> Result<ThisHost, String> + 'a;
+
+/// Says who this is, and does what the trial on the other side of `link` asks until that is over. `asked` is set by a
+/// signal.
+///
+/// # Errors
+/// When this machine cannot be read.
+pub fn serve(link: &Link<Ask>, take: &Take<'_>, asked: &AtomicBool) -> Result<(), MachineError> {
+    link.mouth().say(&Told::Hello(Box::new(hello()?)));
+    while !asked.load(Ordering::Relaxed) {
+        match link.hear(LOOK_EVERY) {
+            Ok(Some(Ask::Time)) => link.mouth().say(&Told::Time(unix_ns())),
+            Ok(Some(Ask::Begin(begin))) => {
+                let ended = work(link, *begin, take, asked);
+                link.mouth().say(&Told::Ended(Box::new(ended)));
+                return Ok(());
+            }
+            Ok(Some(Ask::Stop)) | Err(_) => return Ok(()),
+            Ok(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn hello() -> Result<Hello, MachineError> {
+    let machine = Machine::this()?;
+    // "address port address port" (sshd(8)): the first is where the connection came from.
+    let from = std::env::var("SSH_CONNECTION").ok();
+    Ok(Hello {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        language: LANGUAGE,
+        name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        fingerprint: Fingerprint::of(&machine),
+        environment: environment(&machine),
+        reached_from: from.and_then(|words| words.split(' ').next()?.parse().ok()),
+    })
+}
+
+fn failed(error: impl std::fmt::Display) -> Failed {
+    Failed { what: error.to_string(), interrupted: false }
+}
+
+/// Takes the host, sets it up, lets the clients work, and puts everything back.
+fn work(link: &Link<Ask>, begin: Begin, take: &Take<'_>, asked: &AtomicBool) -> Result<Driven, Failed> {
+    let _host = take().map_err(failed)?;
+    let clients = Clients::read(begin)?;
+    let mut held = machine::apply(&clients.settings).map_err(failed)?;
+    link.mouth().say(&Told::Holds(std::mem::take(&mut held.applied)));
+    let driven = supervise(link, clients, asked);
+    held.restore().map_err(failed)?;
+    driven
+}
+
+/// Everything that the clients need.
+struct Clients {
+    settings: Settings,
+    engine: &'static dyn Engine,
+    target: ConnectTarget,
+    watch: WatchSettings,
+    counts: Counts,
+    seed: u64,
+    probes: bool,
+}
+
+impl Clients {
+    fn read(begin: Begin) -> Result<Self, Failed> {
+        let mut settings = from_values(&begin.settings).map_err(failed)?;
+        // What names CPUs is about those of the server's host.
+        settings.machine.retain(|level| level.cpus().is_none());
+        let cpus = begin.cpus.into_iter().map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect());
+        let placement = ResolvedPlacement {
+            client: cpus.collect(),
+            server: Vec::new(),
+            background: None,
+            bind: settings.placement.bind,
+            pairing: Pairing::None,
+            memory: tare_topology::MemoryPolicy::Default,
+        };
+        let watch = WatchSettings {
+            placement,
+            chance_seed: begin.seed,
+            memory: false,
+            schedule: settings.capture.schedule,
+            probe_share: None,
+        };
+        let here = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self {
+            engine: engine_by_name(&settings.engine.name).map_err(failed)?,
+            settings,
+            target: begin.target.target(),
+            watch,
+            counts: Counts { cpus: here, ..begin.counts },
+            seed: begin.seed,
+            probes: begin.probes,
+        })
+    }
+
+    /// The load as it is anywhere; who asked for it and who watches its server are on the other host.
+    fn drive(&self, trial: &Arc<Trial>) -> Result<Driven, LoadError> {
+        let connect = || Ok(self.engine.connect(&self.target)?);
+        let partner = Box::new(OtherHalf { trial: Arc::clone(trial), probes: self.probes });
+        self.settings.workload.load.load().drive(Stage {
+            engine: &self.settings.engine.name,
+            dialect: self.engine.dialect(),
+            server: None,
+            connect: &connect,
+            server_at: ServerAt::Partner,
+            threads: self.settings.workload.threads,
+            seed: self.seed,
+            counts: self.counts,
+            placement: &self.watch,
+            watch: SubjectWatch::new(Subject::own_process(), self.watch.clone()).with_partner(partner),
+            host: trial.as_ref(),
+            answers: PathBuf::new(),
+        })
+    }
+}
+
+/// Lets the clients work in a thread of their own, so that this one can always end in good order: passes answers on,
+/// and stops when the trial wants it, is gone, or this host wants an end.
+fn supervise(link: &Link<Ask>, clients: Clients, asked: &AtomicBool) -> Result<Driven, Failed> {
+    let (answers, answered) = channel();
+    let (done, ended) = channel();
+    let trial =
+        Arc::new(Trial { mouth: link.mouth().clone(), answers: Mutex::new(answered), stopped: AtomicBool::new(false) });
+    let of_load = Arc::clone(&trial);
+    std::thread::Builder::new()
+        .name("load".into())
+        .spawn(move || drop(done.send(clients.drive(&of_load).map_err(failed))))
+        .map_err(failed)?;
+    let mut deadline = None::<Instant>;
+    loop {
+        match ended.try_recv() {
+            Ok(driven) => {
+                let interrupted = trial.stopped.load(Ordering::Relaxed);
+                return driven.map_err(|failed| Failed { interrupted, ..failed });
+            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => return Err(failed("the load panicked")),
+        }
+        if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Err(Failed { what: "the clients did not end".into(), interrupted: true });
+        }
+        let goes_on = pass(link.hear(LOOK_EVERY), &answers) && !asked.load(Ordering::Relaxed);
+        if !goes_on && !trial.stopped.swap(true, Ordering::Relaxed) {
+            deadline = Some(Instant::now() + GRACE);
+        }
+    }
+}
+
+/// Passes an answer on to the load; whether the trial wants it to go on.
+fn pass(heard: Result<Option<Ask>, LinkEnd>, answers: &Sender<Ask>) -> bool {
+    match heard {
+        Ok(None) => true,
+        Ok(Some(Ask::Stop)) => false,
+        Ok(Some(answer)) => {
+            // A load that has ended needs none.
+            let _ = answers.send(answer);
+            true
+        }
+        Err(_) => {
+            // Heard at once each time, from now on.
+            std::thread::sleep(LOOK_EVERY);
+            false
+        }
+    }
+}
+
+/// The trial on the other host, as the load here sees it.
+struct Trial {
+    mouth: Mouth,
+    answers: Mutex<Receiver<Ask>>,
+    stopped: AtomicBool,
+}
+
+impl Trial {
+    /// Asks for something, and waits until it is done.
+    fn ask(&self, what: &Told) -> Result<Ask, SubjectError> {
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        self.mouth.say(what);
+        loop {
+            match answers.recv_timeout(LOOK_EVERY) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Timeout) if !self.stopped.load(Ordering::Relaxed) => {}
+                Err(_) => return Err(SubjectError::OtherHost("the trial there ends".into())),
+            }
+        }
+    }
+}
+
+impl Host for Trial {
+    fn progress(&self, step: Progress) {
+        self.mouth.say(&Told::Step(step));
+    }
+
+    fn interrupted(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    fn begin_captures(&self) {
+        // Whoever did not answer has ended, and the load with it.
+        let _ = self.ask(&Told::BeginCaptures);
+    }
+
+    fn end_captures(&self) {
+        let _ = self.ask(&Told::EndCaptures);
+    }
+}
+
+/// The watch over the server, on its host.
+struct OtherHalf {
+    trial: Arc<Trial>,
+    probes: bool,
+}
+
+impl Partner for OtherHalf {
+    fn probes(&self) -> bool {
+        self.probes
+    }
+
+    fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SubjectError> {
+        self.trial.ask(&Told::Connected(serving.to_vec())).map(drop)
+    }
+
+    fn idle(&mut self) -> Result<(), SubjectError> {
+        self.trial.ask(&Told::Idle).map(drop)
+    }
+
+    fn start(&mut self) -> Result<(), SubjectError> {
+        self.trial.ask(&Told::Start).map(drop)
+    }
+
+    fn finish(&mut self) -> Result<Surroundings, SubjectError> {
+        match self.trial.ask(&Told::Finish)? {
+            Ask::Seen(around) => Ok(*around),
+            _ => Err(SubjectError::OtherHost("it did not say what it had seen".into())),
+        }
+    }
+}

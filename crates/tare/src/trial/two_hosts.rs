@@ -1,0 +1,191 @@
+//! The server's half of a trial whose clients are on another host: it reaches them, binds, watches and proves the
+//! server's threads when they say so, and is over when they are.
+
+use super::{Trial, TrialError};
+use crate::hosts::message::{Ask, Begin, Target, Told};
+use crate::hosts::{ClockOffset, Remote};
+use crate::plan::task::OtherMachine;
+use crate::study::settings::Settings;
+use crate::study::values::to_values;
+use crate::subject::{SubjectError, SubjectWatch};
+use crate::workload::{Counts, Driven, Host, LoadError};
+use std::net::{IpAddr, TcpListener};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+use tare_engine::Server;
+use tare_results::schema::{AppliedSetting, ClientHost, RanOn, TrialRecord};
+use tare_topology::CpuSet;
+
+/// How long clients may take to end when they are told to.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// The clients of a trial, on another host.
+pub struct Clients {
+    remote: Remote,
+    /// The address at which the server listens for them.
+    pub listen: IpAddr,
+    /// What was set on their host, and the proof.
+    applied: Vec<AppliedSetting>,
+}
+
+impl Clients {
+    /// Reaches the clients' host, where a trial has one, and notes which it is.
+    ///
+    /// # Errors
+    /// When it cannot be reached, or is another machine than the plan was made for.
+    pub fn reach(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<Option<Self>, TrialError> {
+        let client = &trial.task.condition.settings.client;
+        let Some(host) = &client.host else { return Ok(None) };
+        let mut remote = Remote::start(client, &|| trial.interrupted.load(Ordering::Relaxed))?;
+        let now = &remote.hello.fingerprint;
+        let changes = trial.plan.client_machines.get(host).map(|was| was.changes(now)).unwrap_or_default();
+        if !changes.is_empty() {
+            return Err(TrialError::OtherClientHost { host: host.clone(), changed: OtherMachine(changes) });
+        }
+        let ClockOffset { offset_s, uncertainty_s } = remote.clock()?;
+        record.client_host = Some(ClientHost {
+            asked: host.clone(),
+            ran_on: RanOn { host: remote.hello.name.clone(), boot_id: remote.hello.fingerprint.boot_id.clone() },
+            clock_offset_s: offset_s,
+            clock_uncertainty_s: uncertainty_s,
+        });
+        let listen = listen_at(client.server_address.or(remote.hello.reached_from))?;
+        Ok(Some(Self { remote, listen, applied: Vec::new() }))
+    }
+
+    /// Lets them drive the server, and answers what they ask.
+    ///
+    /// # Errors
+    /// What failed on either host; on both everything has ended then.
+    pub fn drive(&mut self, job: Job<'_>) -> Result<Driven, LoadError> {
+        let Some(target) = Target::of(job.server.target()) else {
+            return Err(LoadError::Generator("clients on another host need a server that listens for TCP".into()));
+        };
+        let cpus = job.cpus.iter().map(|set| set.iter().map(|cpu| cpu as usize).collect()).collect();
+        let begin = Begin {
+            settings: to_values(job.settings),
+            cpus,
+            target,
+            counts: job.counts,
+            seed: job.seed,
+            probes: job.watch.probes(),
+        };
+        self.remote.say(&Ask::Begin(Box::new(begin)));
+        let mut half = Half { watch: job.watch, host: job.host, failed: None };
+        let mut deadline = None::<Instant>;
+        loop {
+            if half.wants_an_end() && deadline.is_none() {
+                deadline = Some(Instant::now() + GRACE);
+                self.remote.say(&Ask::Stop);
+            }
+            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+                // Cut off with this, and then it ends by itself.
+                return Err(half.failed.unwrap_or(LoadError::Interrupted));
+            }
+            let Some(told) = self.remote.hear().map_err(|e| half.error(LoadError::own(e)))? else { continue };
+            match told {
+                Told::Holds(applied) => self.applied = applied,
+                Told::Ended(ended) => {
+                    return ended.map_err(|failed| match failed.interrupted && half.host.interrupted() {
+                        true => LoadError::Interrupted,
+                        false => {
+                            half.error(LoadError::Generator(format!("on {}: {}", self.remote.host(), failed.what)))
+                        }
+                    });
+                }
+                told => {
+                    if let Some(answer) = half.answer(told) {
+                        self.remote.say(&answer);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lets them go. What was set there, and the proof.
+    pub fn close(self) -> Vec<AppliedSetting> {
+        let host = self.remote.host();
+        self.remote.close();
+        let there = |setting: AppliedSetting| AppliedSetting {
+            factor: format!("client.{}", setting.factor),
+            verified: format!("on {host}: {}", setting.verified),
+            ..setting
+        };
+        self.applied.into_iter().map(there).collect()
+    }
+}
+
+/// What clients on another host are given to do.
+pub struct Job<'a> {
+    /// The server that they drive.
+    pub server: &'a dyn Server,
+    /// All settings of the condition.
+    pub settings: &'a Settings,
+    /// Their CPUs on their own host.
+    pub cpus: &'a [CpuSet],
+    /// How much is measured.
+    pub counts: Counts,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+    /// The watch over the server.
+    pub watch: SubjectWatch,
+    /// Who asked for the load.
+    pub host: &'a dyn Host,
+}
+
+/// The server's half while the clients work.
+struct Half<'a> {
+    watch: SubjectWatch,
+    host: &'a dyn Host,
+    /// What failed here, for which the clients were told to end.
+    failed: Option<LoadError>,
+}
+
+impl Half<'_> {
+    fn wants_an_end(&self) -> bool {
+        self.failed.is_some() || self.host.interrupted()
+    }
+
+    /// What failed here first, or else this.
+    fn error(&mut self, other: LoadError) -> LoadError {
+        self.failed.take().unwrap_or(other)
+    }
+
+    /// Does what the clients' half asks for, where it does.
+    fn answer(&mut self, told: Told) -> Option<Ask> {
+        let done = match told {
+            Told::Step(step) => {
+                self.host.progress(step);
+                return None;
+            }
+            Told::Connected(serving) => self.watch.serves(&serving).map(|()| Ask::Go),
+            Told::Idle => self.watch.idle().map(|()| Ask::Go),
+            Told::Start => self.watch.start().map(|()| Ask::Go),
+            Told::Finish => self.watch.finish().map(|around| Ask::Seen(Box::new(around))),
+            Told::BeginCaptures => {
+                self.host.begin_captures();
+                Ok(Ask::Go)
+            }
+            Told::EndCaptures => {
+                self.host.end_captures();
+                Ok(Ask::Go)
+            }
+            Told::Hello(_) | Told::Time(_) | Told::Holds(_) | Told::Ended(_) => return None,
+        };
+        done.map_err(|error: SubjectError| self.failed = Some(error.into())).ok()
+    }
+}
+
+/// The address at which a server listens: one of this host.
+fn listen_at(address: Option<IpAddr>) -> Result<IpAddr, TrialError> {
+    let wrong = |what: String| {
+        TrialError::Process(format!(
+            "{what}: set client.server_address to the address of this host that its clients reach"
+        ))
+    };
+    let address = address.ok_or_else(|| wrong("the clients' host does not say from where ssh came".into()))?;
+    match TcpListener::bind((address, 0)) {
+        Ok(_) => Ok(address),
+        Err(error) => Err(wrong(format!("no server can listen at {address}: {error}"))),
+    }
+}

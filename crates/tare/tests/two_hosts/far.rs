@@ -1,0 +1,118 @@
+//! The other host: a world of its own, and the ways there.
+
+use crate::support::{World, text};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What the other host keeps, beside what this one does.
+const KEEPS: [(&str, &str); 4] = [
+    ("TARE_STATE_DIR", "far-state"),
+    ("TARE_CACHE_DIR", "far-cache"),
+    ("TARE_LOCK_DIR", "far-lock"),
+    ("XDG_RUNTIME_DIR", "far-run"),
+];
+
+/// The words that start this program there; `more` are further variables.
+pub fn program(world: &World, more: &[(&str, PathBuf)]) -> Vec<String> {
+    let keeps = KEEPS.iter().map(|(name, folder)| (*name, world.path(folder)));
+    let mut words = vec!["env".to_owned()];
+    for (name, path) in keeps.chain(more.iter().cloned()) {
+        let _ = std::fs::create_dir_all(&path);
+        words.push(format!("{name}={}", path.display()));
+    }
+    words.push(env!("CARGO_BIN_EXE_tare").to_owned());
+    words
+}
+
+/// A way that needs no ssh: the command runs here.
+pub fn no_way() -> Vec<String> {
+    ["sh", "-c", "exec sh -c \"$1\""].map(str::to_owned).to_vec()
+}
+
+/// `[client]` of a study.
+pub fn section(host: &str, ssh: &[String], program: &[String], address: Option<&str>) -> String {
+    let address = address.map_or(String::new(), |address| format!("server_address = \"{address}\"\n"));
+    format!(
+        "[client]\nhost = \"{host}\"\nssh = {}\nprogram = {}\n{address}",
+        serde_json::json!(ssh),
+        serde_json::json!(program)
+    )
+}
+
+/// Whether this user may log in at all: `nobody` may not, and sshd runs every command with the user's shell.
+pub fn may_log_in() -> bool {
+    let user = rustix::process::getuid().as_raw().to_string();
+    let entry = Command::new("getent").args(["passwd", &user]).output().unwrap();
+    let entry = text(&entry.stdout);
+    !["nologin", "false"].iter().any(|shell| entry.trim().ends_with(shell))
+}
+
+/// A program of OpenSSH's.
+fn openssh(name: &str, package: &str) -> PathBuf {
+    let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
+    let found = folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.exists());
+    found.unwrap_or_else(|| panic!("{name} is missing: apt-get install {package}"))
+}
+
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// A server of one's own with a key that is thrown away.
+pub struct Sshd {
+    pub child: Child,
+    /// The words that reach it.
+    pub ssh: Vec<String>,
+}
+
+impl Sshd {
+    /// Starts it at an address; `around` are words before its own, such as those that put it into another network.
+    pub fn start(world: &World, address: &str, around: &[&str]) -> Self {
+        let port = free_port();
+        for name in ["key", "host_key"] {
+            let made = Command::new(openssh("ssh-keygen", "openssh-client"))
+                .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+                .arg(world.path(name))
+                .status()
+                .unwrap();
+            assert!(made.success());
+        }
+        let top = world.directory.path().display();
+        std::fs::copy(world.path("key.pub"), world.path("authorized_keys")).unwrap();
+        // Where Debian's sshd wants to go when it is root's; made by its service otherwise.
+        let _ = std::fs::create_dir_all("/run/sshd");
+        let configuration = format!(
+            "ListenAddress {address}\nPort {port}\nHostKey {top}/host_key\nAuthorizedKeysFile {top}/authorized_keys\n\
+             StrictModes no\nUsePAM no\nPasswordAuthentication no\nPermitRootLogin yes\nPidFile none\nLogLevel ERROR\n"
+        );
+        std::fs::write(world.path("sshd_config"), configuration).unwrap();
+        let sshd = openssh("sshd", "openssh-server");
+        let mut words: Vec<String> = around.iter().map(|word| (*word).to_owned()).collect();
+        words.extend([sshd.display().to_string(), "-D".into(), "-e".into(), "-f".into()]);
+        words.push(world.path("sshd_config").display().to_string());
+        let child = Command::new(&words[0]).args(&words[1..]).stderr(Stdio::null()).spawn().unwrap();
+        let ssh = format!(
+            "{} -T -p {port} -F none -i {top}/key -o BatchMode=yes -o StrictHostKeyChecking=no \
+             -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o ConnectTimeout=10 -o ConnectionAttempts=5",
+            openssh("ssh", "openssh-client").display()
+        );
+        Self { child, ssh: ssh.split_whitespace().map(str::to_owned).collect() }
+    }
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn wait_until(what: &str, seconds: u64, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(seconds);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}: not within {seconds} s");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
