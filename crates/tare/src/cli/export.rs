@@ -59,7 +59,7 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
         Some(path) => to_file(path, |out| write(&sources, args.format, args.table, out))?,
         None if args.format.is_binary() && io::stdout().is_terminal() => {
             return Err(Problem::new(Exit::Usage, format!("{} is no text, and this is a terminal", args.format))
-                .advice(format!("name a file: --out samples.{}", args.format)));
+                .advice(format!("name a file: --out results.{}", args.format)));
         }
         None => to_stdout(|out| write(&sources, args.format, args.table, out))?,
     }
@@ -82,6 +82,8 @@ fn to_file(path: &Path, write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Resul
             Problem::new(Exit::Machine, format!("cannot write the export: {error}")).at(path.display().to_string());
         match error.kind() {
             ErrorKind::NotFound => problem.expected("a directory that exists"),
+            // What cannot be drawn says itself what to do.
+            ErrorKind::Unsupported => problem,
             ErrorKind::PermissionDenied => problem.advice("write it elsewhere with --out"),
             _ => problem.expected("a file that can be written, with room for it"),
         }
@@ -92,7 +94,7 @@ fn to_stdout(write: impl FnOnce(Sink<'_>) -> io::Result<()>) -> Result<(), Probl
     let mut out = BufWriter::new(io::stdout());
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Problem::new(Exit::Machine, format!("cannot write to standard output: {error}")))
+            Err(Problem::new(Exit::Machine, format!("cannot write the export to standard output: {error}")))
         }
         _ => Ok(()),
     }

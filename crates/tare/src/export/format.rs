@@ -10,6 +10,8 @@ pub enum Format {
     Parquet,
     /// The dot plot of a metric as a picture of its own
     Svg,
+    /// The same as pixels, twice as large, with the fonts of this machine
+    Png,
     /// A booktabs table of the conditions
     Latex,
     /// The answer and a table, for a pull request
@@ -34,6 +36,6 @@ impl Format {
 
     /// Whether its bytes are no text, and do not belong on a terminal.
     pub fn is_binary(self) -> bool {
-        self == Self::Parquet
+        matches!(self, Self::Parquet | Self::Png)
     }
 }

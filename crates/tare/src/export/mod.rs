@@ -13,6 +13,7 @@ pub mod markdown;
 pub mod openmetrics;
 pub mod otava;
 pub mod parquet;
+pub mod png;
 pub mod source;
 pub mod svg;
 pub mod tables;

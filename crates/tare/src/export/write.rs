@@ -3,7 +3,7 @@
 use super::format::Format;
 use super::source::Source;
 use super::tables::Table;
-use super::{benchstat, bmf, csv, junit, latex, markdown, openmetrics, otava, parquet, svg};
+use super::{benchstat, bmf, csv, junit, latex, markdown, openmetrics, otava, parquet, png, svg};
 use std::io::{self, Write};
 
 /// Writes the first of the sources; Otava's history all of them.
@@ -16,6 +16,7 @@ pub fn write(sources: &[Source<'_>], format: Format, table: Table, out: &mut (dy
         Format::Csv => csv::write(source, table, out),
         Format::Parquet => parquet::write(source, table, out),
         Format::Svg => svg::write(source, out),
+        Format::Png => png::write(source, out),
         Format::Latex => latex::write(source, out),
         Format::Markdown => markdown::write(source, out),
         Format::Junit => junit::write(source, out),

@@ -4,9 +4,11 @@
 
 use crate::commands::{path, tare};
 use crate::fake;
+use clap::ValueEnum;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tare::export::format::Format;
 use tare::export::tables::Table;
 
 /// A study with failed and disturbed attempts, and reasons that need escaping in every format.
@@ -100,6 +102,30 @@ fn a_chart_is_a_picture_that_xml_readers_can_read() {
     let svg = dir.path().join("chart.svg");
     export(dir.path(), &["--format", "svg", "--metric", "latency_ms_p99", "--out", path(&svg)]);
     read_by("svg", &[&svg]);
+}
+
+#[test]
+fn a_picture_has_the_size_the_colours_and_the_words_of_the_chart() {
+    let dir = results();
+    let file = dir.path().join("chart.png");
+    export(dir.path(), &["--format", "png", "--metric", "tps", "--out", path(&file)]);
+    let mut reader =
+        png::Decoder::new(std::io::BufReader::new(std::fs::File::open(&file).unwrap())).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    let svg = export(dir.path(), &["--format", "svg", "--metric", "tps"]);
+    let size = |name: &str| {
+        svg.split_once(&format!(" {name}=\"")).unwrap().1.split('"').next().unwrap().parse::<u32>().unwrap()
+    };
+    assert_eq!((info.width, info.height), (2 * size("width"), 2 * size("height")));
+    let colour = |rgb: [u8; 3]| pixels.chunks_exact(4).filter(|pixel| pixel[..3] == rgb).count();
+    let all = (info.width * info.height) as usize;
+    assert!(colour([255, 255, 255]) > all / 2, "white ground");
+    assert!(colour([0x0b, 0x68, 0xb3]) > 100, "the colour of the first condition");
+    // Words lie left of the marks, dark on white: a picture without a font has none there.
+    let row = info.width as usize * 4;
+    let dark = pixels.chunks_exact(row).flat_map(|line| line[..row / 8].chunks_exact(4)).filter(|pixel| pixel[0] < 100);
+    assert!(dark.count() > 200, "labels");
 }
 
 #[test]
@@ -221,6 +247,15 @@ fn a_metric_that_was_not_measured_is_refused_with_the_nearest() {
 }
 
 /// Every table with its columns, as `docs/export.md` has them.
+#[test]
+fn the_page_of_exports_names_every_format() {
+    let text = include_str!("../../../../docs/export.md");
+    let named: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name).collect();
+    let formats: Vec<String> = Format::value_variants().iter().map(ToString::to_string).collect();
+    assert_eq!(named[..formats.len()], formats);
+}
+
 #[test]
 fn the_page_of_exports_names_every_column() {
     let mut made = String::new();

@@ -1,0 +1,66 @@
+//! The same chart as pixels: the SVG drawn with the fonts of this machine.
+
+use super::source::Source;
+use super::svg;
+use resvg::{tiny_skia, usvg};
+use std::io::{self, ErrorKind, Write};
+use std::sync::Arc;
+
+/// Pixels for each of the chart's units: sharp on screens of today and on paper.
+const SCALE: f32 = 2.0;
+/// The most pixels a picture has, high or wide: viewers refuse more.
+const LARGEST: f32 = 32_000.0;
+
+/// Why there is no picture.
+#[derive(Debug, thiserror::Error)]
+pub enum PngError {
+    /// Text would be left out.
+    #[error("no font is installed to write labels with; run: apt-get install fonts-dejavu-core, or export svg")]
+    NoFont,
+    /// More conditions than fit into one picture.
+    #[error("the chart is {width} by {height}, more than a picture holds; export svg, or fewer conditions")]
+    TooLarge {
+        /// The chart's width in its own units.
+        width: f32,
+        /// The chart's height in its own units.
+        height: f32,
+    },
+    /// The chart cannot be drawn.
+    #[error("the chart cannot be drawn: {0}")]
+    Drawing(String),
+}
+
+/// Writes the dot plot of a metric as PNG.
+///
+/// # Errors
+/// Those of `out`, and [`PngError`] as [`ErrorKind::Unsupported`].
+pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let pixels = draw(&svg::text(source)).map_err(|error| io::Error::new(ErrorKind::Unsupported, error))?;
+    out.write_all(&pixels)
+}
+
+/// An SVG document as the bytes of a PNG file.
+///
+/// # Errors
+/// [`PngError`] where there is no font, or the chart is larger than pictures are.
+pub fn draw(svg: &str) -> Result<Vec<u8>, PngError> {
+    let mut fonts = fontdb::Database::new();
+    fonts.load_system_fonts();
+    // Where none of the families that the chart names is here, any other is.
+    let any = fonts.faces().find_map(|face| Some(face.families.first()?.0.clone())).ok_or(PngError::NoFont)?;
+    fonts.set_sans_serif_family(any);
+    let options = usvg::Options { fontdb: Arc::new(fonts), ..Default::default() };
+    let drawing = |error: &dyn std::fmt::Display| PngError::Drawing(error.to_string());
+    let tree = usvg::Tree::from_str(svg, &options).map_err(|e| drawing(&e))?;
+    let (width, height) = (tree.size().width(), tree.size().height());
+    let too_large = PngError::TooLarge { width, height };
+    // A very long chart is drawn at its own size.
+    let scale = if width.max(height) * SCALE > LARGEST { 1.0 } else { SCALE };
+    if width.max(height) > LARGEST {
+        return Err(too_large);
+    }
+    let pixels = |units: f32| (units * scale).ceil() as u32;
+    let mut picture = tiny_skia::Pixmap::new(pixels(width), pixels(height)).ok_or(too_large)?;
+    resvg::render(&tree, tiny_skia::Transform::from_scale(scale, scale), &mut picture.as_mut());
+    picture.encode_png().map_err(|e| drawing(&e))
+}
