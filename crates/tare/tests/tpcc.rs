@@ -248,7 +248,7 @@ fn all_conditions_hold_after_runs_and_cuts_and_find_each_damage_on_postgresql() 
     life(&Postgresql);
 }
 
-const STUDY: &str = "name = \"company\"\n[workload]\nname = \"tpcc\"\nwarehouses = 2\nscale = 0.01\nthreads = 2\n\
+const STUDY: &str = "name = \"company\"\n[workload]\nname = \"tpcc\"\nwarehouses = 2\ntpcc_scale = 0.01\nthreads = 2\n\
     [placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n\
     [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0.3\nsample_s = 2\n";
 
@@ -300,7 +300,7 @@ fn a_study_measures_checks_and_says_what_it_is_not() {
 fn on_running(company: &Company, world: &World, engine: &str, sample_s: f64) -> String {
     world.study(&format!(
         "name = \"theirs\"\n[engine]\nname = \"{engine}\"\nsocket = \"{}\"\n\
-         [workload]\nname = \"tpcc\"\nwarehouses = 2\nscale = 0.01\nthreads = 4\n\
+         [workload]\nname = \"tpcc\"\nwarehouses = 2\ntpcc_scale = 0.01\nthreads = 4\n\
          [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = {sample_s}\n",
         company.server.address()
     ))

@@ -23,7 +23,7 @@ const FIND_UNBOUND: Duration = Duration::from_secs(2);
 /// Looks after every connection has its thread: one of a pool would have been seen elsewhere too.
 const LOOKS_MORE: usize = 5;
 /// Looks, after all connections were there, in which the client is held while its server's threads are looked at.
-const LOOKS_HELD: std::ops::Range<usize> = 10..20;
+const LOOKS_HELD: std::ops::Range<usize> = 4..14;
 /// The watch ends so long before the client should: its threads are still there then.
 const BEFORE_END: Duration = Duration::from_millis(100);
 
@@ -191,12 +191,12 @@ impl Run<'_, '_, '_> {
         Ok(self.stage.watch.start()?)
     }
 
-    /// Finds the connections with the threads at both ends, binds and watches them. When that was done.
+    /// Finds the connections with the threads at both ends, binds and watches them. When the first was seen.
     fn connect(&mut self, expected: usize) -> Result<Instant, LoadError> {
         let mut connections = Connections::default();
         let mut looks_more = LOOKS_MORE;
         let deadline = Instant::now() + FIND;
-        let (mut first, mut seen, mut looks) = (None, None, 0);
+        let (mut seen, mut looks) = (None, 0);
         while looks_more > 0 && Instant::now() < deadline {
             let server = self.stage.watch.processes();
             let client = self.family.processes();
@@ -208,7 +208,6 @@ impl Run<'_, '_, '_> {
             connections.look(&client, &server);
             drop(held);
             if connections.is_complete(expected) {
-                first.get_or_insert_with(Instant::now);
                 looks_more -= 1;
             }
             if connections.found() > 0 {
@@ -241,7 +240,7 @@ impl Run<'_, '_, '_> {
             Err(Unpaired::Count { found: 0, .. }) => {}
             Err(_) => self.watch_apart(&connections),
         }
-        Ok(first.unwrap_or_else(Instant::now))
+        Ok(seen.unwrap_or_else(Instant::now))
     }
 
     /// Whether each thread has a place of its own.
@@ -298,6 +297,9 @@ impl Run<'_, '_, '_> {
         }
         if !ended.left.is_empty() {
             return Err(LoadError::own(ProgramError::LeftRunning { program, left: ended.left }));
+        }
+        if self.surroundings.is_none() && self.client.measures_s.is_some() {
+            return Err(LoadError::own(ProgramError::TooEarly { program }));
         }
         let mut surroundings = self.surroundings.unwrap_or_default();
         // What it had started and waited for was gone at the last reading of all processes: nobody's, it seemed.

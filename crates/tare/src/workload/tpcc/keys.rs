@@ -15,7 +15,7 @@ impl Keyed for TpccSettings {
             set: |s, v| v.whole(1, MOST_WAREHOUSES).map(|v| s.warehouses = v),
         },
         Key {
-            name: "scale",
+            name: "tpcc_scale",
             help: "tpcc: share of the standard's items and of its customers and orders in a district, 0.01 to 1; below 1 \
                    only for tests: it is then another benchmark",
             get: |s| Some(s.scale.into()),
