@@ -178,3 +178,50 @@ fn a_results_directory_of_a_load_is_that_of_any_run() {
     prompt.load(2, &[&["read_only", "--out", "before"][..], &times].concat());
     prompt.load(2, &["read_only", "--repeat", "3"]);
 }
+
+/// A group of version 1 or 2 whose CPU quota is a tenth of a CPU; none where this user may make none.
+fn small_quota() -> Option<std::path::PathBuf> {
+    let name = format!("tare-test-{}", std::process::id());
+    let (first, second) = (Path::new("/sys/fs/cgroup/cpu").join(&name), Path::new("/sys/fs/cgroup").join(&name));
+    let set = |group: &Path, file: &str, text: &str| std::fs::write(group.join(file), text).is_ok();
+    for (group, files) in [
+        (first, &[("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "5000")][..]),
+        (second, &[("cpu.max", "5000 50000")]),
+    ] {
+        if std::fs::create_dir(&group).is_err() {
+            continue;
+        }
+        if files.iter().all(|(file, text)| set(&group, file, text)) {
+            return Some(group);
+        }
+        let _ = std::fs::remove_dir(&group);
+    }
+    None
+}
+
+#[test]
+fn a_client_without_cpu_is_named_as_the_limit_and_one_that_idles_is_not() {
+    let prompt = Prompt::new();
+    prompt.load(0, &["point_select", "--rows", "1000", "--prepare"]);
+    let words = ["--rows", "1000", "--time", "2s", "--warmup", "0s", "--json"];
+    for _ in 0..3 {
+        let (out, _) = prompt.load(0, &[&["point_select", "--rate", "20"][..], &words].concat());
+        assert_eq!(json(&out)["client_limit"], serde_json::Value::Null, "{out}");
+    }
+    // Only root may make one as a rule; the counters themselves are tested where they are read.
+    let Some(group) = small_quota() else { return };
+    for _ in 0..3 {
+        let line = [&["load", "point_select", "--engine", "sqlite", "--socket", &prompt.socket][..], &words].concat();
+        let tare = prompt.world.tare(&line);
+        let mut inside = std::process::Command::new("sh");
+        inside.args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""]).arg(&group);
+        inside.arg(tare.get_program()).args(tare.get_args());
+        inside.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = inside.output().unwrap();
+        let out = support::text(&output.stdout);
+        assert!(output.status.success(), "{}", support::text(&output.stderr));
+        let why = json(&out)["client_limit"].as_str().unwrap_or_default().to_owned();
+        assert!(why.contains("the CPU quota of its control group"), "{out}");
+    }
+    std::fs::remove_dir(group).unwrap();
+}

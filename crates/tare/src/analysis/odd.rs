@@ -4,7 +4,7 @@ use super::collect::is_usable;
 use super::figures::{count, percent};
 use super::state::{self, State};
 use super::summary::Summary;
-use super::{first_screen, outliers, reading};
+use super::{client_limit, first_screen, outliers, reading};
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::schema::{Outcome, TrialRecord};
@@ -18,6 +18,7 @@ pub fn list(summary: &Summary, results: &Results) -> Vec<String> {
     odd.extend(bad_trials(results, Bad::Failed));
     odd.extend(bad_trials(results, Bad::PutAside));
     odd.extend(disturbed_trials(results));
+    odd.extend(client_limit::notes(results));
     odd.extend(first_screen::missing_words(results));
     odd.extend(
         summary

@@ -5,13 +5,14 @@ use rustix::process::{getpid, getppid};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tare_noise::{CpuUse, Snapshot};
+use tare_noise::{CpuUse, Snapshot, Throttling};
 use tare_topology::CpuSet;
 
 /// A watch over one sample.
 pub struct Interference {
     snapshot: Snapshot,
     cpu_use: CpuUse,
+    throttling: Throttling,
     asleep_s: f64,
     server: Option<u32>,
     cpus: CpuSet,
@@ -32,7 +33,8 @@ impl Interference {
     pub fn start(server: Option<u32>, bound: &CpuSet) -> Self {
         let snapshot = Snapshot::take();
         let cpus = if bound.is_empty() { snapshot.cpus().keys().copied().collect() } else { bound.clone() };
-        Self { snapshot, cpu_use: CpuUse::take(), asleep_s: asleep_s(), server, cpus }
+        let throttling = Throttling::take();
+        Self { snapshot, cpu_use: CpuUse::take(), throttling, asleep_s: asleep_s(), server, cpus }
     }
 
     /// Stops watching and says what was seen.
@@ -50,6 +52,11 @@ impl Interference {
         let foreign = now.since(&self.cpu_use, &self.cpus, &own);
         covariates.insert("foreign_cpu_s".into(), foreign.cpu_s);
         covariates.insert("foreign_cpu_fraction".into(), foreign.fraction);
+        // Clients are this process or its children, and in its control groups.
+        if let Some(taken) = Throttling::take().since(&self.throttling) {
+            covariates.insert("client_throttled_fraction".into(), taken.periods_fraction);
+            covariates.insert("client_throttled_s".into(), taken.stopped_s);
+        }
         covariates.insert("suspended_s".into(), (asleep_s() - self.asleep_s).max(0.0));
         if let Some(bytes) = self.server.and_then(swapped_bytes) {
             covariates.insert("server_swapped_bytes".into(), bytes as f64);

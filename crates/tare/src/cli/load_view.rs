@@ -2,11 +2,13 @@
 
 use super::load_args::SaidArgs;
 use super::{Problem, load_threads, output};
+use crate::analysis::client_limit;
 use crate::subject::Surroundings;
+use crate::workload::Measured;
 use crate::workload::oltp::Outage;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tare_load::{CpuPerTransaction, Latencies, LatencyMs, Sample};
+use tare_load::{CpuPerTransaction, Latencies, LatencyMs, Sample, Stall};
 use tare_results::schema::ThreadRecord;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_text::count;
@@ -30,6 +32,10 @@ pub struct Document<'a> {
     others_per_s: f64,
     /// Where every thread was allowed to run and was seen; client and server threads of a connection have one `pair`.
     threads: &'a [ThreadRecord],
+    /// Why the client was the limit; null where it was not.
+    client_limit: Option<String>,
+    /// Where nothing was completed for long.
+    stalls: &'a [Stall],
     /// Only with `--histogram`: latency in milliseconds and number of transactions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     histogram: Vec<(f64, u64)>,
@@ -52,7 +58,7 @@ struct OutageDocument {
 impl<'a> Document<'a> {
     /// The document of a sample. `errors` are restarts and lost connections: each was answered by running its
     /// transaction again.
-    pub fn of(sample: &Sample, around: &'a Surroundings, outage: Option<Outage>, said: &SaidArgs) -> Self {
+    pub fn of(sample: &'a Sample, around: &'a Surroundings, outage: Option<Outage>, said: &SaidArgs) -> Self {
         Self {
             transactions: sample.transactions,
             elapsed_s: sample.elapsed_s,
@@ -68,6 +74,8 @@ impl<'a> Document<'a> {
             writes_per_s: sample.writes as f64 / sample.elapsed_s,
             others_per_s: sample.others as f64 / sample.elapsed_s,
             threads: &around.threads,
+            client_limit: client_limit::reason(&seen(sample, around), sample.elapsed_s),
+            stalls: &sample.stalls,
             histogram: if said.histogram { buckets(&sample.latencies) } else { Vec::new() },
             server_cost: costs(sample, around).map(|(name, _, value)| (name, value)).collect(),
             outage: outage.map(|outage| OutageDocument {
@@ -78,6 +86,13 @@ impl<'a> Document<'a> {
             }),
         }
     }
+}
+
+/// Everything that was seen beside the figures.
+fn seen(sample: &Sample, around: &Surroundings) -> BTreeMap<String, f64> {
+    let mut seen = around.covariates.clone();
+    seen.extend(Measured::seen_by_the_load(sample));
+    seen
 }
 
 /// What one transaction cost the server: name, quantity and value.
@@ -172,6 +187,11 @@ pub fn print(sample: &Sample, around: &Surroundings, outage: Option<Outage>, sai
     }
     if let Some(backlog) = sample.backlog {
         text.push_str(&format!("backlog       {backlog:>12} transactions due and not begun at the end\n"));
+    }
+    let seen = seen(sample, around);
+    let limit = client_limit::reason(&seen, sample.elapsed_s).map(|why| format!("the client was the limit: {why}"));
+    for line in limit.into_iter().chain(client_limit::stall_words(&seen)) {
+        text.push_str(&format!("! {line}\n"));
     }
     text.push_str(&load_threads::words(&around.threads));
     output::text(&text)

@@ -12,6 +12,7 @@
 //! | `surroundings` | what belongs to a measurement beside its figures |
 //! | `error` | what can go wrong with all that |
 
+mod client_use;
 mod connections;
 mod error;
 mod helpers;

@@ -1,6 +1,7 @@
 //! One measurement of a subject after another: its threads bound, found, watched while something is measured, and
 //! proved to have been where they belong.
 
+use super::client_use;
 use super::helpers::{PARALLEL_WORKER, WorkerWatch};
 use super::{
     Owner, Partner, Subject, SubjectError, Surroundings, ThreadWatch, UsageMark, Watched, stray, waited_for_cpu,
@@ -284,6 +285,7 @@ impl SubjectWatch {
         if !self.watched.is_empty() {
             add_thread_covariates(&mut covariates, &threads);
         }
+        covariates.extend(client_use::covariates(&threads));
         if let Some(pid) = self.subject.root {
             // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
             let pages = observe::pages_by_node(pid).unwrap_or_default();

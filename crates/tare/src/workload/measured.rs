@@ -1,5 +1,6 @@
 //! What a load gives: its samples, and what it set and proved on the way.
 
+use super::series;
 use crate::subject::Surroundings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,12 +50,19 @@ impl Measured {
             operations: Some((Operation::Transaction, sample.transactions as f64)),
             metrics,
             tps_each_second: sample.tps_each_second.clone(),
-            covariates: BTreeMap::from([
-                ("restarts".to_owned(), sample.restarts as f64),
-                ("reconnects".to_owned(), sample.reconnects as f64),
-            ]),
+            covariates: Self::seen_by_the_load(sample),
             surroundings,
         }
+    }
+
+    /// What the load itself saw beside its metrics.
+    pub fn seen_by_the_load(sample: &Sample) -> BTreeMap<String, f64> {
+        let mut seen = series::stalled(&sample.stalls);
+        seen.insert("restarts".to_owned(), sample.restarts as f64);
+        seen.insert("reconnects".to_owned(), sample.reconnects as f64);
+        let slow = series::slow_seconds(&sample.tps_each_second);
+        seen.extend(slow.map(|seconds| ("slow_seconds".to_owned(), seconds)));
+        seen
     }
 
     /// What one operation cost the server, a metric a quantity that could be read.

@@ -8,6 +8,7 @@
 //! | `measured` | what a load gives |
 //! | `progress` | what is told while it works |
 //! | `error` | why a load gave no result |
+//! | `series` | what readings and stalls say of a sample |
 //! | `fill` | several sessions that fill tables at the same time |
 //! | `sessions/` | one connection a client thread: connected, bound, watched, judged |
 //! | `program/` | programs of others as clients: found, bound, paired, read |
@@ -28,6 +29,7 @@ pub mod pgbench;
 pub mod program;
 mod progress;
 mod registry;
+mod series;
 pub mod sessions;
 pub mod sql;
 pub mod sysbench;
