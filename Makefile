@@ -8,7 +8,7 @@ LIBRARIES := text files counters stats load topology noise engine results
 
 .PHONY: arm book demo build fuzz tidy msrv deny deb package test test-dbt3-large test-numa test-user check setup setup-arm setup-test setup-numa bench clean
 
-## demo: install what is missing, build, and measure what placement does on this machine (about 2 minutes after the build)
+## demo: install what is missing, build, and measure what placement and luck do on this machine (about a minute after the build)
 demo: build
 	./target/release/tare run first-look
 

@@ -172,6 +172,22 @@ pub trait Dialect: Debug + Send + Sync {
         self.bulk_load() == BulkLoad::Pipe
     }
 
+    /// How the server would go about a query, as text without what differs from one moment to the next (estimates of
+    /// rows, costs): equal texts are equal plans. None where the server does not say.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    fn plan(&self, session: &mut dyn Session, sql: &str) -> Result<Option<String>, SqlError> {
+        let _ = (session, sql);
+        Ok(None)
+    }
+
+    /// Reads every table and every index of the session's database from end to end, whatever they are: how many.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    fn read_all(&self, session: &mut dyn Session) -> Result<usize, SqlError>;
+
     /// How full the server's own memory of pages is: (pages held, pages of all tables and indexes of this database);
     /// none where the server does not say.
     ///

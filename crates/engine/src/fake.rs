@@ -44,6 +44,10 @@ impl Dialect for FakeDialect {
     fn scans(&self, _: &str, _: &str, _: &[Index<'_>]) -> Vec<Scan> {
         Vec::new()
     }
+
+    fn read_all(&self, _: &mut dyn Session) -> Result<usize, SqlError> {
+        Ok(0)
+    }
 }
 
 impl Engine for Fake {

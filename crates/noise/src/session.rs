@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::error::{NoiseError, Result};
 use crate::journal::{Entry, Journal, RestoreReport, Undo, VERSION, boot_id, recover, undo_all};
 use crate::lock::HostLock;
-use crate::setting::{Availability, DMA_LATENCY, Level, SHIELD, Setting, Step, steps};
+use crate::setting::{Availability, DMA_LATENCY, Level, SHIELD, Setting, Step, idle_latency_us, steps};
 use crate::system::System;
 
 /// What [`Session::apply`] found, and what it made of it.
@@ -32,7 +32,7 @@ pub struct Session {
     system: System,
     journal: Journal,
     entries: Vec<Entry>,
-    /// /dev/cpu_dma_latency, open with 0: the kernel takes the request back when it closes.
+    /// /dev/cpu_dma_latency, open with a limit: the kernel takes the request back when it closes.
     latency: Option<File>,
     closed: bool,
     _lock: HostLock,
@@ -67,7 +67,7 @@ impl Session {
             return Err(NoiseError::NotAvailable { setting, level, reason });
         }
         match (level.setting(), level.text()) {
-            (Setting::CStates, text) => self.hold_c_states(text == "off")?,
+            (Setting::CStates, text) => self.hold_c_states(text)?,
             (Setting::PageCache, "drop") => return self.drop_page_cache(),
             (Setting::PageCache, _) => return Ok(Applied::default()),
             // Their other level is what was found; a new list of CPUs starts from there as well.
@@ -160,6 +160,9 @@ impl Session {
         self.entries.append(&mut entries);
         // The controller has to be on before its files are in the group; the journal has them the other way round.
         todo.sort_by_key(|step| !matches!(step, Step::Controller { .. }));
+        if level.setting() == Setting::Frequency {
+            todo.reverse();
+        }
         let mut applied = Applied::default();
         for step in todo {
             match self.perform_step(&step) {
@@ -243,12 +246,17 @@ impl Session {
         }
     }
 
-    fn hold_c_states(&mut self, hold: bool) -> Result<()> {
+    fn hold_c_states(&mut self, level: &str) -> Result<()> {
         self.latency = None;
-        if hold {
+        let limit_us = match level {
+            "on" => None,
+            "off" => Some(0),
+            state => idle_latency_us(&self.system, state),
+        };
+        if let Some(us) = limit_us {
             let path = self.system.path(DMA_LATENCY);
             let open = OpenOptions::new().write(true).open(&path).and_then(|mut file| {
-                file.write_all(&0i32.to_ne_bytes())?;
+                file.write_all(&us.to_ne_bytes())?;
                 Ok(file)
             });
             self.latency = Some(open.map_err(|source| NoiseError::Write { action: "write", path, source })?);

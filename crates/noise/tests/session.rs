@@ -269,6 +269,63 @@ fn idle_states_are_held_and_pages_dropped() {
 }
 
 #[test]
+fn the_deepest_idle_state_may_be_chosen() {
+    let machine = Machine::new();
+    let (mut session, _) = machine.begin();
+    session.apply(&level(Setting::CStates, "C1")).unwrap();
+    assert_eq!(fs::read(machine.system().path("/dev/cpu_dma_latency")).unwrap(), 2i32.to_ne_bytes());
+    assert_eq!(Setting::CStates.read(&machine.system()).unwrap(), "C1");
+    session.apply(&level(Setting::CStates, "C6")).unwrap();
+    assert_eq!(Setting::CStates.read(&machine.system()).unwrap(), "C6");
+    for (state, reason) in [("C9", "it has C1, C6, POLL"), ("POLL", "c_states = off")] {
+        let error = session.apply(&level(Setting::CStates, state)).unwrap_err().to_string();
+        assert!(error.contains(reason), "{error}");
+    }
+    // Somebody asks for less: no longer what was asked for.
+    fs::write(machine.system().path("/dev/cpu_dma_latency"), 1i32.to_ne_bytes()).unwrap();
+    assert!(level(Setting::CStates, "C6").verify(&machine.system()).is_err());
+}
+
+#[test]
+fn a_frequency_is_held_and_its_bounds_are_put_back() {
+    let machine = Machine::new();
+    let (low, high) = ("scaling_min_freq", "scaling_max_freq");
+    let file = |policy: u32, name: &str| format!("/sys/devices/system/cpu/cpufreq/policy{policy}/{name}");
+    machine.put(&file(2, high), "2000000\n");
+    let before = machine.tree();
+    for (text, read, khz) in [("2400", "2400", "2400000\n"), ("lowest", "800", "800000\n")] {
+        let (mut session, _) = machine.begin();
+        let applied = session.apply(&level(Setting::Frequency, text)).unwrap();
+        for policy in [0, 2] {
+            assert_eq!((machine.file(&file(policy, low)), machine.file(&file(policy, high))), (khz.into(), khz.into()));
+        }
+        assert_eq!(Setting::Frequency.read(&machine.system()).unwrap(), read);
+        // A lower bound is never above the upper one, on the way there and back.
+        if text == "2400" {
+            let of_2: Vec<&String> = applied.written.iter().filter(|path| path.contains("policy2")).collect();
+            assert_eq!(of_2, [&file(2, high), &file(2, low)]);
+            let of_0: Vec<&String> = applied.written.iter().filter(|path| path.contains("policy0")).collect();
+            assert_eq!(of_0, [&file(0, low), &file(0, high)]);
+        }
+        let report = session.close().unwrap();
+        assert_eq!(report.failed().count(), 0);
+        assert_eq!(machine.tree(), before, "{text}");
+    }
+    let Availability::NotAvailable { reason } = level(Setting::Frequency, "5000").availability(&machine.system())
+    else {
+        panic!("there is no such frequency");
+    };
+    assert!(reason.contains("they have 800 to 3600"), "{reason}");
+    // A driver with a table has only what stands there.
+    for policy in [0, 2] {
+        machine.put(&file(policy, "scaling_available_frequencies"), "3600000 2394000 800000\n");
+    }
+    let available = |text: &str| level(Setting::Frequency, text).availability(&machine.system());
+    assert_eq!(available("2394"), Availability::Available);
+    assert!(matches!(available("2400"), Availability::NotAvailable { .. }));
+}
+
+#[test]
 fn what_did_not_take_is_an_error() {
     let machine = Machine::new();
     machine.remove("/dev/cpu_dma_latency");

@@ -87,7 +87,7 @@ mod tests {
     use std::fs;
 
     fn record(trial: usize) -> TrialRecord {
-        let planned = PlannedTrial { trial, block: 0, condition: "base".into() };
+        let planned = PlannedTrial { trial, block: 0, condition: "base".into(), lifetime: None };
         TrialRecord { elapsed_s: 1.0, ..TrialRecord::new(&planned, 1, BTreeMap::new(), crate::now()) }
     }
 

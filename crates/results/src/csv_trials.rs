@@ -63,7 +63,8 @@ impl Trials {
         }
         let records = &mut self.records;
         let index = *self.index_of.entry((self.condition, row.trial)).or_insert_with(|| {
-            let planned = PlannedTrial { trial: row.trial, block: 0, condition: row.condition.to_owned() };
+            let planned =
+                PlannedTrial { trial: row.trial, block: 0, condition: row.condition.to_owned(), lifetime: None };
             records.push(TrialRecord::new(&planned, 1, levels_of(row.condition), String::new()));
             records.len() - 1
         });

@@ -106,7 +106,7 @@ mod tests {
     }
 
     fn trial(samples: Vec<SampleRecord>) -> TrialRecord {
-        let planned = PlannedTrial { trial: 0, block: 0, condition: "a".into() };
+        let planned = PlannedTrial { trial: 0, block: 0, condition: "a".into(), lifetime: None };
         TrialRecord { samples, ..TrialRecord::new(&planned, 1, Levels::new(), String::new()) }
     }
 

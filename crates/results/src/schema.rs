@@ -68,6 +68,9 @@ pub struct PlannedTrial {
     pub block: usize,
     /// Name of its condition.
     pub condition: String,
+    /// The server lifetime that it shares with the trials beside it of the same number; none: it has one of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<usize>,
 }
 
 /// What will be run and in which order; written once, read by `--resume`.
@@ -297,6 +300,17 @@ pub struct PoolRecord {
     pub resident_fraction: f64,
 }
 
+/// A place in the lifetime of a server that several trials shared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LifetimeRecord {
+    /// Number of the lifetime in the plan.
+    pub number: usize,
+    /// Rungs that were measured on this server before, since it started.
+    pub place: usize,
+    /// The conditions of the lifetime in the order that was drawn for it.
+    pub order: Vec<String>,
+}
+
 /// One line of `trials.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
@@ -327,6 +341,9 @@ pub struct TrialRecord {
     pub started_at: String,
     /// Whole length with start, preload, warm-up and stop, seconds.
     pub elapsed_s: f64,
+    /// Which rung of which server lifetime it was; none where it had a lifetime of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime: Option<LifetimeRecord>,
     /// What was set and verified.
     pub settings: Vec<AppliedSetting>,
     /// How its data came to be those that were prepared; none where it had no server, and in older records.
@@ -356,6 +373,16 @@ pub struct TrialRecord {
     /// In their place, the samples of results read for analysis of which nothing was recorded but metrics.
     #[serde(skip)]
     pub plain: Plain,
+    /// Samples before those, which the study leaves out of all figures (`sampling.drop_samples`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<SampleRecord>,
+    /// What every execution before the measured ones took, seconds, by the metric of its query, in their order.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub warm_up: BTreeMap<String, Vec<f64>>,
+    /// How the server went about each query, by the query's metric, as the server said it after the measured
+    /// executions; without estimates, so that equal texts are equal plans.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub plans: BTreeMap<String, String>,
     /// Files of captures (profiles, lock waits ...) relative to the results directory, by name.
     #[serde(default)]
     pub captures: BTreeMap<String, String>,
@@ -394,6 +421,7 @@ impl TrialRecord {
             client_host: None,
             started_at,
             elapsed_s: 0.0,
+            lifetime: None,
             settings: Vec::new(),
             data: None,
             pool: None,
@@ -404,6 +432,9 @@ impl TrialRecord {
             server_program: None,
             samples: Vec::new(),
             plain: Plain::default(),
+            dropped: Vec::new(),
+            warm_up: BTreeMap::new(),
+            plans: BTreeMap::new(),
             captures: BTreeMap::new(),
             captures_missing: BTreeMap::new(),
             capture_sample: None,

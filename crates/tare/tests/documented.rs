@@ -119,8 +119,8 @@ fn the_tutorial_followed_literally_works() {
         check(&world, command, "docs/tutorial.md");
         if command.contains("> mine.toml") {
             let study = std::fs::read_to_string(world.path("mine.toml")).unwrap();
-            let (before, after) = study.split_once("[factors]").unwrap();
-            let rest = &after[after.find("\n[").unwrap()..];
+            let (before, after) = study.split_once("[[conditions]]").unwrap();
+            let rest = &after[after.find("[placements").unwrap()..];
             std::fs::write(world.path("mine.toml"), format!("{before}{}{rest}", page.toml[0])).unwrap();
         }
     }

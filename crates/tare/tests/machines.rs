@@ -60,7 +60,11 @@ fn judge(machine: &str, study: &str, document: &serde_json::Value) {
         let levels = condition["levels"].as_object().unwrap().iter();
         let others: Vec<String> =
             levels.filter(|(key, _)| !SAY_WHERE.contains(&key.as_str())).map(|(k, v)| format!("{k}={v}")).collect();
-        let what = (others, condition["placement"].to_string());
+        // Which of several bound server threads serves whom is drawn in every trial, or is not.
+        let chance = condition["settings"]["placement.bind"] == "thread"
+            && condition["settings"]["placement.pairing"] == "none"
+            && condition["placement"]["server"].as_array().is_some_and(|server| server.len() > 1);
+        let what = (others, chance, condition["placement"].to_string());
         assert!(seen.insert(what), "{study} on {machine}: {name} is the same as another");
     }
 }

@@ -55,6 +55,30 @@ fn what_a_two_pu_machine_cannot_do_is_listed_with_its_reason() {
     assert_eq!(of("same-pu")["realizable"], true);
     assert!(of("other-node")["reason"].as_str().unwrap().contains("no second NUMA node"));
     assert!(of("smt-sibling")["reason"].as_str().unwrap().contains("second hardware thread"));
+    // Two client threads, the same CPUs: once with pairs by chance, once by design.
+    for luck in ["pairs-by-luck threads=2", "pairs-by-design threads=2"] {
+        assert_eq!(of(luck)["realizable"], true);
+        assert_eq!(of(luck)["placement"]["server"], json("[[0],[1]]"));
+    }
+}
+
+#[test]
+fn factors_beside_a_list_of_conditions_choose_among_it_or_join_it() {
+    let world = World::new();
+    let plan = |sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let args = ["run", "first-look", "--dry-run", "--json", "--topology", "core:2 pu:1"];
+        let document = json(&world.exits(0, &args.into_iter().chain(sets).collect::<Vec<_>>()).0);
+        let all = document["conditions"].as_array().unwrap();
+        all.iter().map(|c| c["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(plan(&["factors.placement=float,same-pu"]), ["placement=float", "placement=same-pu"]);
+    assert_eq!(
+        plan(&["factors.placement=pairs-by-luck", "factors.rows=10,20"]),
+        ["placement=pairs-by-luck threads=2 rows=10", "placement=pairs-by-luck threads=2 rows=20"]
+    );
+    let (_, err) = world.exits(2, &["run", "mind-your-core", "--dry-run", "--set", "factors.pairing=same-pu"]);
+    assert!(err.contains("no entry of [[conditions]] has pairing = same-pu"), "{err}");
 }
 
 #[test]

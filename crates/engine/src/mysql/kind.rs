@@ -9,7 +9,8 @@ use super::super::mariadb::layout::Layout;
 use super::names::NAME;
 use super::{binary, install};
 
-static DIALECT: InnoDb = InnoDb { global_status: "performance_schema.global_status" };
+static DIALECT: InnoDb =
+    InnoDb { global_status: "performance_schema.global_status", explain: "EXPLAIN FORMAT = TRADITIONAL" };
 
 /// How MySQL differs from MariaDB.
 pub(super) static KIND: Kind = Kind {

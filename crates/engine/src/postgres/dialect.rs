@@ -49,6 +49,18 @@ impl Dialect for PostgresDialect {
         format!("COPY {table} FROM STDIN WITH (DELIMITER '|')")
     }
 
+    fn read_all(&self, session: &mut dyn Session) -> Result<usize, SqlError> {
+        let read = "SELECT COUNT(pg_prewarm(oid::regclass)) FROM pg_class \
+                    WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i', 'm')";
+        Ok(number(session, read)?.map_or(0, |read| read as usize))
+    }
+
+    fn plan(&self, session: &mut dyn Session, sql: &str) -> Result<Option<String>, SqlError> {
+        let rows = session.query(&format!("EXPLAIN (COSTS OFF) {sql}"))?;
+        let lines = rows.into_iter().filter_map(|row| row.into_iter().next().flatten());
+        Ok(Some(lines.collect::<Vec<_>>().join("\n")))
+    }
+
     fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<(u64, u64)>, SqlError> {
         let held = "SELECT COUNT(*) FROM pg_buffercache b JOIN pg_class c ON b.relfilenode = pg_relation_filenode(c.oid) \
                     WHERE b.reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database()) \

@@ -1,7 +1,8 @@
 //! The SQL of SQLite.
 
-use super::super::SqlError;
 use super::super::dialect::{Collation, Counted, Dialect, Identity, Index, Scan};
+use super::super::{Session, SqlError};
+use std::collections::BTreeMap;
 
 /// SQL as SQLite has it.
 #[derive(Debug)]
@@ -62,6 +63,34 @@ impl Dialect for SqliteDialect {
             rows(format!("SELECT COUNT({first}) FROM {table} INDEXED BY {name}"))
         }));
         scans
+    }
+
+    fn read_all(&self, session: &mut dyn Session) -> Result<usize, SqlError> {
+        let names = "SELECT type, tbl_name, name FROM sqlite_schema WHERE type IN ('table', 'index') \
+                     AND rootpage > 0 AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+        let found = session.query(names)?;
+        for row in &found {
+            let [Some(kind), Some(table), Some(name)] = row.as_slice() else { continue };
+            let (table, name) = (table.replace('"', "\"\""), name.replace('"', "\"\""));
+            session.run(&match kind.as_str() {
+                "index" => format!("SELECT COUNT(*) FROM \"{table}\" INDEXED BY \"{name}\""),
+                _ => format!("SELECT COUNT(*) FROM \"{table}\" NOT INDEXED"),
+            })?;
+        }
+        Ok(found.len())
+    }
+
+    /// Each step under the one that it is a part of; SQLite gives no estimates here.
+    fn plan(&self, session: &mut dyn Session, sql: &str) -> Result<Option<String>, SqlError> {
+        let mut depths: BTreeMap<String, usize> = BTreeMap::new();
+        let mut lines = Vec::new();
+        for row in session.query(&format!("EXPLAIN QUERY PLAN {sql}"))? {
+            let [Some(id), Some(parent), _, Some(step)] = row.as_slice() else { continue };
+            let depth = depths.get(parent).map_or(0, |depth| depth + 1);
+            depths.insert(id.clone(), depth);
+            lines.push(format!("{:indent$}{step}", "", indent = 2 * depth));
+        }
+        Ok(Some(lines.join("\n")))
     }
 
     /// LIKE ignores case unless it is told not to.

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use super::level::DMA_LATENCY;
-use super::{Level, Setting, files, irq, shield};
+use super::{Level, Setting, files, frequency, idle, irq, shield};
 use crate::system::System;
 
 /// How a reason begins that is about the user, not the machine.
@@ -51,6 +51,9 @@ impl Level {
     /// The command by which an administrator sets this level by hand, until the machine restarts; none where there
     /// is no such file here, or where it takes more than a command.
     pub fn command(&self, system: &System) -> Option<String> {
+        if self.setting() == Setting::Frequency {
+            return None;
+        }
         let paths = files::paths(self.setting(), system);
         let first = paths.first()?;
         let value = files::encode(self.setting(), first, self.text());
@@ -66,6 +69,14 @@ impl Level {
         let paths = files::paths(setting, system);
         if paths.is_empty() {
             return Some(files::missing(setting).to_owned());
+        }
+        if setting == Setting::Frequency {
+            if frequency::is_held(system, self.text()) {
+                return None;
+            }
+            if let Some(reason) = frequency::lacking(system, self.text()) {
+                return Some(reason);
+            }
         }
         if setting.read(system).is_ok_and(|level| level == self.text()) {
             return None;
@@ -107,6 +118,15 @@ impl Level {
             return Some(
                 "this kernel chooses no idle states (no cpuidle driver, as on most virtual machines)".to_owned(),
             );
+        }
+        match idle::latency_us(system, self.text()) {
+            _ if ["on", "off"].contains(&self.text()) => {}
+            Some(0) => return Some(format!("{} is what c_states = off keeps to", self.text())),
+            Some(_) => {}
+            None => {
+                let known: Vec<String> = idle::states(system).into_keys().collect();
+                return Some(format!("this machine has no idle state {}: it has {}", self.text(), known.join(", ")));
+            }
         }
         if system.may_write(DMA_LATENCY).is_ok() {
             return None;

@@ -25,6 +25,10 @@ pub(crate) fn paths(setting: Setting, system: &System) -> Vec<String> {
             if system.exists(&intel) { vec![intel] } else { vec![format!("{CPUS}/cpufreq/boost")] }
         }
         Setting::Smt => vec![format!("{CPUS}/smt/control")],
+        Setting::Frequency => policies(system)
+            .iter()
+            .flat_map(|policy| ["scaling_min_freq", "scaling_max_freq"].map(|name| format!("{policy}/{name}")))
+            .collect(),
         Setting::CStates | Setting::IrqAffinity | Setting::CpuShield | Setting::PageCache => Vec::new(),
     };
     all.into_iter().filter(|path| system.exists(path)).collect()
@@ -116,7 +120,7 @@ pub(crate) fn missing(setting: Setting) -> &'static str {
         Setting::Swappiness => "this kernel has no vm.swappiness",
         Setting::AslrSystem => "this kernel has no kernel.randomize_va_space",
         Setting::PerfEventParanoid => "this kernel has no kernel.perf_event_paranoid",
-        Setting::Governor => {
+        Setting::Governor | Setting::Frequency => {
             "this machine has no CPU frequency control (no cpufreq driver, as on most virtual machines)"
         }
         Setting::Turbo => "this machine has no turbo switch (no intel_pstate/no_turbo and no cpufreq/boost)",

@@ -27,7 +27,9 @@ pub enum Setting {
     Turbo,
     /// SMT siblings of all cores, online or not.
     Smt,
-    /// Idle states deeper than polling, forbidden by holding /dev/cpu_dma_latency open with 0.
+    /// Every CPU at one frequency, whatever its load.
+    Frequency,
+    /// Idle states deeper than polling, or than a chosen one, forbidden by holding /dev/cpu_dma_latency open.
     CStates,
     /// Interrupts moved away from given CPUs.
     IrqAffinity,
@@ -39,7 +41,7 @@ pub enum Setting {
 
 impl Setting {
     /// All settings, in the order in which they are listed.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::NumaBalancing,
         Self::Thp,
         Self::ThpDefrag,
@@ -49,6 +51,7 @@ impl Setting {
         Self::Governor,
         Self::Turbo,
         Self::Smt,
+        Self::Frequency,
         Self::CStates,
         Self::IrqAffinity,
         Self::CpuShield,
@@ -67,6 +70,7 @@ impl Setting {
             Self::Governor => "governor",
             Self::Turbo => "turbo",
             Self::Smt => "smt",
+            Self::Frequency => "frequency_mhz",
             Self::CStates => "c_states",
             Self::IrqAffinity => "irq_affinity",
             Self::CpuShield => "cpu_shield",
@@ -84,7 +88,8 @@ impl Setting {
             Self::AslrSystem => "0, 1 or 2",
             Self::PerfEventParanoid => "a whole number from -1 to 4",
             Self::Governor => "a governor's name, such as performance or powersave",
-            Self::CStates => "on (as found) or off (held at latency 0)",
+            Self::Frequency => "lowest, highest or a whole number of MHz: every CPU is held there",
+            Self::CStates => "on (as found), off (held at latency 0) or the deepest idle state to allow, such as C1",
             Self::IrqAffinity => "off (as found) or cpus:LIST, the CPUs that interrupts are to avoid",
             Self::CpuShield => "off (as found) or cpus:LIST, the CPUs that only the benchmark may use",
             Self::PageCache => "keep or drop",

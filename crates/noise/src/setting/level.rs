@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Setting, files, irq, shield};
+use super::{Setting, files, frequency, idle, irq, shield};
 use crate::error::{NoiseError, Result};
 use crate::system::System;
 use tare_topology::CpuSet;
@@ -25,9 +25,11 @@ impl Setting {
             |low: i32, high: i32| text.parse::<i32>().is_ok_and(|n| n >= low && n <= high && n.to_string() == text);
         let cpus = text.strip_prefix("cpus:").and_then(|list| list.parse::<CpuSet>().ok()).filter(|l| !l.is_empty());
         let known = match self {
-            Self::NumaBalancing | Self::Turbo | Self::Smt | Self::CStates => ["on", "off"].contains(&text),
+            Self::NumaBalancing | Self::Turbo | Self::Smt => ["on", "off"].contains(&text),
             Self::Thp => ["always", "madvise", "never"].contains(&text),
             Self::ThpDefrag => ["always", "defer", "defer+madvise", "madvise", "never"].contains(&text),
+            Self::Frequency => frequency::is_level(text),
+            Self::CStates => idle::is_name(text),
             Self::Swappiness => number(0, 200),
             Self::AslrSystem => number(0, 2),
             Self::PerfEventParanoid => number(-1, 4),
@@ -52,6 +54,7 @@ impl Setting {
     /// [`NoiseError::NotAvailable`] where the machine lacks it, [`NoiseError::Read`] where it cannot be read.
     pub fn read(self, system: &System) -> Result<String> {
         match self {
+            Self::Frequency => frequency::read(system),
             Self::CStates => read_c_states(system),
             Self::IrqAffinity => Ok(format!("cpus:{}", irq::reachable(system))),
             Self::CpuShield => shield::read(system),
@@ -86,6 +89,7 @@ impl Level {
         match (self.setting, &self.cpus) {
             (Setting::PageCache, _) | (Setting::IrqAffinity, None) => Ok(Vec::new()),
             (Setting::IrqAffinity, Some(cpus)) => Ok(irq::on_cpus(system, cpus)),
+            (Setting::Frequency, _) if frequency::is_held(system, &self.text) => Ok(Vec::new()),
             _ => {
                 let found = self.setting.read(system)?;
                 if found == self.text {
@@ -114,7 +118,7 @@ fn read_c_states(system: &System) -> Result<String> {
     let mut us = [0u8; 4];
     let read = std::fs::File::open(&path).and_then(|mut file| file.read_exact(&mut us));
     read.map_err(|source| NoiseError::Read { path, source })?;
-    Ok(if i32::from_ne_bytes(us) == 0 { "off" } else { "on" }.to_owned())
+    Ok(idle::level(system, i32::from_ne_bytes(us)))
 }
 
 #[cfg(test)]
@@ -131,6 +135,8 @@ mod tests {
             (Setting::AslrSystem, &["0", "1", "2"], &["3", "off"]),
             (Setting::PerfEventParanoid, &["-1", "4"], &["5"]),
             (Setting::Governor, &["performance"], &["", "a b", "../x"]),
+            (Setting::Frequency, &["lowest", "highest", "2400"], &["0", "2.4", "2400MHz", "", "fast"]),
+            (Setting::CStates, &["on", "off", "C1", "C6-S"], &["", "C 1", "../x"]),
             (Setting::IrqAffinity, &["off", "cpus:1,2,3"], &["cpus:", "1-2", "cpus:x"]),
             (Setting::CpuShield, &["off", "cpus:0"], &["on"]),
             (Setting::PageCache, &["keep", "drop"], &["3"]),

@@ -1,6 +1,6 @@
 //! What has to be done for a level, as steps that the session journals and performs.
 
-use super::{Level, Setting, files, irq, shield};
+use super::{Level, Setting, files, frequency, irq, shield};
 use crate::journal::{Format, Undo};
 use crate::system::System;
 
@@ -51,7 +51,8 @@ impl Step {
     }
 }
 
-/// The steps for `level`. They are journalled in this order, and undone in this order within the setting.
+/// The steps for `level`. They are journalled in this order, and undone in this order within the setting; those of a
+/// frequency are done in the reverse one.
 pub(crate) fn steps(level: &Level, system: &System) -> Vec<Step> {
     let setting = level.setting();
     match (setting, level.cpus()) {
@@ -63,6 +64,10 @@ pub(crate) fn steps(level: &Level, system: &System) -> Vec<Step> {
                 value: list.to_string(),
                 may_refuse: true,
             })
+            .collect(),
+        (Setting::Frequency, _) => frequency::writes(system, level.text())
+            .into_iter()
+            .map(|(path, value)| Step::Write { path, format: Format::Plain, value, may_refuse: false })
             .collect(),
         (Setting::CpuShield, Some(cpus)) => {
             let file = |name: &str, value: &str| Step::InGroup {

@@ -1,5 +1,6 @@
 //! The first line of every report: what the study asked, answered from tested effects or not at all.
 
+use super::aside;
 use super::basis::{Basis, extremes};
 use super::collect::{self, ConditionTrials};
 use super::composite;
@@ -74,6 +75,7 @@ fn said(summary: &Summary, results: &Results, conditions: &[ConditionTrials<'_>]
     };
     let measured: Vec<ConditionTrials<'_>> =
         conditions.iter().filter(|condition| !condition.with(name).is_empty()).cloned().collect();
+    let (measured, _) = aside::split(measured);
     if measured.len() < 2 {
         return untested(alone(summary, name));
     }
@@ -84,7 +86,7 @@ fn said(summary: &Summary, results: &Results, conditions: &[ConditionTrials<'_>]
         return untested(format!(
             "One trial a condition cannot tell a difference of {} from luck: {}. Run at least two, better ten.",
             reading::phrase(name),
-            extremes(summary, name)
+            extremes(summary, name, &measured)
         ));
     }
     let basis = Basis { summary, conditions: &measured, composite: &composite };

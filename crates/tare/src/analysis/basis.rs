@@ -24,10 +24,11 @@ impl Basis<'_> {
 }
 
 /// "from 13 k/s at a to 65 k/s at b".
-pub(super) fn extremes(summary: &Summary, name: &str) -> String {
+pub(super) fn extremes(summary: &Summary, name: &str, conditions: &[ConditionTrials<'_>]) -> String {
     let mut measured: Vec<(&ConditionSummary, &MetricSummary)> = summary
         .conditions
         .iter()
+        .filter(|c| conditions.iter().any(|of| of.name == c.name))
         .filter_map(|c| Some((c, c.metrics.iter().find(|metric| metric.name == name)?)))
         .collect();
     measured.sort_by(|a, b| a.1.mean.total_cmp(&b.1.mean));

@@ -57,7 +57,7 @@ fn conditions(basis: &Basis<'_>) -> Said {
         _ => String::new(),
     };
     let from_to = match basis.composite.metrics.as_slice() {
-        [one] => format!(": {}", extremes(basis.summary, one)),
+        [one] => format!(": {}", extremes(basis.summary, one, basis.conditions)),
         _ => String::new(),
     };
     if found.p_value > ANSWER {

@@ -126,6 +126,7 @@ fn unit(results: &Results) -> &'static str {
         Source::Directory if trials.iter().any(|trial| !trial.uncontrolled.is_empty()) => {
             ", each a restart of the server by its owner's command"
         }
+        Source::Directory if trials.iter().any(|trial| trial.lifetime.is_some()) => ", rungs of a ladder on one server",
         Source::Directory => ", each a fresh server",
     }
 }

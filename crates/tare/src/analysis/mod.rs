@@ -1,6 +1,7 @@
 //! From trial records to what they say: one summary that the terminal, the HTML report and --json share.
 
 pub mod answer;
+pub mod aside;
 mod basis;
 mod best;
 mod builds;
@@ -13,18 +14,22 @@ pub mod confidence;
 mod culprits;
 pub mod curves;
 mod differences;
+mod dropped;
 mod effects;
 mod ends;
 pub mod figures;
 pub mod first_screen;
+pub mod grid;
 mod hosts;
 mod ladders;
 pub mod level_words;
+mod lifetimes;
 pub mod machine_view;
 mod modes;
-mod nodes;
+pub mod nodes;
 pub mod odd;
 mod outliers;
+pub mod plans;
 pub mod probe_rows;
 pub mod probes;
 mod question;
@@ -42,5 +47,6 @@ pub mod summary;
 pub mod term;
 pub mod threads;
 mod two_hosts;
+pub mod warm_up;
 
 pub use summarize::summarize;

@@ -1,9 +1,26 @@
 //! Memory by node: where the server's is, and how the nodes' allocators served.
 
 use super::collect::ConditionTrials;
-use super::summary::NodeSummary;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::covariate::{Covariate, NUMA_HIT, NUMA_MISS, NUMA_OTHER, SERVER_MEMORY};
+
+/// Memory of one node under one condition, means over samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NodeSummary {
+    /// Name of the condition profiled.
+    pub condition: String,
+    /// OS number of the node.
+    pub node: u32,
+    /// Memory of the server on it, bytes.
+    pub server_bytes: f64,
+    /// Pages given on it as asked, whole machine.
+    pub hit_pages: f64,
+    /// Pages given on it because another node was full, whole machine.
+    pub miss_pages: f64,
+    /// Pages given on it to a thread of another node, whole machine.
+    pub other_pages: f64,
+}
 
 /// One entry a condition and node; none on a machine with a single node, where there is nothing to tell.
 pub(super) fn nodes(conditions: &[ConditionTrials<'_>]) -> Vec<NodeSummary> {

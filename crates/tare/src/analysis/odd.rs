@@ -4,7 +4,7 @@ use super::collect::is_usable;
 use super::figures::{count, percent};
 use super::state::{self, State};
 use super::summary::Summary;
-use super::{client_limit, first_screen, outliers, reading};
+use super::{client_limit, first_screen, outliers, plans, reading, warm_up};
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::schema::{Outcome, TrialRecord};
@@ -28,6 +28,8 @@ pub fn list(summary: &Summary, results: &Results) -> Vec<String> {
     );
     odd.extend(modes(summary));
     odd.extend(summary.outliers.iter().take(LISTED).map(outliers::sentence));
+    odd.extend(plans::changed(&summary.plans));
+    odd.extend(warm_up::cold(&summary.warm_up));
     odd.extend(single_trials(summary));
     odd.extend(versions(results));
     odd.extend(missing_captures(results));

@@ -55,7 +55,7 @@ mod tests {
     use tare_results::schema::{Levels, PlannedTrial, SampleRecord};
 
     fn trial(outcome: Outcome, reason: Option<&str>, tps: f64) -> TrialRecord {
-        let planned = PlannedTrial { trial: 0, block: 0, condition: "a".into() };
+        let planned = PlannedTrial { trial: 0, block: 0, condition: "a".into(), lifetime: None };
         let mut record = TrialRecord::new(&planned, 1, Levels::new(), String::new());
         record.outcome = outcome;
         record.reason = reason.map(str::to_owned);

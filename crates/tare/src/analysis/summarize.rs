@@ -1,20 +1,21 @@
 //! Results -> [`Summary`].
 
 use super::answer;
+use super::aside;
 use super::collect::{self, ConditionTrials};
 use super::confidence::{ANSWER, CONFIDENCE, FURTHER};
 use super::said::Answer;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{
-    builds, captures, composite, effects, hosts, modes, nodes, odd, outliers, probes, question, reading, residuals,
-    run_order, scaling, spread, two_hosts,
+    builds, captures, composite, dropped, effects, grid, hosts, lifetimes, modes, nodes, odd, outliers, plans, probes,
+    question, reading, residuals, run_order, scaling, spread, two_hosts, warm_up,
 };
 use std::borrow::Cow;
 use tare_results::Results;
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::question::Question;
-use tare_stats::trials;
+use tare_stats::{descriptive, trials};
 use tare_topology::Machine;
 
 /// Analyses results. Clean trials count, and disturbed ones where no attempt at a clean one was left; all others are
@@ -46,8 +47,18 @@ pub fn summarize(results: &Results) -> Summary {
         builds: Vec::new(),
         nodes: nodes::nodes(&conditions),
         machines: None,
+        placement_grids: Vec::new(),
+        lifetimes: None,
+        plans: plans::find(&conditions),
+        warm_up: warm_up::find(&conditions),
         residual_causes: residuals::causes(&conditions, machine),
     };
+    let headline = summary.headline_metric.clone();
+    summary.lifetimes = headline.as_deref().and_then(|metric| lifetimes::find(&conditions, metric));
+    if let Some(metric) = headline.as_deref() {
+        let means = |name: &str| summary.metric(name, metric).map(|found| (found.mean, found.ci));
+        summary.placement_grids = grid::find(metric, &means, results, &conditions);
+    }
     summary.builds = builds::builds(&conditions, results, summary.headline_metric.as_deref());
     let composite = summary.headline_metric.as_deref().and_then(|name| composite::of(&conditions, name));
     summary.machines = composite.as_ref().and_then(|c| hosts::hosts(&conditions, c, results));
@@ -58,6 +69,11 @@ pub fn summarize(results: &Results) -> Summary {
     summary.further_reading.retain(|sentence| !summary.answer.text.contains(sentence));
     summary.further_reading.extend(summary.machines.iter().flat_map(hosts::sentences));
     summary.further_reading.extend(summary.run_order.as_ref().and_then(run_order::sentence));
+    summary.further_reading.extend(aside::sentence(&summary));
+    summary.further_reading.extend(lifetimes::sentence(summary.lifetimes.as_ref()));
+    summary.further_reading.extend(headline.as_deref().and_then(|metric| dropped::sentence(&conditions, metric)));
+    summary.further_reading.extend(plans::between(&summary.plans));
+    summary.further_reading.extend(warm_up::sentence(&summary.warm_up));
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     summary.further_reading.extend(decision.map(|decision| decision.reason.clone()));
     summary.further_reading.extend(not_adjusted);
@@ -112,6 +128,8 @@ fn metric_summary(condition: &ConditionTrials<'_>, name: &str, given: &Given<'_>
         unit: described.unit.to_owned(),
         better: described.better,
         mean: found.mean,
+        median: descriptive::median(&values.iter().filter_map(|s| collect::mean(s)).collect::<Vec<_>>())
+            .unwrap_or(found.mean),
         ci: within.ci,
         within_cov: found.within_cov,
         between_cov: within.between_cov,

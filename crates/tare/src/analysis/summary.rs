@@ -1,12 +1,17 @@
 //! The summary: what `tare show --json` prints and every report is drawn from.
 
 use super::ends;
+use super::grid::PlacementGrid;
 use super::hosts::Hosts;
+use super::lifetimes::Lifetimes;
+use super::nodes::NodeSummary;
 use super::outliers::Outlier;
+use super::plans::QueryPlans;
 use super::probes::Weighed;
 use super::run_order::Drift;
 use super::said::Answer;
 use super::term::Term;
+use super::warm_up::WarmUp;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use tare_results::metric::Better;
@@ -59,26 +64,21 @@ pub struct Summary {
     /// Memory by node, where there is more than one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeSummary>,
+    /// Client location by server location, where both vary.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub placement_grids: Vec<PlacementGrid>,
+    /// What sharing servers did, where the rungs of ladders did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetimes: Option<Lifetimes>,
+    /// Queries that ran with more than one plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<QueryPlans>,
+    /// Executions of queries before the measured ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warm_up: Vec<WarmUp>,
     /// The machines side by side, where several ran the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machines: Option<Hosts>,
-}
-
-/// Memory of one node under one condition, means over samples.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct NodeSummary {
-    /// Name of the condition profiled.
-    pub condition: String,
-    /// OS number of the node.
-    pub node: u32,
-    /// Memory of the server on it, bytes.
-    pub server_bytes: f64,
-    /// Pages given on it as asked, whole machine.
-    pub hit_pages: f64,
-    /// Pages given on it because another node was full, whole machine.
-    pub miss_pages: f64,
-    /// Pages given on it to a thread of another node, whole machine.
-    pub other_pages: f64,
 }
 
 /// What the captures of one condition say, means over its trials.
@@ -292,6 +292,9 @@ pub struct MetricSummary {
     pub better: Better,
     /// Mean over trials of the trial means.
     pub mean: f64,
+    /// The middle one of the trial means.
+    #[serde(default)]
+    pub median: f64,
     /// 95% interval over trials; null with fewer than two trials.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,

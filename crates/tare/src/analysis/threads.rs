@@ -113,6 +113,7 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
         let side = if *class == ThreadClass::Client { "client" } else { "server" };
         features.insert(format!("{side} thread {pair}"), Feature::Word(format!("mostly on CPU {cpu}")));
     }
+    features.extend(super::plans::features(trial).map(|(name, plan)| (name, Feature::Word(plan))));
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for thread in trial.samples.iter().flat_map(|sample| &sample.threads).filter(|t| t.class != ThreadClass::Background)
     {

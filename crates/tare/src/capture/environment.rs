@@ -24,6 +24,8 @@ const SETTINGS: &[&str] = &[
     "/sys/devices/system/cpu/cpufreq/boost",
     "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
     "/sys/devices/system/cpu/cpu0/cpufreq/scaling_driver",
+    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_min_freq",
+    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq",
     "/sys/devices/system/cpu/cpuidle/current_driver",
     "/sys/devices/system/clocksource/clocksource0/current_clocksource",
     "/sys/fs/cgroup/cpu.max",

@@ -182,7 +182,9 @@ impl From<LoadError> for Problem {
             }
             LoadError::Subject(_) | LoadError::NoServer => Self::new(Exit::Machine, e.to_string()),
             LoadError::Generator(_) => Self::new(Exit::Usage, e.to_string()),
-            LoadError::Own(_) | LoadError::Ended(_) => Self::new(Exit::TrialFailed, e.to_string()),
+            LoadError::Own(_) | LoadError::Ended(_) | LoadError::NotResident { .. } => {
+                Self::new(Exit::TrialFailed, e.to_string())
+            }
         }
     }
 }

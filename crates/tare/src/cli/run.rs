@@ -229,7 +229,7 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) ->
     })?;
     if end.done > 0 {
         let results = super::results_problem::open(directory.path())?;
-        super::show::print(&results, teller.json, false)?;
+        super::show::print(&results, teller.json, false, None)?;
         let report = directory.path().join("report.html");
         write_report_to(&results, &report)?;
         note(&format!("\nresults: {}\nreport:  {}", directory.path().display(), report.display()));

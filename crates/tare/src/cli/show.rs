@@ -4,7 +4,7 @@ use super::output::note;
 use super::{Exit, Problem};
 use crate::analysis;
 use crate::config;
-use crate::report::terminal::{self, Style};
+use crate::report::terminal::{self, Statistic, Style};
 use clap::Args;
 use std::path::PathBuf;
 use tare_results::Results;
@@ -18,6 +18,9 @@ pub struct Show {
     /// Every row of every table, however many conditions there are
     #[arg(long)]
     all: bool,
+    /// Show another statistic beside the mean, and what it hides
+    #[arg(long)]
+    statistic: Option<Statistic>,
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
@@ -34,7 +37,7 @@ pub fn run(args: Show) -> Result<Exit, Problem> {
     {
         progress(&sharded)?;
     }
-    print(&super::results_problem::open(&args.results)?, args.json, args.all)?;
+    print(&super::results_problem::open(&args.results)?, args.json, args.all, args.statistic)?;
     Ok(Exit::Done)
 }
 
@@ -49,11 +52,12 @@ fn progress(sharded: &Sharded) -> Result<(), Problem> {
 }
 
 /// Prints the summary of results: tables, or one JSON document.
-pub fn print(results: &Results, json: bool, all: bool) -> Result<(), Problem> {
+pub fn print(results: &Results, json: bool, all: bool, statistic: Option<Statistic>) -> Result<(), Problem> {
     let summary = analysis::summarize(results);
     if json {
         super::output::json(&summary)
     } else {
-        super::output::text(&terminal::show(results, &summary, Style { all, ..Style::of_stdout(config::get().colour) }))
+        let style = Style { all, statistic, ..Style::of_stdout(config::get().colour) };
+        super::output::text(&terminal::show(results, &summary, style))
     }
 }

@@ -100,8 +100,10 @@ fn keys() -> String {
     }
     text.push_str(
         "\n[factors]          factor = [levels]; every combination is a condition\n\
-         [[conditions]]     in place of [factors]: a list, each entry with factors and levels of its own\n\
-         [design]           kind = full-factorial or one-at-a-time; identical = run or skip\n\
+         [[conditions]]     a list, each entry with factors and levels of its own; [factors] beside it join\n\
+         \x20                  every entry, or choose among the levels that entries have\n\
+         [design]           kind = full-factorial or one-at-a-time; identical = run or skip; ladder = a factor whose levels\n\
+         \x20                  are measured one after the other on one server, in an order drawn for each trial\n\
          [placements.NAME]  keys of [placement]; chosen by the factor placement\n\
          [builds.NAME]      keys of [engine], options too: a server to compare; chosen by the factor build\n\
          [quick.SECTION]    what --quick changes\n\

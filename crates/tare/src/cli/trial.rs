@@ -84,7 +84,8 @@ fn password(args: &TrialArgs) -> Result<Option<String>, Problem> {
 fn one(args: &TrialArgs) -> Result<Exit, Problem> {
     let interrupted = interrupt::flag()?;
     let plan = read_plan(&args.directory)?;
-    let task = Task::find(&read_study(&args.directory)?, &plan, args.trial).map_err(TrialError::from)?;
+    let study = read_study(&args.directory)?;
+    let task = Task::find(&study, &plan, args.trial).map_err(TrialError::from)?;
     let tell = |step: Progress| Message::Step(step).send();
     let writer = args.writer.as_deref().map(Writer::new).transpose()?;
     let trial = Trial {
@@ -104,6 +105,8 @@ fn one(args: &TrialArgs) -> Result<Exit, Problem> {
             prepared => prepared.map(|()| Exit::Done).map_err(Problem::from),
         };
     }
-    let finished = trial.run()?;
+    // What failed is tried again alone, on a server of its own.
+    let rest = if args.attempt == 1 { trial.rest_of_lifetime(&study)? } else { Vec::new() };
+    let finished = trial.run(&rest)?;
     Ok(if finished { Exit::Done } else { Exit::Interrupted })
 }

@@ -58,12 +58,18 @@ fn process(settings: &Settings) -> Result<(), String> {
 /// What cannot be had of a server that runs already.
 fn running(settings: &Settings) -> Result<(), String> {
     let (running, placement) = (&settings.engine.running, &settings.placement);
+    if settings.client.host.is_some() && !settings.workload.load.load().parts().is_empty() {
+        return Err("order = \"alone\" gives each query a fresh server, and the clients are on another host".into());
+    }
     if !running.is_asked() {
         let only_there = [("restart", !running.restart.is_empty()), ("tls", running.tls.is_some())];
         return match only_there.into_iter().find(|(_, asked)| *asked) {
             None => Ok(()),
             Some((key, _)) => Err(format!("{key} is for a server that runs already: say which, by socket or host")),
         };
+    }
+    if !settings.workload.load.load().parts().is_empty() {
+        return Err("order = \"alone\" gives each query a fresh server, and this one runs already".into());
     }
     if placement.memory != MemoryPolicy::Default {
         return Err(format!(

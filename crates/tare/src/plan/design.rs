@@ -27,7 +27,7 @@ pub fn conditions(study: &Study) -> Result<Vec<Condition>, String> {
             DesignKind::OneAtATime => one_at_a_time(&study.factors),
         }
     } else {
-        study.conditions.iter().flat_map(|factors| full(factors)).collect()
+        study.entries().iter().flat_map(|factors| full(factors)).collect()
     };
     combinations.into_iter().map(|levels| condition(study, &levels)).collect()
 }

@@ -8,7 +8,7 @@ use tare_results::schema::Needs;
 /// How much one trial of a condition measures.
 pub fn counts(settings: &Settings, sampling: &Sampling) -> Counts {
     Counts {
-        samples: sampling.samples,
+        samples: sampling.samples + sampling.drop_samples,
         warmup_s: sampling.warmup_s,
         sample_s: sampling.sample_s,
         threads: settings.workload.threads,
@@ -41,7 +41,12 @@ fn trial_of(settings: &Settings, sampling: &Sampling, counts: Counts) -> f64 {
     let load = settings.workload.load.load();
     // A profile is made readable after the server has stopped, in about as long as it took to record.
     let profile_s = if counts.extra && settings.capture.profile { sampling.sample_s } else { 0.0 };
-    around_s(settings) + load.expected_s(&counts) + profile_s
+    sampling.pause_s + servers_s(settings) + load.expected_s(&counts) + profile_s
+}
+
+/// Starts and stops of all servers of a trial.
+fn servers_s(settings: &Settings) -> f64 {
+    around_s(settings) * settings.workload.load.load().parts().len().max(1) as f64
 }
 
 /// What starting and stopping its engine takes; nothing without a server.
@@ -60,6 +65,6 @@ pub fn around_s(settings: &Settings) -> f64 {
 /// with the time that its server may take to start.
 pub fn limit_s(settings: &Settings, sampling: &Sampling) -> f64 {
     let (load, counts) = (settings.workload.load.load(), counts(settings, sampling));
-    let all_s = trial_s(settings, sampling).max(around_s(settings) + load.limit_s(&counts));
+    let all_s = trial_s(settings, sampling).max(servers_s(settings) + load.limit_s(&counts));
     60.0 + 4.0 * all_s + settings.engine.start_timeout_s
 }

@@ -72,7 +72,7 @@ fn many(conditions: usize) -> String {
 fn conditions(study: &Study) -> usize {
     let full = |factors: &[Factor]| factors.iter().fold(1usize, |all, f| all.saturating_mul(f.levels.len()));
     if !study.conditions.is_empty() {
-        return study.conditions.iter().fold(0usize, |all, factors| all.saturating_add(full(factors)));
+        return study.entries().iter().fold(0usize, |all, factors| all.saturating_add(full(factors)));
     }
     match study.design.kind {
         DesignKind::FullFactorial => full(&study.factors),
@@ -104,6 +104,9 @@ mod tests {
             factors.to_owned(),
             format!("[design]\nkind = \"one-at-a-time\"\n{factors}"),
             "[[conditions]]\nthreads = [1, 2]\naslr = [\"on\", \"off\"]\n[[conditions]]\nthreads = 7\n".to_owned(),
+            "[factors]\nthreads = [2, 7]\naslr = [\"on\", \"off\"]\n[[conditions]]\nthreads = [1, 2]\n[[conditions]]\n\
+             threads = 7\n[[conditions]]\nthreads = 5\n"
+                .to_owned(),
         ] {
             let study = study(&text);
             assert_eq!(conditions(&study), design::conditions(&study).unwrap().len(), "{text}");

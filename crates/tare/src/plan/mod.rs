@@ -10,6 +10,7 @@
 //! | `available` | whether a condition can be done here |
 //! | `resolve` | conditions on this machine, and the schedule |
 //! | `two_hosts` | placements whose clients are on another host |
+//! | `ladder` | conditions that share a server lifetime |
 //! | `queue` | which trial comes next |
 //! | `task` | one trial of a plan, and whether this machine still is the plan's |
 //! | `shard` | some blocks of a plan, on the machine that runs them |
@@ -21,6 +22,7 @@ pub mod available;
 mod builds;
 pub mod design;
 pub mod estimate;
+pub mod ladder;
 pub mod limits;
 pub mod needs;
 mod option_files;

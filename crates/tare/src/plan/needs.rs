@@ -15,6 +15,8 @@ const BESIDE_BYTES: u64 = 256 << 20;
 const COPIES: u64 = 2;
 /// Smaller needs are not held against the room that there is: a guess would refuse what fits.
 const LOOKED_AT: u64 = 1 << 30;
+/// A pool of less than so much of the data's estimate is too small, however the estimate errs.
+const SURE: f64 = 0.8;
 
 /// What these conditions take together.
 pub fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64) -> Needs {
@@ -76,6 +78,31 @@ pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<()
             Err(format!("it needs about {} of memory, and there are {}", gigabytes(needed), gigabytes(has)))
         }
         _ => Ok(()),
+    }
+}
+
+/// Whether the server's pool can hold the data, where all of them are to be in it.
+///
+/// # Errors
+/// What is needed and what the pool has.
+pub fn fits_pool(settings: &Settings) -> Result<(), String> {
+    let (load, engine) = (settings.workload.load.load(), &settings.engine);
+    let is_made_here = load.needs_server() && engine.data.is_none() && !engine.running.is_asked();
+    let data = load.data_bytes();
+    if !is_made_here || !load.is_to_be_resident() || data <= LOOKED_AT {
+        return Ok(());
+    }
+    let Ok(found) = engine_by_name(&engine.name) else { return Ok(()) };
+    let pool = found.footprint(&engine.options, data).pool_bytes;
+    // The estimate of the data is not better than that; what is nearer, the trial proves.
+    // An engine without a pool of its own reads through the kernel's memory.
+    match pool > 0 && (pool as f64) < SURE * data as f64 {
+        true => Err(format!(
+            "preload = \"on\" wants all of its {} in the server's memory, which has {}: give it a larger pool",
+            gigabytes(data),
+            gigabytes(pool)
+        )),
+        false => Ok(()),
     }
 }
 

@@ -60,7 +60,7 @@ pub fn extended(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Option<P
     for (block, order) in order.into_iter().enumerate().skip(blocks) {
         for index in order {
             let trial = plan.trials.len();
-            plan.trials.push(PlannedTrial { trial, block, condition: names[index].clone() });
+            plan.trials.push(PlannedTrial { trial, block, condition: names[index].clone(), lifetime: None });
         }
     }
     plan.decision = Some(decision);

@@ -31,7 +31,7 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         .enumerate()
         .flat_map(|(block, order)| order.iter().map(move |i| (block, names[*i].to_owned())))
         .enumerate()
-        .map(|(trial, (block, condition))| PlannedTrial { trial, block, condition })
+        .map(|(trial, (block, condition))| PlannedTrial { trial, block, condition, lifetime: None })
         .collect();
     let record = |planned: &PlannedTrial| {
         let which = usize::from(planned.condition == "luck");

@@ -82,11 +82,13 @@ mod tests {
     use super::*;
 
     fn planned(count: usize) -> Vec<PlannedTrial> {
-        (0..count).map(|trial| PlannedTrial { trial, block: 0, condition: format!("c{trial}") }).collect()
+        (0..count)
+            .map(|trial| PlannedTrial { trial, block: 0, condition: format!("c{trial}"), lifetime: None })
+            .collect()
     }
 
     fn record(trial: usize, attempt: u32, outcome: Outcome) -> TrialRecord {
-        let planned = PlannedTrial { trial, block: 0, condition: format!("c{trial}") };
+        let planned = PlannedTrial { trial, block: 0, condition: format!("c{trial}"), lifetime: None };
         TrialRecord { outcome, ..TrialRecord::new(&planned, attempt, BTreeMap::new(), String::new()) }
     }
 

@@ -4,7 +4,7 @@ use super::available::available;
 use super::design::{self, Condition};
 use super::programs::Programs;
 use super::two_hosts::{ClientHosts, placement};
-use super::{builds, estimate, limits, needs, option_files, pilot};
+use super::{builds, estimate, ladder, limits, needs, option_files, pilot};
 use crate::study::spec::Study;
 use crate::study::values::to_values;
 use std::collections::btree_map::Entry;
@@ -30,7 +30,9 @@ pub enum Where {
 pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String> {
     limits::check(study, pilot::first_trials(&study.sampling))?;
     let mut conditions = design::conditions(study)?;
-    conditions.iter().try_for_each(|c| limits::check_record(&c.settings, study.sampling.samples))?;
+    conditions
+        .iter()
+        .try_for_each(|c| limits::check_record(&c.settings, study.sampling.samples + study.sampling.drop_samples))?;
     let programs = (place == Where::Here).then(Programs::default);
     let mut notes: Vec<String> = pilot::note(&study.sampling).into_iter().collect();
     let mut files = Vec::new();
@@ -58,8 +60,12 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     if study.design.skip_identical {
         skip_identical(&mut planned);
     }
+    ladder::check(study, &mut planned, &conditions);
     let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
-    let trials = schedule(&realizable, pilot::first_trials(&study.sampling), study.sampling.seed);
+    let mut trials = schedule(&realizable, pilot::first_trials(&study.sampling), study.sampling.seed);
+    if let Some(factor) = &study.design.ladder {
+        trials = ladder::in_lifetimes(trials, &planned, factor);
+    }
     let mut planned_trials: HashMap<&str, usize> = HashMap::new();
     trials.iter().for_each(|trial| *planned_trials.entry(&trial.condition).or_default() += 1);
     let expected_s = |condition: &Condition| {
@@ -99,7 +105,8 @@ fn without_memory(planned: &mut [PlannedCondition], conditions: &[Condition], on
         Where::Described => needs::memory_of(on),
     };
     for (planned, condition) in planned.iter_mut().zip(conditions).filter(|(planned, _)| planned.realizable) {
-        planned.reason = needs::fits_memory(&condition.settings, memory).err();
+        let fits = needs::fits_pool(&condition.settings);
+        planned.reason = fits.and_then(|()| needs::fits_memory(&condition.settings, memory)).err();
         planned.realizable = planned.reason.is_none();
     }
 }
@@ -187,7 +194,7 @@ fn skip_identical(conditions: &mut [PlannedCondition]) {
     for this in conditions.iter_mut().filter(|condition| condition.realizable) {
         let others = this.levels.iter().filter(|(factor, _)| !SAY_WHERE.contains(&factor.as_str()));
         let others = others.map(|(factor, level)| (factor.clone(), level.clone())).collect();
-        match known.entry((format!("{:?}", this.placement), others)) {
+        match known.entry((format!("{:?} {}", this.placement, is_left_to_chance(this)), others)) {
             Entry::Vacant(place) => drop(place.insert(this.name.clone())),
             Entry::Occupied(twin) => {
                 this.realizable = false;
@@ -197,6 +204,13 @@ fn skip_identical(conditions: &mut [PlannedCondition]) {
     }
 }
 
+/// Whether it binds every thread and pairs none: which server thread gets which of the CPUs is drawn in every trial.
+fn is_left_to_chance(condition: &PlannedCondition) -> bool {
+    let is = |key: &str, word: &str| condition.settings.get(key).is_some_and(|value| value.to_string() == word);
+    let servers = condition.placement.as_ref().map_or(0, |placement| placement.server.len());
+    servers > 1 && is("placement.bind", "thread") && is("placement.pairing", "none")
+}
+
 /// Randomised complete blocks: every block holds every condition once, in an order of its own.
 fn schedule(conditions: &[&PlannedCondition], blocks: usize, seed: u64) -> Vec<PlannedTrial> {
     tare_stats::order::randomized_blocks(conditions.len(), blocks, seed)
@@ -204,6 +218,6 @@ fn schedule(conditions: &[&PlannedCondition], blocks: usize, seed: u64) -> Vec<P
         .enumerate()
         .flat_map(|(block, order)| order.into_iter().map(move |i| (block, i)))
         .enumerate()
-        .map(|(trial, (block, i))| PlannedTrial { trial, block, condition: conditions[i].name.clone() })
+        .map(|(trial, (block, i))| PlannedTrial { trial, block, condition: conditions[i].name.clone(), lifetime: None })
         .collect()
 }

@@ -51,7 +51,12 @@ mod tests {
             settings: Default::default(),
         };
         let count = realizable.len();
-        let trial = |trial| PlannedTrial { trial, block: trial / count, condition: format!("c{}", trial % count) };
+        let trial = |trial| PlannedTrial {
+            trial,
+            block: trial / count,
+            condition: format!("c{}", trial % count),
+            lifetime: None,
+        };
         Plan {
             schema: SCHEMA,
             study: "s".into(),

@@ -49,7 +49,7 @@ mod tests {
     use tare_results::schema::PlannedTrial;
 
     fn ended(trial: usize, outcome: Outcome, reason: &str) -> TrialRecord {
-        let planned = PlannedTrial { trial, block: 0, condition: format!("c{}", trial % 2) };
+        let planned = PlannedTrial { trial, block: 0, condition: format!("c{}", trial % 2), lifetime: None };
         TrialRecord {
             outcome,
             reason: Some(reason.to_owned()),

@@ -24,12 +24,14 @@ pub struct Children<'a> {
     directory: &'a Path,
     stop: Stop<'a>,
     password: Option<String>,
+    /// Records that a trial's process left of trials that shared its server, until their turn comes.
+    companions: Vec<TrialRecord>,
 }
 
 impl<'a> Children<'a> {
     /// Trials of this directory, until somebody wants them to stop.
     pub fn new(directory: &'a Path, stop: Stop<'a>) -> Self {
-        Self { directory, stop, password: None }
+        Self { directory, stop, password: None, companions: Vec::new() }
     }
 
     /// Hands each trial a password for a server that runs already: through a pipe, where no other process sees it.
@@ -51,9 +53,15 @@ impl<'a> Children<'a> {
     }
 
     /// What an attempt left behind the records that were there before it: what all others left is not read again.
-    fn record(&self, attempt: &Attempt, before: u64) -> Result<Option<TrialRecord>, RunError> {
-        let mut records = read_trials_behind(self.directory, before)?.into_iter();
-        Ok(records.rfind(|r| r.trial == attempt.trial && r.attempt == attempt.attempt))
+    fn record(&mut self, attempt: &Attempt, before: u64) -> Result<Option<TrialRecord>, RunError> {
+        self.companions.extend(read_trials_behind(self.directory, before)?);
+        Ok(self.companion(attempt))
+    }
+
+    /// The record of an attempt that was made beside an earlier one.
+    fn companion(&mut self, attempt: &Attempt) -> Option<TrialRecord> {
+        let of = |r: &TrialRecord| r.trial == attempt.trial && r.attempt == attempt.attempt;
+        Some(self.companions.swap_remove(self.companions.iter().rposition(of)?))
     }
 
     /// Why a child ended without a record: what it said itself, else the last lines of its log.
@@ -83,11 +91,14 @@ fn log_end(path: &Path) -> String {
     String::from_utf8_lossy(&end).into_owned()
 }
 
+fn plain(what: String) -> Failure {
+    Failure { what, place: None, expected: None, advice: None, exit_code: 4 }
+}
+
 impl Runner for Children<'_> {
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
         let attempt = Attempt { trial, attempt: 0, timeout: PREPARE_TIMEOUT };
         let (exit, failure) = self.child(&attempt, hear)?;
-        let plain = |what: String| Failure { what, place: None, expected: None, advice: None, exit_code: 4 };
         Ok(match exit {
             Exit::By(status) if status.success() => Prepared::Done,
             Exit::Interrupted => Prepared::Interrupted,
@@ -101,6 +112,9 @@ impl Runner for Children<'_> {
     }
 
     fn run(&mut self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError> {
+        if let Some(record) = self.companion(attempt) {
+            return Ok(Ended::Recorded(Box::new(record)));
+        }
         let started_at = tare_results::now();
         let clock = Instant::now();
         let before = end_of_trials(self.directory)?;
@@ -108,7 +122,15 @@ impl Runner for Children<'_> {
         let stopped = failure.clone().filter(|failure| failure.exit_code == STOPS_RUN);
         let reason = match exit {
             Exit::Interrupted => return Ok(Ended::Interrupted),
-            Exit::TimedOut => format!("it took longer than {:.0} s", attempt.timeout.as_secs_f64()),
+            // One of several trials of this process may have been the one that hung.
+            Exit::TimedOut => match self.record(attempt, before)? {
+                Some(record) if record.lifetime.is_some() => {
+                    state::reap()
+                        .map_err(|e| RunError::Stopped(plain(format!("what a trial left is still there: {e}"))))?;
+                    return Ok(Ended::Recorded(Box::new(record)));
+                }
+                _ => format!("it took longer than {:.0} s", attempt.timeout.as_secs_f64()),
+            },
             Exit::By(status) => {
                 if let Some(record) = self.record(attempt, before)? {
                     return Ok(Ended::Recorded(Box::new(record)));

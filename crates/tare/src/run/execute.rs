@@ -5,7 +5,7 @@ use super::alike::Alike;
 use super::{Attempt, Book, Ended, Listener, Prepared, RunError, Runner};
 use crate::plan::queue::{Next, Queue};
 use crate::plan::task::Task;
-use crate::plan::{estimate, pilot};
+use crate::plan::{estimate, ladder, pilot};
 use crate::study::spec::Study;
 use std::time::Duration;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
@@ -100,8 +100,10 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         let sampling = &task.sampling;
         // What was ended by a limit that was guessed too low gets twice as long the next time.
         let again = f64::from(1_u32 << (next.attempt - 1).min(8));
-        let limit_s =
-            sampling.trial_timeout_s.unwrap_or_else(|| again * estimate::limit_s(&task.condition.settings, sampling));
+        // Trials that share its server run in the same process.
+        let rungs = ladder::rest_of_lifetime(plan, next.trial.trial).len() as f64;
+        let of_one = estimate::limit_s(&task.condition.settings, sampling);
+        let limit_s = rungs * sampling.trial_timeout_s.unwrap_or(again * of_one);
         let attempt = Attempt {
             trial: next.trial.trial,
             attempt: next.attempt,

@@ -26,7 +26,8 @@ impl Runner for Recorder<'_> {
 
     fn run(&mut self, attempt: &Attempt, _hear: &mut dyn FnMut(Progress)) -> Result<Ended, RunError> {
         let before = end_of_trials(self.directory)?;
-        let planned = PlannedTrial { trial: attempt.trial, block: attempt.trial, condition: "base".into() };
+        let planned =
+            PlannedTrial { trial: attempt.trial, block: attempt.trial, condition: "base".into(), lifetime: None };
         let record = TrialRecord::new(&planned, attempt.attempt, BTreeMap::new(), tare_results::now());
         append_trial(self.directory, &record)?;
         let mut records = read_trials_behind(self.directory, before)?;

@@ -18,6 +18,7 @@ pub const BUILTIN: &[Builtin] = &[
     Builtin { name: "tpcc", text: include_str!("../../../../studies/tpcc.toml") },
     Builtin { name: "global-counters", text: include_str!("../../../../studies/global-counters.toml") },
     Builtin { name: "single-thread-stability", text: include_str!("../../../../studies/single-thread-stability.toml") },
+    Builtin { name: "query-21", text: include_str!("../../../../studies/query-21.toml") },
     Builtin { name: "no-effect-list", text: include_str!("../../../../studies/no-effect-list.toml") },
 ];
 

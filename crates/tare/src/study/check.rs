@@ -92,9 +92,37 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
             }
         }
     }
-    if !study.factors.is_empty() && !study.conditions.is_empty() {
-        let span = root.get("factors").map_or(0..0, Spanned::span);
-        return Err(source.error(span, "both [factors] and [[conditions]]", "one of the two"));
+    narrowing(source, root, study)
+}
+
+/// Beside [[conditions]], a factor that its entries have too chooses among their levels.
+fn narrowing(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
+    for factor in &study.factors {
+        let own: Vec<_> = study.conditions.iter().flatten().filter(|own| own.name == factor.name).collect();
+        let missing = factor.levels.iter().find(|level| own.iter().all(|own| !own.has(level)));
+        if let Some(level) = missing.filter(|_| !own.is_empty()) {
+            let span = root.get("factors").map_or(0..0, Spanned::span);
+            let known: Vec<String> = own.iter().flat_map(|own| &own.levels).map(ToString::to_string).collect();
+            let what = format!("no entry of [[conditions]] has {} = {level}", factor.name);
+            return Err(source.error(span, what, format!("one of {}", known.join(", "))));
+        }
+    }
+    Ok(())
+}
+
+/// A ladder climbs one of the study's factors, with counts that are given.
+pub fn ladder(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
+    let Some(ladder) = &study.design.ladder else { return Ok(()) };
+    let span = root.get("design").map_or(0..0, Spanned::span);
+    let mut known: Vec<&str> =
+        study.factors.iter().chain(study.conditions.iter().flatten()).map(|factor| factor.name.as_str()).collect();
+    known.dedup();
+    if !known.contains(&ladder.as_str()) {
+        return Err(source.unknown(span, "factor of this study in design.ladder", ladder, &known));
+    }
+    if study.sampling.target_half_width.is_some() {
+        let what = "design.ladder with sampling.target_half_width, which chooses counts for trials of their own";
+        return Err(source.error(span, what, "one of the two"));
     }
     Ok(())
 }

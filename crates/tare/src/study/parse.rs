@@ -82,6 +82,7 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
     check::kinds(source, &parser.narrow, &parser.study)?;
     check::alternatives(source, root.get_ref(), &parser.study)?;
     check::factors(source, root.get_ref(), &parser.study)?;
+    check::ladder(source, root.get_ref(), &parser.study)?;
     Ok(parser.study)
 }
 
@@ -226,9 +227,9 @@ impl Parser<'_> {
                 })?;
                 (field.set)(&mut self.study.sampling, level).map_err(wrong)
             }
-            "design" => set_design(&mut self.study.design, name, level)
-                .map_err(wrong)?
-                .ok_or_else(|| self.source.unknown(key_span, "key of [design]", name, &["kind", "identical"])),
+            "design" => set_design(&mut self.study.design, name, level).map_err(wrong)?.ok_or_else(|| {
+                self.source.unknown(key_span, "key of [design]", name, &["kind", "identical", "ladder"])
+            }),
             "machine" => {
                 if !machine::names().contains(&name) {
                     return Err(self.source.unknown(key_span, "machine setting", name, &machine::names()));
@@ -412,10 +413,17 @@ impl Parser<'_> {
     }
 }
 
+/// The level of design.ladder that says that every trial has a server of its own.
+const NO_LADDER: &str = "none";
+
 fn set_design(design: &mut Design, name: &str, level: &Value) -> Result<Option<()>, String> {
     match name {
         "kind" => {
             design.kind = level.parsed()?;
+        }
+        "ladder" => {
+            let factor = level.to_string();
+            design.ladder = (factor != NO_LADDER).then_some(factor);
         }
         "identical" => design.skip_identical = level.one_of(&["run", "skip"])? == "skip",
         _ => return Ok(None),

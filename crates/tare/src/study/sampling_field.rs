@@ -48,6 +48,19 @@ pub const SAMPLING_FIELDS: &[SamplingField] = &[
         },
     },
     SamplingField {
+        key: "drop_samples",
+        help: "samples at the beginning of each trial that are measured, kept aside in its record, and left out of all \
+               figures; the report says how far they lie from the others",
+        get: |s| Some(s.drop_samples.into()),
+        set: |s, v| v.whole(0, 1_000).map(|v| s.drop_samples = v),
+    },
+    SamplingField {
+        key: "pause_s",
+        help: "seconds of rest before each trial, for machines that have to cool down or clouds that give credit",
+        get: |s| Some(s.pause_s.into()),
+        set: |s, v| v.seconds().map(|v| s.pause_s = v),
+    },
+    SamplingField {
         key: "target_half_width",
         help: "half-width of the 95% interval to reach, as a fraction of the mean (0.01 is 1%): `trials` are then a \
                pilot, from which warm-up, samples and trials are chosen; absent: counts as given",

@@ -109,6 +109,10 @@ pub struct Sampling {
     pub warmup_s: f64,
     /// Length of a sample, seconds.
     pub sample_s: f64,
+    /// Samples at the beginning of each trial that are measured, recorded aside, and in no figure.
+    pub drop_samples: usize,
+    /// Seconds of rest before each trial.
+    pub pause_s: f64,
     /// Seed of the order of trials and of the load.
     pub seed: u64,
     /// Attempts a trial before it counts as failed for good.
@@ -137,6 +141,8 @@ impl Default for Sampling {
             samples: 1,
             warmup_s: 10.0,
             sample_s: 60.0,
+            drop_samples: 0,
+            pause_s: 0.0,
             seed: 1,
             attempts: 2,
             target_half_width: None,

@@ -36,7 +36,7 @@ pub struct Study {
     pub builds: BTreeMap<String, Vec<(String, Value)>>,
     /// How factors become conditions.
     pub design: Design,
-    /// Factors of the whole study, in file order. Empty when `conditions` is used.
+    /// Factors of the whole study, in file order; beside `conditions` see [`Study::entries`].
     pub factors: Vec<Factor>,
     /// A plain list: each entry is a small full factorial of its own.
     pub conditions: Vec<Vec<Factor>>,
@@ -45,12 +45,14 @@ pub struct Study {
 }
 
 /// `[design]`: how factors become conditions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Design {
     /// How levels are combined.
     pub kind: DesignKind,
     /// Whether a condition that comes out exactly like an earlier one on this machine is left out.
     pub skip_identical: bool,
+    /// The factor whose levels are measured one after the other within one server lifetime; none: each has its own.
+    pub ladder: Option<String>,
 }
 
 /// How levels are combined.
@@ -75,6 +77,13 @@ pub struct Factor {
     pub name: String,
     /// Values that it takes, in file order.
     pub levels: Vec<Value>,
+}
+
+impl Factor {
+    /// Whether it has a level that is written so.
+    pub fn has(&self, level: &Value) -> bool {
+        self.levels.iter().any(|own| own.to_string() == level.to_string())
+    }
 }
 
 impl Study {
@@ -134,6 +143,26 @@ impl Study {
             set_build_key(settings, key, value)?;
         }
         Ok(())
+    }
+
+    /// Lists of factors of which every combination is a condition: `[factors]`, or the entries of `[[conditions]]`.
+    /// Beside entries, a factor of their own name narrows their levels, and any other joins each of them.
+    pub fn entries(&self) -> Vec<Vec<Factor>> {
+        if self.conditions.is_empty() {
+            return vec![self.factors.clone()];
+        }
+        let narrowed = |entry: &Vec<Factor>| {
+            let mut entry = entry.clone();
+            for factor in &self.factors {
+                match entry.iter_mut().find(|own| own.name == factor.name) {
+                    Some(own) => own.levels.retain(|level| factor.has(level)),
+                    None => entry.push(factor.clone()),
+                }
+            }
+            entry
+        };
+        let entries = self.conditions.iter().map(narrowed);
+        entries.filter(|entry| entry.iter().all(|factor| !factor.levels.is_empty())).collect()
     }
 
     /// Names that a factor may have, apart from `option.NAME`.

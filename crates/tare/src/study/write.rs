@@ -72,7 +72,12 @@ fn section_table(study: &Study, section: &str) -> Table {
 fn design(study: &Study) -> Table {
     let kind: &str = study.design.kind.into();
     let identical = if study.design.skip_identical { "skip" } else { "run" };
-    [("kind".to_owned(), text(kind)), ("identical".to_owned(), text(identical))].into_iter().collect()
+    let mut table: Table =
+        [("kind".to_owned(), text(kind)), ("identical".to_owned(), text(identical))].into_iter().collect();
+    if let Some(factor) = &study.design.ladder {
+        table.insert("ladder".to_owned(), text(factor));
+    }
+    table
 }
 
 fn factors(factors: &[Factor]) -> Table {

@@ -8,6 +8,7 @@ use tare_results::schema::Plan;
 use tare_results::store::Writer;
 
 /// What a trial works on.
+#[derive(Clone)]
 pub struct Trial<'a> {
     /// The results directory that gets the record.
     pub directory: &'a Path,

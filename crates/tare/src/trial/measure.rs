@@ -9,10 +9,10 @@ use crate::capture::interference::Seen;
 use crate::capture::sample::CaptureSample;
 use crate::plan::estimate::counts;
 use crate::plan::limits;
-use crate::plan::task::same_machine;
+use crate::plan::task::{Task, same_machine};
 use crate::state::{self, StateError};
 use crate::subject::{SharedAffinities, Subject, SubjectWatch, WatchSettings};
-use crate::workload::{Driven, LoadError, Measured, Progress, ServerAt, Stage};
+use crate::workload::{Driven, Load, LoadError, Measured, Progress, ServerAt, Stage};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -26,7 +26,9 @@ use tare_results::{metric, store};
 use tare_topology::{Fingerprint, Machine};
 
 /// How long a server may take to shut down before it is killed.
-const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time between two looks whether a rest is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// What the logs of a trial take at least: one of its own, one of its server, one of a client.
 const LOGS_BYTES: u64 = 32 << 10;
 
@@ -48,18 +50,41 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Measures and appends the record, of a failure too. False when interrupted: then there is none.
+    /// Measures and appends the record, of a failure too; one for each trial of `rest` where these share its server.
+    /// False when interrupted: then there is none of the trial that was under way.
     ///
     /// # Errors
-    /// When the record cannot be written.
-    pub fn run(&self) -> Result<bool, TrialError> {
-        let started_at = tare_results::now();
+    /// When a record cannot be written.
+    pub fn run(&self, rest: &[Task]) -> Result<bool, TrialError> {
+        if let Some(number) = self.task.planned.lifetime {
+            return self.run_lifetime(number, rest);
+        }
         let clock = Instant::now();
-        let task = &self.task;
-        let mut record = TrialRecord::new(&task.planned, self.attempt, task.condition.levels.clone(), started_at);
+        let mut record = self.new_record();
         let mut disturbed = Vec::new();
-        match self.measure(&mut record, &mut disturbed) {
-            Ok(()) => contamination::mark(&mut record, &disturbed, task.sampling.attempts),
+        let ended = self.measure(&mut record, &mut disturbed);
+        self.end_record(record, ended, &disturbed, clock)
+    }
+
+    /// A record with nothing in it yet.
+    pub(super) fn new_record(&self) -> TrialRecord {
+        let levels = self.task.condition.levels.clone();
+        TrialRecord::new(&self.task.planned, self.attempt, levels, tare_results::now())
+    }
+
+    /// Appends the record with its outcome. False when there is to be none.
+    pub(super) fn end_record(
+        &self,
+        mut record: TrialRecord,
+        ended: Result<(), TrialError>,
+        disturbed: &[String],
+        clock: Instant,
+    ) -> Result<bool, TrialError> {
+        // A rung of a ladder would be run again on a server of its own, which is another thing.
+        let is_rung = record.lifetime.is_some();
+        let attempts = if is_rung { record.attempt } else { self.task.sampling.attempts };
+        match ended {
+            Ok(()) => contamination::mark(&mut record, disturbed, attempts),
             Err(e) if e.is_interrupted() => return Ok(false),
             Err(e) if e.is_orphaned() => return Err(e),
             // The run stops, and goes on as if this had not been tried.
@@ -79,14 +104,40 @@ impl Trial<'_> {
         Ok(true)
     }
 
-    fn measure(&self, record: &mut TrialRecord, disturbed: &mut Vec<String>) -> Result<(), TrialError> {
+    /// The machine must be the plan's; then the rest that the study wants before each trial.
+    pub(super) fn same_machine(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
         (self.tell)(Progress::Starting);
         let machine = Fingerprint::of(&Machine::this()?);
         same_machine(self.plan, &machine)?;
         record.ran_on = Some(ran_on(machine));
         self.check_room()?;
+        self.pause(record)
+    }
+
+    /// Rests, as long as nobody wants it to end.
+    pub(super) fn pause(&self, record: &mut TrialRecord) -> Result<(), TrialError> {
+        let pause_s = self.task.sampling.pause_s;
+        if pause_s <= 0.0 {
+            return Ok(());
+        }
+        let clock = Instant::now();
+        while let Some(left_s) = Some(pause_s - clock.elapsed().as_secs_f64()).filter(|left| *left > 0.0) {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(LoadError::Interrupted.into());
+            }
+            std::thread::sleep(Duration::from_secs_f64(left_s).min(LOOK_EVERY));
+        }
+        let verified = format!("rested {:.1} s", clock.elapsed().as_secs_f64());
+        let (factor, level) = ("sampling.pause_s".to_owned(), pause_s.to_string());
+        record.settings.push(AppliedSetting { factor, level, found: None, verified });
+        Ok(())
+    }
+
+    fn measure(&self, record: &mut TrialRecord, disturbed: &mut Vec<String>) -> Result<(), TrialError> {
+        self.same_machine(record)?;
         let settings = &self.task.condition.settings;
-        let is_started = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
+        let load = settings.workload.load.load();
+        let is_started = load.needs_server() && !settings.engine.running.is_asked();
         let data = match is_started {
             true => Some(TrialData::take(dataset::prepared(self)?)?),
             false => None,
@@ -95,39 +146,63 @@ impl Trial<'_> {
         // Put back when it is dropped, on every way out of here.
         let mut machine = machine::apply(settings)?;
         record.settings.append(&mut machine.applied);
-        if let Some(reason) = settings.workload.load.load().no_captures() {
+        if let Some(reason) = load.no_captures() {
             note_no_captures(self, reason, record);
         }
-        let driven = match &data {
-            Some(data) => self.measure_server(data, record)?,
-            None if settings.workload.load.load().needs_server() => self.measure_running(record)?,
-            None => self.drive(None, None)?.0,
+        let parts = load.parts();
+        let driven = match data {
+            Some(data) if parts.is_empty() => self.measure_server(&data, load, record)?,
+            Some(data) => self.measure_parts(&parts, data, record)?,
+            None if load.needs_server() => self.measure_running(load, record)?,
+            None => self.drive(load, None, None)?.0,
         };
+        self.take_in(driven, record, disturbed)?;
+        machine.restore().map_err(StateError::from)?;
+        Ok(())
+    }
+
+    /// What was driven becomes the record's.
+    pub(super) fn take_in(
+        &self,
+        driven: Driven,
+        record: &mut TrialRecord,
+        disturbed: &mut Vec<String>,
+    ) -> Result<(), TrialError> {
         record.settings.extend(driven.applied);
+        (record.warm_up, record.plans) = (driven.warm_up, driven.plans);
         record.pool = driven.pool.map(|(before, after)| PoolRecord {
             data_pages: before.data_pages,
             held_pages_before: before.held_pages,
             held_pages_after: after.held_pages,
             resident_fraction: before.fraction().min(after.fraction()),
         });
-        for (number, sample) in driven.samples.into_iter().enumerate() {
+        let mut samples = driven.samples.into_iter();
+        for (number, sample) in samples.by_ref().take(self.task.sampling.drop_samples).enumerate() {
+            record.dropped.push(self.sample(number, sample).0);
+        }
+        for (number, sample) in samples.enumerate() {
             let (sample, reason) = self.sample(number, sample);
             check(&sample)?;
             record.samples.push(sample);
             disturbed.extend(reason);
         }
-        machine.restore().map_err(StateError::from)?;
         Ok(())
     }
 
     /// Room for what it leaves in the results directory; for a copy of data, whoever makes it looks.
     fn check_room(&self) -> Result<(), TrialError> {
         let task = &self.task;
-        let record = limits::record_bytes(&task.condition.settings, task.sampling.samples);
+        let record = limits::record_bytes(&task.condition.settings, task.sampling.samples + task.sampling.drop_samples);
         Ok(check_room(self.directory, "the record of a trial with its logs", record + LOGS_BYTES)?)
     }
 
-    fn measure_server(&self, data: &TrialData, record: &mut TrialRecord) -> Result<Driven, TrialError> {
+    /// On a server of its own.
+    pub(super) fn measure_server(
+        &self,
+        data: &TrialData,
+        load: &dyn Load,
+        record: &mut TrialRecord,
+    ) -> Result<Driven, TrialError> {
         let mut clients = Clients::reach(self, record)?;
         let mut server = server_start::start(self, data, clients.as_ref())?;
         record.server_version = Some(server.version().to_owned());
@@ -135,19 +210,12 @@ impl Trial<'_> {
         record.settings.append(&mut self.server_settings(server.as_ref())?);
         let driven = match &mut clients {
             Some(clients) => self.drive_from_there(server.as_ref(), clients),
-            None => self.drive(Some(server.as_ref()), None),
+            None => self.drive(load, Some(server.as_ref()), None),
         };
         (self.tell)(Progress::Stopping);
         let (driven, captures) = match driven {
             Ok(driven) => driven,
-            // Whoever runs out of patience or time kills the server.
-            Err(e @ (LoadError::Interrupted | LoadError::Ended(_))) => return Err(e.into()),
-            // A server that died says why in its log, and nothing else does.
-            Err(e) if server.is_alive() => return Err(e.into()),
-            Err(e) => {
-                let tail = server.log_tail(12).join("\n");
-                return Err(TrialError::ServerDied { reason: e.to_string(), tail });
-            }
+            Err(error) => return Err(server_error(error, server.as_mut())),
         };
         record.settings.extend(clients.map(Clients::close).unwrap_or_default());
         // After the samples, so that asking is in none of them.
@@ -161,18 +229,19 @@ impl Trial<'_> {
     }
 
     /// On a server that somebody else runs. Its affinities are put back on every way out.
-    fn measure_running(&self, record: &mut TrialRecord) -> Result<Driven, TrialError> {
+    fn measure_running(&self, load: &dyn Load, record: &mut TrialRecord) -> Result<Driven, TrialError> {
         let server = running::begin(self, record)?;
         note_no_captures(self, "a server that somebody else runs is only measured", record);
         let affinities = running::affinities(&self.task.placement)?;
-        let driven = self.drive(Some(&server), affinities.clone());
+        let driven = self.drive(load, Some(&server), affinities.clone());
         running::put_back(affinities.as_ref())?;
         Ok(driven?.0)
     }
 
     /// Lets the load work, under a watch.
-    fn drive(
+    pub(super) fn drive(
         &self,
+        load: &dyn Load,
         server: Option<&dyn Server>,
         affinities: Option<SharedAffinities>,
     ) -> Result<(Driven, Option<CaptureSample>), LoadError> {
@@ -203,7 +272,7 @@ impl Trial<'_> {
             host: &host,
             answers: state::cache_directory().map_err(LoadError::own)?.join("answers"),
         };
-        let driven = settings.workload.load.load().drive(stage)?;
+        let driven = load.drive(stage)?;
         Ok((driven, host.into_captures()))
     }
 
@@ -275,7 +344,7 @@ impl Trial<'_> {
     }
 
     /// What was asked of the server, and what it answers now.
-    fn server_settings(&self, server: &dyn Server) -> Result<Vec<AppliedSetting>, TrialError> {
+    pub(super) fn server_settings(&self, server: &dyn Server) -> Result<Vec<AppliedSetting>, TrialError> {
         let settings = &self.task.condition.settings;
         let mut applied = Vec::new();
         for (option, level) in &settings.engine.options {
@@ -300,6 +369,17 @@ impl Trial<'_> {
         }
         applied.extend(process::verify(&settings.process, server.pid())?);
         Ok(applied)
+    }
+}
+
+/// Why a load on a server of its own gave no result.
+pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialError {
+    match error {
+        // Whoever runs out of patience or time kills the server.
+        e @ (LoadError::Interrupted | LoadError::Ended(_)) => e.into(),
+        // A server that died says why in its log, and nothing else does.
+        e if server.is_alive() => e.into(),
+        e => TrialError::ServerDied { reason: e.to_string(), tail: server.log_tail(12).join("\n") },
     }
 }
 

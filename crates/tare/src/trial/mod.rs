@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | `job` | what a trial is given |
 //! | `measure` | the sequence, and the record of it |
+//! | `lifetime` | trials that share a server, the rungs of a ladder |
+//! | `parts` | a load whose parts need a server of their own each |
 //! | `host` | what the load of a trial tells it: progress, captures |
 //! | `dataset`, `server_start` | the data, brought back to what was prepared, and the server on them |
 //! | `reach`, `restart`, `running` | a server that somebody else runs, in place of one on a copy of the data |
@@ -18,8 +20,10 @@ mod dataset;
 mod error;
 mod host;
 mod job;
+mod lifetime;
 pub mod machine;
 mod measure;
+mod parts;
 mod process;
 mod reach;
 mod restart;

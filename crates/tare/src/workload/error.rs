@@ -28,6 +28,17 @@ pub enum LoadError {
     /// The generator of load threads could not go on.
     #[error("{0}")]
     Generator(String),
+    /// The server does not hold what was read: its pool is too small for it, or something else took the room.
+    #[error(
+        "preload: the server's pool holds {held} pages of the data's {data}, less than 99%: give it a larger pool, or \
+         smaller tables"
+    )]
+    NotResident {
+        /// Pages that it holds more than when it had started.
+        held: u64,
+        /// Pages of tables and indexes.
+        data: u64,
+    },
     /// The load needs a server, and there is none.
     #[error("this load drives a server, and none was started for it")]
     NoServer,

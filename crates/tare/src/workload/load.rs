@@ -55,6 +55,10 @@ pub trait Load: Keys {
     fn data_bytes(&self) -> u64 {
         0
     }
+    /// Whether all of its data are to be in the server's memory before the first sample.
+    fn is_to_be_resident(&self) -> bool {
+        false
+    }
     /// Bytes that the trial's own process needs for so many threads.
     fn memory_bytes(&self, _threads: usize) -> u64 {
         0
@@ -89,6 +93,10 @@ pub trait Load: Keys {
     /// Why it has no further sample for captures; none where it has one.
     fn no_captures(&self) -> Option<&'static str> {
         None
+    }
+    /// Its parts that need a server of their own each, one after the other; empty where one server does for all of it.
+    fn parts(&self) -> Vec<Box<dyn Load>> {
+        Vec::new()
     }
     /// Whether it warms up by repetitions, of which a pilot may ask for more; else by seconds.
     fn warms_up_in_runs(&self) -> bool {

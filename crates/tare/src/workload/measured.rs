@@ -112,6 +112,10 @@ pub struct Driven {
     pub applied: Vec<AppliedSetting>,
     /// The further sample for captures, where one was asked for.
     pub extra: Option<Extra>,
+    /// What each execution before the measured ones took, seconds, by metric.
+    pub warm_up: BTreeMap<String, Vec<f64>>,
+    /// How the server went about each query, by metric.
+    pub plans: BTreeMap<String, String>,
     /// The pool before the warm-up of the first sample and after the last one, where the server says.
     pub pool: Option<(Pool, Pool)>,
 }

@@ -9,6 +9,7 @@
 //! | `progress` | what is told while it works |
 //! | `error` | why a load gave no result |
 //! | `series` | what readings and stalls say of a sample |
+//! | `pool`, `preload` | what a server holds of the data in memory, and having it read all of them |
 //! | `fill` | several sessions that fill tables at the same time |
 //! | `sessions/` | one connection a client thread: connected, bound, watched, judged |
 //! | `program/` | programs of others as clients: found, bound, paired, read |
@@ -26,6 +27,8 @@ mod load;
 mod measured;
 pub mod oltp;
 pub mod pgbench;
+mod pool;
+mod preload;
 pub mod program;
 mod progress;
 mod registry;
@@ -39,6 +42,8 @@ pub use error::{FillError, LoadError};
 pub use key::{Key, KeyInfo, Keyed, Keys};
 pub use load::{Counts, FillJob, Host, Load, ServerAt, Stage};
 pub use measured::{Driven, Extra, Measured, Pool};
+pub use pool::{Held, RESIDENT};
+pub use preload::Warm;
 pub use progress::Progress;
 pub use registry::AnyLoad;
 pub use tare_load::MOST_THREADS;

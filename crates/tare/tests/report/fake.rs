@@ -106,7 +106,12 @@ pub fn write(study: &Study, dir: &Path) -> usize {
     let planned = schedule
         .iter()
         .enumerate()
-        .map(|(trial, (block, fake))| PlannedTrial { trial, block: *block, condition: fake.name.into() })
+        .map(|(trial, (block, fake))| PlannedTrial {
+            trial,
+            block: *block,
+            condition: fake.name.into(),
+            lifetime: None,
+        })
         .collect();
     let plan = Plan {
         machine: None,
@@ -222,6 +227,7 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
         }],
         server: None,
         uncontrolled: Default::default(),
+        lifetime: None,
         server_version: Some("11.8.3-MariaDB".into()),
         outlived: Vec::new(),
         server_program: Some("5eed".into()),
@@ -229,6 +235,9 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
         plain: Default::default(),
         captures: BTreeMap::new(),
         captures_missing: BTreeMap::new(),
+        dropped: Vec::new(),
+        warm_up: BTreeMap::new(),
+        plans: BTreeMap::new(),
         capture_sample: None,
     }
 }

@@ -8,6 +8,7 @@ mod commands;
 mod export;
 mod fake;
 mod first_lines;
+mod grid;
 mod html;
 mod nulls;
 mod numbers;

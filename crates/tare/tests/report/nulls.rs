@@ -124,7 +124,7 @@ fn study(rng: &mut Noise, kind: Kind) -> Results {
     let last = names.len() - 1;
     let mut trials = Vec::new();
     for (trial, (block, condition)) in schedule.iter().enumerate() {
-        let planned = PlannedTrial { trial, block: *block, condition: names[*condition].clone() };
+        let planned = PlannedTrial { trial, block: *block, condition: names[*condition].clone(), lifetime: None };
         let mut record = TrialRecord::new(&planned, 1, levels_of(&names[*condition]), String::new());
         let mut own = kind.shape.draw(rng);
         let mut recorded: Vec<f64> = beside.iter().map(|drift| 100.0 + drift[trial] + rng.bell()).collect();

@@ -6,7 +6,7 @@ use tare::analysis::summarize;
 use tare::report::terminal::{self, Style};
 use tare_results::open;
 
-const PLAIN: Style = Style { colour: false, width: Some(100), plain: false, all: false };
+const PLAIN: Style = Style { colour: false, width: Some(100), plain: false, all: false, statistic: None };
 
 fn shown(study: &fake::Study) -> String {
     let dir = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use super::given::Page;
 use crate::analysis::figures::{figure, percent};
-use crate::analysis::summary::NodeSummary;
+use crate::analysis::nodes::NodeSummary;
 use maud::{Markup, html};
 
 /// Rows of the table; a study of many conditions has the rest in `tare show --json`.

@@ -3,8 +3,8 @@
 use super::document::document;
 use super::given::Page;
 use super::{
-    builds, captures, curves, environment, first_screen, hosts, machines, nodes, plots, probes, record, scaling,
-    stability, tables,
+    builds, captures, curves, environment, first_screen, grid, hosts, machines, nodes, plans, plots, probes, record,
+    scaling, stability, tables, warm_up,
 };
 use crate::analysis::summary::Summary;
 use maud::{Markup, html};
@@ -41,12 +41,15 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("trials", "Every trial", plots::headline(page)),
         ("notes", "What was run, and how sure it is", first_screen::notes(page)),
         ("curves", "Curves", curves::section(page)),
+        ("grid", "Clients by server locations", grid::section(page)),
         ("order", "In the order they ran", plots::run_order(page)),
         ("conditions", "Conditions", tables::conditions(page)),
         ("spread", "How steady each query was", stability::spread(page)),
         ("probes", "The reference weight", probes::section(page)),
         ("effects", "Effects of the factors", stability::effects(page)),
         ("queries", "Each query's trials", stability::queries(page)),
+        ("plans", "Plans of the queries", plans::section(page)),
+        ("warm-up", "Warm-up of the queries", warm_up::section(page)),
         ("scaling", "Scaling", scaling::section(page)),
         ("builds", "Builds side by side", builds::section(page)),
         ("growth", "What grows: which lock is to blame", captures::growth(page)),

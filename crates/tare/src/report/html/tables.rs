@@ -26,6 +26,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                 thead { tr {
                     th.l scope="col" { "condition" }
                     th scope="col" { "trials" } th scope="col" { "mean" } th scope="col" { "95% from" } th scope="col" { "95% to" }
+                    th scope="col" { "median" }
                     th scope="col" { "within" } th scope="col" { "between" } th scope="col" { "min" } th scope="col" { "max" }
                     @if with_modes { th.l scope="col" { "modes" } }
                     th scope="col" { "clean" } th scope="col" { "disturbed" } th scope="col" { "failed" }
@@ -34,7 +35,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                     th scope="row" { (marks::swatch(page.mark(&condition.name))) (condition.name) }
                     @match metric {
                         Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (reading::modes(metric)) } } },
-                        None => { td colspan={ (8 + usize::from(with_modes)) } { "no usable trial" } },
+                        None => { td colspan={ (9 + usize::from(with_modes)) } { "no usable trial" } },
                     }
                     td { (condition.clean_trials) }
                     td { (condition.disturbed_trials) @if condition.contaminated_trials > 0 { " (+" (condition.contaminated_trials) " put aside)" } }
@@ -58,6 +59,7 @@ fn cells(metric: &MetricSummary, scale: &Scale) -> Markup {
         } @else {
             td { "two modes" } td { "–" } td { "–" }
         }
+        td { (scale.number(metric.median)) }
         td { (cov(metric.within_cov)) } td { (cov(metric.between_cov)) }
         td { (scale.number(metric.min)) } td { (scale.number(metric.max)) }
     }

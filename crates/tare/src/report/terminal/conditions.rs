@@ -4,6 +4,7 @@ use super::names::Names;
 use super::spread::left_out;
 use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
+use crate::analysis::aside;
 use crate::analysis::figures::{Scale, half_width, percent};
 use crate::analysis::reading::better_word;
 use crate::analysis::reading::letter;
@@ -44,7 +45,9 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let unit = if columns.scale.unit.is_empty() { String::new() } else { format!(", {}", columns.scale.unit) };
     let words = format!("{name}{unit} ({}; best first; intervals over trials)", better_word(first.better));
     let (first, last) = style.shown(conditions.len());
-    Some(format!("{}\n{text}{}", style.bold(&words), left_out(conditions.len() - first - last)))
+    let known: Vec<_> = conditions.iter().filter_map(|(condition, metric)| Some((*condition, (*metric)?))).collect();
+    let hides = style.statistic.map_or(String::new(), |statistic| style.warn(&statistic.hides(&known, style)));
+    Some(format!("{}\n{text}{}{hides}", style.bold(&words), left_out(conditions.len() - first - last)))
 }
 
 /// The conditions, best first by a metric.
@@ -53,6 +56,10 @@ fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
         summary.conditions.iter().map(|c| (c, c.metrics.iter().find(|metric| metric.name == name))).collect();
     let better = conditions.iter().find_map(|(_, metric)| *metric).map_or(Better::Higher, |metric| metric.better);
     conditions.sort_by(|a, b| order(a.1, b.1, better));
+    // Those with a load of their own stand below the others, whose figures are no measure for them.
+    conditions.sort_by_key(|(condition, _)| {
+        aside::threads(&condition.levels, summary.conditions.iter().map(|c| &c.levels)).map(str::to_owned)
+    });
     conditions
 }
 
@@ -71,7 +78,9 @@ impl Columns {
         head.extend(self.states.heads().into_iter().map(str::to_owned));
         let figures = ["mean ± 95%", "between", "within", "min", "max", &ruler];
         let kept = &figures[..[6, 5, 3, 2][left_out]];
-        head.extend(kept.iter().map(|head| (*head).to_owned()));
+        head.push(kept[0].to_owned());
+        head.extend(style.statistic.map(|statistic| statistic.head().to_owned()));
+        head.extend(kept[1..].iter().map(|head| (*head).to_owned()));
         let heads: Vec<&str> = head.iter().map(String::as_str).collect();
         let left = self.names.columns();
         let mut rows = style.table(&heads, left);
@@ -82,7 +91,11 @@ impl Columns {
             }
             let mut cells = self.names.cells(condition);
             cells.extend(self.states.cells(condition));
-            cells.extend(figures_of(*metric, &self.scale, self.top).into_iter().take(kept.len()));
+            let mut figures = figures_of(*metric, &self.scale, self.top).into_iter().take(kept.len());
+            cells.extend(figures.next());
+            let statistic = style.statistic.zip(*metric).map(|(statistic, metric)| statistic.cell(metric, &self.scale));
+            cells.extend(statistic);
+            cells.extend(figures);
             add(&mut rows, left, cells);
         }
         finish(rows)

@@ -3,6 +3,7 @@
 mod captures;
 mod comparison;
 mod conditions;
+mod grid;
 mod many;
 mod measured;
 mod names;
@@ -10,6 +11,7 @@ mod probes;
 mod scaling;
 mod show;
 mod spread;
+mod statistic;
 mod style;
 mod text;
 
@@ -17,4 +19,4 @@ pub use comparison::comparison;
 pub use many::many;
 pub use measured::measured;
 pub use show::show;
-pub use style::Style;
+pub use style::{Statistic, Style};

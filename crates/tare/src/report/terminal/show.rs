@@ -2,7 +2,7 @@
 
 use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
-use super::{captures, conditions, probes, scaling, spread};
+use super::{captures, conditions, grid, probes, scaling, spread};
 use crate::analysis::figures::times;
 use crate::analysis::first_screen;
 use crate::analysis::summary::Summary;
@@ -27,6 +27,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
         .collect();
     parts.push(facts);
     parts.extend(conditions::headline(summary, style));
+    parts.extend(grid::grids(summary, style));
     parts.extend(spread::spread(summary, style));
     parts.extend(spread::sources(summary, style));
     parts.extend(probes::probes(summary, style));

@@ -8,6 +8,15 @@ use std::io::IsTerminal;
 /// Columns of a line of prose where nothing limits it: longer ones are hard to read.
 const PROSE: usize = 120;
 
+/// A figure that is shown beside the mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Statistic {
+    /// The middle one of the trial means
+    Median,
+    /// The best of the trial means
+    Best,
+}
+
 /// How words are coloured, how wide lines may be, and how much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Style {
@@ -19,6 +28,8 @@ pub struct Style {
     pub plain: bool,
     /// Every row of every table, however many conditions there are.
     pub all: bool,
+    /// What is shown beside the mean.
+    pub statistic: Option<Statistic>,
 }
 
 impl Style {
@@ -34,7 +45,7 @@ impl Style {
         let own = || rustix::termios::tcgetwinsize(&out).ok().map(|size| size.ws_col).filter(|columns| *columns > 0);
         let width = asked.or_else(|| if terminal { own().or(Some(80)) } else { None });
         let colour = coloured.unwrap_or(terminal && !dumb) && set("NO_COLOR").is_none();
-        Self { colour, width, plain: terminal && dumb, all: false }
+        Self { colour, width, plain: terminal && dumb, all: false, statistic: None }
     }
 
     /// Columns of a line of prose.

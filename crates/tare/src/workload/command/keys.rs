@@ -88,6 +88,12 @@ impl Keyed for CommandSettings {
             get: |s| Some(if s.discard { "discard" } else { "log" }.into()),
             set: |s, v| v.one_of(&["log", "discard"]).map(|word| s.discard = word == "discard"),
         },
+        Key {
+            name: "preload",
+            help: "on: every table and every index is read from end to end before the first sample",
+            get: |s| Some(s.preload.into()),
+            set: |s, v| v.switch().map(|on| s.preload = on),
+        },
     ];
 }
 

@@ -2,7 +2,7 @@
 
 use super::{CommandSettings, result};
 use crate::workload::program::{self, Begins, Client, Job, Line, ProgramError, ServerValues, Values};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Progress, Stage};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Progress, Stage, Warm};
 use std::ops::ControlFlow;
 use tare_engine::Server;
 
@@ -80,6 +80,9 @@ impl Load for CommandSettings {
         if self.discard && !self.metrics.is_empty() {
             return Err("output = \"log\" where metrics are read from it".to_owned());
         }
+        if self.preload && !self.needs_server() {
+            return Err("preload = \"off\" where no server is started".to_owned());
+        }
         Ok(())
     }
 
@@ -100,6 +103,10 @@ impl Load for CommandSettings {
         }
     }
 
+    fn is_to_be_resident(&self) -> bool {
+        self.preload
+    }
+
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
         let Some(line) = &self.fill else { return Ok(()) };
         let mut values = ServerValues::of("", server.target())?;
@@ -112,6 +119,7 @@ impl Load for CommandSettings {
 
     fn drive(&self, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
         let mut of = program::of_stage(&stage).map_err(LoadError::own)?;
+        let warm = Warm::up(self.preload, &stage)?;
         let counts = stage.counts;
         of.values.set("seconds", counts.sample_s);
         of.values.set("warmup", counts.warmup_s);
@@ -127,7 +135,7 @@ impl Load for CommandSettings {
             of.values.set("sample", sample);
             driven.samples.push(self.one(&format!("client-{sample}"), &of.values, &mut stage)?);
         }
-        Ok(driven)
+        Ok(warm.around(driven))
     }
 
     /// A program takes as long as it takes: a guess until the first trials have been timed.

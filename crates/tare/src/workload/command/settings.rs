@@ -30,6 +30,8 @@ pub struct CommandSettings {
     pub metrics: Vec<Parser>,
     /// Whether its standard output is thrown away unread.
     pub discard: bool,
+    /// Whether every table and every index is read before the first sample.
+    pub preload: bool,
 }
 
 impl CommandSettings {

@@ -19,18 +19,23 @@ pub enum Task {
     Measure(String),
     /// Execute and keep them.
     Rows(String),
+    /// Say how it would be executed.
+    Plan(String),
 }
 
 /// What it has done.
 pub enum Done {
     Connected(Connected, Option<Interrupter>),
-    /// What was read, and (pages in the buffer pool, pages of the data) where the engine says so.
-    Preloaded(Preloaded, Option<(u64, u64)>),
+    /// What was read.
+    Preloaded(Preloaded),
     Measured {
         seconds: f64,
         rows: u64,
     },
-    Rows(Vec<Row>),
+    /// The rows, and the seconds until they were there.
+    Rows(Vec<Row>, f64),
+    /// None where the server does not say.
+    Plan(Option<String>),
 }
 
 /// The client thread: bound before it connects, so that its memory is its own.
@@ -74,7 +79,12 @@ pub fn client(
                 let seconds = clock.elapsed().as_secs_f64();
                 rows.map(|rows| Done::Measured { seconds, rows }).map_err(LoadError::own)
             }
-            Task::Rows(sql) => session.query(&sql).map(Done::Rows).map_err(LoadError::own),
+            Task::Rows(sql) => {
+                let clock = Instant::now();
+                let rows = session.query(&sql);
+                rows.map(|rows| Done::Rows(rows, clock.elapsed().as_secs_f64())).map_err(LoadError::own)
+            }
+            Task::Plan(sql) => dialect.plan(session.as_mut(), &sql).map(Done::Plan).map_err(LoadError::own),
         };
         // A runner that no longer listens has its result.
         if replies.send(done).is_err() {
@@ -84,12 +94,10 @@ pub fn client(
 }
 
 fn read_all(session: &mut dyn Session, dialect: &dyn Dialect, indexes: Option<Indexes>) -> Result<Done, LoadError> {
-    let done = match indexes {
+    Ok(Done::Preloaded(match indexes {
         Some(indexes) => preload(session, dialect, indexes)?,
         None => Preloaded::default(),
-    };
-    let pages = dialect.pages_in_memory(session).map_err(LoadError::own)?;
-    Ok(Done::Preloaded(done, pages))
+    }))
 }
 
 /// The handle of the client thread.

@@ -18,6 +18,13 @@ impl Keyed for Dbt3Settings {
             set: |s, v| v.parsed().map(|v| s.queries = v),
         },
         Key {
+            name: "order",
+            help: "in which order a trial runs the queries: numeric, random (drawn anew in every trial), or alone (each \
+                   on a fresh server of its own)",
+            get: |s| Some(s.order.to_string().into()),
+            set: |s, v| v.parsed().map(|v| s.order = v),
+        },
+        Key {
             name: "indexes",
             help: "which indexes the tables have besides their primary keys: keys (those of foreign keys) or dbt3 (these \
                    and those of DBT-3's kit: dates of lineitem and orders, l_orderkey with l_quantity)",

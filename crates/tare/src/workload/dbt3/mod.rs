@@ -2,12 +2,13 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `scale`, `query_set` | which queries on tables of which size |
+//! | `settings`, `scale`, `query_set`, `order` | which queries, in which order, on tables of which size |
 //! | `tables`, `rows` | the eight tables, and their rows as text |
 //! | `job`, `fill`, `pipe` | making them in a server |
 //! | `queries`, `queries.sql` | the texts |
 //! | `answers`, `answers/`, `compare` | what each query must return, and whether it does |
-//! | `keys`, `load`, `client` | its keys of a study, and what a trial does with it |
+//! | `keys`, `load` | its keys of a study, and what the rest of the program asks of it |
+//! | `runner`, `client`, `sample` | what a trial does with the queries, and the thread that executes them |
 //! | `preload` | reading all of it once |
 
 mod answers;
@@ -18,11 +19,14 @@ mod fill;
 mod job;
 mod keys;
 mod load;
+mod order;
 mod pipe;
 mod preload;
 mod queries;
 mod query_set;
 mod rows;
+mod runner;
+mod sample;
 mod scale;
 mod settings;
 mod tables;
@@ -32,6 +36,7 @@ pub use compare::{Difference, Row, SIX_DECIMALS, compare, show};
 pub use error::Dbt3Error;
 pub use fill::prepare;
 pub use job::Fill;
+pub use order::Order;
 pub use preload::{Preloaded, preload, set_up};
 pub use queries::{Query, numbers};
 pub use query_set::{QUERIES, QuerySet, QuerySetError};

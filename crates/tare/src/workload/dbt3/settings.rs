@@ -1,6 +1,6 @@
 //! What dbt3 is asked to do.
 
-use super::{Indexes, QuerySet, Scale};
+use super::{Indexes, Order, QuerySet, Scale};
 
 /// Settings of the workload dbt3.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -9,6 +9,8 @@ pub struct Dbt3Settings {
     pub scale: Scale,
     /// Which of the 22 queries are measured.
     pub queries: QuerySet,
+    /// In which order they come.
+    pub order: Order,
     /// Executions of each query before its measured ones.
     pub warmup_runs: usize,
     /// Seconds one execution may take.
@@ -25,6 +27,7 @@ impl Default for Dbt3Settings {
         Self {
             scale: Scale::default(),
             queries: QuerySet::default(),
+            order: Order::default(),
             warmup_runs: 10,
             query_timeout_s: 600.0,
             indexes: Indexes::default(),

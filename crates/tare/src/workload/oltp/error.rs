@@ -9,17 +9,6 @@ pub enum OltpError {
     /// A sample is not what was asked for, or could not be.
     #[error(transparent)]
     NotAsked(#[from] NotAsked),
-    /// The server does not hold what was read: its pool is too small for it, or something else took the room.
-    #[error(
-        "preload: the server's pool holds {held} pages of the data's {data}, less than 99%: give it a larger pool, or \
-         smaller tables"
-    )]
-    NotResident {
-        /// Pages that it holds more than when it had started.
-        held: u64,
-        /// Pages of tables and indexes.
-        data: u64,
-    },
     /// A setting is out of its range.
     #[error("{name} is {given}: expected {expected}")]
     Setting {

@@ -1,11 +1,10 @@
 //! The load `oltp`: one connection a client thread, transactions for a number of seconds.
 
 use super::reconnect::{Reconnect, Sessions, WorkloadClient};
-use super::warm::{self, Held};
-use super::{Fill, OltpError, OltpSettings, Workload, warm_phase};
+use super::{Fill, OltpError, OltpSettings, Workload, warm, warm_phase};
 use crate::subject::Surroundings;
 use crate::workload::sessions::{self, Connector, Ran, take_extra};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage};
+use crate::workload::{Counts, Driven, FillError, FillJob, Held, Load, LoadError, Measured, Stage};
 use strum::VariantNames;
 use tare_engine::{Server, Session};
 use tare_load::{Distribution, Sample};
@@ -59,6 +58,10 @@ impl Load for OltpSettings {
             return 0;
         }
         self.tables.tables as u64 * (TABLE_BYTES + self.tables.rows * ROW_BYTES)
+    }
+
+    fn is_to_be_resident(&self) -> bool {
+        self.warm.preload
     }
 
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
@@ -129,6 +132,7 @@ fn drive(settings: &OltpSettings, stage: Stage<'_>) -> Result<Driven, LoadError>
         samples: samples.into_iter().map(|ran| Measured::of_sample(&ran.sample, ran.around)).collect(),
         applied,
         pool: before.zip(after),
+        ..Driven::default()
     })
 }
 

@@ -2,51 +2,13 @@
 
 use super::{OltpError, OltpSettings};
 use crate::workload::fill::in_parallel;
-use crate::workload::load::Connect;
-use crate::workload::{LoadError, Pool, ServerAt, Stage};
+use crate::workload::{Held, LoadError, RESIDENT, Stage};
 use std::ops::ControlFlow;
-use tare_engine::{Counted, Dialect, Index};
+use tare_engine::{Counted, Index};
 use tare_results::schema::AppliedSetting;
 
 /// Sessions that read tables at the same time, at most: enough for the disks and cores of large machines.
 const READERS: usize = 16;
-/// Share of the data's pages that must be held after all of them were read: less is another condition than was asked
-/// for.
-const RESIDENT: f64 = 0.99;
-
-/// What the server has in memory as a trial goes on.
-#[derive(Clone, Copy)]
-pub struct Held<'a> {
-    connect: &'a Connect<'a>,
-    dialect: &'static dyn Dialect,
-    /// Before anything of the data was read: what a server always holds.
-    at_start: u64,
-    /// Pages of tables and indexes.
-    data: u64,
-}
-
-impl<'a> Held<'a> {
-    /// Asks a server of this program's; none where it has no pool, or does not say.
-    pub fn at_start(stage: &Stage<'a>) -> Option<Self> {
-        if stage.server.is_none() && stage.server_at != ServerAt::Partner {
-            return None;
-        }
-        let (at_start, data) = pages(stage.connect, stage.dialect)?;
-        Some(Self { connect: stage.connect, dialect: stage.dialect, at_start, data })
-    }
-
-    /// What it holds now.
-    pub fn now(&self) -> Option<Pool> {
-        let (held, _) = pages(self.connect, self.dialect)?;
-        Some(Pool { data_pages: self.data, held_pages: held.saturating_sub(self.at_start) })
-    }
-}
-
-fn pages(connect: &Connect<'_>, dialect: &dyn Dialect) -> Option<(u64, u64)> {
-    let mut session = connect().ok()?;
-    dialect.pages_in_memory(session.as_mut()).ok()?.filter(|(_, data)| *data > 0)
-}
-
 /// Reads every table and every index from end to end, where that is asked for, and proves it where the server can say.
 ///
 /// # Errors
@@ -91,7 +53,7 @@ pub fn preload(
     let mut verified = format!("{tables} tables and their indexes read from end to end");
     match held.and_then(|held| held.now()) {
         Some(pool) if pool.fraction() < RESIDENT => {
-            return Err(OltpError::NotResident { held: pool.held_pages, data: pool.data_pages }.into());
+            return Err(LoadError::NotResident { held: pool.held_pages, data: pool.data_pages });
         }
         Some(pool) => verified.push_str(&format!(
             "; the server's pool then held {} pages more than at its start, the data have {}",

@@ -2,9 +2,8 @@
 
 use super::reconnect::{Sessions, WorkloadClient};
 use super::settings::{OltpSettings, Until};
-use super::warm::Held;
 use crate::workload::sessions::{Connections, Connector};
-use crate::workload::{LoadError, Progress, Stage};
+use crate::workload::{Held, LoadError, Progress, Stage};
 use tare_load::{LoadSettings, Observer, Reading, RunError};
 use tare_results::schema::AppliedSetting;
 

@@ -71,5 +71,11 @@ impl Keyed for PgbenchSettings {
                 Ok(())
             },
         },
+        Key {
+            name: "preload",
+            help: "on: every table and every index is read from end to end before the first sample",
+            get: |s| Some(s.preload.into()),
+            set: |s, v| v.switch().map(|on| s.preload = on),
+        },
     ];
 }

@@ -3,7 +3,7 @@
 use super::{PgbenchSettings, arguments};
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Stage};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Stage, Warm};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use tare_engine::{ConnectTarget, Server};
@@ -98,6 +98,10 @@ impl Load for PgbenchSettings {
         format!("pgbench itself, scale {}", self.scale)
     }
 
+    fn is_to_be_resident(&self) -> bool {
+        self.preload
+    }
+
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
         let of = ServerValues::of("", server.target())?;
         let filling = self::job(self.prepare(server.target()), server.target(), &of)?;
@@ -105,7 +109,8 @@ impl Load for PgbenchSettings {
     }
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
-        program::timed::drive(self, stage)
+        let warm = Warm::up(self.preload, &stage)?;
+        Ok(warm.around(program::timed::drive(self, stage)?))
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {

@@ -39,6 +39,8 @@ pub struct PgbenchSettings {
     pub options: Vec<String>,
     /// The program; none: found as usual.
     pub program: Option<String>,
+    /// Whether every table and every index is read before the first sample.
+    pub preload: bool,
 }
 
 impl Default for PgbenchSettings {
@@ -52,6 +54,7 @@ impl Default for PgbenchSettings {
             log_fraction: 1.0,
             options: Vec::new(),
             program: None,
+            preload: false,
         }
     }
 }

@@ -33,5 +33,11 @@ impl Keyed for SqlSettings {
             get: |s| s.rate.map(Into::into),
             set: |s, v| v.positive("transactions a second").map(|v| s.rate = Some(v)),
         },
+        Key {
+            name: "preload",
+            help: "on: every table and every index is read from end to end before the first sample",
+            get: |s| Some(s.preload.into()),
+            set: |s, v| v.switch().map(|on| s.preload = on),
+        },
     ];
 }

@@ -7,7 +7,7 @@ use super::mix::Mix;
 use super::run::run;
 use super::tally::Tally;
 use crate::workload::sessions::{Ran, judge, take_extra};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -57,6 +57,10 @@ impl Load for SqlSettings {
         words
     }
 
+    fn is_to_be_resident(&self) -> bool {
+        self.preload
+    }
+
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
         let mix = self.known()?;
         let mut session = server.connect()?;
@@ -65,11 +69,12 @@ impl Load for SqlSettings {
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let mix = self.known()?;
+        let warm = Warm::up(self.preload, &stage)?;
         let wanted = stage.counts.samples;
         let mut ran = run(mix, self.rate, stage)?;
         let extra = take_extra(&mut ran, wanted);
         let samples = ran.into_iter().map(|ran| measured(mix, self.rate, ran)).collect::<Result<_, _>>()?;
-        Ok(Driven { samples, extra, ..Driven::default() })
+        Ok(warm.around(Driven { samples, extra, ..Driven::default() }))
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {

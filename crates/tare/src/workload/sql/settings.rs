@@ -13,11 +13,14 @@ pub struct SqlSettings {
     pub directory: PathBuf,
     /// Transactions a second over all threads; none: as fast as they go.
     pub rate: Option<f64>,
+    /// Whether every table and every index is read before the first sample.
+    pub preload: bool,
 }
 
 impl PartialEq for SqlSettings {
     fn eq(&self, other: &Self) -> bool {
-        (self.text(), &self.directory, self.rate) == (other.text(), &other.directory, other.rate)
+        (self.text(), &self.directory, self.rate, self.preload)
+            == (other.text(), &other.directory, other.rate, other.preload)
     }
 }
 

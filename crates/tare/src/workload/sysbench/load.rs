@@ -4,7 +4,7 @@ use super::SysbenchSettings;
 use super::arguments::secret_options;
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Stage};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Stage, Warm};
 use tare_engine::{Address, ConnectTarget, Server, TlsMode};
 
 impl SysbenchSettings {
@@ -77,6 +77,10 @@ impl Load for SysbenchSettings {
         )
     }
 
+    fn is_to_be_resident(&self) -> bool {
+        self.preload
+    }
+
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
         // Only its driver depends on it, and MySQL's is that of MariaDB.
         let engine = if server.dialect().placeholder(1).starts_with('$') { "postgresql" } else { "mysql" };
@@ -86,7 +90,8 @@ impl Load for SysbenchSettings {
     }
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
-        program::timed::drive(self, stage)
+        let warm = Warm::up(self.preload, &stage)?;
+        Ok(warm.around(program::timed::drive(self, stage)?))
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {

@@ -19,6 +19,8 @@ pub struct SysbenchSettings {
     pub options: Vec<String>,
     /// Name or path of the program.
     pub program: String,
+    /// Whether every table and every index is read before the first sample.
+    pub preload: bool,
 }
 
 impl Default for SysbenchSettings {
@@ -31,6 +33,7 @@ impl Default for SysbenchSettings {
             rate: None,
             options: Vec::new(),
             program: "sysbench".to_owned(),
+            preload: false,
         }
     }
 }

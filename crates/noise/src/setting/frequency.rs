@@ -1,0 +1,97 @@
+//! A fixed frequency: for every frequency domain the same lower and upper bound.
+
+use super::files::policies;
+use super::{Setting, files};
+use crate::error::{NoiseError, Result};
+use crate::system::System;
+
+const MIN: &str = "scaling_min_freq";
+const MAX: &str = "scaling_max_freq";
+
+/// Whether it is the name of a level.
+pub(super) fn is_level(text: &str) -> bool {
+    let mhz = text.parse::<u32>().is_ok_and(|mhz| mhz > 0 && mhz.to_string() == text);
+    mhz || ["lowest", "highest"].contains(&text)
+}
+
+fn khz(system: &System, policy: &str, name: &str) -> Option<u64> {
+    system.read_optional(&format!("{policy}/{name}"))?.trim().parse().ok()
+}
+
+/// What a domain is held at for a level, kHz; none where it has no such frequency.
+fn wanted(system: &System, policy: &str, level: &str) -> Option<u64> {
+    let (least, most) = (khz(system, policy, "cpuinfo_min_freq")?, khz(system, policy, "cpuinfo_max_freq")?);
+    let mhz: u64 = match level {
+        "lowest" => return Some(least),
+        "highest" => return Some(most),
+        mhz => mhz.parse().ok()?,
+    };
+    // Drivers with a table of frequencies say so, and round to MHz what is not a whole number of them.
+    let listed = system.read_optional(&format!("{policy}/scaling_available_frequencies")).unwrap_or_default();
+    let mut listed = listed.split_whitespace().filter_map(|khz| khz.parse::<u64>().ok()).peekable();
+    match listed.peek() {
+        Some(_) => listed.find(|khz| (khz + 500) / 1000 == mhz),
+        None => Some(mhz * 1000).filter(|khz| (least..=most).contains(khz)),
+    }
+}
+
+/// The domains of this machine whose bounds can be written.
+fn domains(system: &System) -> Vec<String> {
+    policies(system).into_iter().filter(|policy| system.exists(&format!("{policy}/{MIN}"))).collect()
+}
+
+/// Why a level cannot be had, rights aside.
+pub(super) fn lacking(system: &System, level: &str) -> Option<String> {
+    domains(system).iter().find(|policy| wanted(system, policy, level).is_none()).map(|policy| {
+        let mhz = |name| khz(system, policy, name).map_or("?".to_owned(), |khz| (khz / 1000).to_string());
+        let (least, most) = (mhz("cpuinfo_min_freq"), mhz("cpuinfo_max_freq"));
+        let name = policy.rsplit('/').next().unwrap_or(policy);
+        format!("the CPUs of {name} have no {level} MHz: they have {least} to {most}, some drivers only a few between")
+    })
+}
+
+/// The bounds of all domains, MHz: one number where they are fixed, `800-3600` where they are not.
+pub(super) fn read(system: &System) -> Result<String> {
+    let mut found: Vec<String> = Vec::new();
+    for policy in domains(system) {
+        let mhz = |name: &str| {
+            system.read(&format!("{policy}/{name}")).map(|text| text.trim().parse::<u64>().unwrap_or(0) / 1000)
+        };
+        let (low, high) = (mhz(MIN)?, mhz(MAX)?);
+        let text = if low == high { low.to_string() } else { format!("{low}-{high}") };
+        if !found.contains(&text) {
+            found.push(text);
+        }
+    }
+    if found.is_empty() {
+        return Err(NoiseError::NotAvailable {
+            setting: Setting::Frequency.name(),
+            level: "any level".to_owned(),
+            reason: files::missing(Setting::Frequency).to_owned(),
+        });
+    }
+    Ok(found.join("+"))
+}
+
+/// Whether every domain is held at the level.
+pub(super) fn is_held(system: &System, level: &str) -> bool {
+    let all = domains(system);
+    !all.is_empty()
+        && all.iter().all(|policy| {
+            let wanted = wanted(system, policy, level);
+            wanted.is_some() && [MIN, MAX].iter().all(|name| khz(system, policy, name) == wanted)
+        })
+}
+
+/// What is written where, in the order in which it is undone; it is done in the reverse one. A lower bound above the
+/// upper one is refused: above what is found the upper bound goes first.
+pub(super) fn writes(system: &System, level: &str) -> Vec<(String, String)> {
+    let mut writes = Vec::new();
+    for policy in domains(system) {
+        let Some(wanted) = wanted(system, &policy, level) else { continue };
+        let is_above = khz(system, &policy, MAX).is_some_and(|high| wanted > high);
+        let order = if is_above { [MIN, MAX] } else { [MAX, MIN] };
+        writes.extend(order.map(|name| (format!("{policy}/{name}"), wanted.to_string())));
+    }
+    writes
+}

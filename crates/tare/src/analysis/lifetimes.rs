@@ -1,0 +1,123 @@
+//! Ladders of one server lifetime: how much of what trials of a rung differ by their server decides, and what its place
+//! in the lifetime does to a rung.
+
+use super::collect::ConditionTrials;
+use super::figures::{change, count, percent};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tare_stats::Interval;
+use tare_stats::trials::mean_interval;
+
+/// Of how many errors in a hundred an effect of the place may be one.
+const CONFIDENCE: f64 = 0.95;
+
+/// What sharing servers did to the trials of a study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Lifetimes {
+    /// Server lifetimes with at least two rungs.
+    pub lifetimes: usize,
+    /// The most rungs of one.
+    pub rungs: usize,
+    /// Share of the variance between trials of a rung that all rungs of a lifetime have in common: what a restart
+    /// changes.
+    pub restart_share: f64,
+    /// Relative change of the metric for each rung that was measured before on the same server.
+    pub per_place: f64,
+    /// 95% interval of it over lifetimes.
+    #[serde(flatten, with = "super::ends::ci")]
+    pub ci: Option<Interval>,
+}
+
+/// What the trials say where any shared a server.
+pub(super) fn find(conditions: &[ConditionTrials<'_>], metric: &str) -> Option<Lifetimes> {
+    // Lifetime -> (place in it, ln of the trial's mean less that of its condition).
+    let mut lifetimes: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
+    for condition in conditions {
+        let trials: Vec<_> = condition.with(metric).into_iter().filter(|(_, mean)| *mean > 0.0).collect();
+        if trials.len() < 2 {
+            continue;
+        }
+        let centre = trials.iter().map(|(_, mean)| mean.ln()).sum::<f64>() / trials.len() as f64;
+        for (trial, mean) in trials {
+            let Some(lifetime) = &trial.lifetime else { continue };
+            lifetimes.entry(lifetime.number).or_default().push((lifetime.place as f64, mean.ln() - centre));
+        }
+    }
+    lifetimes.retain(|_, rungs| rungs.len() > 1);
+    if lifetimes.len() < 2 {
+        return None;
+    }
+    let factors: Vec<f64> = lifetimes.values().filter_map(|rungs| Some(slope(rungs)?.exp())).collect();
+    let per_place = factors.iter().sum::<f64>() / factors.len().max(1) as f64 - 1.0;
+    let ci = mean_interval(&factors, CONFIDENCE).map(|ci| Interval { low: ci.low - 1.0, high: ci.high - 1.0 });
+    Some(Lifetimes {
+        lifetimes: lifetimes.len(),
+        rungs: lifetimes.values().map(Vec::len).max().unwrap_or(0),
+        restart_share: in_common(lifetimes.values()),
+        per_place,
+        ci,
+    })
+}
+
+/// Least squares of the residual on the place.
+fn slope(rungs: &[(f64, f64)]) -> Option<f64> {
+    let n = rungs.len() as f64;
+    let (x, y) = (rungs.iter().map(|r| r.0).sum::<f64>() / n, rungs.iter().map(|r| r.1).sum::<f64>() / n);
+    let spread = rungs.iter().map(|r| (r.0 - x).powi(2)).sum::<f64>();
+    (spread > 0.0).then(|| rungs.iter().map(|r| (r.0 - x) * (r.1 - y)).sum::<f64>() / spread)
+}
+
+/// The intraclass correlation of a one-way analysis of variance over lifetimes (Searle and others, Variance Components,
+/// 3.6), not below 0.
+fn in_common<'a>(lifetimes: impl Iterator<Item = &'a Vec<(f64, f64)>> + Clone) -> f64 {
+    let sizes: Vec<f64> = lifetimes.clone().map(|rungs| rungs.len() as f64).collect();
+    let (groups, all) = (sizes.len() as f64, sizes.iter().sum::<f64>());
+    let means: Vec<f64> =
+        lifetimes.clone().map(|rungs| rungs.iter().map(|r| r.1).sum::<f64>() / rungs.len() as f64).collect();
+    let grand = means.iter().zip(&sizes).map(|(mean, n)| mean * n).sum::<f64>() / all;
+    let between = means.iter().zip(&sizes).map(|(mean, n)| n * (mean - grand).powi(2)).sum::<f64>() / (groups - 1.0);
+    let inside = lifetimes.zip(&means).map(|(rungs, mean)| rungs.iter().map(|r| (r.1 - mean).powi(2)).sum::<f64>());
+    let within = inside.sum::<f64>() / (all - groups);
+    let usual = (all - sizes.iter().map(|n| n * n).sum::<f64>() / all) / (groups - 1.0);
+    let component = (between - within) / usual;
+    if component <= 0.0 || !component.is_finite() { 0.0 } else { component / (component + within) }
+}
+
+/// What a reader of a ladder must know.
+pub(super) fn sentence(found: Option<&Lifetimes>) -> Option<String> {
+    let found = found?;
+    let place = match found.ci {
+        Some(ci) if ci.low > 0.0 || ci.high < 0.0 => format!(
+            "a rung is {} for each that was measured on its server before (95% interval {} to {}), which the drawn order \
+             spreads over all rungs",
+            change(found.per_place),
+            change(ci.low),
+            change(ci.high)
+        ),
+        _ => "no effect of what was measured on a server before is shown".to_owned(),
+    };
+    Some(format!(
+        "Rungs shared servers, up to {} each: what a restart changes moves all rungs of a lifetime together ({} of the \
+         variance between trials of a rung, over {}), so it is in every interval and in no step between rungs; {place}.",
+        found.rungs,
+        percent(found.restart_share),
+        count(found.lifetimes, "lifetime")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_restart_changes_is_told_from_what_a_rung_does() {
+        // Servers differ by 10%, rungs within one by next to nothing; and the other way round.
+        let servers =
+            [vec![(0.0, 0.1), (1.0, 0.101)], vec![(0.0, -0.1), (1.0, -0.099)], vec![(0.0, 0.0), (1.0, 0.001)]];
+        assert!(in_common(servers.iter()) > 0.99);
+        let rungs = [vec![(0.0, 0.1), (1.0, -0.1)], vec![(0.0, -0.1), (1.0, 0.1)], vec![(0.0, 0.1), (1.0, -0.1)]];
+        assert!(in_common(rungs.iter()) < 1e-12);
+        assert!((slope(&servers[0]).unwrap() - 0.001).abs() < 1e-12);
+        assert_eq!(slope(&[(1.0, 0.5), (1.0, 0.7)]), None);
+    }
+}

@@ -1,0 +1,210 @@
+//! Plans of queries: where trials ran with more than one, which is a cause of what their times differ by.
+
+use super::collect::ConditionTrials;
+use super::figures::{count, figure, list};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tare_results::metric;
+use tare_results::schema::TrialRecord;
+
+/// Sentences about single queries; the page has the rest.
+const LISTED: usize = 5;
+
+/// A query that ran with more than one plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueryPlans {
+    /// The metric that the query's seconds are recorded as.
+    pub metric: String,
+    /// Its plans, the one of most trials first.
+    pub plans: Vec<PlanUse>,
+    /// Conditions whose own trials had more than one: there a plan is a cause of what they differ by.
+    pub changed_within: Vec<String>,
+}
+
+/// One plan, and who ran with it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanUse {
+    /// A short name made from its text.
+    pub name: String,
+    /// As the server said it, without estimates.
+    pub text: String,
+    /// Condition -> its trials with this plan and the mean of their metric.
+    pub conditions: BTreeMap<String, PlanTrials>,
+}
+
+/// Trials of one condition with one plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlanTrials {
+    /// Their numbers in the schedule.
+    pub trials: Vec<usize>,
+    /// Mean of the query's metric over them.
+    pub mean: f64,
+}
+
+/// Queries with more than one plan, in the order of their numbers.
+pub(super) fn find(conditions: &[ConditionTrials<'_>]) -> Vec<QueryPlans> {
+    let mut names: Vec<&String> =
+        conditions.iter().flat_map(|condition| &condition.ok).flat_map(|trial| trial.plans.keys()).collect();
+    names.sort_by_key(|name| metric::sort_key(name));
+    names.dedup();
+    names.into_iter().filter_map(|name| of(conditions, name)).collect()
+}
+
+/// Condition -> its trials with a plan, each with its mean.
+type Uses = BTreeMap<String, Vec<(usize, f64)>>;
+
+fn of(conditions: &[ConditionTrials<'_>], name: &str) -> Option<QueryPlans> {
+    let mut uses: BTreeMap<&str, Uses> = BTreeMap::new();
+    for condition in conditions {
+        for (trial, mean) in condition.with(name) {
+            let Some(plan) = trial.plans.get(name) else { continue };
+            let known = uses.entry(plan).or_default().entry(condition.name.to_owned()).or_default();
+            known.push((trial.trial, mean));
+        }
+    }
+    if uses.len() < 2 {
+        return None;
+    }
+    let mut plans: Vec<PlanUse> = uses
+        .into_iter()
+        .map(|(text, conditions)| PlanUse {
+            name: short(text),
+            text: text.to_owned(),
+            conditions: conditions.into_iter().map(|(name, trials)| (name, over(&trials))).collect(),
+        })
+        .collect();
+    plans.sort_by_key(|plan| std::cmp::Reverse(plan.conditions.values().map(|c| c.trials.len()).sum::<usize>()));
+    let several = |condition: &&ConditionTrials<'_>| {
+        plans.iter().filter(|plan| plan.conditions.contains_key(condition.name)).count() > 1
+    };
+    let changed_within = conditions.iter().filter(several).map(|condition| condition.name.to_owned()).collect();
+    Some(QueryPlans { metric: name.to_owned(), plans, changed_within })
+}
+
+fn over(trials: &[(usize, f64)]) -> PlanTrials {
+    let mean = trials.iter().map(|(_, mean)| mean).sum::<f64>() / trials.len().max(1) as f64;
+    PlanTrials { trials: trials.iter().map(|(trial, _)| *trial).collect(), mean }
+}
+
+/// A short name of a plan: the same text always has the same (FNV-1a).
+pub(super) fn short(text: &str) -> String {
+    let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    format!("{:06x}", hash >> 8)
+}
+
+/// Each plan of a trial as something that may tell its mode or its slowness.
+pub(super) fn features(trial: &TrialRecord) -> impl Iterator<Item = (String, String)> {
+    trial.plans.iter().map(|(name, plan)| (format!("plan of {}", query(name)), short(plan)))
+}
+
+fn query(name: &str) -> String {
+    metric::query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
+}
+
+/// A plan that changed between trials of one condition: odd, and named as a cause.
+pub(super) fn changed(found: &[QueryPlans]) -> Vec<String> {
+    let all = found.iter().flat_map(|query| query.changed_within.iter().map(move |condition| (query, condition)));
+    let mut lines: Vec<String> =
+        all.clone().take(LISTED).map(|(query, condition)| sentence(query, condition)).collect();
+    let more = all.count().saturating_sub(LISTED);
+    if more > 0 {
+        lines.push(format!(
+            "{} more of a query whose plan changed between trials; the page has them all",
+            count(more, "case")
+        ));
+    }
+    lines
+}
+
+fn sentence(found: &QueryPlans, condition: &str) -> String {
+    let unit = metric::describe(&found.metric).unit;
+    let uses: Vec<(&PlanUse, &PlanTrials)> =
+        found.plans.iter().filter_map(|plan| Some((plan, plan.conditions.get(condition)?))).collect();
+    let words: Vec<String> = uses
+        .iter()
+        .map(|(plan, of)| {
+            format!("{} in {} ({} on average)", plan.name, count(of.trials.len(), "trial"), figure(of.mean, unit))
+        })
+        .collect();
+    let difference = match uses.as_slice() {
+        [(a, _), (b, _), ..] => differs(&a.text, &b.text),
+        _ => String::new(),
+    };
+    format!(
+        "{condition}: the plan of {} changed between trials, which is a cause of what they differ by: {}{difference}",
+        query(&found.metric),
+        list(&words)
+    )
+}
+
+/// The first step in which two plans differ.
+fn differs(a: &str, b: &str) -> String {
+    let line = |text: &str, at: usize| text.lines().nth(at).map_or("nothing".to_owned(), |line| line.trim().to_owned());
+    let longest = a.lines().count().max(b.lines().count());
+    let first = (0..longest).find(|at| line(a, *at) != line(b, *at));
+    first.map_or(String::new(), |at| format!("; the first has `{}` where the other has `{}`", line(a, at), line(b, at)))
+}
+
+/// Queries whose plan differs between conditions: their comparison is one of plans too.
+pub(super) fn between(found: &[QueryPlans]) -> Option<String> {
+    let steady: Vec<String> =
+        found.iter().filter(|query| query.changed_within.is_empty()).map(|found| query(&found.metric)).collect();
+    (!steady.is_empty()).then(|| {
+        format!(
+            "Between conditions {} ran with another plan: what they differ by there is the plan's doing too.",
+            list(&steady)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::schema::{Levels, PlannedTrial, SampleRecord};
+
+    const METRIC: &str = "query_s_q12";
+
+    fn trial(trial: usize, condition: &str, seconds: f64, plan: &str) -> TrialRecord {
+        let planned = PlannedTrial { trial, block: trial, condition: condition.to_owned(), lifetime: None };
+        let mut record = TrialRecord::new(&planned, 1, Levels::new(), String::new());
+        record.samples.push(SampleRecord {
+            sample: 0,
+            started_at: String::new(),
+            elapsed_s: seconds,
+            metrics: BTreeMap::from([(METRIC.to_owned(), seconds)]),
+            tps_each_second: Vec::new(),
+            covariates: BTreeMap::new(),
+            threads: Vec::new(),
+        });
+        record.plans.insert(METRIC.to_owned(), plan.to_owned());
+        record
+    }
+
+    fn of<'a>(name: &'a str, levels: &'a Levels, trials: &'a [TrialRecord]) -> ConditionTrials<'a> {
+        let (failed, contaminated) = (Vec::new(), Vec::new());
+        ConditionTrials { name, levels, ok: trials.iter().collect(), failed, contaminated, blocked: true }
+    }
+
+    #[test]
+    fn a_plan_that_changed_between_trials_is_named_as_a_cause_and_one_between_conditions_is_said() {
+        let levels = Levels::new();
+        let (scan, index) = ("orders | ALL\nlineitem | ref", "orders | ALL\nlineitem | range");
+        let steady: Vec<TrialRecord> = (0..4).map(|n| trial(n, "steady", 0.1, scan)).collect();
+        let other: Vec<TrialRecord> = (4..8).map(|n| trial(n, "other", 0.2, index)).collect();
+        let two = find(&[of("steady", &levels, &steady), of("other", &levels, &other)]);
+        assert!(changed(&two).is_empty());
+        assert!(between(&two).unwrap().contains("Q12 ran with another plan"));
+        let jumpy: Vec<TrialRecord> = (0..6)
+            .map(|n| if n % 3 == 2 { trial(n, "jumpy", 0.3, index) } else { trial(n, "jumpy", 0.1, scan) })
+            .collect();
+        let found = find(&[of("jumpy", &levels, &jumpy)]);
+        let said = changed(&found).join(" ");
+        assert!(said.starts_with("jumpy: the plan of Q12 changed between trials, which is a cause"), "{said}");
+        assert!(said.contains("in 4 trials (100 ms on average)") && said.contains("in 2 trials (300 ms"), "{said}");
+        assert!(said.contains("`lineitem | ref` where the other has `lineitem | range`"), "{said}");
+        assert_eq!(between(&found), None);
+        assert!(find(&[of("steady", &levels, &steady)]).is_empty(), "one plan is nothing to say");
+        // A jump that goes with the plan can be explained by it.
+        assert_eq!(features(&jumpy[2]).next(), Some(("plan of Q12".to_owned(), short(index))));
+    }
+}

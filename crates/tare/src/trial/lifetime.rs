@@ -1,0 +1,124 @@
+//! A server lifetime that several trials share: the rungs of a ladder one after the other, each with its own record.
+
+use super::dataset::{self, TrialData};
+use super::host::note_no_captures;
+use super::{Trial, TrialError, machine, server_start};
+use crate::capture;
+use crate::plan::ladder;
+use crate::plan::task::Task;
+use crate::state::StateError;
+use crate::workload::Progress;
+use std::time::Instant;
+use tare_engine::{Server, engine_by_name, program_sha1};
+use tare_results::schema::{LifetimeRecord, TrialRecord};
+
+/// What the lifetime begins with, until it ends.
+struct Begun {
+    machine: machine::Held,
+    server: Box<dyn Server>,
+    /// Held as long as the server may write to it.
+    _data: TrialData,
+}
+
+impl Trial<'_> {
+    /// Measures every rung that is left of the lifetime, this trial's first. False when interrupted. A rung that fails
+    /// ends the lifetime: what it left on the server is not for the next one, which gets a server of its own.
+    pub(super) fn run_lifetime(&self, number: usize, rest: &[Task]) -> Result<bool, TrialError> {
+        let all: Vec<Task> = std::iter::once(&self.task).chain(rest).cloned().collect();
+        let lifetime = |place| LifetimeRecord {
+            number,
+            place,
+            order: all.iter().map(|task| task.condition.name.clone()).collect(),
+        };
+        let mut shared = self.new_record();
+        let clock = Instant::now();
+        let mut begun = match self.begin_lifetime(&mut shared) {
+            Ok(begun) => begun,
+            Err(error) => {
+                shared.lifetime = Some(lifetime(0));
+                return self.end_record(shared, Err(error), &[], clock);
+            }
+        };
+        for (place, task) in all.iter().enumerate() {
+            let rung = Trial { task: task.clone(), ..self.clone() }.without_captures();
+            let clock = Instant::now();
+            let planned = rung.new_record();
+            let (trial, block, attempt) = (planned.trial, planned.block, planned.attempt);
+            let (condition, levels, started_at) = (planned.condition, planned.levels, planned.started_at);
+            let mut record = TrialRecord { trial, block, attempt, condition, levels, started_at, ..shared.clone() };
+            record.lifetime = Some(lifetime(place));
+            note_no_captures(&Trial { task: task.clone(), ..self.clone() }, NO_CAPTURES, &mut record);
+            let mut disturbed = Vec::new();
+            let ended = rung.measure_rung(place, &mut begun, &mut record, &mut disturbed);
+            let failed = ended.is_err();
+            if !rung.end_record(record, ended, &disturbed, clock)? {
+                return Ok(false);
+            }
+            if failed {
+                break;
+            }
+        }
+        (self.tell)(Progress::Stopping);
+        let Begun { machine, mut server, _data } = begun;
+        server.stop(super::measure::STOP_TIMEOUT)?;
+        machine.restore().map_err(StateError::from)?;
+        Ok(true)
+    }
+
+    fn begin_lifetime(&self, record: &mut TrialRecord) -> Result<Begun, TrialError> {
+        let first = self.clone().without_captures();
+        first.same_machine(record)?;
+        let settings = &first.task.condition.settings;
+        let data = TrialData::take(dataset::prepared(&first)?)?;
+        record.data = data.record();
+        let mut machine = machine::apply(settings)?;
+        record.settings.append(&mut machine.applied);
+        let server = server_start::start(&first, &data, None)?;
+        record.server_version = Some(server.version().to_owned());
+        record.server_program = program_sha1(server.pid());
+        record.settings.append(&mut first.server_settings(server.as_ref())?);
+        Ok(Begun { machine, server, _data: data })
+    }
+
+    fn measure_rung(
+        &self,
+        place: usize,
+        begun: &mut Begun,
+        record: &mut TrialRecord,
+        disturbed: &mut Vec<String>,
+    ) -> Result<(), TrialError> {
+        if place > 0 {
+            self.pause(record)?;
+            // The first one had the data brought back, the others find what it left.
+            record.data = None;
+        }
+        let server = begun.server.as_mut();
+        let settings = &self.task.condition.settings;
+        let driven = match self.drive(settings.workload.load.load(), Some(server), None) {
+            Ok((driven, _)) => driven,
+            Err(error) => return Err(super::measure::server_error(error, server)),
+        };
+        let binary = engine_by_name(&settings.engine.name)?.binary(settings.engine.binary.as_deref())?;
+        capture::server::note(server, &binary, settings.engine.defaults_file.as_ref(), self.directory, record);
+        self.take_in(driven, record, disturbed)
+    }
+
+    /// A profile is made readable when its server has stopped, and this one goes on.
+    fn without_captures(mut self) -> Self {
+        let capture = &mut self.task.condition.settings.capture;
+        (capture.profile, capture.locks, capture.status) = (false, false, false);
+        self
+    }
+
+    /// The tasks that follow this trial's in its server's lifetime.
+    ///
+    /// # Errors
+    /// When the plan holds what this program cannot read.
+    pub fn rest_of_lifetime(&self, study: &crate::study::spec::Study) -> Result<Vec<Task>, TrialError> {
+        let numbers = ladder::rest_of_lifetime(self.plan, self.task.planned.trial);
+        let rest = numbers.into_iter().skip(1).map(|number| Task::find(study, self.plan, number));
+        Ok(rest.collect::<Result<_, _>>()?)
+    }
+}
+
+const NO_CAPTURES: &str = "the rungs of a ladder share a server: capture where each has its own (no design.ladder)";

@@ -1,0 +1,182 @@
+//! What a trial does with the queries: each warmed up, measured, checked and asked for its plan; where captures are
+//! asked for, all of them once more.
+
+use super::client::{Client, Done, Task};
+use super::sample::SampleBuilder;
+use super::{Dbt3Error, Dbt3Settings, Query, check};
+use crate::workload::{Driven, Extra, Held, LoadError, Progress, RESIDENT, Stage};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+use tare_engine::Dialect;
+use tare_results::schema::AppliedSetting;
+
+/// The side of the client that tells it what to do.
+pub struct Runner<'a> {
+    /// Which queries, how often.
+    pub settings: Dbt3Settings,
+    /// What the load was given.
+    pub stage: Stage<'a>,
+    /// The SQL that the server speaks.
+    pub dialect: &'static dyn Dialect,
+    /// The thread that executes.
+    pub client: Client<'a>,
+    /// What the server holds in memory, where it says so.
+    pub held: Option<Held<'a>>,
+    /// What was learnt of the queries on the way.
+    pub learnt: Learnt,
+}
+
+/// What is learnt of the queries beside their times.
+#[derive(Default)]
+pub struct Learnt {
+    warm_up: BTreeMap<String, Vec<f64>>,
+    plans: BTreeMap<String, String>,
+    /// Where the rows come from that theirs were compared with.
+    against: BTreeSet<String>,
+}
+
+impl Runner<'_> {
+    /// Takes the queries in their order, from connecting to the captures.
+    ///
+    /// # Errors
+    /// See [`LoadError`].
+    pub fn run(mut self) -> Result<Driven, LoadError> {
+        if let Done::Connected(connected, interrupter) = self.client.reply(None)? {
+            self.client.interrupter = interrupter;
+            self.stage.watch.connected(&[connected])?;
+        }
+        let preload = self.preload()?;
+        let before = self.held.and_then(|held| held.now());
+        let order = self.settings.order.arrange(self.settings.queries, self.stage.seed);
+        let queries: Vec<Query> =
+            order.iter().map(|number| Query::new(*number, self.settings.scale, self.dialect)).collect();
+        let mut samples = vec![SampleBuilder::default(); self.stage.counts.samples];
+        for query in &queries {
+            self.query(query, &mut samples)?;
+        }
+        let after = self.held.and_then(|held| held.now());
+        let extra = self.stage.counts.extra.then(|| self.captured(&queries, &samples)).transpose()?;
+        let against = self.learnt.against.into_iter().collect::<Vec<_>>().join(" and ");
+        let numbers: Vec<String> = order.iter().map(u8::to_string).collect();
+        let (factor, level) = ("queries".to_owned(), self.settings.queries.to_string());
+        let verified = format!("in the order {}; rows compared with {against}", numbers.join(","));
+        Ok(Driven {
+            applied: vec![preload, AppliedSetting { factor, level, found: None, verified }],
+            samples: samples.into_iter().map(SampleBuilder::build).collect(),
+            extra,
+            warm_up: self.learnt.warm_up,
+            plans: self.learnt.plans,
+            pool: before.zip(after),
+        })
+    }
+
+    /// All executions of one query.
+    fn query(&mut self, query: &Query, samples: &mut [SampleBuilder]) -> Result<(), LoadError> {
+        self.stage.host.progress(Progress::Query { query: query.number });
+        let name = query.metric().name().to_owned();
+        let mut expected = None;
+        let mut warm_up = Vec::with_capacity(self.settings.warmup_runs);
+        for run in 0..self.settings.warmup_runs {
+            // One execution of each trial is looked at row by row: the first that does not count.
+            let seconds = if run == 0 {
+                let (seconds, rows) = self.check(query)?;
+                expected = Some(rows);
+                seconds
+            } else {
+                self.execute(query)?.0
+            };
+            warm_up.push(seconds);
+        }
+        let mut counts = Vec::with_capacity(samples.len());
+        for sample in samples {
+            self.stage.watch.start()?;
+            let executed = self.execute(query);
+            let around = self.stage.watch.finish();
+            let (seconds, rows) = executed?;
+            sample.add(query.metric(), seconds, around?);
+            counts.push(rows);
+        }
+        let expected = match expected {
+            Some(rows) => rows,
+            // The first execution was to be measured: one more, after the last.
+            None => self.check(query)?.1,
+        };
+        // Behind the measured ones: asking reads pages, and plans are of the statistics of this moment.
+        if let Done::Plan(Some(plan)) = self.client.ask(Task::Plan(query.sql.clone()), query.number)? {
+            self.learnt.plans.insert(name.clone(), plan);
+        }
+        if !warm_up.is_empty() {
+            self.learnt.warm_up.insert(name, warm_up);
+        }
+        match counts.into_iter().find(|found| *found != expected) {
+            Some(found) => Err(Dbt3Error::RowCount { query: query.number, expected, found }.into()),
+            None => Ok(()),
+        }
+    }
+
+    fn execute(&self, query: &Query) -> Result<(f64, u64), LoadError> {
+        match self.client.ask(Task::Measure(query.sql.clone()), query.number)? {
+            Done::Measured { seconds, rows } => Ok((seconds, rows)),
+            _ => Err(Client::out_of_step()),
+        }
+    }
+
+    /// One execution whose rows are compared: its seconds, and how many rows there were.
+    fn check(&mut self, query: &Query) -> Result<(f64, u64), LoadError> {
+        let Done::Rows(rows, seconds) = self.client.ask(Task::Rows(query.sql.clone()), query.number)? else {
+            return Err(Client::out_of_step());
+        };
+        let who = format!("{} {}", self.stage.engine, self.stage.server()?.version());
+        let against = check(query, self.settings.scale, &rows, &self.stage.answers, &who)?;
+        self.learnt.against.insert(against);
+        Ok((seconds, rows.len() as u64))
+    }
+
+    /// The further sample: every query again and again for its part of a sample's length, at least once.
+    fn captured(&self, queries: &[Query], samples: &[SampleBuilder]) -> Result<Extra, LoadError> {
+        let counts = self.stage.counts;
+        let part_s = counts.sample_s / queries.len().max(1) as f64;
+        self.stage.host.progress(Progress::Sample { sample: counts.samples, seconds: counts.sample_s });
+        self.stage.host.begin_captures();
+        let clock = Instant::now();
+        let (mut executions, mut usual_s, mut took_s) = (0.0, 0.0, 0.0);
+        for query in queries {
+            let metric = query.metric();
+            let measured: Vec<f64> = samples.iter().filter_map(|sample| sample.seconds(&metric)).collect();
+            let mean_s = measured.iter().sum::<f64>() / measured.len().max(1) as f64;
+            let part = Instant::now();
+            loop {
+                took_s += self.execute(query)?.0;
+                usual_s += mean_s;
+                executions += 1.0;
+                if part.elapsed().as_secs_f64() >= part_s {
+                    break;
+                }
+            }
+        }
+        let elapsed_s = clock.elapsed().as_secs_f64();
+        self.stage.host.end_captures();
+        Ok(Extra { elapsed_s, tps: executions / elapsed_s, tps_ratio: usual_s / took_s.max(f64::MIN_POSITIVE) })
+    }
+
+    fn preload(&self) -> Result<AppliedSetting, LoadError> {
+        let on = self.settings.preload;
+        self.client.tell(Task::Preload(on.then_some(self.settings.indexes)))?;
+        let Done::Preloaded(read) = self.client.reply(None)? else { return Err(Client::out_of_step()) };
+        let mut verified = match on {
+            true => format!("{read} read"),
+            false => "nothing read before the first query".to_owned(),
+        };
+        if let Some(pool) = self.held.and_then(|held| held.now()) {
+            if on && pool.fraction() < RESIDENT {
+                return Err(LoadError::NotResident { held: pool.held_pages, data: pool.data_pages });
+            }
+            let (held, data) = (pool.held_pages, pool.data_pages);
+            verified.push_str(&format!(
+                "; the server's pool then held {held} pages more than at its start, the data have {data}"
+            ));
+        }
+        let level = if on { "on" } else { "off" };
+        Ok(AppliedSetting { factor: "preload".into(), level: level.into(), found: None, verified })
+    }
+}

@@ -1,0 +1,42 @@
+//! What a server's own memory of pages holds of the data, asked of the server as a trial goes on.
+
+use super::load::Connect;
+use super::{Pool, ServerAt, Stage};
+use tare_engine::Dialect;
+
+/// Share of the data's pages that must be held after all of them were read: less is another condition than was asked
+/// for.
+pub const RESIDENT: f64 = 0.99;
+
+/// What the server has in memory as a trial goes on.
+#[derive(Clone, Copy)]
+pub struct Held<'a> {
+    connect: &'a Connect<'a>,
+    dialect: &'static dyn Dialect,
+    /// Before anything of the data was read: what a server always holds.
+    at_start: u64,
+    /// Pages of tables and indexes.
+    data: u64,
+}
+
+impl<'a> Held<'a> {
+    /// Asks a server of this program's; none where it has no pool, or does not say.
+    pub fn at_start(stage: &Stage<'a>) -> Option<Self> {
+        if stage.server.is_none() && stage.server_at != ServerAt::Partner {
+            return None;
+        }
+        let (at_start, data) = pages(stage.connect, stage.dialect)?;
+        Some(Self { connect: stage.connect, dialect: stage.dialect, at_start, data })
+    }
+
+    /// What it holds now.
+    pub fn now(&self) -> Option<Pool> {
+        let (held, _) = pages(self.connect, self.dialect)?;
+        Some(Pool { data_pages: self.data, held_pages: held.saturating_sub(self.at_start) })
+    }
+}
+
+fn pages(connect: &Connect<'_>, dialect: &dyn Dialect) -> Option<(u64, u64)> {
+    let mut session = connect().ok()?;
+    dialect.pages_in_memory(session.as_mut()).ok()?.filter(|(_, data)| *data > 0)
+}

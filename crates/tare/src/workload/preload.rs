@@ -1,0 +1,62 @@
+//! Reading everything that a server holds before the first sample, whatever the load's tables are.
+
+use super::fill::in_parallel;
+use super::{Driven, Held, LoadError, Pool, RESIDENT, Stage};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tare_results::schema::AppliedSetting;
+
+/// A load's pool from before its first sample until after its last one.
+pub struct Warm<'a> {
+    held: Option<Held<'a>>,
+    before: Option<Pool>,
+    applied: Option<AppliedSetting>,
+}
+
+impl<'a> Warm<'a> {
+    /// Reads every table and every index from end to end where that is asked for, and proves it where the server says
+    /// what it holds. Call it before the first client connects.
+    ///
+    /// # Errors
+    /// The server's refusal, or a pool that does not hold what was read.
+    pub fn up(preload: bool, stage: &Stage<'a>) -> Result<Self, LoadError> {
+        let held = Held::at_start(stage);
+        let applied = if preload { Some(read_all(stage, held)?) } else { None };
+        Ok(Self { held, before: held.and_then(|held| held.now()), applied })
+    }
+
+    /// What the samples were, with what is known of the pool around them.
+    pub fn around(self, driven: Driven) -> Driven {
+        let pool = self.before.zip(self.held.and_then(|held| held.now()));
+        Driven { pool, applied: self.applied.into_iter().chain(driven.applied).collect(), ..driven }
+    }
+}
+
+fn read_all(stage: &Stage<'_>, held: Option<Held<'_>>) -> Result<AppliedSetting, LoadError> {
+    let go_on = |_| if stage.host.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+    let read = AtomicUsize::new(0);
+    in_parallel(
+        1,
+        1,
+        &go_on,
+        || LoadError::Interrupted,
+        |shared| {
+            let mut session = (stage.connect)()?;
+            shared.fills(session.as_mut()).map_err(LoadError::own)?;
+            read.store(stage.dialect.read_all(session.as_mut()).map_err(LoadError::own)?, Ordering::Relaxed);
+            shared.added(0)
+        },
+    )?;
+    let mut verified = format!("{} tables and indexes read from end to end", read.into_inner());
+    match held.and_then(|held| held.now()) {
+        Some(pool) if pool.fraction() < RESIDENT => {
+            return Err(LoadError::NotResident { held: pool.held_pages, data: pool.data_pages });
+        }
+        Some(pool) => verified.push_str(&format!(
+            "; the server's pool then held {} pages more than at its start, the data have {}",
+            pool.held_pages, pool.data_pages
+        )),
+        None => verified.push_str("; this server does not say what it holds of them"),
+    }
+    Ok(AppliedSetting { factor: "preload".into(), level: "on".into(), found: None, verified })
+}
