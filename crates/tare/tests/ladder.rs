@@ -105,7 +105,7 @@ fn rungs_that_cannot_share_a_server_have_their_reason() {
     let study = world.study(STUDY);
     let reasons = |sets: &[&str]| {
         let sets = sets.iter().flat_map(|set| ["--set", set]).collect::<Vec<_>>();
-        let args = [&["run", study.as_str(), "--dry-run", "--topology", "core:8"], &sets[..]].concat();
+        let args = [&["run", study.as_str(), "--dry-run", "--topology", "node:1 core:8 pu:1"], &sets[..]].concat();
         let output = world.tare(&args).output().unwrap();
         let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
         said.split_whitespace().collect::<Vec<_>>().join(" ")

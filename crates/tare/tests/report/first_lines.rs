@@ -36,6 +36,12 @@ fn conditions(study: &str) -> &'static [&'static str] {
         "single-thread-stability" => {
             &["aslr=on preload=off", "aslr=on preload=on", "aslr=off preload=off", "aslr=off preload=on"]
         }
+        "query-21" => &[
+            "preload=off memory=default",
+            "preload=off memory=interleave:all",
+            "preload=on memory=default",
+            "preload=on memory=interleave:all",
+        ],
         "no-effect-list" => &["base", "turbo=off", "memory=local", "memory=preferred:0"],
         other => panic!("{other} is a new study: name some of its conditions here"),
     }
