@@ -2,7 +2,7 @@
 //!
 //! Processes are asked and not threads where the kernel sums up by itself: a thread that ended meanwhile is then in the
 //! sum. A process that ended is in its parent's account of ended children, so the sum over all of them and that account
-//! loses nothing when one goes. Only context switches are kept by thread alone; those of threads that ended are lost.
+//! loses nothing when one goes, unless it goes while they are read: then they are read again. Only context switches are kept by thread alone; those of threads that ended are lost.
 
 use super::Subject;
 use serde::{Deserialize, Serialize};
@@ -31,16 +31,29 @@ pub struct UsageMark {
     switches: BTreeMap<ThreadRef, [u64; 2]>,
 }
 
+/// How often the accounts are read until no process came or went meanwhile.
+const READINGS: usize = 20;
+
 impl UsageMark {
-    /// Reads the accounts now; none where the subject has no process of its own, or it cannot be looked at.
+    /// Reads the accounts now; none where the subject has no process of its own, it cannot be looked at, or its
+    /// processes come and go too fast for a sum.
     pub fn take(subject: &Subject) -> Option<Self> {
         let root = subject.root?;
-        let first = observe::process_usage(root).ok()?;
+        (0..READINGS).find_map(|_| {
+            let processes = subject.processes();
+            let first = observe::process_usage(root).ok()?;
+            let mark = Self::read(root, &first, &processes);
+            let ended = observe::process_usage(root).ok()?.of_ended_children;
+            (ended == first.of_ended_children && subject.processes() == processes).then_some(mark)
+        })
+    }
+
+    fn read(root: i32, first: &ProcessUsage, processes: &[i32]) -> Self {
         let [user_s, system_s, minor_faults, major_faults] = first.of_ended_children;
         let mut used = Usage { user_s, system_s, minor_faults, major_faults, ..Usage::default() };
-        used.add_process(&first, true);
+        used.add_process(first, true);
         let mut switches = BTreeMap::new();
-        for pid in subject.processes() {
+        for &pid in processes {
             if pid != root
                 && let Ok(process) = observe::process_usage(pid)
             {
@@ -48,30 +61,32 @@ impl UsageMark {
             }
             switches.extend(observe::switches(pid).unwrap_or_default());
         }
-        Some(Self { used, switches })
+        Self { used, switches }
     }
 
-    /// What was used since an earlier moment.
-    pub fn since(&self, before: &Self) -> Usage {
+    /// What was used since an earlier moment; none where an account went back, as when what a process used was lost
+    /// with it because nobody waited for its end.
+    pub fn since(&self, before: &Self) -> Option<Usage> {
         let (now, then) = (&self.used, &before.used);
-        let grown = |now: f64, then: f64| (now - then).max(0.0);
-        let known = |now: Option<f64>, then: Option<f64>| Some(grown(now?, then?));
+        // Sums of ticks: a little less than none is none.
+        let grown = |now: f64, then: f64| (now - then > -1e-6).then(|| (now - then).max(0.0));
+        let known = |now: Option<f64>, then: Option<f64>| grown(now?, then?);
         let of_kind = |kind: usize| -> f64 {
             let grown = |(thread, now): (&ThreadRef, &[u64; 2])| {
                 now[kind].saturating_sub(before.switches.get(thread).map_or(0, |then| then[kind])) as f64
             };
             self.switches.iter().map(grown).sum()
         };
-        Usage {
-            user_s: grown(now.user_s, then.user_s),
-            system_s: grown(now.system_s, then.system_s),
-            minor_faults: grown(now.minor_faults, then.minor_faults),
-            major_faults: grown(now.major_faults, then.major_faults),
+        Some(Usage {
+            user_s: grown(now.user_s, then.user_s)?,
+            system_s: grown(now.system_s, then.system_s)?,
+            minor_faults: grown(now.minor_faults, then.minor_faults)?,
+            major_faults: grown(now.major_faults, then.major_faults)?,
             read_bytes: known(now.read_bytes, then.read_bytes),
             written_bytes: known(now.written_bytes, then.written_bytes),
             voluntary_switches: of_kind(0),
             involuntary_switches: of_kind(1),
-        }
+        })
     }
 }
 
@@ -136,7 +151,7 @@ mod tests {
         input.write_all(b"go\n").unwrap();
         let mut told = [0; 5];
         std::io::Read::read_exact(&mut shell.stdout.take().unwrap(), &mut told).unwrap();
-        let used = UsageMark::take(&subject).unwrap().since(&before);
+        let used = UsageMark::take(&subject).unwrap().since(&before).unwrap();
         input.write_all(b"end\n").unwrap();
         shell.wait().unwrap();
         // In microseconds; sixty thousand rounds of a shell take longer than two ticks anywhere.
@@ -145,8 +160,25 @@ mod tests {
         assert!(used.of(Quantity::MinorFaults).unwrap() > 10.0, "{used:?}");
         assert!(used.of(Quantity::VoluntarySwitches).unwrap() >= 1.0, "it waited: {used:?}");
         assert!(UsageMark::take(&subject).is_none(), "it has ended");
+        assert!(before.since(&before).is_some_and(|none| none.of(Quantity::Cpu) == Some(0.0)));
         let mut twice = used;
         twice.add(&used);
         assert_eq!(twice.of(Quantity::MinorFaults), used.of(Quantity::MinorFaults).map(|n| 2.0 * n));
+    }
+
+    #[test]
+    fn processes_that_end_while_the_accounts_are_read_are_not_lost() {
+        // Children without number, each of which uses some CPU and goes.
+        let script = "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done' & sh -c : & wait; done";
+        let mut shell = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        let subject = Subject::running(Some(shell.id().cast_signed()));
+        let marks: Vec<UsageMark> = (0..300).filter_map(|_| UsageMark::take(&subject)).collect();
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+        assert!(marks.len() > 50, "{}", marks.len());
+        let back = marks.windows(2).filter(|pair| pair[1].since(&pair[0]).is_none()).count();
+        assert_eq!(back, 0, "of {}", marks.len());
+        let all = marks[marks.len() - 1].since(&marks[0]).unwrap();
+        assert!(all.of(Quantity::Cpu).unwrap() > 0.0, "{all:?}");
     }
 }

@@ -264,7 +264,7 @@ impl SubjectWatch {
     /// [`SubjectError::Stray`] when a thread or page was elsewhere than it was told to be.
     pub fn finish(&mut self) -> Result<Surroundings, SubjectError> {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
-        let used = open.used.and_then(|before| Some(UsageMark::take(&self.subject)?.since(&before)));
+        let used = open.used.and_then(|before| UsageMark::take(&self.subject)?.since(&before));
         let elapsed = open.clock.elapsed();
         let mut threads = open.watch.finish();
         if self.may_end {
