@@ -243,9 +243,9 @@ fn the_studies_of_article_b_fit_machine_and_engine() {
     // Scales beyond 1, which the same key of tpcc does not take.
     let names = |document: &serde_json::Value| document["conditions"].as_array().unwrap().len();
     assert_eq!(names(&plan("single-thread-stability", &[&large[..], &["--set", "workload.scale=10"]].concat())), 8);
-    let two_nodes = ["--topology", "node:2 core:8 pu:2"];
+    let two_packages = ["--topology", "package:2 node:1 core:8 pu:2"];
     for more in ["--quick", "--article"] {
-        assert_eq!(names(&plan("query-21", &[&two_nodes[..], &[more]].concat())), 4, "{more}");
+        assert_eq!(names(&plan("query-21", &[&two_packages[..], &[more]].concat())), 4, "{more}");
     }
     // One package: a PU for each; and what SQLite does not know is left out, with a word.
     let document = plan("single-thread-stability", &["--topology", "core:2 pu:1", "--engine", "sqlite", "--quick"]);
