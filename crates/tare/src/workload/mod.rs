@@ -42,7 +42,7 @@ pub use error::{FillError, LoadError};
 pub use key::{Key, KeyInfo, Keyed, Keys};
 pub use load::{Counts, FillJob, Host, Load, ServerAt, Stage};
 pub use measured::{Driven, Extra, Measured, Pool};
-pub use pool::{Held, RESIDENT};
+pub use pool::Held;
 pub use preload::Warm;
 pub use progress::Progress;
 pub use registry::AnyLoad;

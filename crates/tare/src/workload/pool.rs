@@ -1,12 +1,12 @@
 //! What a server's own memory of pages holds of the data, asked of the server as a trial goes on.
 
 use super::load::Connect;
-use super::{Pool, ServerAt, Stage};
+use super::{LoadError, Pool, ServerAt, Stage};
 use tare_engine::Dialect;
 
 /// Share of the data's pages that must be held after all of them were read: less is another condition than was asked
 /// for.
-pub const RESIDENT: f64 = 0.99;
+const RESIDENT: f64 = 0.99;
 
 /// What the server has in memory as a trial goes on.
 #[derive(Clone, Copy)]
@@ -34,6 +34,26 @@ impl<'a> Held<'a> {
         let (held, _) = pages(self.connect, self.dialect)?;
         Some(Pool { data_pages: self.data, held_pages: held.saturating_sub(self.at_start) })
     }
+}
+
+/// What the pool holds now that all of the data were read, in words.
+///
+/// # Errors
+/// [`LoadError::NotResident`] when that is less than was read.
+pub fn all_read(held: Option<Held<'_>>) -> Result<String, LoadError> {
+    match held.and_then(|held| held.now()) {
+        Some(pool) if pool.fraction() < RESIDENT => {
+            Err(LoadError::NotResident { held: pool.held_pages, data: pool.data_pages })
+        }
+        Some(pool) => Ok(in_words(&pool)),
+        None => Ok("this server does not say what it holds of them".to_owned()),
+    }
+}
+
+/// What the pool holds, as records and plans say it.
+pub fn in_words(pool: &Pool) -> String {
+    let Pool { held_pages, data_pages } = pool;
+    format!("the server's pool then held {held_pages} pages more than at its start, the data have {data_pages}")
 }
 
 fn pages(connect: &Connect<'_>, dialect: &dyn Dialect) -> Option<(u64, u64)> {

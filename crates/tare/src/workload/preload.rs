@@ -1,7 +1,8 @@
 //! Reading everything that a server holds before the first sample, whatever the load's tables are.
 
 use super::fill::in_parallel;
-use super::{Driven, Held, LoadError, Pool, RESIDENT, Stage};
+use super::pool::all_read;
+use super::{Driven, Held, LoadError, Pool, Stage};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tare_results::schema::AppliedSetting;
@@ -47,16 +48,7 @@ fn read_all(stage: &Stage<'_>, held: Option<Held<'_>>) -> Result<AppliedSetting,
             shared.added(0)
         },
     )?;
-    let mut verified = format!("{} tables and indexes read from end to end", read.into_inner());
-    match held.and_then(|held| held.now()) {
-        Some(pool) if pool.fraction() < RESIDENT => {
-            return Err(LoadError::NotResident { held: pool.held_pages, data: pool.data_pages });
-        }
-        Some(pool) => verified.push_str(&format!(
-            "; the server's pool then held {} pages more than at its start, the data have {}",
-            pool.held_pages, pool.data_pages
-        )),
-        None => verified.push_str("; this server does not say what it holds of them"),
-    }
+    let (read, now) = (read.into_inner(), all_read(held)?);
+    let verified = format!("{read} tables and indexes read from end to end; {now}");
     Ok(AppliedSetting { factor: "preload".into(), level: "on".into(), found: None, verified })
 }

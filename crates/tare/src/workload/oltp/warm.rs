@@ -2,7 +2,8 @@
 
 use super::{OltpError, OltpSettings};
 use crate::workload::fill::in_parallel;
-use crate::workload::{Held, LoadError, RESIDENT, Stage};
+use crate::workload::pool::all_read;
+use crate::workload::{Held, LoadError, Stage};
 use std::ops::ControlFlow;
 use tare_engine::{Counted, Index};
 use tare_results::schema::AppliedSetting;
@@ -50,16 +51,6 @@ pub fn preload(
             Ok(())
         },
     )?;
-    let mut verified = format!("{tables} tables and their indexes read from end to end");
-    match held.and_then(|held| held.now()) {
-        Some(pool) if pool.fraction() < RESIDENT => {
-            return Err(LoadError::NotResident { held: pool.held_pages, data: pool.data_pages });
-        }
-        Some(pool) => verified.push_str(&format!(
-            "; the server's pool then held {} pages more than at its start, the data have {}",
-            pool.held_pages, pool.data_pages
-        )),
-        None => verified.push_str("; this server does not say what it holds of them"),
-    }
+    let verified = format!("{tables} tables and their indexes read from end to end; {}", all_read(held)?);
     Ok(Some(AppliedSetting { factor: "preload".into(), level: "on".into(), found: None, verified }))
 }
