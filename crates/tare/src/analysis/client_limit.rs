@@ -1,5 +1,5 @@
-//! Whether the client was the limit of a sample, and when nothing went on: what has to be known before a figure is taken
-//! for the server's.
+//! Whether the client was the limit of a sample, and when nothing went on: what has to be known before a figure is
+//! taken for the server's.
 
 use super::collect::is_usable;
 use super::figures::{figure, percent};

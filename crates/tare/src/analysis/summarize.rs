@@ -66,7 +66,9 @@ pub fn summarize(results: &Results) -> Summary {
     summary.answer = answer::answer(&summary, results, &conditions);
     summary.reading = summary.answer.text.clone();
     summary.further_reading = reading::further(&summary);
-    summary.further_reading.retain(|sentence| !summary.answer.text.contains(sentence));
+    // In the answer it may stand behind other words, with a small letter.
+    let said = summary.answer.text.to_lowercase();
+    summary.further_reading.retain(|sentence| !said.contains(&sentence.to_lowercase()));
     summary.further_reading.extend(summary.machines.iter().flat_map(hosts::sentences));
     summary.further_reading.extend(summary.run_order.as_ref().and_then(run_order::sentence));
     summary.further_reading.extend(aside::sentence(&summary));

@@ -2,7 +2,8 @@
 //!
 //! Processes are asked and not threads where the kernel sums up by itself: a thread that ended meanwhile is then in the
 //! sum. A process that ended is in its parent's account of ended children, so the sum over all of them and that account
-//! loses nothing when one goes, unless it goes while they are read: then they are read again. Only context switches are kept by thread alone; those of threads that ended are lost.
+//! loses nothing when one goes, unless it goes while they are read: then they are read again. Only context
+//! switches are kept by thread alone; those of threads that ended are lost.
 
 use super::Subject;
 use serde::{Deserialize, Serialize};
