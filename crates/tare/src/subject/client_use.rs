@@ -63,7 +63,7 @@ mod tests {
             (get("client_busy_fraction"), get("client_waited_for_cpu_fraction"))
         };
         let server = thread(Connection, "0-1", 9.9, 0.0);
-        assert_eq!(of(&[server.clone()]), (None, None), "only clients count");
+        assert_eq!(of(std::slice::from_ref(&server)), (None, None), "only clients count");
         assert_eq!(
             of(&[thread(Client, "0-7", 9.5, 0.0), thread(Client, "0-7", 1.0, 0.0), server]),
             (Some(0.95), Some(0.0))

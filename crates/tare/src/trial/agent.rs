@@ -6,12 +6,11 @@ use crate::capture::environment::environment;
 use crate::hosts::message::{Ask, Begin, Failed, Hello, LANGUAGE, Told};
 use crate::hosts::remote::{LOOK_EVERY, unix_ns};
 use crate::hosts::{Link, LinkEnd, Mouth};
-use crate::state::Host as ThisHost;
+use crate::state::{self, Host as ThisHost};
 use crate::study::settings::Settings;
 use crate::study::values::from_values;
 use crate::subject::{Partner, Subject, SubjectError, SubjectWatch, Surroundings, WatchSettings};
 use crate::workload::{Counts, Driven, Host, LoadError, Progress, ServerAt, Stage};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -137,7 +136,7 @@ impl Clients {
             placement: &self.watch,
             watch: SubjectWatch::new(Subject::own_process(), self.watch.clone()).with_partner(partner),
             host: trial.as_ref(),
-            answers: PathBuf::new(),
+            answers: state::cache_directory().map_err(LoadError::own)?.join("answers"),
         })
     }
 }

@@ -4,10 +4,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod apart;
 mod delay;
+#[path = "../engine_support/mod.rs"]
+mod engine_support;
+mod engines;
 mod far;
 mod kills;
 mod latency;
+mod loads;
 mod placed;
 #[path = "../support/mod.rs"]
 mod support;

@@ -2,7 +2,7 @@
 
 use super::{Dbt3Error, Indexes, Preloaded, Row, preload, set_up};
 use crate::subject::Connected;
-use crate::workload::{Host, LoadError};
+use crate::workload::{Host, LoadError, ServerAt};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 use tare_engine::{Dialect, Interrupter, Server, Session};
@@ -38,24 +38,33 @@ pub enum Done {
     Plan(Option<String>),
 }
 
+/// Where the client and its server are.
+pub struct Place {
+    /// CPUs of the client thread; none: anywhere.
+    pub cpus: Option<CpuSet>,
+    /// Whether the server's thread has a place of its own, so that it must be known.
+    pub server_is_placed: bool,
+    /// Where the server runs.
+    pub server_at: ServerAt,
+}
+
 /// The client thread: bound before it connects, so that its memory is its own.
 pub fn client(
     connect: &(dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync),
     dialect: &dyn Dialect,
-    cpus: Option<&CpuSet>,
-    is_placed: bool,
+    place: &Place,
     tasks: &Receiver<Task>,
     replies: &Sender<Result<Done, LoadError>>,
 ) {
     let set_up_session = || {
         let own = ThreadRef::of_this_thread();
-        if let Some(cpus) = cpus {
+        if let Some(cpus) = &place.cpus {
             bind::bind_thread(own, cpus).map_err(|e| LoadError::Subject(e.into()))?;
         }
         let mut session = connect()?;
         set_up(session.as_mut(), dialect)?;
-        let serving = match session.server_thread() {
-            Err(_) if !is_placed => None,
+        let serving = match place.server_at.serving(session.as_mut()) {
+            Err(_) if !place.server_is_placed => None,
             serving => serving.map_err(LoadError::own)?,
         };
         Ok((session, Connected { client: own, serving }))
@@ -102,9 +111,9 @@ fn read_all(session: &mut dyn Session, dialect: &dyn Dialect, indexes: Option<In
 
 /// The handle of the client thread.
 pub struct Client<'a> {
-    /// Killed when a query takes too long, where it is ours: nothing else ends one on every engine.
-    pub server: &'a dyn Server,
-    /// Ends the session on a server that is somebody else's.
+    /// Killed when a query takes too long, where it is ours and here: nothing else ends one on every engine.
+    pub server: Option<&'a dyn Server>,
+    /// Ends the session on a server that is somebody else's, or on another host, where the trial then ends it.
     pub interrupter: Option<Interrupter>,
     /// Says when to stop.
     pub host: &'a dyn Host,
@@ -119,9 +128,11 @@ pub struct Client<'a> {
 impl Client<'_> {
     /// Ends what the server does for the client.
     fn end(&self) {
-        if !self.server.is_ours() {
+        let Some(server) = self.server.filter(|server| server.is_ours()) else {
             self.interrupter.iter().for_each(Interrupter::interrupt);
-        } else if let Some(pid) = rustix::process::Pid::from_raw(self.server.pid().cast_signed()) {
+            return;
+        };
+        if let Some(pid) = rustix::process::Pid::from_raw(server.pid().cast_signed()) {
             // Gone already is as good.
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }

@@ -1,9 +1,9 @@
 //! The load `dbt3`: its data, what it is expected to take, and the client that a trial drives.
 
-use super::client::{Client, client};
+use super::client::{Client, Place, client};
 use super::runner::{Learnt, Runner};
 use super::{Dbt3Settings, Fill, Indexes, Order, QuerySet, RECIPE};
-use crate::workload::{Counts, Driven, FillError, FillJob, Held, Load, LoadError, Stage};
+use crate::workload::{Counts, Driven, FillError, FillJob, Held, Load, LoadError, ServerAt, Stage};
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use tare_engine::Server;
@@ -55,6 +55,10 @@ impl Load for Dbt3Settings {
         self.preload
     }
 
+    fn clients_elsewhere(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
         let directory = scratch(server)?;
         let fill = Fill {
@@ -72,7 +76,9 @@ impl Load for Dbt3Settings {
     }
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
-        let server = stage.server()?;
+        if stage.server.is_none() && stage.server_at != ServerAt::Partner {
+            return Err(LoadError::NoServer);
+        }
         let held = Held::at_start(&stage);
         let (dialect, cpus) = (stage.dialect, stage.placement.placement.client_cpus(0).cloned());
         std::thread::scope(|scope| {
@@ -81,10 +87,15 @@ impl Load for Dbt3Settings {
             // It ends when `tasks` is dropped with the runner. Of a server that does not answer, the runner has made an
             // end.
             let connect = stage.connect;
-            let is_placed = !stage.placement.placement.server.is_empty();
-            scope.spawn(move || client(connect, dialect, cpus.as_ref(), is_placed, &for_client, &from_client));
+            let place = Place {
+                cpus,
+                server_is_placed: !stage.placement.placement.server.is_empty(),
+                server_at: stage.server_at,
+            };
+            scope.spawn(move || client(connect, dialect, &place, &for_client, &from_client));
             let timeout_s = self.query_timeout_s;
-            let client = Client { server, interrupter: None, host: stage.host, timeout_s, tasks, replies };
+            let client =
+                Client { server: stage.server, interrupter: None, host: stage.host, timeout_s, tasks, replies };
             Runner { settings: *self, stage, dialect, client, held, learnt: Learnt::default() }.run()
         })
     }

@@ -127,7 +127,8 @@ impl Runner<'_> {
         let Done::Rows(rows, seconds) = self.client.ask(Task::Rows(query.sql.clone()), query.number)? else {
             return Err(Client::out_of_step());
         };
-        let who = format!("{} {}", self.stage.engine, self.stage.server()?.version());
+        let version = self.stage.server.map_or(String::new(), |server| format!(" {}", server.version()));
+        let who = format!("{}{version}", self.stage.engine);
         let against = check(query, self.settings.scale, &rows, &self.stage.answers, &who)?;
         self.learnt.against.insert(against);
         Ok((seconds, rows.len() as u64))

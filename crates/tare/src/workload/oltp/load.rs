@@ -4,7 +4,7 @@ use super::reconnect::{Reconnect, Sessions, WorkloadClient};
 use super::{Fill, OltpError, OltpSettings, Workload, warm, warm_phase};
 use crate::subject::Surroundings;
 use crate::workload::sessions::{self, Connector, Ran, take_extra};
-use crate::workload::{Counts, Driven, FillError, FillJob, Held, Load, LoadError, Measured, Stage};
+use crate::workload::{Counts, Driven, FillError, FillJob, Held, Load, LoadError, Measured, ServerAt, Stage};
 use strum::VariantNames;
 use tare_engine::{Server, Session};
 use tare_load::{Distribution, Sample};
@@ -169,7 +169,9 @@ fn ran(settings: &OltpSettings, stage: Stage<'_>, reconnect: Option<&Reconnect>)
 /// What has to be done before the clients of workloads that add rows connect.
 fn make_ready(settings: &OltpSettings, stage: &Stage<'_>) -> Result<(), LoadError> {
     match settings.workload {
-        Workload::BulkInsert if stage.server.is_some_and(|server| server.is_ours()) => {
+        Workload::BulkInsert
+            if stage.server_at == ServerAt::Partner || stage.server.is_some_and(|server| server.is_ours()) =>
+        {
             super::prepare_bulk((stage.connect)()?.as_mut(), stage.threads, stage.dialect)?;
         }
         Workload::Insert => {

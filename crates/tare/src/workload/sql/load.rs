@@ -61,6 +61,10 @@ impl Load for SqlSettings {
         self.preload
     }
 
+    fn clients_elsewhere(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
         let mix = self.known()?;
         let mut session = server.connect()?;

@@ -59,6 +59,10 @@ impl Load for TpccSettings {
         Ok(())
     }
 
+    fn clients_elsewhere(&self) -> Result<(), String> {
+        Ok(())
+    }
+
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
         let sizes = self.sizes();
         let expected = [
