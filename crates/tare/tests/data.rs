@@ -96,3 +96,42 @@ fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
     assert!(trials(&results).iter().filter(|record| record["outcome"] == "ok").count() == 4);
     world.assert_clean();
 }
+
+/// XFS in a file: its blocks can be shared, whatever this machine's own file systems can.
+#[test]
+fn where_files_can_share_blocks_nothing_is_copied() {
+    if !rustix::process::geteuid().is_root() {
+        println!("not tried: only root may mount");
+        return;
+    }
+    let world = World::new();
+    let study = study(&world, "sqlite", "read_write", 20_000, 3);
+    let script = r#"set -eu
+        PATH=$PATH:/usr/sbin:/sbin
+        command -v mkfs.xfs >/dev/null || { echo 'mkfs.xfs is missing; install it with: apt-get install xfsprogs'; exit 1; }
+        truncate -s 400M image && mkfs.xfs -q image && mkdir shared
+        mount -o loop image shared || exit 77
+        mkdir -m 700 shared/cache
+        TARE_CACHE_DIR=$PWD/shared/cache exec "$0" run "$1" --out results --set sampling.sample_s=1 \
+            --set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off"#;
+    let tare = world.tare(&[]);
+    let mut shell = Command::new("unshare");
+    shell.args(["--mount", "sh", "-c", script]).arg(tare.get_program()).arg(&study).current_dir(world.directory.path());
+    shell.envs(tare.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let output = shell.output().expect("unshare (Debian package util-linux)");
+    let said = format!("{}{}", support::text(&output.stdout), support::text(&output.stderr));
+    if output.status.code() == Some(77) {
+        let kernels = std::fs::read_to_string("/proc/filesystems").unwrap();
+        let able = kernels.contains("xfs") && Path::new("/dev/loop-control").exists();
+        assert!(!able, "{said}");
+        println!("not tried: no XFS or no loop devices in this kernel: {said}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let results = world.path("results");
+    let data: Vec<serde_json::Value> = trials(&results).iter().map(|record| record["data"].clone()).collect();
+    assert!(copied_fraction(&results) == 0.0, "{data:?}");
+    // The first trial finds the copy as it was made.
+    assert!(data.len() == 3 && data[1..].iter().all(|data| data["way"] == "shared"), "{data:?}");
+    world.assert_clean();
+}
