@@ -1,6 +1,8 @@
 //! The command line: one file a command. The only place that renders errors and chooses exit codes.
 
 mod args;
+mod away;
+mod away_clients;
 mod clean;
 mod client_agent;
 mod compare;
@@ -33,6 +35,7 @@ mod run;
 mod run_command;
 mod run_listener;
 mod secret;
+mod server_agent;
 mod setup;
 mod shard;
 mod shard_piece;
@@ -46,6 +49,7 @@ mod tools;
 mod topo;
 mod trial;
 mod trust;
+mod way_back;
 
 pub use args::main;
 pub use exit::Exit;

@@ -187,7 +187,10 @@ fn spawn(client: &ClientSettings, arguments: &[&str], [stdin, stdout]: [Stdio; 2
 }
 
 /// Puts back what a half that was killed had set there; one that was only cut off is waited for, and does it itself.
-fn restore(client: &ClientSettings) -> Result<(), String> {
+///
+/// # Errors
+/// Why that was not possible.
+pub fn restore(client: &ClientSettings) -> Result<(), String> {
     let deadline = Instant::now() + AFTERMATH;
     loop {
         let mut child =

@@ -28,13 +28,14 @@ pub struct Overrides {
     pub sets: Vec<String>,
 }
 
-const SECTIONS: [&str; 18] = [
+const SECTIONS: [&str; 19] = [
     "name",
     "title",
     "question",
     "engine",
     "workload",
     "client",
+    "server",
     "placement",
     "process",
     "capture",
@@ -192,7 +193,7 @@ impl Parser<'_> {
         }
         let level = match (section, name) {
             (WORKLOAD, _) => self.source.words(name, value)?,
-            ("engine", "restart") | ("client", "ssh" | "program") => self.arguments(name, value)?,
+            ("engine", "restart") | ("client" | "server", "ssh" | "program") => self.arguments(name, value)?,
             _ => self.source.scalar(name, value)?,
         };
         self.set(section, name, &level, key.span(), value.span())

@@ -4,6 +4,7 @@ use super::client::ClientSettings;
 use super::limit::Limit;
 use super::process::ProcessSettings;
 use super::running::RunningSettings;
+use super::server::ServerSettings;
 use crate::capture::settings::CaptureSettings;
 use crate::workload::AnyLoad;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub struct Settings {
     pub workload: WorkloadSettings,
     /// Which host they are on.
     pub client: ClientSettings,
+    /// On which host the study is run, with the clients here.
+    pub server: ServerSettings,
     /// Where threads and memory go.
     pub placement: Placement,
     /// Properties of the server process.

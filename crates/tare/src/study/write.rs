@@ -15,7 +15,7 @@ pub fn to_toml(study: &Study) -> String {
     if let Some(question) = &study.question {
         root.insert("question".into(), text(&question.to_string()));
     }
-    for section in ["engine", "workload", "client", "placement", "process", "capture"] {
+    for section in ["engine", "workload", "client", "server", "placement", "process", "capture"] {
         let table = section_table(study, section);
         if !table.is_empty() {
             root.insert(section.into(), Value::Table(table));

@@ -90,6 +90,8 @@ struct Clients {
 impl Clients {
     fn read(begin: Begin) -> Result<Self, Failed> {
         let mut settings = from_values(&begin.settings).map_err(failed)?;
+        // Whoever speaks from there starts no programs here: only loads that are sessions of this one.
+        settings.workload.load.load().clients_elsewhere().map_err(failed)?;
         // What names CPUs is about those of the server's host.
         settings.machine.retain(|level| level.cpus().is_none());
         let cpus = begin.cpus.into_iter().map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect());

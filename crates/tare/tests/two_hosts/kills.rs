@@ -39,18 +39,18 @@ struct Hosts {
     study: String,
 }
 
-fn lines_of(pid: u32) -> Vec<String> {
+pub fn lines_of(pid: u32) -> Vec<String> {
     let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
     line.split('\0').map(str::to_owned).collect()
 }
 
-fn parent_of(pid: u32) -> Option<u32> {
+pub fn parent_of(pid: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }
 
 /// A folder without what is no setting.
-fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
+pub fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {

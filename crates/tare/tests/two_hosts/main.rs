@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod apart;
+mod away;
 mod delay;
 #[path = "../engine_support/mod.rs"]
 mod engine_support;

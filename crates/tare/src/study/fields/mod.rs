@@ -7,6 +7,7 @@ mod engine;
 mod placement;
 mod process;
 mod running;
+mod server;
 mod workload;
 
 pub use common::COMMON;
