@@ -6,7 +6,10 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # From the leaves up; the program and tidy belong to the tree.
 LIBRARIES := text files counters stats load topology noise engine results
 
-.PHONY: arm book demo build fuzz tidy msrv deny deb package test test-dbt3-large test-numa test-user check setup setup-arm setup-test setup-numa bench clean
+# What cargo-deny can say without a network.
+DENY_HERE := licenses bans sources
+
+.PHONY: arm book demo build fuzz kills limits tidy msrv deny deb package test test-dbt3-large test-numa test-user check setup setup-arm setup-test setup-numa bench clean
 
 ## demo: install what is missing, build, and measure what placement and luck do on this machine (about a minute after the build)
 demo: build
@@ -38,6 +41,14 @@ arm: setup-arm
 fuzz:
 	TARE_FUZZ_INPUTS=4000 $(CARGO) test --locked -p tare --test fuzz -- --nocapture
 
+## kills: 200 kills -9 of runs, trials, servers and all of it, and trials that hang, here and on a made-up machine (in `make test` 100)
+kills:
+	TARE_TEST_KILLS=200 $(CARGO) test --locked -p tare --test kills -- --nocapture
+
+## limits: 100,000 conditions and samples are answered or refused within 2 s, timed with the release build
+limits: build
+	benches/limits
+
 ## test-dbt3-large: the 22 queries on 600,000 rows of lineitem, all engines held against each other (about two minutes)
 test-dbt3-large:
 	$(CARGO) test --locked -p tare --test dbt3 -- --ignored 0_1
@@ -53,7 +64,7 @@ msrv:
 ## deny: licences, sources and duplicates by cargo-deny, then advisories, for which it fetches its list from GitHub
 deny:
 	@$(CARGO) deny --version >/dev/null 2>&1 || { echo "cargo-deny is missing: cargo install --locked cargo-deny"; exit 3; }
-	$(CARGO) deny check licenses bans sources
+	$(CARGO) deny check $(DENY_HERE)
 	$(CARGO) deny check advisories
 
 ## book: the docs as one site, in target/book, and every link of it looked at
@@ -70,11 +81,13 @@ deb: build
 package:
 	$(CARGO) package --locked --no-verify $(foreach crate,$(LIBRARIES),-p tare-$(crate))
 
-## check: formatting, clippy with warnings as errors, documentation
+## check: formatting, clippy with warnings as errors, documentation; and what cargo-deny needs no network for, where it is
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --document-private-items
+	@if $(CARGO) deny --version >/dev/null 2>&1; then $(CARGO) deny --offline check $(DENY_HERE); \
+	else echo "cargo-deny is not there: licences, sources and duplicates are checked by crates/tidy alone"; fi
 
 setup:
 	scripts/setup build

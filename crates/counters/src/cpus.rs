@@ -77,6 +77,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[cfg(not(any(miri, loom)))]
+    #[test]
+    fn without_sys_there_are_as_many_cpus_as_this_process_may_use_or_more() {
+        let usable = std::thread::available_parallelism().unwrap().get();
+        assert!((usable..=1 << 16).contains(&configured()), "{} for {usable}", configured());
+    }
+
     #[test]
     fn list_of_ranges_and_single_numbers() {
         assert_eq!(parse_list("0-3,8\n"), Some(vec![0, 1, 2, 3, 8]));

@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use support::{World, text, trials};
 
 /// A server that starts a helper in a session of its own, and tells nobody whose it is. Its study.
-fn with_helper(world: &World) -> String {
+fn with_helper(world: &World, sample_s: f64) -> String {
     let server = world.path("server");
     let lines = format!("#!/bin/sh\nsetsid sleep 600 >/dev/null 2>&1 &\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_tare"));
     std::fs::write(&server, lines).unwrap();
     std::fs::set_permissions(&server, std::fs::Permissions::from_mode(0o755)).unwrap();
     world.study(&format!(
         "name = \"helped\"\n[engine]\nname = \"sqlite\"\nbinary = \"{}\"\n[workload]\nrows = 20\n\
-         [sampling]\ntrials = 2\nwarmup_s = 0\nsample_s = 0.3\n",
+         [sampling]\ntrials = 2\nwarmup_s = 0\nsample_s = {sample_s}\n",
         server.display()
     ))
 }
@@ -32,7 +32,7 @@ fn helpers(world: &World) -> Vec<u32> {
 #[test]
 fn a_helper_that_outlives_its_server_is_ended_and_told_about() {
     let world = World::new();
-    let study = with_helper(&world);
+    let study = with_helper(&world, 0.3);
     for group in ["on", "off"] {
         let out = format!("results-{group}");
         let output = world.tare(&["run", &study, "--out", &out]).env("TARE_CGROUP", group).output().unwrap();
@@ -48,11 +48,18 @@ fn a_helper_that_outlives_its_server_is_ended_and_told_about() {
     }
 }
 
+fn send(pid: u32, signal: Signal) {
+    // It may have ended by itself.
+    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
+}
+
 #[test]
 fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
     for (group, all) in [("on", true), ("on", false), ("off", true), ("off", false)] {
         let world = World::new();
-        let study = with_helper(&world);
+        // Long enough that no trial ends in good order while its processes are looked for; a run that goes on has to
+        // come to its end.
+        let study = with_helper(&world, if all { 3600.0 } else { 2.0 });
         let mut run = world
             .tare(&["run", &study, "--out", "results"])
             .env("TARE_CGROUP", group)
@@ -66,8 +73,10 @@ fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
             std::thread::sleep(Duration::from_millis(5));
         }
         let kept = helpers(&world);
-        for pid in world.processes().into_iter().filter(|pid| !kept.contains(pid) && (all || *pid != run.id())) {
-            let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL); // it may have ended
+        let others: Vec<u32> = world.processes().into_iter().filter(|pid| !kept.contains(pid)).collect();
+        // Stopped first: one that sees another of them die would put things in order.
+        for signal in [Signal::STOP, Signal::KILL] {
+            others.iter().filter(|pid| all || **pid != run.id()).for_each(|pid| send(*pid, signal));
         }
         let status = run.wait().unwrap();
         if all {
@@ -76,6 +85,8 @@ fn a_kill_9_of_trial_or_of_all_leaves_no_helper() {
             assert!(out.contains("removed what 1 killed servers or programs had left"), "{out}");
         } else {
             assert!(status.success(), "{status}");
+            let first = trials(&world.path("results")).remove(0);
+            assert!(first["trial"] == 0 && first["outcome"] != "ok", "the trial was not killed: {first}");
         }
         world.assert_clean();
     }

@@ -270,6 +270,43 @@ fn a_load_and_its_preparation() {
     }
 }
 
+/// A second Ctrl-C and SIGTERM are no worse than the first; and nobody has to be at the keyboard.
+#[test]
+fn a_load_whose_server_stops_answering_ends_by_any_signal_and_by_itself() {
+    let world = World::new();
+    let server = server(&world, &Sqlite);
+    let socket = server.address().to_string();
+    let base = ["load", "point_select", "--engine", "sqlite", "--socket", &socket, "--rows", "1000", "--warmup", "0s"];
+    world.exits(0, &[&base[..], &["--prepare"]].concat());
+    let began_without_answer = |time: &str| {
+        let mut load = world.tare(&[&base[..], &["--time", time]].concat());
+        let load = load.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        send(server.pid(), Signal::STOP);
+        load
+    };
+    for signals in [&[Signal::TERM][..], &[Signal::INT, Signal::INT, Signal::INT, Signal::TERM]] {
+        let mut load = began_without_answer("3600s");
+        std::thread::sleep(Duration::from_millis(100));
+        let began = Instant::now();
+        for signal in signals {
+            send(load.id(), *signal);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let code = load.wait().unwrap().code();
+        assert!(began.elapsed() < SOON, "{signals:?}: over after {:?}", began.elapsed());
+        assert_eq!(code, Some(130), "{signals:?}");
+        send(server.pid(), Signal::CONT);
+    }
+    // Half a minute is waited for answers after the time that was asked for.
+    let (began, load) = (Instant::now(), began_without_answer("1s"));
+    let output = load.wait_with_output().unwrap();
+    send(server.pid(), Signal::CONT);
+    let err = text(&output.stderr);
+    assert!(began.elapsed() < Duration::from_secs(45), "{:?}: {err}", began.elapsed());
+    assert!(output.status.code() == Some(4) && err.contains("the server does not answer"), "{err}");
+}
+
 #[test]
 fn a_second_ctrl_c_ends_a_run_at_once_whatever_hangs() {
     let world = World::new();

@@ -141,6 +141,11 @@ impl Plain {
     pub fn new(counters: usize) -> Self {
         Self((0..counters).map(|_| UnsafeCell::new(0)).collect())
     }
+
+    #[allow(dead_code, reason = "the test of the contenders asks")]
+    pub fn read_all(&mut self) -> u64 {
+        self.0.iter_mut().map(|cell| *cell.get_mut()).sum()
+    }
 }
 
 impl Contender for Plain {
@@ -173,6 +178,11 @@ pub struct Atomics(Vec<AtomicU64>);
 impl Atomics {
     pub fn new(counters: usize) -> Self {
         Self((0..counters).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    #[allow(dead_code, reason = "the test of the contenders asks")]
+    pub fn read_all(&self) -> u64 {
+        self.0.iter().map(|cell| cell.load(Ordering::Relaxed)).sum()
     }
 }
 

@@ -75,3 +75,43 @@ pub(crate) fn interleave_own_allocations() -> io::Result<()> {
     };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interleaving_is_the_threads_own_and_reads_back_with_every_node_that_is_allowed() {
+        let stack_of_this_thread = || {
+            let maps = std::fs::read_to_string("/proc/thread-self/numa_maps").ok()?;
+            maps.lines().find(|line| line.contains(" stack")).map(String::from)
+        };
+        let asked = std::thread::spawn(move || interleave_own_allocations().map(|()| stack_of_this_thread()));
+        match asked.join().unwrap() {
+            // A kernel without NUMA has no such file; nor is its policy asked for.
+            Ok(stack) => assert!(stack.is_none_or(|line| line.contains(" interleave:0")), "not interleaved"),
+            // A container may forbid it: said, not hidden.
+            Err(refused) => {
+                assert!(matches!(refused.raw_os_error(), Some(libc::EPERM | libc::ENOSYS | libc::EINVAL)), "{refused}");
+            }
+        }
+        assert!(
+            stack_of_this_thread().is_none_or(|line| line.contains(" default ")),
+            "another thread's policy changed"
+        );
+    }
+
+    #[test]
+    fn libnuma_agrees_with_the_kernel_on_every_cpu_or_says_what_is_missing() {
+        match Libnuma::load() {
+            Ok(libnuma) => {
+                for (cpu, node) in cpus::nodes().iter().enumerate() {
+                    if let Some(node) = node {
+                        assert_eq!(libnuma.node_of_cpu(cpu), *node as usize, "CPU {cpu}");
+                    }
+                }
+            }
+            Err(reason) => assert!(reason.starts_with("libnuma"), "{reason}"),
+        }
+    }
+}

@@ -20,3 +20,17 @@ pub(super) fn verify_statistics_are_off() -> Result<(), String> {
         bytes => Err(format!("SQLite still counts its memory: {bytes} bytes")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// This process never asked in time, unlike a server: the count goes on, and both calls say so.
+    #[test]
+    fn a_count_that_goes_on_is_seen_and_cannot_be_switched_off_later() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (zeroblob(10000))").unwrap();
+        assert!(verify_statistics_are_off().unwrap_err().contains("still counts"));
+        assert!(switch_statistics_off().unwrap_err().contains("returned 21"), "21 is SQLITE_MISUSE");
+    }
+}

@@ -11,6 +11,7 @@ mod length;
 mod links;
 mod manifests;
 mod opening;
+mod proofs;
 mod quotes;
 mod test_names;
 mod variables;

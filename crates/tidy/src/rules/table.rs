@@ -1,7 +1,7 @@
 //! Every rule by its name.
 
 use super::{
-    book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, opening, quotes,
+    book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, opening, proofs, quotes,
     test_names, variables, words,
 };
 use crate::{Finding, Tree};
@@ -21,6 +21,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("links", links::check),
     ("book", book::check),
     ("quotes", quotes::check),
+    ("proofs", proofs::check),
     ("manifests", manifests::check),
     ("comments", comments::check),
     ("variables", variables::check),

@@ -1,0 +1,34 @@
+//! What the benchmark compares with does what is said of it: a contender that loses adds, or writes elsewhere, would
+//! make the counters look good.
+
+#![allow(dead_code, reason = "the benchmark uses the rest")]
+
+#[path = "../benches/ratios/contenders.rs"]
+mod contenders;
+
+use contenders::{Amount, Atomics, Contender, NoOps, Plain, Rotate, Rseq, Sharded, Walk};
+
+const ADDS: u64 = 10_000;
+
+/// Every walk with both amounts, and the sum that they make.
+fn walked(contender: &dyn Contender) -> u64 {
+    let walks = [Walk::Same, Walk::Aliased, Walk::Rotate(Rotate::MASK), Walk::Random];
+    for walk in walks {
+        contender.run(walk, Amount::One, ADDS, 7);
+        contender.run(walk, Amount::Given(3), ADDS, 7);
+    }
+    walks.len() as u64 * ADDS * (1 + 3)
+}
+
+#[test]
+fn every_contender_counts_each_add_of_each_walk() {
+    let rseq = Rseq::new(contenders::MANY);
+    assert_eq!(walked(&rseq), rseq.read_all());
+    let sharded = Sharded::new(contenders::MANY);
+    assert_eq!(walked(&sharded), sharded.read_all());
+    let mut plain = Plain::new(contenders::MANY);
+    assert_eq!(walked(&plain), plain.read_all());
+    let atomics = Atomics::new(contenders::MANY);
+    assert_eq!(walked(&atomics), atomics.read_all());
+    walked(&NoOps);
+}

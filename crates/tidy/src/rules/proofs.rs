@@ -1,0 +1,130 @@
+//! What is claimed of safety is held by tests that exist: tables of the docs whose last column is `tests` name them,
+//! and every file with `unsafe` has its row in one.
+
+use crate::{Finding, Tree};
+use proc_macro2::{TokenStream, TokenTree};
+
+/// Where every `unsafe` has its argument and its tests.
+const PAGE: &str = "docs/unsafe.md";
+
+/// Finds rows without a test that exists, and files whose uses of `unsafe` are not those of their row.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for page in tree.files.iter().filter(|file| file.path.ends_with(".md")) {
+        for (line, cells) in rows(&page.text) {
+            let named = words(cells.last().copied().unwrap_or_default());
+            if named.is_empty() {
+                found.push(Finding::new(&page.path, line, "this row names no test"));
+            }
+            for name in named.into_iter().filter(|name| !is_test(tree, name)) {
+                found.push(Finding::new(&page.path, line, format!("there is no test {name}")));
+            }
+        }
+    }
+    found.extend(uses(tree));
+    found
+}
+
+/// Holds the files with `unsafe` against their table, both ways.
+fn uses(tree: &Tree) -> Vec<Finding> {
+    let page = tree.get(PAGE).map_or("", |page| page.text.as_str());
+    let mut rows: Vec<(usize, &str, usize)> = Vec::new();
+    for (line, cells) in rows_of(page) {
+        rows.push((line, cells[0].trim_matches('`'), cells.get(1).and_then(|n| n.parse().ok()).unwrap_or(0)));
+    }
+    let mut found = Vec::new();
+    for file in tree.rust() {
+        let count = file.text.parse().map_or(0, count);
+        let said = rows.iter().find(|row| row.1 == file.path).map_or(0, |row| row.2);
+        if count != said {
+            let message = format!(
+                "`unsafe` stands here {count} times and {said} times in {PAGE}: say there why it is needed, and \
+                 which test fails when it is wrong"
+            );
+            found.push(Finding::new(&file.path, 1, message));
+        }
+    }
+    for (line, path, _) in rows.into_iter().filter(|row| tree.get(row.1).is_none()) {
+        found.push(Finding::new(PAGE, line, format!("there is no {path}")));
+    }
+    found
+}
+
+/// Rows, with their lines, of the tables of a page whose last column is headed `tests`.
+fn rows(text: &str) -> Vec<(usize, Vec<&str>)> {
+    let (mut found, mut inside, mut counts) = (Vec::new(), false, false);
+    for (number, line) in (1..).zip(text.lines()) {
+        let Some(row) = line.strip_prefix('|').and_then(|rest| rest.trim_end().strip_suffix('|')) else {
+            inside = false;
+            continue;
+        };
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        if !inside {
+            (inside, counts) = (true, cells.last() == Some(&"tests"));
+        } else if counts && !cells[0].starts_with("---") {
+            found.push((number, cells));
+        }
+    }
+    found
+}
+
+/// The rows whose first cell is a Rust file.
+fn rows_of(page: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
+    rows(page).into_iter().filter(|(_, cells)| cells[0].ends_with(".rs`"))
+}
+
+/// What stands between backticks.
+fn words(cell: &str) -> Vec<&str> {
+    cell.split('`').skip(1).step_by(2).collect()
+}
+
+fn is_test(tree: &Tree, name: &str) -> bool {
+    let function = format!("fn {name}(");
+    tree.rust().any(|file| {
+        file.text.split_once(&function).is_some_and(|(before, _)| {
+            // Also in a macro that makes many inputs, so as text and not as syntax.
+            before.lines().rev().take(6).any(|line| line.trim() == "#[test]")
+        })
+    })
+}
+
+/// How often the word stands in code.
+fn count(tokens: TokenStream) -> usize {
+    tokens
+        .into_iter()
+        .map(|token| match token {
+            TokenTree::Group(group) => count(group.stream()),
+            TokenTree::Ident(word) => usize::from(word == "unsafe"),
+            _ => 0,
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "| file | uses | why | tests |\n| --- | --- | --- | --- |\n";
+    const TEST: &str = "#[test]\nfn it_holds() {}\n";
+
+    #[test]
+    fn uses_without_a_row_and_rows_without_a_test_are_found() {
+        let rows =
+            "| `a.rs` | 1 | for this | `it_holds` |\n| `c.rs` | 2 | | `it_fails` |\n| `d.rs` | 1 | | by hand |\n";
+        let tree = Tree::of(&[
+            (PAGE, &format!("{HEAD}{rows}")),
+            ("a.rs", &format!("{TEST}// unsafe\nfn f() {{ unsafe {{ g(\"unsafe\") }} }}")),
+            ("b.rs", "macro_rules! m { () => { unsafe { f() } } }"),
+            ("c.rs", "unsafe fn f() {}"),
+        ]);
+        let found: Vec<_> = check(&tree).into_iter().map(|found| (found.path, found.line)).collect();
+        let wanted = [(PAGE, 4), (PAGE, 5), ("b.rs", 1), ("c.rs", 1), (PAGE, 5)];
+        assert_eq!(found, wanted.map(|(path, line)| (path.to_owned(), line)));
+    }
+
+    #[test]
+    fn other_tables_may_name_what_they_like() {
+        let tree = Tree::of(&[("a.md", "| what | where |\n| --- | --- |\n| x | `nowhere` |\n")]);
+        assert_eq!(check(&tree), []);
+    }
+}
