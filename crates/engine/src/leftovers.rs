@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use procfs::process::Process;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,9 @@ use super::identity::Identity;
 
 /// The most that is read of a registration, bytes.
 const LARGEST: u64 = 1 << 20;
+/// How often a directory's removal is tried, and the pause before the next time.
+const REMOVALS: u32 = 10;
+const BETWEEN_REMOVALS: Duration = Duration::from_millis(20);
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -148,16 +152,31 @@ pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError
         let killed = processes.into_iter().filter(|process| process.kill());
         let family = record.family.iter().filter(|_| record.boot_id == boot).flat_map(Family::end);
         let killed = killed.chain(family).map(|process| process.pid as u32).collect();
-        let mut removed = Vec::new();
-        for directory in record.directories.iter().filter(|directory| !in_use.contains(directory)) {
-            if fs::remove_dir_all(directory).is_ok() {
-                removed.push(directory.clone());
-            }
+        let mine = record.directories.iter().filter(|directory| !in_use.contains(directory));
+        let (mut removed, mut stays) = (Vec::new(), false);
+        for directory in mine.filter(|directory| fs::symlink_metadata(directory).is_ok()) {
+            let gone = remove(directory);
+            stays |= !gone;
+            removed.extend(gone.then(|| directory.clone()));
         }
-        let _ = folder.remove(name);
+        // What could not be removed stays listed: the next start tries again.
+        if !stays {
+            let _ = folder.remove(name);
+        }
         reaped.push(Reaped { killed, removed });
     }
     Ok(reaped)
+}
+
+/// Whether it is gone. A server that was killed a moment ago may still have put a file there.
+fn remove(directory: &Path) -> bool {
+    for _ in 0..REMOVALS {
+        if fs::remove_dir_all(directory).is_ok() {
+            return true;
+        }
+        std::thread::sleep(BETWEEN_REMOVALS);
+    }
+    false
 }
 
 fn is_state_file(name: &str) -> bool {
@@ -207,6 +226,25 @@ mod tests {
         assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, [child.id()]);
         child.wait().unwrap();
         assert_eq!(reap_leftovers(state.path()).unwrap(), []);
+    }
+
+    #[test]
+    fn what_could_not_be_removed_stays_listed_until_it_is() {
+        let (state, run) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let left = run.path().join("left");
+        let directories = vec![left.clone()];
+        let owner = dead_owner();
+        plant(
+            state.path(),
+            &Record { boot_id: boot_id(), owner, server: None, behind: None, directories, family: None },
+        );
+        // No directory: refused like one that a dying server still fills.
+        fs::write(&left, "").unwrap();
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].removed, Vec::<PathBuf>::new());
+        fs::remove_file(&left).unwrap();
+        fs::create_dir(&left).unwrap();
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].removed, [left.clone()]);
+        assert!(!left.exists() && reap_leftovers(state.path()).unwrap().is_empty());
     }
 
     #[test]

@@ -161,6 +161,11 @@ impl Killed {
                 let mut run = self.run.take().unwrap();
                 run.kill().unwrap();
                 run.wait().unwrap();
+                // On a busy machine a killed process takes its time to die, and its own are left alone until then.
+                let deadline = Instant::now() + Duration::from_secs(10);
+                while whom == Whom::All && !self.world.processes().is_empty() && Instant::now() < deadline {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
                 if !self.results().join("plan.json").is_file() {
                     // Killed before there was a plan: a half-made directory is not resumed.
                     let _ = std::fs::remove_dir_all(self.results());
@@ -241,15 +246,26 @@ impl Killed {
         }
     }
 
+    /// Between two kills: some trials long, on a busy machine too, where none would ever come to its end otherwise.
+    fn longest_wait(&self) -> Duration {
+        let began = Instant::now();
+        self.succeeds(&["run", &self.study, "--set", "sampling.trials=1", "--out", "undisturbed"]);
+        let took = began.elapsed();
+        // Preparations are killed too.
+        std::fs::remove_dir_all(self.world.path("cache")).unwrap();
+        took.max(Duration::from_millis(500))
+    }
+
     /// Kills again and again; after every next start what `found` finds is as before.
     fn again_and_again<T: PartialEq + std::fmt::Debug>(mut self, found: impl Fn() -> T) {
         let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
         let before = found();
+        let longest = self.longest_wait();
         let (mut moments, mut hits) = (Moments::new(), BTreeMap::<String, u32>::new());
         let mut kill = 0;
         while kill < kills {
             self.at_work();
-            let wait = moments.below(Duration::from_millis(500));
+            let wait = moments.below(longest);
             std::thread::sleep(wait);
             let whom = match kill % 8 {
                 0 | 4 => Whom::Run,

@@ -55,7 +55,7 @@ pub fn run(
         ),
         Err(RunError::Observer(End::Failed(e)) | RunError::Connect { source: e, .. }) => return Err(e),
         Err(RunError::Transaction { source, .. }) => return Err(source),
-        Err(other) => return Err(LoadError::Generator(other.to_string())),
+        Err(other) => return Err(LoadError::Own(other.to_string().into())),
     };
     let level = format!("{workload}, {threads} threads, until {}", warm.until);
     Ok(Some(AppliedSetting { factor: "warmup".into(), level, found: None, verified }))

@@ -59,7 +59,9 @@ where
 pub fn failure(error: RunError<LoadError, LoadError>) -> LoadError {
     match error {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
-        other => LoadError::Generator(other.to_string()),
+        asked @ RunError::Setting { .. } => LoadError::Generator(asked.to_string()),
+        // A server that does not answer, above all: no mistake of whoever asked.
+        other => LoadError::own(other),
     }
 }
 
