@@ -2,6 +2,7 @@
 //! make the counters look good.
 
 #![allow(dead_code, reason = "the benchmark uses the rest")]
+#![allow(clippy::expect_used, reason = "a test that cannot go on has failed")]
 
 #[path = "../benches/ratios/contenders.rs"]
 mod contenders;

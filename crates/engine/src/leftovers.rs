@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(reap_leftovers(state.path()).unwrap()[0].removed, Vec::<PathBuf>::new());
         fs::remove_file(&left).unwrap();
         fs::create_dir(&left).unwrap();
-        assert_eq!(reap_leftovers(state.path()).unwrap()[0].removed, [left.clone()]);
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].removed, std::slice::from_ref(&left));
         assert!(!left.exists() && reap_leftovers(state.path()).unwrap().is_empty());
     }
 

@@ -33,7 +33,7 @@ const MORE: [(Setting, [&str; 2]); 5] = [
 fn study(settings: &[(Setting, [&str; 2])]) -> String {
     let mut text = String::from(
         "name = \"killed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 4\nattempts = 50\nwarmup_s = 0\n\
-         sample_s = 0.05\ntrial_timeout_s = 3\nsteal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n",
+         sample_s = 0.1\ntrial_timeout_s = 3\nsteal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n",
     );
     for level in 0..2 {
         text.push_str("[[conditions]]\n");
@@ -228,7 +228,11 @@ impl Killed {
                 assert_eq!(record["levels"][*name], setting["level"], "{record}");
             }
         }
-        let failed = records.iter().filter(|record| record["outcome"] != "ok").count();
+        // So short a sample on a busy machine may see nothing: nobody is blamed for a kill then.
+        let starved = |record: &&serde_json::Value| {
+            record["reason"].as_str().is_some_and(|reason| reason.starts_with("no transaction was finished"))
+        };
+        let failed = records.iter().filter(|record| record["outcome"] != "ok" && !starved(record)).count();
         assert!(failed <= self.blamed, "{failed} failed, {} trials and servers killed: {records:?}", self.blamed);
         records
     }
