@@ -59,11 +59,6 @@ impl Schedule {
         };
         Some(Self { gap_ns, due_ns: before_first_ns, gaps })
     }
-
-    /// How many more transactions are due up to and including `until_ns`.
-    pub(crate) fn due_until(&self, until_ns: u64) -> u64 {
-        self.clone().take_while(|due_ns| *due_ns <= until_ns).count() as u64
-    }
 }
 
 impl Iterator for Schedule {
@@ -121,14 +116,5 @@ mod tests {
         assert_ne!(due(1, 0), due(1, 1));
         assert_ne!(due(1, 0), due(2, 0));
         assert_eq!(Schedule::new(Pace::Closed, 1, 0, 2), None);
-    }
-
-    #[test]
-    fn due_until_counts_what_is_left_and_consumes_nothing() {
-        let mut schedule = Schedule::new(open(1000.0, Arrivals::Constant), 0, 0, 1).unwrap();
-        assert_eq!(schedule.due_until(5_000_000), 6);
-        schedule.next();
-        assert_eq!(schedule.due_until(5_000_000), 5);
-        assert_eq!(schedule.next(), Some(1_000_000));
     }
 }

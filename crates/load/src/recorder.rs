@@ -1,7 +1,7 @@
 //! What one thread records during one sample.
 
 use crate::client::Queries;
-use crate::sample::LatencyMs;
+use crate::sample::{Latencies, LatencyMs, Queued};
 use hdrhistogram::Histogram;
 
 /// Latencies above an hour are counted as an hour in the histogram; the maximum stays exact.
@@ -29,16 +29,68 @@ pub(crate) struct Recorder {
     pub(crate) queries: Queries,
     pub(crate) restarts: u64,
     pub(crate) reconnects: u64,
+    /// Only in open loop.
+    pub(crate) queue: Option<QueueRecorder>,
+}
+
+/// What an open loop records beside the latencies of completed transactions.
+#[derive(Debug, Clone)]
+pub(crate) struct QueueRecorder {
+    /// Of completed transactions, had the client begun each at once when it was due and its connection free.
+    prompt_ns: Histogram<u64>,
+    /// How long those had waited that were due and not completed at the end: as measured, and as above.
+    waiting_ns: Vec<(u64, u64)>,
+}
+
+impl QueueRecorder {
+    fn new() -> Self {
+        Self { prompt_ns: histogram(), waiting_ns: Vec::new() }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, prompt_ns: u64) {
+        self.prompt_ns.saturating_record(prompt_ns);
+    }
+
+    pub(crate) fn waiting(&mut self, waited_ns: u64, prompt_ns: u64) {
+        self.waiting_ns.push((waited_ns, prompt_ns));
+    }
+
+    fn merge(&mut self, other: &Self) {
+        add(&mut self.prompt_ns, &other.prompt_ns);
+        self.waiting_ns.extend_from_slice(&other.waiting_ns);
+    }
+}
+
+/// An empty histogram whose memory has been touched, so that no page fault falls into the measurement.
+fn histogram() -> Histogram<u64> {
+    #[expect(clippy::expect_used, reason = "the bounds are constants that the library accepts")]
+    let mut made = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS).expect("valid bounds");
+    made.reset();
+    made
+}
+
+fn add(sum: &mut Histogram<u64>, more: &Histogram<u64>) {
+    for step in more.iter_recorded() {
+        sum.saturating_record_n(step.value_iterated_to(), step.count_at_value());
+    }
+}
+
+fn buckets(histogram: &Histogram<u64>) -> Latencies {
+    let each = histogram.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()));
+    Latencies::new(each.collect())
 }
 
 impl Recorder {
-    /// An empty recorder whose memory has been touched, so that no page fault falls into the measurement.
+    /// An empty recorder, also of a queue where transactions are due at times.
+    pub(crate) fn of_loop(open: bool) -> Self {
+        Self { queue: open.then(QueueRecorder::new), ..Self::new() }
+    }
+
+    /// An empty recorder.
     pub(crate) fn new() -> Self {
-        #[expect(clippy::expect_used, reason = "the bounds are constants that the library accepts")]
-        let mut latency_ns = Histogram::new_with_bounds(1, HIGHEST_NS, DIGITS).expect("valid bounds");
-        latency_ns.reset();
         Self {
-            latency_ns,
+            latency_ns: histogram(),
             min_ns: u64::MAX,
             max_ns: 0,
             sum_ns: 0,
@@ -46,6 +98,7 @@ impl Recorder {
             queries: Queries::default(),
             restarts: 0,
             reconnects: 0,
+            queue: None,
         }
     }
 
@@ -62,8 +115,9 @@ impl Recorder {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        for step in other.latency_ns.iter_recorded() {
-            self.latency_ns.saturating_record_n(step.value_iterated_to(), step.count_at_value());
+        add(&mut self.latency_ns, &other.latency_ns);
+        if let Some(more) = &other.queue {
+            self.queue.get_or_insert_with(QueueRecorder::new).merge(more);
         }
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -75,8 +129,22 @@ impl Recorder {
     }
 
     /// How many latencies there were of each length, nanoseconds, ascending.
-    pub(crate) fn latencies(&self) -> Vec<(u64, u64)> {
-        self.latency_ns.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
+    pub(crate) fn latencies(&self) -> Latencies {
+        buckets(&self.latency_ns)
+    }
+
+    /// The latencies of everything that was due, in open loop.
+    pub(crate) fn queued(&self) -> Option<Queued> {
+        let queue = self.queue.as_ref()?;
+        let with = |completed: &Histogram<u64>, waiting: fn(&(u64, u64)) -> u64| {
+            let mut all = completed.clone();
+            queue.waiting_ns.iter().for_each(|waited| all.saturating_record(waiting(waited)));
+            buckets(&all)
+        };
+        Some(Queued {
+            measured: with(&self.latency_ns, |(waited, _)| *waited),
+            prompt: with(&queue.prompt_ns, |(_, p)| *p),
+        })
     }
 
     /// The summary in milliseconds; none when nothing was recorded.
@@ -103,7 +171,6 @@ impl Recorder {
 mod tests {
     use super::*;
     use crate::random::{Purpose, Random};
-    use crate::sample::Latencies;
 
     fn nothing() -> Complete {
         Complete::default()
@@ -140,7 +207,7 @@ mod tests {
         assert_eq!(merged.transactions, 30_000);
         assert_eq!(merged.queries, Queries { read: 30_000, write: 60_000, other: 90_000 });
         assert_eq!((merged.restarts, merged.reconnects), (30_000, 60_000));
-        let latencies = Latencies::new(merged.latencies());
+        let latencies = merged.latencies();
         assert_eq!(latencies.each().map(|(_, count)| count).sum::<u64>(), 30_000);
         assert!((latencies.percentile(95.0).unwrap() / latency.p95 - 1.0).abs() < 1e-9);
         assert!(latencies.percentile(100.0).unwrap() >= latency.max);

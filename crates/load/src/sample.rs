@@ -48,6 +48,23 @@ impl Latencies {
             (seen >= rank).then_some(ms)
         })
     }
+
+    /// The arithmetic mean, milliseconds; none without transactions.
+    pub fn mean(&self) -> Option<f64> {
+        let (sum, all) = self.each().fold((0.0, 0), |(sum, all), (ms, count)| (sum + ms * count as f64, all + count));
+        (all > 0).then(|| sum / all as f64)
+    }
+}
+
+/// The latencies of everything that was due in open loop: transactions that were completed, and those that were not by
+/// the end of the sample, which count with what they had waited until then.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Queued {
+    /// From when each was due.
+    pub measured: Latencies,
+    /// What they would have been, had the client begun each at once when it was due and its connection free: where
+    /// this is much less, it was the client that was late. What a transaction takes from its begin counts in full.
+    pub prompt: Latencies,
 }
 
 /// CPU time that the client threads themselves used for one transaction, microseconds, mean over the sample.
@@ -115,6 +132,12 @@ pub struct Sample {
     /// Open loop: transactions that were due by the end of the sample and not completed. They are in no latency figure.
     /// None in closed loop.
     pub backlog: Option<u64>,
+    /// Latencies with the backlog in them. None in closed loop.
+    #[serde(skip)]
+    pub queued: Option<Queued>,
+    /// Seconds for which this whole process stood still since the sample before or the start of the warm-up, as far as
+    /// a thread that wakes ten times a second notices.
+    pub client_stood_still_s: f64,
     /// Where nothing was completed for long, in order.
     pub stalls: Vec<Stall>,
     /// Per thread, in order of index.

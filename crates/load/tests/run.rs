@@ -147,6 +147,13 @@ fn an_open_loop_that_cannot_keep_up_reports_its_backlog() {
     assert!(accounted >= sample.elapsed_s * 1000.0 - 3.0 && accounted <= at_most + 3.0, "{accounted}: {sample:?}");
     // Two threads that take 10 ms each, and one in hand at each start.
     assert!(sample.transactions as f64 <= sample.elapsed_s * 200.0 + 2.0, "{sample:?}");
+    // What waits at the end is in these latencies: most of what was due has waited for longer than any that was done
+    // in the first half. And the client was never late, so that its own part is nothing.
+    let queued = sample.queued.as_ref().unwrap();
+    assert_eq!(queued.measured.each().map(|(_, count)| count as f64).sum::<f64>(), accounted);
+    assert_eq!(queued.prompt.each().map(|(_, count)| count as f64).sum::<f64>(), accounted);
+    let (measured, prompt) = (queued.measured.mean().unwrap(), queued.prompt.percentile(100.0).unwrap());
+    assert!(measured > 150.0 && prompt > 300.0, "{measured} ms, {prompt} ms");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod append;
 pub mod captures;
+pub mod client_limit;
 pub mod covariate;
 mod csv;
 mod csv_trials;
@@ -21,6 +22,7 @@ pub mod reader;
 mod repair;
 mod samples;
 pub mod schema;
+pub mod search;
 pub mod server;
 pub mod server_cost;
 pub mod shards;

@@ -7,6 +7,8 @@ use crate::server_cost;
 
 /// Transactions a second, over all threads.
 pub const TPS: Named = Named::new("tps", "1/s", Better::Higher, 0);
+/// The highest rate of transactions that meets the objective of an open loop, over all threads.
+pub const MAX_TPS_UNDER_OBJECTIVE: Named = Named::new("max_tps_under_objective", "1/s", Better::Higher, 0);
 /// Queries a second, over all threads.
 pub const QPS: Named = Named::new("qps", "1/s", Better::Higher, 11);
 /// Rounds of counting a second, over all threads.
@@ -65,6 +67,7 @@ pub const INVOLUNTARY_SWITCHES: Named = Named::new("involuntary_switches", "", B
 /// ([`crate::server_cost`]).
 pub static DECLARED: &[Named] = &[
     TPS,
+    MAX_TPS_UNDER_OBJECTIVE,
     QPS,
     ROUNDS_PER_S,
     NS_PER_INCREMENT,

@@ -9,6 +9,7 @@
 //! | `logs/` | the log of each trial and its server |
 
 use super::plain::Plain;
+use super::search::SearchRecord;
 use super::server::ServerRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -376,6 +377,9 @@ pub struct TrialRecord {
     /// Samples before those, which the study leaves out of all figures (`sampling.drop_samples`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<SampleRecord>,
+    /// The searches for the highest rate behind the samples, dropped ones first; empty without an objective.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub searches: Vec<SearchRecord>,
     /// What every execution before the measured ones took, seconds, by the metric of its query, in their order.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub warm_up: BTreeMap<String, Vec<f64>>,
@@ -433,6 +437,7 @@ impl TrialRecord {
             samples: Vec::new(),
             plain: Plain::default(),
             dropped: Vec::new(),
+            searches: Vec::new(),
             warm_up: BTreeMap::new(),
             plans: BTreeMap::new(),
             captures: BTreeMap::new(),

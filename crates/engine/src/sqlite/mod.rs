@@ -11,6 +11,7 @@ mod diagnostics;
 mod dialect;
 mod engine;
 mod entry;
+mod functions;
 mod memory;
 mod names;
 #[cfg_attr(not(any(test, feature = "planted-lock")), path = "unplanted.rs")]

@@ -20,7 +20,7 @@ use signal_hook::iterator::Signals;
 use super::super::stream::Stream;
 use super::names::DATABASE_FILE;
 use super::waits::Waits;
-use super::{connection, memory, pragmas};
+use super::{connection, functions, memory, pragmas};
 
 /// Name of the Unix socket in the run directory.
 pub(super) const SOCKET: &str = "sqlite.sock";
@@ -97,6 +97,7 @@ impl Database {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         pragmas::apply(&connection, &self.options).map_err(|r| format!("{REFUSED}{}: {}", r.option, r.reason))?;
+        functions::add(&connection)?;
         Ok(connection)
     }
 }

@@ -114,7 +114,6 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
 
     fn sample(&mut self, sample: usize, run_start: Instant) -> Result<Sample, Ended<K, O>> {
         self.observer.sample_start(sample).map_err(RunError::Observer)?;
-        self.stood_still.clear();
         let start = Instant::now();
         self.clients.announce(Phase::Measure(sample as u64));
         let tps_each_second = self.pass(Stage::Sample(sample), start, self.settings.sample_s)?;

@@ -6,6 +6,7 @@ mod interval;
 mod live;
 mod observer;
 mod phase;
+mod prompt;
 mod report;
 mod settings;
 mod stalls;

@@ -4,7 +4,7 @@ use super::stalls::{Gap, stalls};
 use crate::client::ClientThread;
 use crate::cpu::CpuTime;
 use crate::recorder::Recorder;
-use crate::sample::{CpuPerTransaction, Latencies, Sample, ThreadSample};
+use crate::sample::{CpuPerTransaction, Sample, ThreadSample};
 use std::time::Instant;
 
 /// A thread's word to the controller; none is sent between the borders of samples.
@@ -76,10 +76,12 @@ pub(super) fn summarise(mut reports: Vec<ThreadReport>, window: &Window, tps_eac
         reconnects: all.reconnects,
         elapsed_s: window.end.duration_since(window.start).as_secs_f64(),
         latency_ms,
-        latencies: Latencies::new(all.latencies()),
+        latencies: all.latencies(),
         tps_each_second,
         client_cpu_us_per_transaction: cpu,
         backlog,
+        queued: all.queued(),
+        client_stood_still_s: window.stood_still.iter().map(|still| (still.1 - still.0).as_secs_f64()).sum(),
         stalls: stalls(&gaps, &window.stood_still, (window.start, window.end), median_ms),
         threads,
     }

@@ -2,6 +2,7 @@
 
 use super::live::Totals;
 use super::phase::{Phase, Shared};
+use super::prompt::{Prompt, nanoseconds};
 use super::report::{Message, ThreadReport};
 use super::settings::LoadSettings;
 use super::stalls::{Gap, LEAST};
@@ -78,8 +79,12 @@ struct Worker<'a, C: Client> {
     /// Since the start of the warm-up.
     totals: Totals,
     last_end: Instant,
-    /// When the transaction in hand was begun; none while nothing is due.
+    /// From when on the transaction in hand could have been under way; none while nothing is due.
     busy_from: Option<Instant>,
+    /// When it was begun, in open loop.
+    begun: Instant,
+    /// Of a client that is never late.
+    prompt: Prompt,
     gaps: Vec<Gap>,
     controller: &'a Sender<Message<C::Error>>,
 }
@@ -106,11 +111,13 @@ impl<'a, C: Client> Worker<'a, C> {
             rest: settings.rest,
             started,
             phase: Phase::Warmup,
-            recorder: Recorder::new(),
+            recorder: Recorder::of_loop(settings.pace != Pace::Closed),
             cpu_at_start: CpuTime::default(),
             totals: Totals::default(),
             last_end: started,
             busy_from: None,
+            begun: started,
+            prompt: Prompt::new(started),
             gaps: Vec::new(),
             controller,
         }
@@ -123,7 +130,9 @@ impl<'a, C: Client> Worker<'a, C> {
             if self.schedule.is_some() {
                 let Some(due) = self.wait_until_due() else { return Ok(()) };
                 start = due;
-                self.busy_from = Some(Instant::now());
+                self.begun = Instant::now();
+                // A thread that did not wake when it was due has something to do all the same.
+                self.busy_from = Some(due.max(self.last_end));
             } else {
                 let pause = self.client.pause(&mut self.random);
                 if !pause.is_zero() {
@@ -138,6 +147,7 @@ impl<'a, C: Client> Worker<'a, C> {
             let Some(done) = self.complete_transaction(due)? else { return Ok(()) };
             let end = Instant::now();
             self.note_gap(end);
+            let prompt_ns = due.map_or(0, |due| self.prompt.ended(due, self.begun, end));
             (self.last_end, self.busy_from) = (end, None);
             let mut next_start = end;
             let phase = self.shared.phase();
@@ -152,10 +162,13 @@ impl<'a, C: Client> Worker<'a, C> {
                     self.last_end = next_start;
                 }
             }
-            let latency_ns = end.saturating_duration_since(start).as_nanos() as u64;
+            let latency_ns = nanoseconds(start, end);
             // What ended before a rest belongs to no sample after it.
             if matches!(self.phase, Phase::Measure(_)) && !rested {
                 self.recorder.record(latency_ns, &done);
+                if let Some(queue) = &mut self.recorder.queue {
+                    queue.record(prompt_ns);
+                }
             }
             self.tell(latency_ns, &done);
             start = next_start;
@@ -272,7 +285,8 @@ impl<'a, C: Client> Worker<'a, C> {
                 let now = CpuTime::of_this_thread();
                 let cpu = if saw_start { now.since(self.cpu_at_start) } else { CpuTime::default() };
                 let backlog = self.backlog(in_hand);
-                let recorder = std::mem::replace(&mut self.recorder, Recorder::new());
+                let next = Recorder::of_loop(self.schedule.is_some());
+                let recorder = std::mem::replace(&mut self.recorder, next);
                 // One that goes on: what lies behind the sample is cut off.
                 self.note_gap(Instant::now());
                 let gaps = std::mem::take(&mut self.gaps);
@@ -285,11 +299,26 @@ impl<'a, C: Client> Worker<'a, C> {
         true
     }
 
-    /// Transactions due by the end of the sample and not completed then: the one in hand and all after it.
-    fn backlog(&self, in_hand: Option<Instant>) -> Option<u64> {
-        let schedule = self.schedule.as_ref()?;
-        let end_ns = self.shared.sample_end_ns();
-        let was_due = in_hand.is_some_and(|due| due <= self.started + Duration::from_nanos(end_ns));
-        Some(u64::from(was_due) + schedule.due_until(end_ns))
+    /// Transactions due by the end of the sample and not completed then: the one in hand and all after it. Each is
+    /// recorded with what it had waited until then.
+    fn backlog(&mut self, in_hand: Option<Instant>) -> Option<u64> {
+        let (schedule, queue) = (self.schedule.as_ref()?, self.recorder.queue.as_mut()?);
+        let end = self.started + Duration::from_nanos(self.shared.sample_end_ns());
+        let mut prompt = self.prompt;
+        let mut count = 0;
+        if let Some(due) = in_hand.filter(|due| *due <= end) {
+            // Where it is completed already, what it took is in there.
+            if self.busy_from.is_some() {
+                prompt.ended(due, self.begun, end);
+            }
+            queue.waiting(nanoseconds(due, end), prompt.waiting(due, end));
+            count += 1;
+        }
+        let due = schedule.clone().map(|ns| self.started + Duration::from_nanos(ns));
+        for due in due.take_while(|due| *due <= end) {
+            queue.waiting(nanoseconds(due, end), prompt.waiting(due, end));
+            count += 1;
+        }
+        Some(count)
     }
 }

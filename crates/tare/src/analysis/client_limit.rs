@@ -5,14 +5,10 @@ use super::collect::is_usable;
 use super::figures::{figure, percent};
 use std::collections::BTreeMap;
 use tare_results::Results;
+use tare_results::client_limit::ClientLimit;
 use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
+use tare_results::search::Limit;
 
-/// Clients that use this share of the CPU time that they may have are the limit themselves.
-const BUSY: f64 = 0.9;
-/// So many of a quota's periods used up are no accident.
-const THROTTLED: f64 = 0.05;
-/// A sample in which the client stood still for such a share tells of the client.
-const STILL: f64 = 0.05;
 /// Waiting for a CPU for such a share of the time, on CPUs that the server has no part in.
 const WAITED: f64 = 0.25;
 /// Stalls that are told one by one.
@@ -20,16 +16,12 @@ const LISTED: usize = 3;
 
 /// Why the client was the limit, in words; none where it was not. `elapsed_s` is the length of the sample.
 pub fn reason(covariates: &BTreeMap<String, f64>, elapsed_s: f64) -> Option<String> {
-    let of = |name: &str, least: f64| covariates.get(name).copied().filter(|value| *value >= least);
-    if let Some(share) = of("client_throttled_fraction", THROTTLED) {
-        let share = percent(share);
-        return Some(format!("the CPU quota of its control group was used up in {share} of the quota's periods"));
-    }
-    if let Some(share) = of("client_busy_fraction", BUSY) {
-        return Some(format!("its threads used {} of the CPU time that they can have", percent(share)));
-    }
-    let still_s = of("client_stalled_s", STILL * elapsed_s)?;
-    Some(format!("it stood still for {} of {}", figure(still_s, "s"), figure(elapsed_s, "s")))
+    let found = ClientLimit::of(covariates, elapsed_s)?;
+    let of = match found {
+        ClientLimit::StoodStillS(_) => format!(" of {}", figure(elapsed_s, "s")),
+        _ => String::new(),
+    };
+    Some(format!("{found}{of}"))
 }
 
 /// Where nothing was completed for longest; none where something always was.
@@ -65,7 +57,32 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         |(condition, (count, why))| format!("in {count} trials of {condition} client threads waited for a CPU {why}"),
     ));
     notes.extend(stalls(&trials));
+    notes.extend(searches(&trials));
     notes
+}
+
+/// Searches for the highest rate that came up against the client, and not the server.
+fn searches(trials: &[&TrialRecord]) -> Vec<String> {
+    let client = |trial: &TrialRecord| {
+        trial.searches.iter().find_map(|search| match search.limit {
+            Some(Limit::Client(why)) => Some(format!("{}: {why}", search.objective)),
+            _ => None,
+        })
+    };
+    let mut found: BTreeMap<&str, (usize, String)> = BTreeMap::new();
+    for trial in trials {
+        if let Some(words) = client(trial) {
+            found.entry(trial.condition.as_str()).or_insert((0, words)).0 += 1;
+        }
+    }
+    let line = |(condition, (count, why)): (&str, (usize, String))| {
+        let all = trials.iter().filter(|trial| trial.condition == condition).count();
+        format!(
+            "the client was the limit of the search in {count} of {all} trials of {condition}, so that the server may do \
+             more under {why}"
+        )
+    };
+    found.into_iter().map(line).collect()
 }
 
 fn has_server(trial: &TrialRecord) -> bool {

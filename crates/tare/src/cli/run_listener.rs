@@ -114,7 +114,9 @@ impl Listener for TerminalListener {
             }
             Outcome::Ok if self.bar.is_none() => {
                 let value_of = |name: &str| record.samples.first().and_then(|s| s.metrics.get(name));
-                let value = value_of(metric::TPS.name()).map(|v| format!(": {v:.0} tps"));
+                let found = value_of(metric::MAX_TPS_UNDER_OBJECTIVE.name());
+                let value = found.map(|v| format!(": {v:.0} tps under the objective"));
+                let value = value.or_else(|| value_of(metric::TPS.name()).map(|v| format!(": {v:.0} tps")));
                 let value =
                     value.or_else(|| value_of(metric::ROUNDS_PER_S.name()).map(|v| format!(": {v:.0} rounds/s")));
                 let value = value.or_else(|| value_of(metric::WALL_S.name()).map(|s| format!(": {s:.3} s")));

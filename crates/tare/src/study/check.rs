@@ -20,11 +20,22 @@ pub fn kinds(source: Source<'_>, set: &[(Field, Range<usize>)], study: &Study) -
     }
     let load = &study.base.workload.load;
     match set.iter().find(|(field, _)| !field.belongs_to(load)) {
-        None => dead(source, set, study),
+        None => clash(source, set, study).and_then(|()| dead(source, set, study)),
         Some((field, span)) => {
             let known = field::all().into_iter().filter(|f| f.section == field.section && f.belongs_to(load));
             let known: Vec<&str> = known.map(|f| f.key).collect();
             Err(source.unknown(span.clone(), "key of this workload", field.key, &known))
+        }
+    }
+}
+
+/// Two keys that exclude each other.
+fn clash(source: Source<'_>, set: &[(Field, Range<usize>)], study: &Study) -> Result<(), StudyError> {
+    match study.base.workload.load.load().clash() {
+        None => Ok(()),
+        Some((key, expected)) => {
+            let span = set.iter().rfind(|(field, _)| field.key == key).map_or(0..0, |(_, span)| span.clone());
+            Err(source.error(span, format!("`{key}` stands beside a key that excludes it"), expected))
         }
     }
 }
@@ -77,6 +88,7 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
             let fits = study
                 .apply(&mut settings, &factor.name, level)
                 .and_then(|()| settings.check())
+                .and_then(|()| settings.workload.load.load().clash().map_or(Ok(()), |(_, why)| Err(why.to_owned())))
                 .and_then(|()| if varies { Ok(()) } else { dead_level(&factor.name, &settings) });
             if let Err(expected) = fits {
                 return Err(placed(source, root, &factor.name, level, |source, span| {

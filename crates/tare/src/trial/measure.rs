@@ -170,6 +170,7 @@ impl Trial<'_> {
     ) -> Result<(), TrialError> {
         record.settings.extend(driven.applied);
         (record.warm_up, record.plans) = (driven.warm_up, driven.plans);
+        record.searches = driven.searches;
         record.pool = driven.pool.map(|(before, after)| PoolRecord {
             data_pages: before.data_pages,
             held_pages_before: before.held_pages,

@@ -24,6 +24,10 @@ pub trait Load: Keys {
     fn dead(&self) -> Option<&'static str> {
         None
     }
+    /// A key that is set beside one that excludes it, and what was expected; none where all go together.
+    fn clash(&self) -> Option<(&'static str, &'static str)> {
+        None
+    }
     /// Whether it drives a server; else the trial's own process does the work.
     fn needs_server(&self) -> bool {
         true

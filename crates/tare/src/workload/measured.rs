@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use tare_load::Sample;
 use tare_results::metric::{self, Named};
 use tare_results::schema::AppliedSetting;
+use tare_results::search::SearchRecord;
 use tare_results::server_cost::{Operation, SERVER_COSTS};
 
 /// One measured run inside a trial.
@@ -116,6 +117,8 @@ pub struct Driven {
     pub warm_up: BTreeMap<String, Vec<f64>>,
     /// How the server went about each query, by metric.
     pub plans: BTreeMap<String, String>,
+    /// The searches behind the samples, where an objective was asked for.
+    pub searches: Vec<SearchRecord>,
     /// The pool before the warm-up of the first sample and after the last one, where the server says.
     pub pool: Option<(Pool, Pool)>,
 }

@@ -62,6 +62,7 @@ impl Runner<'_> {
         let (factor, level) = ("queries".to_owned(), self.settings.queries.to_string());
         let verified = format!("in the order {}; rows compared with {against}", numbers.join(","));
         Ok(Driven {
+            searches: Vec::new(),
             applied: vec![preload, AppliedSetting { factor, level, found: None, verified }],
             samples: samples.into_iter().map(SampleBuilder::build).collect(),
             extra,

@@ -1,6 +1,7 @@
 //! Keys of sysbench's workloads.
 
 use super::OltpSettings;
+use crate::workload::sessions::{OBJECTIVE_HELP, Objective};
 use crate::workload::{Key, Keyed};
 
 impl Keyed for OltpSettings {
@@ -28,6 +29,12 @@ impl Keyed for OltpSettings {
             help: "transactions a second over all threads (open loop); absent: as fast as they go (closed loop)",
             get: |s| s.rate.map(Into::into),
             set: |s, v| v.positive("transactions a second").map(|v| s.rate = Some(v)),
+        },
+        Key {
+            name: "objective",
+            help: OBJECTIVE_HELP,
+            get: |s| s.objective.map(|objective| objective.to_string().into()),
+            set: |s, v| Objective::of_words(&v.to_string()).map(|v| s.objective = v),
         },
         Key {
             name: "preload",

@@ -3,7 +3,7 @@
 use super::reconnect::{Reconnect, Sessions, WorkloadClient};
 use super::{Fill, OltpError, OltpSettings, Workload, warm, warm_phase};
 use crate::subject::Surroundings;
-use crate::workload::sessions::{self, Connector, Ran, take_extra};
+use crate::workload::sessions::{self, Connector, OBJECTIVE_OR_RATE, Ran, expected_s, take_extra, under_objective};
 use crate::workload::{Counts, Driven, FillError, FillJob, Held, Load, LoadError, Measured, ServerAt, Stage};
 use strum::VariantNames;
 use tare_engine::{Server, Session};
@@ -44,6 +44,10 @@ impl Load for OltpSettings {
 
     fn check(&self, _threads: usize) -> Result<(), String> {
         self.check_together()
+    }
+
+    fn clash(&self) -> Option<(&'static str, &'static str)> {
+        self.objective.and(self.rate).map(|_| ("objective", OBJECTIVE_OR_RATE))
     }
 
     fn dataset(&self, seed: u64) -> String {
@@ -87,6 +91,9 @@ impl Load for OltpSettings {
     }
 
     fn clients_elsewhere(&self) -> Result<(), String> {
+        if self.objective.is_some() {
+            return Err("an objective is searched for by clients on this host only: leave out client.host".into());
+        }
         Ok(())
     }
 
@@ -103,8 +110,7 @@ impl Load for OltpSettings {
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {
-        let samples = (counts.samples + usize::from(counts.extra)) as f64 * counts.sample_s;
-        self.warm.expected_s(self.data_bytes()) + counts.warmup_s + samples
+        self.warm.expected_s(self.data_bytes()) + expected_s(self.objective, counts)
     }
 
     fn limit_s(&self, counts: &Counts) -> f64 {
@@ -114,26 +120,31 @@ impl Load for OltpSettings {
 
 /// The samples as a trial takes them: each what was asked for, or none.
 fn drive(settings: &OltpSettings, stage: Stage<'_>) -> Result<Driven, LoadError> {
-    let counts = stage.counts;
     let held = Held::at_start(&stage);
     let applied: Vec<_> = [warm::preload(settings, &stage, held)?, warm_phase::run(settings, &stage, held)?]
         .into_iter()
         .flatten()
         .collect();
     let before = held.and_then(|held| held.now());
-    let mut samples = ran(settings, stage, None)?;
+    let driven = driven(settings, stage)?;
     let after = held.and_then(|held| held.now());
-    let extra = take_extra(&mut samples, counts.samples);
-    for ran in &samples {
+    Ok(Driven { applied, pool: before.zip(after), ..driven })
+}
+
+fn driven(settings: &OltpSettings, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
+    let measured = |ran: Ran<()>| {
         judge(settings, &ran.sample)?;
+        Ok(Measured::of_sample(&ran.sample, ran.around))
+    };
+    if let Some(objective) = settings.objective {
+        let at = |rate, stage: &mut Stage<'_>| ran(&OltpSettings { rate, ..*settings }, stage, None);
+        return under_objective(objective, stage, at, measured);
     }
-    Ok(Driven {
-        extra,
-        samples: samples.into_iter().map(|ran| Measured::of_sample(&ran.sample, ran.around)).collect(),
-        applied,
-        pool: before.zip(after),
-        ..Driven::default()
-    })
+    let wanted = stage.counts.samples;
+    let mut ran = ran(settings, &mut stage, None)?;
+    let extra = take_extra(&mut ran, wanted);
+    let samples = ran.into_iter().map(measured).collect::<Result<_, LoadError>>()?;
+    Ok(Driven { samples, extra, ..Driven::default() })
 }
 
 /// Runs warm-up and samples, and after them the further sample where one is asked for: each with what was seen beside
@@ -152,17 +163,21 @@ pub fn run(settings: &OltpSettings, stage: Stage<'_>) -> Result<Vec<(Sample, Sur
 /// See [`LoadError`].
 pub fn run_through(
     settings: &OltpSettings,
-    stage: Stage<'_>,
+    mut stage: Stage<'_>,
     reconnect: Option<&Reconnect>,
 ) -> Result<Vec<(Sample, Surroundings)>, LoadError> {
-    Ok(ran(settings, stage, reconnect)?.into_iter().map(|ran| (ran.sample, ran.around)).collect())
+    Ok(ran(settings, &mut stage, reconnect)?.into_iter().map(|ran| (ran.sample, ran.around)).collect())
 }
 
-fn ran(settings: &OltpSettings, stage: Stage<'_>, reconnect: Option<&Reconnect>) -> Result<Vec<Ran<()>>, LoadError> {
-    make_ready(settings, &stage)?;
+fn ran(
+    settings: &OltpSettings,
+    stage: &mut Stage<'_>,
+    reconnect: Option<&Reconnect>,
+) -> Result<Vec<Ran<()>>, LoadError> {
+    make_ready(settings, stage)?;
     let shared = Sessions::new(settings, stage.dialect, stage.threads, reconnect);
     let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session, index)?));
-    let connector = Connector::new(&stage, &shared.connections, client).of_changing_server(shared.survive());
+    let connector = Connector::new(stage, &shared.connections, client).of_changing_server(shared.survive());
     sessions::run(settings.rate, stage, &connector, &shared.connections, || ())
 }
 

@@ -2,6 +2,7 @@
 
 use super::OltpError;
 use super::ready::Way;
+use crate::workload::sessions::Objective;
 use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 use tare_load::Distribution;
 use tare_text::UnknownWord;
@@ -151,6 +152,8 @@ pub struct OltpSettings {
     pub counts: Counts,
     /// Transactions a second over all threads (open loop); none: as fast as they go (closed loop).
     pub rate: Option<f64>,
+    /// What the highest rate is searched for under; none: no search.
+    pub objective: Option<Objective>,
     /// What comes before the measured load's own warm-up.
     pub warm: Warm,
     /// Whether statements are prepared on the server; else they go as text.
@@ -231,6 +234,7 @@ impl OltpSettings {
             distribution: Distribution::default(),
             counts: Counts::default(),
             rate: None,
+            objective: None,
             warm: Warm::default(),
             prepared: true,
             skip_transactions: false,

@@ -25,7 +25,7 @@ pub fn run(
 ) -> Result<Option<AppliedSetting>, LoadError> {
     let warm = settings.warm;
     let Some(workload) = warm.workload else { return Ok(None) };
-    let load = OltpSettings { workload, rate: None, ..*settings };
+    let load = OltpSettings { workload, rate: None, objective: None, ..*settings };
     let threads = warm.threads.unwrap_or(stage.threads);
     let load_settings = LoadSettings {
         threads,

@@ -10,12 +10,16 @@
 //! | `tallies` | what clients count for themselves, summed sample by sample |
 //! | `latencies` | a histogram of times |
 //! | `judge` | whether a sample is what was asked for |
+//! | `objective`, `search`, `steps` | the highest rate that meets an objective: what is asked, which rate is next, the runs |
 
 mod border;
 mod connector;
 mod judge;
 mod latencies;
+mod objective;
 mod run;
+mod search;
+mod steps;
 mod tallies;
 mod watcher;
 
@@ -23,5 +27,7 @@ pub use border::{Border, roll_back};
 pub use connector::{Connections, Connector};
 pub use judge::{NotAsked, judge};
 pub use latencies::Latencies;
+pub use objective::{OBJECTIVE_HELP, OBJECTIVE_OR_RATE, Objective};
 pub use run::{Ran, failure, run, take_extra};
+pub use steps::{expected_s, under_objective};
 pub use tallies::{Merge, Tallies};

@@ -24,9 +24,9 @@ pub struct Ran<T> {
 /// See [`LoadError`]; [`NotAsked::ProbeUnderRate`].
 pub fn run<'a, M, T>(
     rate: Option<f64>,
-    stage: Stage<'a>,
+    stage: &mut Stage<'_>,
     connector: &Connector<'a, M>,
-    connections: &'a Connections,
+    connections: &Connections,
     take: impl Fn() -> T,
 ) -> Result<Vec<Ran<T>>, LoadError>
 where

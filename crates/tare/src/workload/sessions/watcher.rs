@@ -7,22 +7,22 @@ use tare_load::{ClientThread, Interval, Observer, Reading, Stage as Phase};
 
 /// Binds when all are connected, watches every sample, stops when asked. The further sample after the measured ones is
 /// for what would disturb them: it is recorded then.
-pub(super) struct Watcher<'a, T, F> {
-    pub stage: Stage<'a>,
-    pub connections: &'a Connections,
+pub(super) struct Watcher<'w, 'a, T, F> {
+    pub stage: &'w mut Stage<'a>,
+    pub connections: &'w Connections,
     /// What all clients have counted since the last call.
     pub take: F,
     /// Of each sample; of the further one nothing was watched.
     pub around: Vec<(Surroundings, T)>,
 }
 
-impl<T, F> Watcher<'_, T, F> {
+impl<T, F> Watcher<'_, '_, T, F> {
     fn is_extra(&self, sample: usize) -> bool {
         sample >= self.stage.counts.samples
     }
 }
 
-impl<T, F: Fn() -> T> Observer for Watcher<'_, T, F> {
+impl<T, F: Fn() -> T> Observer for Watcher<'_, '_, T, F> {
     type Error = LoadError;
 
     fn connected(&mut self, threads: &[ClientThread]) -> Result<(), LoadError> {

@@ -1,6 +1,7 @@
 //! Keys of the workload `sql`.
 
 use super::SqlSettings;
+use crate::workload::sessions::{OBJECTIVE_HELP, Objective};
 use crate::workload::{Key, Keyed};
 
 impl Keyed for SqlSettings {
@@ -32,6 +33,12 @@ impl Keyed for SqlSettings {
             help: "transactions a second over all threads (open loop)",
             get: |s| s.rate.map(Into::into),
             set: |s, v| v.positive("transactions a second").map(|v| s.rate = Some(v)),
+        },
+        Key {
+            name: "objective",
+            help: OBJECTIVE_HELP,
+            get: |s| s.objective.map(|objective| objective.to_string().into()),
+            set: |s, v| Objective::of_words(&v.to_string()).map(|v| s.objective = v),
         },
         Key {
             name: "preload",

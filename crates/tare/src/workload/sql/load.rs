@@ -6,7 +6,7 @@ use super::fill::fill;
 use super::mix::Mix;
 use super::run::run;
 use super::tally::Tally;
-use crate::workload::sessions::{Ran, judge, take_extra};
+use crate::workload::sessions::{OBJECTIVE_OR_RATE, Ran, expected_s, judge, take_extra, under_objective};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -38,6 +38,10 @@ impl Load for SqlSettings {
 
     fn available(&self, _threads: usize) -> Result<(), String> {
         if self.mix().is_some() { Ok(()) } else { Err(NO_FILE.to_owned()) }
+    }
+
+    fn clash(&self) -> Option<(&'static str, &'static str)> {
+        self.objective.and(self.rate).map(|_| ("objective", OBJECTIVE_OR_RATE))
     }
 
     /// The words of the schema, and of each file where it is, how large and from when.
@@ -74,15 +78,20 @@ impl Load for SqlSettings {
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let mix = self.known()?;
         let warm = Warm::up(self.preload, &stage)?;
-        let wanted = stage.counts.samples;
-        let mut ran = run(mix, self.rate, stage)?;
+        let measured = |ran| measured(mix, self.rate, ran);
+        if let Some(objective) = self.objective {
+            let at = |rate, stage: &mut Stage<'_>| run(mix, rate, stage);
+            return Ok(warm.around(under_objective(objective, stage, at, measured)?));
+        }
+        let (wanted, mut stage) = (stage.counts.samples, stage);
+        let mut ran = run(mix, self.rate, &mut stage)?;
         let extra = take_extra(&mut ran, wanted);
-        let samples = ran.into_iter().map(|ran| measured(mix, self.rate, ran)).collect::<Result<_, _>>()?;
+        let samples = ran.into_iter().map(measured).collect::<Result<_, _>>()?;
         Ok(warm.around(Driven { samples, extra, ..Driven::default() }))
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {
-        counts.warmup_s + (counts.samples + usize::from(counts.extra)) as f64 * counts.sample_s
+        expected_s(self.objective, counts)
     }
 }
 

@@ -8,12 +8,12 @@ use crate::workload::{LoadError, Stage};
 use std::sync::Arc;
 
 /// Runs warm-up and samples.
-pub(super) fn run(mix: &Arc<Mix>, rate: Option<f64>, stage: Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
+pub(super) fn run(mix: &Arc<Mix>, rate: Option<f64>, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
     let tallies = Tallies::new(stage.threads, Tally::new(mix.statements().count()));
     let connections = Connections::new(stage.threads);
     let dialect = stage.dialect;
     let client =
         |session, index| SqlClient::new(session, dialect, Arc::clone(mix), tallies.of(index)).map_err(LoadError::own);
-    let connector = Connector::new(&stage, &connections, client);
+    let connector = Connector::new(stage, &connections, client);
     sessions::run(rate, stage, &connector, &connections, || tallies.take())
 }

@@ -1,6 +1,7 @@
 //! Which file of statements.
 
 use super::mix::Mix;
+use crate::workload::sessions::Objective;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,14 +14,16 @@ pub struct SqlSettings {
     pub directory: PathBuf,
     /// Transactions a second over all threads; none: as fast as they go.
     pub rate: Option<f64>,
+    /// What the highest rate is searched for under; none: no search.
+    pub objective: Option<Objective>,
     /// Whether every table and every index is read before the first sample.
     pub preload: bool,
 }
 
 impl PartialEq for SqlSettings {
     fn eq(&self, other: &Self) -> bool {
-        (self.text(), &self.directory, self.rate, self.preload)
-            == (other.text(), &other.directory, other.rate, other.preload)
+        let open_loop = (self.rate, self.objective) == (other.rate, other.objective);
+        open_loop && (self.text(), &self.directory, self.preload) == (other.text(), &other.directory, other.preload)
     }
 }
 

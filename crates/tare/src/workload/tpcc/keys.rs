@@ -2,6 +2,7 @@
 
 use super::TpccSettings;
 use super::sizes::{LEAST_SCALE, MOST_WAREHOUSES};
+use crate::workload::sessions::{OBJECTIVE_HELP, Objective};
 use crate::workload::{Key, Keyed};
 use tare_text::Value;
 
@@ -33,6 +34,12 @@ impl Keyed for TpccSettings {
             help: "tpcc: transactions a second over all threads (open loop); absent: as fast as they go (closed loop)",
             get: |s| s.rate.map(Into::into),
             set: |s, v| v.positive("transactions a second").map(|v| s.rate = Some(v)),
+        },
+        Key {
+            name: "objective",
+            help: OBJECTIVE_HELP,
+            get: |s| s.objective.map(|objective| objective.to_string().into()),
+            set: |s, v| Objective::of_words(&v.to_string()).map(|v| s.objective = v),
         },
         Key {
             name: "conditions",

@@ -3,7 +3,9 @@
 use super::sizes::DISTRICTS;
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
 use crate::workload::fill::in_parallel;
-use crate::workload::sessions::{self, Connections, Connector, Ran, Tallies, judge, take_extra};
+use crate::workload::sessions::{
+    self, Connections, Connector, OBJECTIVE_OR_RATE, Ran, Tallies, expected_s, judge, take_extra, under_objective,
+};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage};
 use std::ops::ControlFlow;
 use strum::VariantArray;
@@ -43,6 +45,10 @@ impl TpccSettings {
 impl Load for TpccSettings {
     fn name(&self) -> &'static str {
         "tpcc"
+    }
+
+    fn clash(&self) -> Option<(&'static str, &'static str)> {
+        self.objective.and(self.rate).map(|_| ("objective", OBJECTIVE_OR_RATE))
     }
 
     fn dataset(&self, seed: u64) -> String {
@@ -88,17 +94,27 @@ impl Load for TpccSettings {
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let (wanted, constants, looking) = (stage.counts.samples, Constants::of_run(stage.seed), Looking::of(&stage));
-        let mut ran = run(self, constants, stage)?;
-        let extra = take_extra(&mut ran, wanted);
-        let samples = ran.into_iter().map(|ran| measured(self, ran)).collect::<Result<_, _>>()?;
+        let driven = match self.objective {
+            Some(objective) => {
+                let at = |rate, stage: &mut Stage<'_>| run(&Self { rate, ..*self }, constants, stage);
+                under_objective(objective, stage, at, |ran| measured(self, ran))?
+            }
+            None => {
+                let mut stage = stage;
+                let mut ran = run(self, constants, &mut stage)?;
+                let extra = take_extra(&mut ran, wanted);
+                let samples = ran.into_iter().map(|ran| measured(self, ran)).collect::<Result<_, _>>()?;
+                Driven { samples, extra, ..Driven::default() }
+            }
+        };
         let applied =
             [Some(note(self)), Some(nurand(constants)), looking.through(self)?].into_iter().flatten().collect();
-        Ok(Driven { samples, extra, applied, ..Driven::default() })
+        Ok(Driven { applied, ..driven })
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {
         let checking = self.data_bytes() as f64 / WAREHOUSE_BYTES * CHECKING_S * self.checked() as f64 / 12.0;
-        counts.warmup_s + (counts.samples + usize::from(counts.extra)) as f64 * counts.sample_s + checking
+        expected_s(self.objective, counts) + checking
     }
 
     /// How long looking through the tables takes is a guess.
@@ -108,7 +124,7 @@ impl Load for TpccSettings {
     }
 }
 
-fn run(settings: &TpccSettings, constants: Constants, stage: Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
+fn run(settings: &TpccSettings, constants: Constants, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
     let (sizes, dialect) = (settings.sizes(), stage.dialect);
     let tallies = Tallies::new(stage.threads, Tally::default());
     let connections = Connections::new(stage.threads);
@@ -116,7 +132,7 @@ fn run(settings: &TpccSettings, constants: Constants, stage: Stage<'_>) -> Resul
         let client = TpccClient::new(session, dialect, index, sizes, constants, tallies.of(index))?;
         Ok(client.with_keying(settings.keying))
     };
-    let connector = Connector::new(&stage, &connections, client);
+    let connector = Connector::new(stage, &connections, client);
     sessions::run(settings.rate, stage, &connector, &connections, || tallies.take())
 }
 

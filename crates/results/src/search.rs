@@ -1,0 +1,50 @@
+//! The record of a search for the highest rate that meets an objective.
+
+use crate::client_limit::ClientLimit;
+use serde::{Deserialize, Serialize};
+
+/// One search: every step, and what was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchRecord {
+    /// Number in the trial, from 0; those of dropped samples come first.
+    pub search: usize,
+    /// What was asked for, as the study writes it: `latency_ms_p99 <= 5`.
+    pub objective: String,
+    /// Transactions a second that the load did before the first step, as fast as it could.
+    pub closed_loop_tps: f64,
+    /// The highest rate that met it, transactions a second; none where no rate did.
+    pub found_tps: Option<f64>,
+    /// Why no higher rate was found; none where the search ended without an end.
+    pub limit: Option<Limit>,
+    /// In the order in which they were measured.
+    pub steps: Vec<StepRecord>,
+}
+
+/// One rate, measured once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// Transactions a second that were asked for.
+    pub asked_tps: f64,
+    /// Transactions a second that were completed.
+    pub done_tps: f64,
+    /// What the objective is about, with what was due and not done at the end; none where nothing was due.
+    pub value: Option<f64>,
+    /// The same, had the client begun every transaction as soon as it was due and its connection free.
+    pub value_of_prompt_client: Option<f64>,
+    /// Whether the objective was met.
+    pub met: bool,
+    /// Whose limit it was, where it was not met.
+    pub limit: Option<Limit>,
+    /// Whether the same rate was measured again because the client was the limit.
+    pub repeated: bool,
+}
+
+/// Whose limit a rate was.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The server's, or the way to it.
+    Server,
+    /// The client's: the server may do more.
+    Client(ClientLimit),
+}

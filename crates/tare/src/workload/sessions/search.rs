@@ -1,0 +1,179 @@
+//! Which rate is measured next, and when the highest one is found: bounds by doubling and halving, then between them.
+
+/// The bounds lie so near to each other at the end.
+const PRECISION: f64 = 0.01;
+/// A bound that so many later steps all lay on one side of is measured once more: it may have been an accident.
+const DOUBTED: usize = 3;
+/// No search has more steps.
+const MOST_STEPS: usize = 40;
+
+/// A search among rates of which lower ones meet an objective and higher ones do not.
+#[derive(Debug, Clone)]
+pub struct Search {
+    first: f64,
+    /// Rates below are not tried.
+    least: f64,
+    /// In the order in which they were measured.
+    seen: Vec<(f64, bool)>,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Next {
+    /// This rate is to be measured.
+    Measure(f64),
+    /// The highest rate that met the objective.
+    Found(f64),
+    /// No rate did, down to the least.
+    NoRate,
+    /// There is no end: rates met it and did not by turns.
+    NoEnd,
+}
+
+impl Search {
+    /// Begins at this rate, and never goes below `least`.
+    pub fn new(first: f64, least: f64) -> Self {
+        Self { first: first.max(least), least, seen: Vec::new() }
+    }
+
+    /// Takes note of what a rate came to.
+    pub fn note(&mut self, rate: f64, met: bool) {
+        self.seen.push((rate, met));
+    }
+
+    /// The nearest rate that did not meet it above the highest that did: what the search came up against.
+    pub fn bound(&self) -> Option<f64> {
+        self.bounds().1
+    }
+
+    /// What is to be done next.
+    pub fn next(&self) -> Next {
+        let (lower, upper) = self.bounds();
+        let rate = match (lower, upper) {
+            (None, None) => self.first,
+            (Some(lower), None) => 2.0 * lower,
+            (None, Some(upper)) if upper <= self.least => return Next::NoRate,
+            (None, Some(upper)) => (upper / 2.0).max(self.least),
+            (Some(lower), Some(upper)) if upper > lower * (1.0 + PRECISION) => (lower * upper).sqrt(),
+            (Some(lower), Some(upper)) => match [lower, upper].into_iter().find(|bound| self.is_doubtful(*bound)) {
+                Some(bound) => bound,
+                None => return Next::Found(lower),
+            },
+        };
+        if self.seen.len() < MOST_STEPS { Next::Measure(rate) } else { Next::NoEnd }
+    }
+
+    /// The highest rate that met it, and the lowest above that did not; of a rate the last measurement counts.
+    fn bounds(&self) -> (Option<f64>, Option<f64>) {
+        let last = |place: usize, rate: f64| self.seen[place + 1..].iter().all(|(later, _)| *later != rate);
+        let counting = || self.seen.iter().enumerate().filter(move |(place, (rate, _))| last(*place, *rate));
+        let of = |met: bool| counting().filter(move |(_, (_, did))| *did == met).map(|(_, (rate, _))| *rate);
+        let lower = of(true).reduce(f64::max);
+        let upper = of(false).filter(|rate| lower.is_none_or(|lower| *rate > lower)).reduce(f64::min);
+        (lower, upper)
+    }
+
+    fn is_doubtful(&self, bound: f64) -> bool {
+        let mut times = self.seen.iter().enumerate().filter(|(_, (rate, _))| *rate == bound).map(|(place, _)| place);
+        match (times.next(), times.next()) {
+            (Some(only), None) => self.seen.len() - 1 - only >= DOUBTED,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_load::{Purpose, Random};
+
+    /// The rate that is found, and the steps that it took.
+    fn found(first: f64, mut meets: impl FnMut(f64) -> bool) -> (Next, usize) {
+        let mut search = Search::new(first, 0.001);
+        loop {
+            match search.next() {
+                Next::Measure(rate) => {
+                    let met = meets(rate);
+                    search.note(rate, met);
+                }
+                end => return (end, search.seen.len()),
+            }
+        }
+    }
+
+    #[test]
+    fn the_highest_rate_is_found_from_any_beginning_within_a_hundredth() {
+        for first in [0.01, 3.0, 770.0, 1e6] {
+            let (Next::Found(rate), steps) = found(first, |rate| rate <= 770.0) else { panic!("{first}") };
+            assert!((762.0..=770.0).contains(&rate) && steps < 32, "{first}: {rate} in {steps}");
+        }
+        assert_eq!(found(5.0, |_| false).0, Next::NoRate);
+        assert_eq!(found(5.0, |_| true).0, Next::NoEnd);
+    }
+
+    #[test]
+    fn one_accident_does_not_lead_a_search_astray() {
+        for accident in 0..9 {
+            let mut step = 0;
+            let (Next::Found(rate), _) = found(700.0, |rate| {
+                step += 1;
+                (rate <= 1000.0) != (step == accident + 1)
+            }) else {
+                panic!("{accident}")
+            };
+            assert!((980.0..=1015.0).contains(&rate), "accident in step {accident}: {rate}");
+        }
+    }
+
+    /// Sojourn times of a queue with one server and Poisson arrivals, the share `quantile` of them at most: Lindley's
+    /// recursion over `count` transactions.
+    fn sojourn(rate: f64, quantile: f64, count: usize, random: &mut Random, service: fn(&mut Random) -> f64) -> f64 {
+        let exponential = |random: &mut Random| -(1.0 - random.unit()).ln();
+        let (mut free, mut due) = (0.0f64, 0.0);
+        let mut times: Vec<f64> = (0..count)
+            .map(|_| {
+                due += exponential(random) / rate;
+                free = free.max(due) + service(random);
+                free - due
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        times[(quantile * count as f64) as usize]
+    }
+
+    /// The mean of ten trials, as a study reports it.
+    fn capacity(limit: f64, service: fn(&mut Random) -> f64) -> f64 {
+        let trial = |trial: usize| {
+            let mut random = Random::new(5, Purpose::Transactions, trial);
+            let meets = |rate| sojourn(rate, 0.99, 20_000, &mut random, service) <= limit;
+            match found(0.5, meets).0 {
+                Next::Found(rate) => rate,
+                other => panic!("{other:?}"),
+            }
+        };
+        (0..10).map(trial).sum::<f64>() / 10.0
+    }
+
+    #[test]
+    fn the_capacity_of_queues_with_known_service_times_is_found_within_three_percent() {
+        // M/M/1: the sojourn time is exponential with the rate mu - lambda, so lambda = mu - ln(100) / limit.
+        let exact = 1.0 - 100.0f64.ln() / 20.0;
+        let found = capacity(20.0, |random| -(1.0 - random.unit()).ln());
+        assert!((found / exact - 1.0).abs() < 0.03, "M/M/1: {found} of {exact}");
+        // M/D/1 with a limit of five service times: P(wait <= 4) = 0.99 by Erlang's formula (1909).
+        let waits = |rho: f64| {
+            let term = |k: i32| {
+                let x = rho * (f64::from(k) - 4.0);
+                x.powi(k) / (1..=k).map(f64::from).product::<f64>() * (-x).exp()
+            };
+            (1.0 - rho) * (0..=4).map(term).sum::<f64>()
+        };
+        let (mut low, mut high) = (0.1, 0.95);
+        for _ in 0..50 {
+            let middle = f64::midpoint(low, high);
+            *(if waits(middle) >= 0.99 { &mut low } else { &mut high }) = middle;
+        }
+        let found = capacity(5.0, |_| 1.0);
+        assert!((found / low - 1.0).abs() < 0.03, "M/D/1: {found} of {low}");
+    }
+}

@@ -1,0 +1,246 @@
+//! The search for the highest rate that meets an objective: each step a run of its own on the same server.
+
+use super::objective::Objective;
+use super::run::Ran;
+use super::search::{Next, Search};
+use crate::subject::Surroundings;
+use crate::workload::{Counts, Driven, Extra, LoadError, Measured, Stage};
+use tare_results::client_limit::ClientLimit;
+use tare_results::metric;
+use tare_results::search::{Limit, SearchRecord, StepRecord};
+use tare_results::server_cost::Operation;
+
+/// Seconds of load at each rate before its step, as a share of the step.
+const SETTLE: f64 = 0.25;
+/// The load goes as fast as it can for so long at least before the first step, seconds.
+const LEAST_CLOSED_S: f64 = 1.0;
+/// Times that a step is measured at most where the client was the limit.
+const TIMES: usize = 3;
+/// Fewer transactions in a step say nothing of a percentile.
+const LEAST_TRANSACTIONS: f64 = 10.0;
+/// Steps that a search has on most servers.
+const USUAL_STEPS: f64 = 10.0;
+
+/// Why there is no highest rate.
+#[derive(Debug, thiserror::Error)]
+enum SearchError {
+    #[error("not one transaction was finished in {0:.1} s of load before the search for a rate")]
+    Nothing(f64),
+    #[error(
+        "no rate meets {objective}: at {asked:.2} transactions a second it was {value}{client}: give it a higher limit, \
+         or a longer sample_s"
+    )]
+    NoRate { objective: Objective, asked: f64, value: String, client: String },
+    #[error(
+        "the search for the highest rate under {objective} came to no end in {steps} steps: give it a longer sample_s"
+    )]
+    NoEnd { objective: Objective, steps: usize },
+    #[error(
+        "a probe needs a server that idles around samples, and an objective loads it at a rate: set sampling.probe = \"off\""
+    )]
+    Probe,
+}
+
+/// Expected seconds of warm-up and samples of a trial, or of the searches where there is an objective.
+pub fn expected_s(objective: Option<Objective>, counts: &Counts) -> f64 {
+    if objective.is_none() {
+        return counts.warmup_s + (counts.samples + usize::from(counts.extra)) as f64 * counts.sample_s;
+    }
+    let step_s = (1.0 + SETTLE) * counts.sample_s;
+    closed_s(counts) + step_s * (counts.samples as f64 * USUAL_STEPS + f64::from(u8::from(counts.extra)))
+}
+
+fn closed_s(counts: &Counts) -> f64 {
+    counts.warmup_s.max(LEAST_CLOSED_S)
+}
+
+/// Searches as often as samples are asked for. `run` runs the load once at a rate, or as fast as it goes, as the
+/// stage's counts say; `measured` makes metrics of what it gives.
+///
+/// # Errors
+/// Those of the load, and that no rate meets the objective.
+pub fn under_objective<T>(
+    objective: Objective,
+    mut stage: Stage<'_>,
+    run: impl Fn(Option<f64>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>,
+    measured: impl Fn(Ran<T>) -> Result<Measured, LoadError>,
+) -> Result<Driven, LoadError> {
+    if stage.watch.probes() {
+        return Err(LoadError::own(SearchError::Probe));
+    }
+    let asked = stage.counts;
+    let mut steps = Steps { objective, asked, stage: &mut stage, run, runs: 0 };
+    let closed = steps.run(None, Counts { warmup_s: 0.0, sample_s: closed_s(&asked), ..ONE })?.sample;
+    let mut driven = Driven::default();
+    for search in 0..asked.samples {
+        let (best, mut record, whole) = steps.search(closed.tps(), closed.elapsed_s)?;
+        record.search = search;
+        let rate = best.sample.tps();
+        let mut sample = measured(best)?;
+        // What stands beside it is of the whole search, the other figures are of the step that met the objective.
+        sample.elapsed_s = whole.elapsed_s;
+        sample.operations = Some((Operation::Transaction, whole.transactions));
+        let threads = std::mem::take(&mut sample.surroundings.threads);
+        sample.surroundings = Surroundings { threads, ..whole.around };
+        let found = record.found_tps.unwrap_or(rate);
+        // How many arrivals happened to fall into that step: the rate itself is what was found.
+        sample.metrics.retain(|(named, _)| *named != metric::TPS && *named != metric::QPS);
+        sample.metrics.insert(0, (metric::MAX_TPS_UNDER_OBJECTIVE, found));
+        driven.samples.push(sample);
+        driven.searches.push(record);
+        if asked.extra && search + 1 == asked.samples {
+            let extra = steps.run(Some(found), Counts { samples: 0, extra: true, ..steps.counts() })?.sample;
+            driven.extra = Some(Extra { elapsed_s: extra.elapsed_s, tps: extra.tps(), tps_ratio: extra.tps() / rate });
+        }
+    }
+    Ok(driven)
+}
+
+/// Of one run.
+const ONE: Counts = Counts { samples: 1, warmup_s: 0.0, sample_s: 0.0, extra: false, threads: 1, cpus: 1 };
+
+struct Steps<'s, 'a, R> {
+    objective: Objective,
+    asked: Counts,
+    stage: &'s mut Stage<'a>,
+    run: R,
+    /// Runs so far.
+    runs: u64,
+}
+
+/// All steps of a search together.
+#[derive(Default)]
+struct Whole {
+    elapsed_s: f64,
+    transactions: f64,
+    around: Surroundings,
+}
+
+impl<T, R: Fn(Option<f64>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>> Steps<'_, '_, R> {
+    fn counts(&self) -> Counts {
+        let sample_s = self.asked.sample_s;
+        Counts { samples: 1, warmup_s: SETTLE * sample_s, sample_s, extra: false, ..self.asked }
+    }
+
+    /// Runs once, with connections of its own, so that nothing waits from the rate before.
+    fn run(&mut self, rate: Option<f64>, counts: Counts) -> Result<Ran<T>, LoadError> {
+        let (seed, asked) = (self.stage.seed, self.stage.counts);
+        self.stage.watch.clear();
+        self.stage.counts = Counts { threads: asked.threads, cpus: asked.cpus, ..counts };
+        // Each draws other keys and other times; odd, so that the runs of no two trials are alike.
+        self.stage.seed = seed.wrapping_add(self.runs.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        self.runs += 1;
+        let ran = (self.run)(rate, self.stage);
+        (self.stage.seed, self.stage.counts) = (seed, asked);
+        let nothing = || LoadError::own(SearchError::Nothing(counts.sample_s));
+        ran?.into_iter().next().ok_or_else(nothing)
+    }
+
+    /// One search: the step that was found, its record, and all steps together.
+    fn search(&mut self, closed_tps: f64, closed_s: f64) -> Result<(Ran<T>, SearchRecord, Whole), LoadError> {
+        if closed_tps <= 0.0 {
+            return Err(LoadError::own(SearchError::Nothing(closed_s)));
+        }
+        let (objective, mut whole, mut met) = (self.objective, Whole::default(), Vec::new());
+        let mut record = SearchRecord {
+            search: 0,
+            objective: objective.to_string(),
+            closed_loop_tps: closed_tps,
+            found_tps: None,
+            limit: None,
+            steps: Vec::new(),
+        };
+        let mut search = Search::new(closed_tps / 2.0, LEAST_TRANSACTIONS / self.asked.sample_s);
+        loop {
+            let rate = match search.next() {
+                Next::Measure(rate) => rate,
+                Next::Found(rate) => {
+                    record.found_tps = Some(rate);
+                    record.limit = search.bound().and_then(|bound| limit_at(&record.steps, bound));
+                    // There is one: a rate is found only where it met the objective.
+                    let best = met.into_iter().rfind(|(of, _)| *of == rate).map(|(_, ran)| ran);
+                    return Ok((best.ok_or_else(|| LoadError::own(SearchError::Nothing(closed_s)))?, record, whole));
+                }
+                Next::NoEnd => {
+                    return Err(LoadError::own(SearchError::NoEnd { objective, steps: record.steps.len() }));
+                }
+                Next::NoRate => return Err(LoadError::own(no_rate(objective, &record.steps))),
+            };
+            let ran = self.step(rate, &mut record.steps, &mut whole)?;
+            let is_met = record.steps.last().is_some_and(|step| step.met);
+            search.note(rate, is_met);
+            if is_met {
+                met.push((rate, ran));
+            }
+        }
+    }
+
+    /// One rate: again where the client was the limit, which may be an accident.
+    fn step(&mut self, rate: f64, steps: &mut Vec<StepRecord>, whole: &mut Whole) -> Result<Ran<T>, LoadError> {
+        let mut time = 0;
+        loop {
+            time += 1;
+            let mut ran = self.run(Some(rate), self.counts())?;
+            let mut step = judged(self.objective, rate, &ran);
+            let threads = std::mem::take(&mut ran.around.threads);
+            whole.add(&ran);
+            ran.around.threads = threads;
+            step.repeated = matches!(step.limit, Some(Limit::Client(_))) && time < TIMES;
+            let repeated = step.repeated;
+            steps.push(step);
+            if !repeated {
+                return Ok(ran);
+            }
+        }
+    }
+}
+
+impl Whole {
+    fn add<T>(&mut self, ran: &Ran<T>) {
+        let around = ran.around.clone();
+        if self.elapsed_s == 0.0 {
+            self.around = around
+        } else {
+            self.around.merge(around)
+        }
+        self.elapsed_s += ran.sample.elapsed_s;
+        self.transactions += ran.sample.transactions as f64;
+    }
+}
+
+/// What a step came to.
+fn judged<T>(objective: Objective, rate: f64, ran: &Ran<T>) -> StepRecord {
+    let sample = &ran.sample;
+    let of =
+        |which: fn(&tare_load::Queued) -> &tare_load::Latencies| objective.figure_of(which(sample.queued.as_ref()?));
+    let (value, value_of_prompt_client) = (of(|queued| &queued.measured), of(|queued| &queued.prompt));
+    let met = value.is_some_and(|value| objective.is_met_by(value));
+    let mut covariates = ran.around.covariates.clone();
+    covariates.extend(Measured::seen_by_the_load(sample));
+    let own = || {
+        // What a prompt client would have measured meets the objective, and more than half is the client's.
+        let late = value.zip(value_of_prompt_client);
+        let late = late.filter(|(value, prompt)| objective.is_met_by(*prompt) && 2.0 * prompt < *value);
+        let still_s = Some(sample.client_stood_still_s).filter(|still| *still > 0.0);
+        ClientLimit::of(&covariates, sample.elapsed_s)
+            .or(still_s.map(ClientLimit::StoodStillS))
+            .or(late.map(|(_, prompt)| ClientLimit::BeganLateElse(prompt)))
+    };
+    let limit = (!met).then(|| own().map_or(Limit::Server, Limit::Client));
+    StepRecord { asked_tps: rate, done_tps: sample.tps(), value, value_of_prompt_client, met, limit, repeated: false }
+}
+
+/// Whose limit a rate was that did not meet the objective.
+fn limit_at(steps: &[StepRecord], rate: f64) -> Option<Limit> {
+    steps.iter().rfind(|step| step.asked_tps == rate).and_then(|step| step.limit)
+}
+
+fn no_rate(objective: Objective, steps: &[StepRecord]) -> SearchError {
+    let last = steps.last();
+    let value = last.and_then(|step| step.value).map_or("no figure".to_owned(), |value| format!("{value:.3} ms"));
+    let client = match last.and_then(|step| step.limit) {
+        Some(Limit::Client(why)) => format!(", and the client was the limit ({why})"),
+        _ => String::new(),
+    };
+    SearchError::NoRate { objective, asked: last.map_or(0.0, |step| step.asked_tps), value, client }
+}
