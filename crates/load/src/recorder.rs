@@ -87,7 +87,7 @@ impl Recorder {
         Self { queue: open.then(QueueRecorder::new), ..Self::new() }
     }
 
-    /// An empty recorder.
+    /// An empty recorder of a closed loop.
     pub(crate) fn new() -> Self {
         Self {
             latency_ns: histogram(),

@@ -18,7 +18,7 @@ const THREADS: f64 = 16.0;
 /// What each transaction takes, seconds.
 const SERVICE_S: f64 = 0.02;
 /// Share of the time that a connection may be busy when nine of ten transactions of a queue with equal service times
-/// and Poisson arrivals (M/D/1) are to take no longer than three of them: P(wait <= 2) = 0.9 by Erlang's formula (1909).
+/// and Poisson arrivals (M/D/1) are to take no longer than three of them: P(wait <= 2) = 0.9 by Erlang (1909).
 const BUSY: f64 = 0.587;
 
 fn study(world: &World, sampling: &str, more: &str) -> String {

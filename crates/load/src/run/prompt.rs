@@ -11,7 +11,7 @@ pub(super) struct Prompt {
 }
 
 impl Prompt {
-    /// An empty queue.
+    /// A connection that is free from now on, with nothing due before.
     pub(super) fn new(now: Instant) -> Self {
         Self { free: now }
     }
