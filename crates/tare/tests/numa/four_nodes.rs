@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::counting;
 use crate::image::Image;
 use crate::judge::{cpus, interleaved_over, kept_to, only_on, trials};
 use crate::machine::{Evidence, Machine, Node};
@@ -28,6 +29,7 @@ sample_s = 0.1
 fn boot() -> Evidence {
     let image = Image::new();
     image.prepare(PREPARE);
+    counting::prepare(&image);
     let nodes = ["0-1", "2-3", "4-5", "6-7"].map(|cpus| Node { cpus: Some(cpus), memory_mib: Some(1024) });
     let machine = Machine {
         smp: "8,sockets=4,cores=2,threads=1",
@@ -45,6 +47,7 @@ fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
     let distances = json!([[10, 16, 32, 33], [16, 10, 25, 32], [32, 25, 10, 16], [33, 32, 16, 10]]);
     assert_eq!(topo["distances"], distances);
     measured(&evidence);
+    counting::judge(&evidence, "6-7");
     let on_mariadb = ladder(&evidence, "mariadb");
     assert_eq!(on_mariadb.len(), 3 * 2, "1, 2 and 4 nodes by 2 and 4 threads");
     for (trial, nodes) in on_mariadb {
@@ -83,7 +86,7 @@ fn measured(evidence: &Evidence) {
 
 /// Every trial ran on exactly the first nodes: of each, the second CPU for the clients and the first for the server.
 /// With each trial the nodes on which its memory belongs.
-fn ladder(evidence: &Evidence, name: &str) -> Vec<(Value, Vec<u64>)> {
+pub fn ladder(evidence: &Evidence, name: &str) -> Vec<(Value, Vec<u64>)> {
     evidence.step(name, 0);
     let trials = trials(&evidence.path(name)).into_iter();
     let checked = trials.map(|trial| {

@@ -1,10 +1,12 @@
 //! The root file system of a virtual machine, made on the fly: busybox, this build of `tare`, MariaDB and one prepared
-//! data directory, with every library that `ldd` names.
+//! data directory, with every library that `ldd` names; or the same for another processor, without the data.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+
+use crate::guest::Guest;
 
 /// Where distributions keep MariaDB's messages and character sets: up to 10.11, and since.
 const MARIADB_SHARES: [&str; 2] = ["/usr/share/mysql", "/usr/share/mariadb"];
@@ -14,17 +16,15 @@ const MARIADBD: &str = "/usr/sbin/mariadbd";
 /// What every machine boots; a job is added to it.
 pub struct Image {
     root: TempDir,
+    guest: Guest,
 }
+
+/// Where the other architecture's libraries are, below its root, in the order in which its loader looks.
+const ARM_LIBRARIES: [&str; 2] = ["lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu"];
 
 impl Image {
     pub fn new() -> Self {
-        let image = Self { root: TempDir::new().expect("a temporary directory") };
-        for directory in ["bin", "dev", "proc", "sys", "tmp", "usr/bin", "usr/sbin", "etc", "cache"] {
-            std::fs::create_dir_all(image.at(directory)).unwrap();
-        }
-        // Static: it has no libraries.
-        let busybox = find("busybox", "busybox-static");
-        run(Command::new("cp").arg("-L").arg(busybox).arg(image.at("bin/busybox")));
+        let image = Self::bare(Guest::X86_64, &find("busybox", "busybox-static"));
         image.tare();
         image.program(Path::new(MARIADBD), "usr/sbin/mariadbd");
         let share = MARIADB_SHARES.map(Path::new).into_iter().find(|share| share.join("english").is_dir());
@@ -32,10 +32,73 @@ impl Image {
         for directory in ["english", "charsets"] {
             image.copy(&share.join(directory));
         }
+        image
+    }
+
+    /// The same for a machine with another processor; its MariaDB makes its data itself.
+    pub fn arm(guest: Guest) -> Self {
+        let root = guest.root();
+        assert!(root.is_dir(), "{} is missing; make it with: {}", root.display(), guest.setup());
+        let image = Self::bare(guest, &root.join("bin/busybox"));
+        let loader = "lib/ld-linux-aarch64.so.1";
+        run(Command::new("cp").arg("-L").arg(root.join(loader)).arg(image.at(loader)));
+        let of_mariadb =
+            ["usr/sbin/mariadbd", "usr/bin/my_print_defaults", "usr/bin/resolveip"].map(|n| (root.join(n), n));
+        for (from, to) in of_mariadb.into_iter().chain([(guest.tare(), "bin/tare")]) {
+            assert!(from.exists(), "{} is missing; build it with: {}", from.display(), guest.setup());
+            run(Command::new("aarch64-linux-gnu-strip").arg("-o").arg(image.at(to)).arg(&from));
+            image.arm_libraries(&from);
+        }
+        // Loaded at run time, by one strategy of the counters.
+        image.arm_library("libnuma.so.1");
+        run(Command::new("cp").arg(root.join("usr/bin/mariadb-install-db")).arg(image.at("usr/bin")));
+        let share = MARIADB_SHARES.map(|share| &share[1..]).into_iter().find(|s| root.join(s).join("english").is_dir());
+        let share = share.unwrap_or_else(|| panic!("MariaDB's messages are in none of {MARIADB_SHARES:?}"));
+        std::fs::create_dir_all(image.at(share)).unwrap();
+        let copy = format!("cp -rL english charsets ./*.sql '{}'", image.at(share).display());
+        run(Command::new("sh").arg("-ec").arg(copy).current_dir(root.join(share)));
+        image
+    }
+
+    /// What every machine has: busybox (static, so without libraries), its first process, a user.
+    fn bare(guest: Guest, busybox: &Path) -> Self {
+        let image = Self { root: TempDir::new().expect("a temporary directory"), guest };
+        for directory in ["bin", "dev", "lib", "proc", "sys", "tmp", "usr/bin", "usr/sbin", "etc", "cache"] {
+            std::fs::create_dir_all(image.at(directory)).unwrap();
+        }
+        run(Command::new("cp").arg("-L").arg(busybox).arg(image.at("bin/busybox")));
         image.write("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n");
-        image.write("init", include_str!("guest/init"));
+        image.write("init", &guest.init());
         run(Command::new("chmod").arg("755").arg(image.at("init")));
         image
+    }
+
+    pub fn guest(&self) -> Guest {
+        self.guest
+    }
+
+    /// The libraries that a program names, and those that they name.
+    fn arm_libraries(&self, program: &Path) {
+        let listed = output(Command::new("aarch64-linux-gnu-readelf").arg("-d").arg(program));
+        for line in listed.lines().filter(|line| line.contains("(NEEDED)")) {
+            if let Some((_, name)) = line.split_once('[') {
+                self.arm_library(name.trim_end().trim_end_matches(']'));
+            }
+        }
+    }
+
+    fn arm_library(&self, name: &str) {
+        let to = self.at(ARM_LIBRARIES[0]).join(name);
+        if to.exists() || name.starts_with("ld-linux") {
+            return;
+        }
+        let places = ARM_LIBRARIES.map(|place| self.guest.root().join(place).join(name));
+        let from = places.iter().find(|path| path.exists());
+        let from =
+            from.unwrap_or_else(|| panic!("{name} is in none of {places:?}; get it with: {}", self.guest.setup()));
+        std::fs::create_dir_all(self.at(ARM_LIBRARIES[0])).unwrap();
+        run(Command::new("cp").arg("-L").arg(from).arg(&to));
+        self.arm_libraries(from);
     }
 
     pub fn at(&self, name: &str) -> PathBuf {

@@ -96,3 +96,18 @@ pub fn interleaved_over(trial: &Value, nodes: &[u64]) {
         assert!(off <= 0.05, "{}: node {node} is {:.1}% off even: {memory:?}", trial["condition"], off * 100.0);
     }
 }
+
+/// Where client and server thread of each pair were seen, by client CPU.
+pub fn pairs(trial: &Value) -> Vec<(u64, u64)> {
+    let only = |thread: &Value| {
+        let seen = seen(thread);
+        assert_eq!(seen.len(), 1, "{thread}");
+        *seen.first().unwrap()
+    };
+    let servers = threads(trial, "server");
+    let partner = |client: &Value| servers.iter().find(|s| s["pair"] == client["pair"]).unwrap();
+    let mut pairs: Vec<(u64, u64)> =
+        threads(trial, "client").into_iter().map(|client| (only(client), only(partner(client)))).collect();
+    pairs.sort_unstable();
+    pairs
+}

@@ -1,4 +1,5 @@
-//! A virtual machine with NUMA nodes, in software emulation: real kernels with several nodes on any x86-64 host.
+//! A virtual machine with NUMA nodes, in software emulation: real kernels with several nodes on any x86-64 host, its
+//! own or those of 64-bit Arm.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -6,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::image::{self, Image};
+use crate::guest::{Guest, RESULTS_BEGIN, RESULTS_END};
+use crate::image::Image;
 
 /// A NUMA node of a machine.
 pub struct Node {
@@ -59,9 +61,8 @@ impl Evidence {
 
 /// What the guest says when the kernel has booted.
 const JOB_BEGINS: &str = "job begins";
-/// Boots that are tried, and how long each may take: ten times what a quiet host needs.
+/// Boots that are tried.
 const BOOTS: usize = 3;
-const BOOT_LIMIT: Duration = Duration::from_secs(90);
 
 /// How a machine ended.
 #[derive(Debug)]
@@ -82,16 +83,6 @@ impl Drop for Emulator {
     }
 }
 
-/// The kernel that `scripts/setup numa` unpacked.
-fn kernel() -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target directory");
-    let boot = target.join("numa-machine/boot");
-    let names = std::fs::read_dir(&boot).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
-    let kernel =
-        names.max().filter(|path| path.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"vmlinuz")));
-    kernel.unwrap_or_else(|| panic!("no kernel in {}; get it with: scripts/setup numa", boot.display()))
-}
-
 impl Machine {
     /// Boots the image with `job`, waits for its end, unpacks what it left.
     pub fn boot(&self, image: &Image, job: &str, limit: Duration) -> Evidence {
@@ -101,7 +92,7 @@ impl Machine {
         let began = Instant::now();
         let mut attempt = 1;
         let console = loop {
-            let end = self.run(directory.path(), limit);
+            let end = self.run(image.guest(), directory.path(), limit);
             let console = String::from_utf8_lossy(&std::fs::read(at("console")).unwrap_or_default()).into_owned();
             match end {
                 End::Off => break console,
@@ -112,25 +103,29 @@ impl Machine {
             }
             attempt += 1;
         };
-        let job: String =
-            console.lines().skip_while(|line| !line.contains(JOB_BEGINS)).map(|l| format!("{l}\n")).collect();
+        let lines = console.lines().skip_while(|line| !line.contains(JOB_BEGINS));
+        let job: String = lines.take_while(|line| !line.contains(RESULTS_BEGIN)).map(|l| format!("{l}\n")).collect();
         eprintln!("{job}the machine ran {:.0?}", began.elapsed());
+        if image.guest().is_arm() {
+            decode(&console, &at("out.tgz"));
+        }
         let untar = Command::new("tar").arg("-xzf").arg(at("out.tgz")).current_dir(directory.path()).status().unwrap();
         assert!(untar.success(), "no results came out of the machine\n{console}");
         Evidence { directory }
     }
 
     /// Runs qemu until the machine is off or time is up.
-    fn run(&self, directory: &Path, limit: Duration) -> End {
+    fn run(&self, guest: Guest, directory: &Path, limit: Duration) -> End {
         let file = |name: &str| format!("file:{}", directory.join(name).display());
-        let mut qemu = Command::new(image::find("qemu-system-x86_64", "qemu-system-x86"));
-        // An AMD processor, which max is on an AMD host, would not show its hardware threads.
-        qemu.args(["-accel", "tcg,thread=multi", "-cpu", "max,vendor=GenuineIntel", "-smp", self.smp]);
-        qemu.args(["-display", "none", "-monitor", "none", "-nic", "none", "-no-reboot"]).args(self.memory());
-        qemu.args(["-serial", &file("console"), "-serial", &file("out.tgz")]);
-        qemu.arg("-kernel").arg(kernel()).arg("-initrd").arg(directory.join("initrd.gz"));
-        // Small data in huge pages would be few lumps, not even over the nodes.
-        qemu.args(["-append", "console=ttyS0 earlyprintk=serial panic=-1 no_timer_check transparent_hugepage=never"]);
+        let (emulator, arguments) = guest.emulator();
+        let mut qemu = Command::new(emulator);
+        qemu.args(arguments).args(["-smp", self.smp]).args(self.memory()).args(["-serial", &file("console")]);
+        if !guest.is_arm() {
+            qemu.args(["-serial", &file("out.tgz")]);
+        }
+        qemu.arg("-kernel").arg(guest.kernel()).arg("-initrd").arg(directory.join("initrd.gz"));
+        qemu.args(["-append", guest.kernel_line()]);
+        let boot_limit = Duration::from_secs(guest.boot_limit_s());
         let began = Instant::now();
         let mut child = Emulator(qemu.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("qemu starts"));
         let mut booted = false;
@@ -140,7 +135,7 @@ impl Machine {
             }
             std::thread::sleep(Duration::from_millis(200));
             booted = booted || std::fs::read_to_string(directory.join("console")).is_ok_and(|t| t.contains(JOB_BEGINS));
-            if !booted && began.elapsed() > BOOT_LIMIT {
+            if !booted && began.elapsed() > boot_limit {
                 return End::NeverBooted;
             }
             if began.elapsed() > limit {
@@ -168,4 +163,15 @@ impl Machine {
         }
         arguments
     }
+}
+
+/// Results that came as text on the console.
+fn decode(console: &str, into: &Path) {
+    let lines = console.lines().skip_while(|line| line.trim() != RESULTS_BEGIN).skip(1);
+    let text: String = lines.take_while(|line| line.trim() != RESULTS_END).map(|l| format!("{}\n", l.trim())).collect();
+    let encoded = into.with_extension("base64");
+    std::fs::write(&encoded, text).unwrap();
+    let out = std::fs::File::create(into).unwrap();
+    let decoded = Command::new("base64").arg("-d").arg(&encoded).stdout(out).status().unwrap();
+    assert!(decoded.success(), "no results came out of the machine\n{console}");
 }

@@ -6,7 +6,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod arm_nodes;
+mod counting;
 mod four_nodes;
+mod guest;
 mod image;
 mod judge;
 mod machine;

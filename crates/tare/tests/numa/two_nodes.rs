@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::image::Image;
-use crate::judge::{cpus, interleaved_over, kept_to, of_condition, only_on, seen, threads, trials};
+use crate::judge::{cpus, interleaved_over, kept_to, of_condition, only_on, pairs, trials};
 use crate::machine::{Evidence, Machine, Node};
 
 /// A cell of MariaDB: the article's first balanced one, every pair on one node.
@@ -162,21 +162,6 @@ fn grid(evidence: &Evidence) {
             assert_eq!(pairs(trial), partner, "{condition}");
         }
     }
-}
-
-/// Where client and server thread of each pair were seen, by client CPU.
-fn pairs(trial: &Value) -> Vec<(u64, u64)> {
-    let only = |thread: &Value| {
-        let seen = seen(thread);
-        assert_eq!(seen.len(), 1, "{thread}");
-        *seen.first().unwrap()
-    };
-    let servers = threads(trial, "server");
-    let partner = |client: &Value| servers.iter().find(|s| s["pair"] == client["pair"]).unwrap();
-    let mut pairs: Vec<(u64, u64)> =
-        threads(trial, "client").into_iter().map(|client| (only(client), only(partner(client)))).collect();
-    pairs.sort_unstable();
-    pairs
 }
 
 fn numa_balancing(evidence: &Evidence) {
