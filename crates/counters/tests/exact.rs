@@ -25,7 +25,15 @@ fn adds() -> u64 {
     std::env::var(ADDS_VARIABLE).map_or(ADDS, |adds| adds.parse().unwrap())
 }
 
+/// How often adding is tried until the threads of the first counter have moved: a busy machine may keep them still.
+const ATTEMPTS: usize = 5;
+
 fn is_exact(backend: Backend) {
+    let moved = (0..ATTEMPTS).any(|_| is_exact_and_moved(backend));
+    assert!(moved, "no thread moved in {ATTEMPTS} attempts");
+}
+
+fn is_exact_and_moved(backend: Backend) -> bool {
     let set = CounterSet::with_backend(COUNTERS, backend).unwrap();
     let tally = tally(&set, adds(), CounterSet::increment);
     println!("{backend}: {tally:?}");
@@ -34,9 +42,7 @@ fn is_exact(backend: Backend) {
     assert!(tally.signals > 0, "no signal arrived: the test proved less than it says");
     let per_cpu = set.per_cpu(0);
     assert_eq!(per_cpu.cpus.iter().sum::<u64>() + per_cpu.unattributed, tally.expected / ROTATING as u64);
-    if backend != Backend::Striped {
-        assert!(per_cpu.cpus.iter().filter(|&&part| part > 0).count() >= 2, "no thread moved: {per_cpu:?}");
-    }
+    backend == Backend::Striped || per_cpu.cpus.iter().filter(|&&part| part > 0).count() >= 2
 }
 
 /// The fastest rseq backend that works here.

@@ -96,6 +96,9 @@ pub struct Plan {
     pub trials: Vec<PlannedTrial>,
     /// Measured samples of each trial.
     pub samples: usize,
+    /// Whether it is a rehearsal (`--quick`), which measures too shortly to be relied on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rehearsal: bool,
     /// Expected wall time of the whole schedule, seconds.
     pub estimated_s: f64,
     /// What it takes besides time, about; none in older plans.

@@ -149,7 +149,7 @@ fn a_killed_trial_leaves_the_next_one_the_machine_as_found() {
 
 #[test]
 fn a_trial_that_hangs_past_its_time_leaves_the_next_one_the_machine_as_found() {
-    Tuned::on_a_folder().later_trials_run_as_found_after(Signal::STOP, &["sampling.trial_timeout_s=2"]);
+    Tuned::on_a_folder().later_trials_run_as_found_after(Signal::STOP, &["sampling.trial_timeout_s=8"]);
 }
 
 #[test]

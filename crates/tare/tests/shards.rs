@@ -116,6 +116,7 @@ fn merging_again_changes_nothing_and_adds_what_came_since() {
     let (_, err) = world.exits(0, &["merge", "shards", &part, "--out", "merged"]);
     assert!(err.contains("12 records") && !err.contains("left out"), "{err}");
     assert_eq!(trials(&world.path("merged")).len(), 12);
+    assert!(!world.exits(0, &["show", "merged"]).0.starts_with("A rehearsal"));
     // Another study is none of it.
     let other = STUDY.replace("rows = 200", "rows = 300");
     std::fs::write(world.path("other.toml"), other).unwrap();
@@ -124,6 +125,21 @@ fn merging_again_changes_nothing_and_adds_what_came_since() {
     assert!(err.contains("another study"), "{err}");
     let (_, err) = world.exits(2, &["merge", "shards", "--out", "other"]);
     assert!(err.contains("not empty"), "{err}");
+}
+
+#[test]
+fn a_rehearsal_stays_one_in_its_shards_and_merged() {
+    let world = World::new();
+    let study = world.study(&format!("{STUDY}[quick.sampling]\ntrials = 2\n"));
+    world.exits(0, &["shard", &study, "--quick", "--into", "2", "--out", "shards"]);
+    for shard in ["0", "1"] {
+        world.exits(0, &["run", "--shard", "shards", shard]);
+    }
+    world.exits(0, &["merge", "shards", "--out", "merged"]);
+    for results in ["shards", "merged", &format!("shards/shard-0000/{}", host(&world))] {
+        let (out, _) = world.exits(0, &["show", results]);
+        assert!(out.contains("A rehearsal (--quick)"), "{results}: {out}");
+    }
 }
 
 #[test]

@@ -313,8 +313,9 @@ fn a_password_that_goes_over_tls_is_in_no_file_argument_list_or_environment() {
                 let text = std::fs::read_to_string(&study).unwrap();
                 let script = format!("[workload]\nname = \"pgbench\"\nscript = \"{}\"", shown(&script));
                 let study = theirs.world.study(&text.replace("[workload]\nrows = 500", &script));
+                let long = ["--set", "sampling.warmup_s=3", "--set", "sampling.sample_s=1"];
                 let pgbench = ["run", &study, "--set", "engine.tls=verify-ca", "--set", &ca, "--out", "by-pgbench"];
-                theirs.run_hides(&pgbench, &secret);
+                theirs.run_hides(&[&pgbench[..], &long].concat(), &secret);
                 write_closed(&theirs.world.path(".pgpass"), &format!("*:*:*:*:{secret}\n"))
             }
             _ => write_closed(

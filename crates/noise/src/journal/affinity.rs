@@ -35,6 +35,9 @@ struct Entry {
     /// Threads that its process had when the first of them was bound; in the entry of that one alone. A later one may
     /// have been made by a bound one, and then has its CPUs without being asked.
     known: BTreeSet<i32>,
+    /// Processes that descended from it then, in the same entry: a later one has the CPUs of the thread that made it.
+    #[serde(default)]
+    children: BTreeSet<i32>,
     /// The CPUs of the process's first thread, which new threads have as a rule.
     first: CpuSet,
 }
@@ -88,20 +91,38 @@ impl ThreadAffinities {
             Some(_) => BTreeSet::new(),
             None => observe::threads_of(thread.pid)?.into_iter().map(|thread| thread.tid).collect(),
         };
+        let children = match of_process {
+            Some(_) => BTreeSet::new(),
+            None => observe::descendants(thread.pid).into_iter().collect(),
+        };
         let first = match of_process {
             Some(entry) => entry.first.clone(),
-            None => affinity_of(ThreadRef::main_of(thread.pid))?,
+            None => self.before(ThreadRef::main_of(thread.pid), new)?,
         };
         Ok(Entry {
             v: VERSION,
             boot: self.boot.clone(),
             thread,
             started: observe::started_ticks(thread)?,
-            found: affinity_of(thread)?,
+            found: self.before(thread, new)?,
             wrote: cpus.clone(),
             known,
+            children,
             first,
         })
+    }
+
+    /// What a thread has, or would have if it had not been made by one that is bound.
+    fn before(&self, thread: ThreadRef, new: &[Entry]) -> std::result::Result<CpuSet, BindError> {
+        let now = affinity_of(thread)?;
+        let entries = || self.entries.iter().chain(new);
+        let is_heir = |of: &&Entry| match of.thread.pid == thread.pid {
+            true => !of.known.contains(&thread.tid),
+            false => !of.children.contains(&thread.pid) && observe::descendants(of.thread.pid).contains(&thread.pid),
+        };
+        let Some(of) = entries().filter(|entry| !entry.known.is_empty()).find(is_heir) else { return Ok(now) };
+        let has_its_cpus = entries().any(|entry| entry.thread.pid == of.thread.pid && entry.wrote == now);
+        Ok(if has_its_cpus { of.first.clone() } else { now })
     }
 
     /// Puts every affinity back and reads it back. Doing it twice is the same as once.
@@ -207,7 +228,8 @@ fn put_back(thread: ThreadRef, found: &CpuSet, ours: &[&CpuSet]) -> Outcome {
     }
 }
 
-/// Threads that were made meanwhile by bound ones, and so got CPUs that nobody asked for.
+/// Threads and processes that were made meanwhile by bound ones, and so got CPUs that nobody asked for: on a server
+/// with a process a connection, also those of clients that have nothing to do with ours.
 fn heirs(entries: &[Entry], pid: i32) -> Vec<Restored> {
     let of_process: Vec<&Entry> = entries.iter().filter(|entry| entry.thread.pid == pid).collect();
     // A process that took over the number of one that ended is none of ours.
@@ -216,11 +238,12 @@ fn heirs(entries: &[Entry], pid: i32) -> Vec<Restored> {
     }
     let Some(first) = of_process.iter().find(|entry| !entry.known.is_empty()) else { return Vec::new() };
     let ours: Vec<&CpuSet> = of_process.iter().map(|entry| &entry.wrote).filter(|set| **set != first.first).collect();
-    let threads = observe::threads_of(pid).unwrap_or_default().into_iter();
+    let threads = |pid: i32| observe::threads_of(pid).unwrap_or_default().into_iter();
+    let of_children =
+        observe::descendants(pid).into_iter().filter(|child| !first.children.contains(child)).flat_map(threads);
+    let new = threads(pid).filter(|thread| !first.known.contains(&thread.tid)).chain(of_children);
     let bound = |thread: &ThreadRef| affinity_of(*thread).is_ok_and(|now| ours.contains(&&now));
-    threads
-        .filter(|thread| !first.known.contains(&thread.tid) && bound(thread))
-        .filter(|thread| !of_process.iter().any(|entry| entry.thread == *thread))
+    new.filter(|thread| bound(thread) && !entries.iter().any(|entry| entry.thread == *thread))
         .map(|thread| restored(thread, put_back(thread, &first.first, &ours)))
         .collect()
 }

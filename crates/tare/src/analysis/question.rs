@@ -9,8 +9,9 @@ pub(super) fn of(results: &Results) -> Option<Question> {
     Question::from_words(table.get("question")?.as_str()?)
 }
 
-/// Whether the run was a rehearsal: what `--quick` measures is too short to be relied on.
+/// Whether the run was a rehearsal: what `--quick` measures is too short to be relied on. Plans of before they said it
+/// have it in the command line beside them.
 pub(super) fn is_rehearsal(results: &Results) -> bool {
     let command = results.environment.as_ref().map_or("", |environment| environment.command.as_str());
-    command.split_whitespace().any(|word| word == "--quick")
+    results.plan.as_ref().is_some_and(|plan| plan.rehearsal) || command.split_whitespace().any(|word| word == "--quick")
 }

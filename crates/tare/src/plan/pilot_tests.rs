@@ -61,6 +61,7 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         conditions: names.iter().map(condition).collect(),
         trials,
         samples: study.sampling.samples,
+        rehearsal: false,
         estimated_s: 0.0,
         needs: None,
         decision: None,

@@ -91,6 +91,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         conditions: planned,
         trials,
         samples: study.sampling.samples,
+        rehearsal: study.rehearsal,
         estimated_s,
         needs: Some(needs),
         decision: None,

@@ -33,7 +33,13 @@ pub fn part(whole: &Plan, here: &Plan, blocks: &BTreeSet<usize>) -> Result<Plan,
         }
     }
     let share = trials.len() as f64 / whole.trials.len().max(1) as f64;
-    Ok(Plan { trials, estimated_s: whole.estimated_s * share, seed: whole.seed, ..here.clone() })
+    Ok(Plan {
+        trials,
+        estimated_s: whole.estimated_s * share,
+        seed: whole.seed,
+        rehearsal: whole.rehearsal,
+        ..here.clone()
+    })
 }
 
 #[cfg(test)]
@@ -66,6 +72,7 @@ mod tests {
             conditions: realizable.iter().enumerate().map(condition).collect(),
             trials: (0..count * blocks).map(trial).collect(),
             samples: 1,
+            rehearsal: false,
             estimated_s: 100.0,
             needs: None,
             decision: None,

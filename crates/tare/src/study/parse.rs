@@ -69,6 +69,7 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
         && let Some(quick) = root.get_ref().get("quick")
     {
         parser.overlay(quick)?;
+        parser.study.rehearsal = true;
     }
     let own_engine = parser.study.base.engine.name.clone();
     if let Some(engine) = &overrides.engine {
@@ -96,6 +97,7 @@ fn empty() -> Study {
         load_keys: Vec::new(),
         first_of: Vec::new(),
         moved_from: None,
+        rehearsal: false,
         as_published: false,
         asked_options: BTreeSet::new(),
         placements: BTreeMap::new(),

@@ -26,6 +26,8 @@ pub struct Study {
     pub first_of: Vec<String>,
     /// The engine of the study's file, where the command line named another one.
     pub moved_from: Option<String>,
+    /// Whether it has its own short settings (`--quick`).
+    pub rehearsal: bool,
     /// Whether it has the size and settings of the article that it stands for.
     pub as_published: bool,
     /// Engine options that the command line names itself: they are never left out.

@@ -56,16 +56,7 @@ impl Subject {
 
     /// The first process and all that descend from it now.
     pub fn processes(&self) -> Vec<i32> {
-        let mut found: Vec<i32> = self.root.into_iter().collect();
-        let mut next = 0;
-        while let Some(pid) = found.get(next).copied() {
-            next += 1;
-            // One that ends while it is looked at has no children any more.
-            let tasks = Process::new(pid).and_then(|process| process.tasks()).into_iter().flatten().flatten();
-            let children = tasks.filter_map(|task| task.children().ok()).flatten();
-            found.extend(children.map(u32::cast_signed));
-        }
-        found
+        self.root.into_iter().chain(self.root.into_iter().flat_map(observe::descendants)).collect()
     }
 
     /// Every thread of every process now.

@@ -122,6 +122,7 @@ pub fn write(study: &Study, dir: &Path) -> usize {
         conditions: planned_conditions(study),
         trials: planned,
         samples: study.samples,
+        rehearsal: false,
         estimated_s: 60.0 * schedule.len() as f64,
         needs: None,
         decision: None,

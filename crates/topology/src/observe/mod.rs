@@ -15,5 +15,5 @@ pub use huge::{HugeMemory, huge_memory};
 pub use numastat::{NodeStat, numastat};
 pub use pages::{NodePages, pages_by_node};
 pub use thread_ref::ThreadRef;
-pub use threads::{ThreadSample, last_cpu, started_ticks, thread, threads, threads_of};
+pub use threads::{ThreadSample, descendants, last_cpu, started_ticks, thread, threads, threads_of};
 pub use usage::{ProcessUsage, process_usage, switches};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use procfs::process::{Schedstat, Stat, Status};
+use procfs::process::{Process, Schedstat, Stat, Status};
 use serde::{Deserialize, Serialize};
 
 use super::error::ObserveError;
@@ -42,6 +42,21 @@ pub fn threads_of(pid: i32) -> Result<Vec<ThreadRef>, ObserveError> {
     let mut threads: Vec<ThreadRef> = tids.map(|tid| ThreadRef { pid, tid }).collect();
     threads.sort_unstable();
     Ok(threads)
+}
+
+/// All that descend from a process now, without itself. One that ends while it is looked at has no children any more.
+pub fn descendants(pid: i32) -> Vec<i32> {
+    let children = |pid: i32| -> Vec<i32> {
+        let tasks = Process::new(pid).and_then(|process| process.tasks()).into_iter().flatten().flatten();
+        tasks.filter_map(|task| task.children().ok()).flatten().map(u32::cast_signed).collect()
+    };
+    let mut found = children(pid);
+    let mut next = 0;
+    while let Some(pid) = found.get(next).copied() {
+        next += 1;
+        found.extend(children(pid));
+    }
+    found
 }
 
 /// Samples of all threads of a process, by ascending number. Threads that end meanwhile are left out.
