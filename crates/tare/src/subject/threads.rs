@@ -58,7 +58,10 @@ impl Tracked {
     fn now(thread: Watched) -> Self {
         let before = observe::thread(thread.thread).ok();
         let kind = (thread.class == ThreadClass::Background).then(|| helpers::kind(thread.thread.pid)).flatten();
-        Self { thread, before, seen: Sightings::default(), stale: None, last: None, kind }
+        let cpu = before.as_ref().map(|before| before.cpu);
+        let asked = thread.asked.as_ref();
+        let stale = cpu.filter(|cpu| asked.is_some_and(|asked| !asked.contains(*cpu)));
+        Self { thread, before, seen: Sightings::default(), stale, last: None, kind }
     }
 
     /// One that began during the sample: all that it did belongs to it.
@@ -68,8 +71,6 @@ impl Tracked {
             (before.user_s, before.system_s) = (0.0, 0.0);
             (before.migrations, before.run_ns, before.wait_ns) = (Some(0), Some(0), Some(0));
             (before.voluntary_switches, before.involuntary_switches) = (Some(0), Some(0));
-            let asked = born.thread.asked.as_ref();
-            born.stale = asked.filter(|cpus| !cpus.contains(before.cpu)).map(|_| before.cpu);
         }
         born
     }
