@@ -10,10 +10,11 @@ use crate::study::values::to_values;
 use crate::subject::{SubjectError, SubjectWatch};
 use crate::workload::{Counts, Driven, Host, LoadError};
 use std::net::{IpAddr, TcpListener};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_engine::Server;
-use tare_results::schema::{AppliedSetting, ClientHost, RanOn, TrialRecord};
+use tare_results::schema::{AppliedSetting, ClientHost, Environment, RanOn, TrialRecord};
 use tare_topology::CpuSet;
 
 /// How long clients may take to end when they are told to.
@@ -49,6 +50,7 @@ impl Clients {
             clock_offset_s: offset_s,
             clock_uncertainty_s: uncertainty_s,
         });
+        keep_environment(trial.directory, host, &remote.hello.environment)?;
         let listen = listen_at(client.server_address.or(remote.hello.reached_from))?;
         Ok(Some(Self { remote, listen, applied: Vec::new() }))
     }
@@ -174,6 +176,18 @@ impl Half<'_> {
         };
         done.map_err(|error: SubjectError| self.failed = Some(error.into())).ok()
     }
+}
+
+/// Keeps what the clients' host is like beside what this one is like: once a run, for a trial knows it as planned.
+fn keep_environment(results: &Path, host: &str, environment: &Environment) -> Result<(), TrialError> {
+    let name: String =
+        host.chars().map(|c| if c.is_ascii_alphanumeric() || "@.-_".contains(c) { c } else { '_' }).collect();
+    let path = results.join(format!("environment-{name}.json"));
+    if path.exists() {
+        return Ok(());
+    }
+    let text = serde_json::to_vec_pretty(environment).map_err(LoadError::own)?;
+    Ok(tare_files::write_whole(&path, &text).map_err(LoadError::own)?)
 }
 
 /// The address at which a server listens: one of this host.

@@ -30,6 +30,8 @@ fn every_thread_is_placed_and_proved_on_its_own_host() {
     let of = |key: &str| host[key].as_f64().unwrap();
     assert!(of("clock_offset_s").abs() <= of("clock_uncertainty_s") + 1e-4, "{host}");
     assert!((0.0..0.1).contains(&of("clock_uncertainty_s")), "{host}");
+    let kept = std::fs::read_to_string(world.path("results/environment-far.json")).unwrap();
+    assert!(json(&kept)["machine"].is_object() && json(&kept)["kernel"].is_string(), "{kept}");
     let sample = &record["samples"][0];
     let threads = sample["threads"].as_array().unwrap();
     for (role, cpu) in [("client", "1"), ("server", "0")] {
