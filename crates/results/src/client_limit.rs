@@ -11,6 +11,8 @@ const BUSY: f64 = 0.9;
 const THROTTLED: f64 = 0.05;
 /// A sample in which the client stood still for such a share tells of the client.
 const STILL: f64 = 0.05;
+/// Shorter standstills, seconds, happen to every process of a machine that others use, however short the sample.
+const STILL_S: f64 = 0.25;
 
 /// What made the client the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -33,7 +35,7 @@ impl ClientLimit {
         of("client_throttled_fraction", THROTTLED)
             .map(Self::QuotaUsedUpFraction)
             .or_else(|| of("client_busy_fraction", BUSY).map(Self::CpuUsedFraction))
-            .or_else(|| of("client_stalled_s", STILL * elapsed_s).map(Self::StoodStillS))
+            .or_else(|| of("client_stalled_s", STILL_S.max(STILL * elapsed_s)).map(Self::StoodStillS))
     }
 }
 

@@ -164,6 +164,8 @@ mod tests {
             ("client_waited_for_cpu_fraction", 0.9),
         ];
         assert_eq!(why(&idle), "");
+        let still = |length_s| reason(&of(&[("client_stalled_s", length_s)]), 2.0);
+        assert!(still(0.14).is_none() && still(0.3).is_some(), "a moment of a short sample is an accident");
     }
 
     #[test]

@@ -15,4 +15,5 @@ pub mod marks;
 pub mod queries;
 pub mod run_order;
 mod rungs;
+pub mod seconds;
 pub mod small_multiples;

@@ -1,0 +1,115 @@
+//! Throughput second by second: a line a sample, the seconds that were slow marked, standstills shaded.
+
+use super::axis::{Axis, px};
+use super::marks;
+use maud::{Markup, html};
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 70.0;
+const RIGHT: f64 = 945.0;
+const TOP: f64 = 18.0;
+const BOTTOM: f64 = 178.0;
+const HEIGHT: f64 = BOTTOM + 40.0;
+/// A second with less than this share of its sample's usual throughput is marked.
+const SLOW: f64 = 0.5;
+/// Narrower than this a standstill would not be seen.
+const LEAST_WIDTH: f64 = 2.0;
+
+/// The series of one sample.
+pub struct Line {
+    /// Which sample of which trial.
+    pub name: String,
+    /// Transactions a second, one reading a second.
+    pub tps: Vec<f64>,
+    /// Where nothing was completed for longest: from when, how long, both seconds, and whose standstill it was.
+    pub stall: Option<(f64, f64, String)>,
+}
+
+impl Line {
+    /// Its usual throughput: the median of the readings.
+    fn usual(&self) -> f64 {
+        let mut sorted = self.tps.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+    }
+
+    fn is_slow(&self, tps: f64) -> bool {
+        tps < SLOW * self.usual()
+    }
+}
+
+/// Draws all samples of a condition, whose mark is of this number, over the seconds of their sample.
+pub fn draw(condition: &str, lines: &[Line], mark: usize) -> Markup {
+    let longest = lines.iter().map(|line| line.tps.len()).max().unwrap_or(0).max(1) as f64;
+    let x = |second: f64| LEFT + (second / longest).clamp(0.0, 1.0) * (RIGHT - LEFT);
+    // From 0, for a gap is only seen as one beside it.
+    let readings = lines.iter().flat_map(|line| line.tps.iter().copied());
+    let y = Axis::new(readings.chain([0.0]), "1/s", BOTTOM, TOP);
+    let step = (longest / 10.0).ceil().max(1.0);
+    let ticks = (0..=10u32).map(|tick| f64::from(tick) * step).take_while(|tick| *tick <= longest);
+    html! {
+        svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
+            title { "Throughput second by second, " (condition) }
+            desc { (lines.len()) " samples over each other; crosses are seconds below half of their sample's usual throughput, "
+                "shaded areas times in which nothing was completed." }
+            (y.vertical(LEFT, RIGHT))
+            text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label("tps")) }
+            @for tick in ticks {
+                text.tick x=(px(x(tick))) y=(px(BOTTOM + 16.0)) text-anchor="middle" { (tick) }
+            }
+            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 33.0)) text-anchor="middle" { "seconds of the sample" }
+            @for line in lines { (shade(line, &x)) (series(line, mark, &x, &y)) }
+        }
+    }
+}
+
+fn shade(line: &Line, x: &impl Fn(f64) -> f64) -> Markup {
+    let Some((from_s, length_s, whose)) = &line.stall else { return html! {} };
+    let (from, to) = (x(*from_s), x(from_s + length_s));
+    html! {
+        rect.stall x=(px(from)) y=(px(TOP)) width=(px((to - from).max(LEAST_WIDTH))) height=(px(BOTTOM - TOP)) {
+            title { (line.name) ": " (whose) }
+        }
+    }
+}
+
+fn series(line: &Line, mark: usize, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
+    // A reading is of the second before it.
+    let at = |place: usize| x(place as f64 + 0.5);
+    let places: Vec<String> =
+        line.tps.iter().enumerate().map(|(place, tps)| format!("{} {}", px(at(place)), px(y.at(*tps)))).collect();
+    let slow = line.tps.iter().enumerate().filter(|(_, tps)| line.is_slow(**tps));
+    html! {
+        path class=(format!("curve second {}", marks::class(mark))) d={ "M" (places.join("L")) } { title { (line.name) } }
+        @for (place, tps) in slow {
+            path.bad d=(format!("M{} {}l7 7m0 -7l-7 7", px(at(place) - 3.5), px(y.at(*tps) - 3.5))) {
+                title { (line.name) ", second " (place + 1) ": " (y.scale.figure(*tps)) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gap_is_marked_and_a_standstill_shaded_where_it_was() {
+        let tps = vec![100.0, 101.0, 0.0, 99.0, 100.0, 100.0, 49.0, 100.0, 100.0, 100.0];
+        let stall = Some((2.0, 1.0, "the client itself stood still".to_owned()));
+        let lines = [
+            Line { name: "trial 3".into(), tps, stall },
+            Line { name: "trial 4".into(), tps: vec![51.0, 100.0, 100.0, 100.0, 100.0], stall: None },
+        ];
+        let drawn = draw("base", &lines, 0).into_string();
+        assert_eq!(drawn.matches("class=\"bad\"").count(), 2, "{drawn}");
+        assert!(drawn.contains("trial 3, second 3: 0") && drawn.contains("trial 3, second 7: 49"), "{drawn}");
+        // A tenth of the width, from two tenths on.
+        assert_eq!(drawn.matches("class=\"stall\" x=\"245\"").count(), 1, "{drawn}");
+        assert!(
+            drawn.contains("width=\"87.5\"") && drawn.contains("trial 3: the client itself stood still"),
+            "{drawn}"
+        );
+        assert!(!draw("base", &[], 0).into_string().contains("NaN"));
+    }
+}
