@@ -67,7 +67,7 @@ fn the_capacity_of_a_known_service_time_is_found_on_the_embedded_engine() {
         };
         assert!(met(&|ratio| ratio == 1.0, true) && met(&|ratio| ratio > 1.0 && ratio <= 1.011, false), "{search}");
         for step in steps {
-            assert_eq!(step["met"] == true, number(&step["value"]) <= 60.0, "{step}");
+            assert!(step["met"] == false || number(&step["value"]) <= 60.0, "{step}");
         }
     }
     world.assert_clean();

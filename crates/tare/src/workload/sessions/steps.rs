@@ -214,7 +214,8 @@ fn judged<T>(objective: Objective, rate: f64, ran: &Ran<T>) -> StepRecord {
     let of =
         |which: fn(&tare_load::Queued) -> &tare_load::Latencies| objective.figure_of(which(sample.queued.as_ref()?));
     let (value, value_of_prompt_client) = (of(|queued| &queued.measured), of(|queued| &queued.prompt));
-    let met = value.is_some_and(|value| objective.is_met_by(value));
+    let behind = falls_behind(rate * sample.elapsed_s, sample.transactions as f64, sample.backlog.unwrap_or(0) as f64);
+    let met = value.is_some_and(|value| objective.is_met_by(value)) && !behind;
     let mut covariates = ran.around.covariates.clone();
     covariates.extend(Measured::seen_by_the_load(sample));
     let own = || {
@@ -230,6 +231,12 @@ fn judged<T>(objective: Objective, rate: f64, ran: &Ran<T>) -> StepRecord {
     StepRecord { asked_tps: rate, done_tps: sample.tps(), value, value_of_prompt_client, met, limit, repeated: false }
 }
 
+/// Whether a queue grows, which a step that is short beside the limit would not show in its latencies: a tenth of what
+/// was to be due is missing, and waits. Fewer that happened to be due is no reason.
+fn falls_behind(asked: f64, done: f64, backlog: f64) -> bool {
+    done < 0.9 * asked && backlog > 0.1 * asked
+}
+
 /// Whose limit a rate was that did not meet the objective.
 fn limit_at(steps: &[StepRecord], rate: f64) -> Option<Limit> {
     steps.iter().rfind(|step| step.asked_tps == rate).and_then(|step| step.limit)
@@ -243,4 +250,16 @@ fn no_rate(objective: Objective, steps: &[StepRecord]) -> SearchError {
         _ => String::new(),
     };
     SearchError::NoRate { objective, asked: last.map_or(0.0, |step| step.asked_tps), value, client }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_not_kept_where_what_is_missing_waits() {
+        assert!(falls_behind(1286.0, 1103.0, 183.0), "a queue that grew for half a second");
+        assert!(!falls_behind(100.0, 85.0, 3.0), "fewer arrived by chance");
+        assert!(!falls_behind(1000.0, 960.0, 150.0), "slow, and not behind");
+    }
 }
