@@ -3,7 +3,9 @@
 use super::reconnect::{Reconnect, Sessions, WorkloadClient};
 use super::{Fill, OltpError, OltpSettings, Workload, warm, warm_phase};
 use crate::subject::Surroundings;
-use crate::workload::sessions::{self, Connector, OBJECTIVE_OR_RATE, Ran, expected_s, take_extra, under_objective};
+use crate::workload::sessions::{
+    self, Connector, OBJECTIVE_OR_RATE, Ran, expected_s, may_be_elsewhere, take_extra, under_objective,
+};
 use crate::workload::{Counts, Driven, FillError, FillJob, Held, Load, LoadError, Measured, ServerAt, Stage};
 use strum::VariantNames;
 use tare_engine::{Server, Session};
@@ -91,10 +93,7 @@ impl Load for OltpSettings {
     }
 
     fn clients_elsewhere(&self) -> Result<(), String> {
-        if self.objective.is_some() {
-            return Err("an objective is searched for by clients on this host only: leave out client.host".into());
-        }
-        Ok(())
+        may_be_elsewhere(self.objective)
     }
 
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {

@@ -27,7 +27,7 @@ pub use border::{Border, roll_back};
 pub use connector::{Connections, Connector};
 pub use judge::{NotAsked, judge};
 pub use latencies::Latencies;
-pub use objective::{OBJECTIVE_HELP, OBJECTIVE_OR_RATE, Objective};
+pub use objective::{OBJECTIVE_HELP, OBJECTIVE_OR_RATE, Objective, may_be_elsewhere};
 pub use run::{Ran, failure, run, take_extra};
 pub use steps::{expected_s, under_objective};
 pub use tallies::{Merge, Tallies};

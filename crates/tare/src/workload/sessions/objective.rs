@@ -38,6 +38,17 @@ pub const OBJECTIVE_HELP: &str = "a latency and its limit, such as latency_ms_p9
 /// What is told to who sets both.
 pub const OBJECTIVE_OR_RATE: &str = "either rate, or objective, which searches for the rate";
 
+/// Whether clients on another host can do what is asked: a search wants to know at each step how late they were.
+///
+/// # Errors
+/// The reason, where they cannot.
+pub fn may_be_elsewhere(objective: Option<Objective>) -> Result<(), String> {
+    match objective {
+        Some(_) => Err("an objective is searched for by clients on this host only: leave out client.host".into()),
+        None => Ok(()),
+    }
+}
+
 impl Objective {
     /// From what a study says; none where that is the word none.
     ///

@@ -6,7 +6,9 @@ use super::fill::fill;
 use super::mix::Mix;
 use super::run::run;
 use super::tally::Tally;
-use crate::workload::sessions::{OBJECTIVE_OR_RATE, Ran, expected_s, judge, take_extra, under_objective};
+use crate::workload::sessions::{
+    OBJECTIVE_OR_RATE, Ran, expected_s, judge, may_be_elsewhere, take_extra, under_objective,
+};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -66,7 +68,7 @@ impl Load for SqlSettings {
     }
 
     fn clients_elsewhere(&self) -> Result<(), String> {
-        Ok(())
+        may_be_elsewhere(self.objective)
     }
 
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {

@@ -4,7 +4,8 @@ use super::sizes::DISTRICTS;
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
 use crate::workload::fill::in_parallel;
 use crate::workload::sessions::{
-    self, Connections, Connector, OBJECTIVE_OR_RATE, Ran, Tallies, expected_s, judge, take_extra, under_objective,
+    self, Connections, Connector, OBJECTIVE_OR_RATE, Ran, Tallies, expected_s, judge, may_be_elsewhere, take_extra,
+    under_objective,
 };
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage};
 use std::ops::ControlFlow;
@@ -66,7 +67,7 @@ impl Load for TpccSettings {
     }
 
     fn clients_elsewhere(&self) -> Result<(), String> {
-        Ok(())
+        may_be_elsewhere(self.objective)
     }
 
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
