@@ -71,7 +71,11 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
             vec![plain(&words_of(&found.levels)), plain(&found.b), times(found.ratio), interval, verdict.to_owned()],
         );
     }
-    let head = format!("{} of each build / {}", first.metric, plain(&first.a));
+    let head = format!(
+        "{} of each build / {} (each interval for itself; verdicts hold for all builds together)",
+        first.metric,
+        plain(&first.a)
+    );
     Some(format!("{}\n{}", style.bold(&head), finish(rows)))
 }
 
