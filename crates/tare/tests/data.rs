@@ -71,11 +71,16 @@ fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
     wait_for_trials(&results, 1);
     let (prepared, working) = both(&world);
     let log = |data: &Path| std::fs::read(data.join("ib_logfile0")).unwrap();
-    // Also while it is copied or brought back they differ, but not with a server on it.
-    let is_server = |pid: u32| {
-        std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end().starts_with("mariadbd"))
+    // Also while it is copied or brought back they differ: it is one server's from before the look until after it.
+    let server = || {
+        let name = |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        world.processes().into_iter().find(|pid| name(pid).starts_with("mariadbd"))
     };
-    while log(&prepared) == log(&working) || !world.processes().into_iter().any(is_server) {
+    loop {
+        let before = server();
+        if before.is_some() && log(&prepared) != log(&working) && server() == before {
+            break;
+        }
         std::thread::sleep(Duration::from_millis(20));
     }
     for pid in world.processes() {
