@@ -18,7 +18,7 @@ const FIND_EVERY: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long a client may take to connect.
 const FIND: Duration = Duration::from_secs(20);
-/// How long they are looked for after the first was seen, where nobody asked for a place of each.
+/// How long they are looked for after the first was seen or the client began, where nobody asked for a place of each.
 const FIND_UNBOUND: Duration = Duration::from_secs(2);
 /// Looks after every connection has its thread: one of a pool would have been seen elsewhere too.
 const LOOKS_MORE: usize = 5;
@@ -213,7 +213,7 @@ impl Run<'_, '_, '_> {
             if connections.found() > 0 {
                 seen.get_or_insert_with(Instant::now);
             }
-            if !self.is_bound() && seen.is_some_and(|seen: Instant| seen.elapsed() > FIND_UNBOUND) {
+            if !self.is_bound() && seen.unwrap_or(self.began).elapsed() > self.find_unbound() {
                 break;
             }
             if self.step(FIND_EVERY)? || (self.measuring.is_some() && looks_more > 0 && self.is_bound()) {
@@ -240,7 +240,18 @@ impl Run<'_, '_, '_> {
             Err(Unpaired::Count { found: 0, .. }) => {}
             Err(_) => self.watch_apart(&connections),
         }
-        Ok(seen.unwrap_or_else(Instant::now))
+        Ok(seen.unwrap_or(self.began))
+    }
+
+    /// How long connections are looked for where nobody asked for a place of each: a server on another host has none
+    /// that can be found here, and what is measured does not wait for them.
+    fn find_unbound(&self) -> Duration {
+        match self.client.begins {
+            Begins::After(seconds) => {
+                Duration::try_from_secs_f64(seconds).map_or(FIND_UNBOUND, |s| s.min(FIND_UNBOUND))
+            }
+            _ => FIND_UNBOUND,
+        }
     }
 
     /// Whether each thread has a place of its own.
