@@ -116,13 +116,14 @@ impl ThreadAffinities {
     fn before(&self, thread: ThreadRef, new: &[Entry]) -> std::result::Result<CpuSet, BindError> {
         let now = affinity_of(thread)?;
         let entries = || self.entries.iter().chain(new);
-        let is_heir = |of: &&Entry| match of.thread.pid == thread.pid {
+        let has_its_cpus = |of: &Entry| entries().any(|entry| entry.thread.pid == of.thread.pid && entry.wrote == now);
+        let is_heir = |of: &Entry| match of.thread.pid == thread.pid {
             true => !of.known.contains(&thread.tid),
             false => !of.children.contains(&thread.pid) && observe::descendants(of.thread.pid).contains(&thread.pid),
         };
-        let Some(of) = entries().filter(|entry| !entry.known.is_empty()).find(is_heir) else { return Ok(now) };
-        let has_its_cpus = entries().any(|entry| entry.thread.pid == of.thread.pid && entry.wrote == now);
-        Ok(if has_its_cpus { of.first.clone() } else { now })
+        // Descendants last: each look at them walks through /proc.
+        let maker = entries().find(|of| !of.known.is_empty() && of.first != now && has_its_cpus(of) && is_heir(of));
+        Ok(maker.map_or(now, |of| of.first.clone()))
     }
 
     /// Puts every affinity back and reads it back. Doing it twice is the same as once.
