@@ -4,6 +4,18 @@ use crate::subject::SubjectError;
 use std::error::Error;
 use tare_engine::EngineError;
 
+/// Characters of a statement that an error shows.
+const SHOWN: usize = 120;
+
+/// A statement as errors show it.
+pub(super) fn shown(sql: &str) -> String {
+    let mut shown: String = sql.chars().take(SHOWN).collect();
+    if shown.len() < sql.len() {
+        shown.push_str(" ...");
+    }
+    shown
+}
+
 /// An error of one load's own; its cause can be found in its chain of sources.
 type OwnError = Box<dyn Error + Send + Sync>;
 

@@ -1,5 +1,6 @@
 //! What can go wrong with dbt3.
 
+use crate::workload::error::shown;
 use std::io;
 use std::path::PathBuf;
 use tare_engine::SqlError;
@@ -87,16 +88,9 @@ pub enum Dbt3Error {
     Interrupted,
 }
 
-/// Characters of a statement that an error shows.
-const SHOWN: usize = 120;
-
 impl Dbt3Error {
     pub(super) fn statement(sql: &str, source: SqlError) -> Self {
-        let mut what: String = sql.chars().take(SHOWN).collect();
-        if what.len() < sql.len() {
-            what.push_str(" ...");
-        }
-        Self::Statement { what, source }
+        Self::Statement { what: shown(sql), source }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can go wrong with an OLTP workload.
 
+use crate::workload::error::shown;
 use crate::workload::sessions::NotAsked;
 use tare_engine::SqlError;
 
@@ -101,16 +102,9 @@ pub enum OltpError {
     Interrupted,
 }
 
-/// Characters of a statement that an error shows.
-const SHOWN: usize = 120;
-
 impl OltpError {
     pub(super) fn statement(sql: &str, source: SqlError) -> Self {
-        let mut shown: String = sql.chars().take(SHOWN).collect();
-        if shown.len() < sql.len() {
-            shown.push_str(" ...");
-        }
-        Self::Statement { sql: shown, source }
+        Self::Statement { sql: shown(sql), source }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can go wrong with statements of one's own.
 
+use crate::workload::error::shown;
 use std::io;
 use std::path::PathBuf;
 use tare_engine::SqlError;
@@ -46,16 +47,9 @@ pub enum SqlLoadError {
     },
 }
 
-/// Characters of a statement that an error shows.
-const SHOWN: usize = 120;
-
 impl SqlLoadError {
     /// An error of a statement that stands somewhere.
     pub(super) fn statement(what: impl Into<String>, sql: &str, source: SqlError) -> Self {
-        let mut shown: String = sql.chars().take(SHOWN).collect();
-        if shown.len() < sql.len() {
-            shown.push_str(" ...");
-        }
-        Self::Statement { what: what.into(), sql: shown, source }
+        Self::Statement { what: what.into(), sql: shown(sql), source }
     }
 }

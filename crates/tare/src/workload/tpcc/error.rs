@@ -1,6 +1,7 @@
 //! What can go wrong with the workload tpcc.
 
 use super::Statement;
+use crate::workload::error::shown;
 use tare_engine::SqlError;
 
 /// What can go wrong with the workload tpcc or its tables.
@@ -63,16 +64,9 @@ pub enum TpccError {
     Interrupted,
 }
 
-/// Characters of a statement that an error shows.
-const SHOWN: usize = 120;
-
 impl TpccError {
     pub(super) fn statement(sql: &str, source: SqlError) -> Self {
-        let mut shown: String = sql.chars().take(SHOWN).collect();
-        if shown.len() < sql.len() {
-            shown.push_str(" ...");
-        }
-        Self::Statement { sql: shown, source }
+        Self::Statement { sql: shown(sql), source }
     }
 }
 
