@@ -7,7 +7,7 @@ use crate::hosts::served::{AGENT, Job, LANGUAGE, Order, Report};
 use crate::hosts::{Link, LinkEnd};
 use crate::report::write_report_to;
 use crate::study::client::ClientSettings;
-use crate::study::server::ServerSettings;
+use crate::study::other_host::OtherHost;
 use crate::study::spec::Study;
 use crate::study::write;
 use base64::Engine;
@@ -39,9 +39,9 @@ struct Way {
 }
 
 impl Way {
-    fn settings(&self) -> ClientSettings {
+    fn there(&self) -> OtherHost {
         let Self { host, ssh, program, .. } = self.clone();
-        ServerSettings { host: Some(host), ssh, program }.way()
+        OtherHost { host: Some(host), ssh, program }
     }
 }
 
@@ -62,7 +62,7 @@ pub struct Wish<'a> {
 pub fn begin(mut study: Study, wish: &Wish<'_>) -> Result<Exit, Problem> {
     let server = std::mem::take(&mut study.base.server);
     let client = std::mem::take(&mut study.base.client);
-    if let Some(host) = client.host {
+    if let Some(host) = client.on.host {
         return Err(Problem::new(Exit::Usage, format!("the study has server.host and client.host {host}"))
             .advice("with server.host the clients are on this host: leave out client.host"));
     }
@@ -72,10 +72,10 @@ pub fn begin(mut study: Study, wish: &Wish<'_>) -> Result<Exit, Problem> {
     }
     let own =
         std::env::current_exe().map_err(|e| Problem::new(Exit::Machine, format!("where is this program? {e}")))?;
-    let clients = if client.program.is_empty() { vec![own.display().to_string()] } else { client.program };
+    let clients = if client.on.program.is_empty() { vec![own.display().to_string()] } else { client.on.program };
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    study.base.client =
-        ClientSettings { host: Some(name), server_address: client.server_address, ..ClientSettings::default() };
+    let here = OtherHost { host: Some(name), ..OtherHost::default() };
+    study.base.client = ClientSettings { on: here, server_address: client.server_address };
     let job = Job {
         study: write::to_toml(&study),
         resume: None,
@@ -123,7 +123,7 @@ struct Away<'a> {
 
 impl<'a> Away<'a> {
     fn reach(way: Way, out: &'a Path) -> Result<Self, Problem> {
-        let words = way.settings().command(&[AGENT]).unwrap_or_default();
+        let words = way.there().command(&[AGENT]).unwrap_or_default();
         let failed =
             |e: String| Problem::new(Exit::Machine, format!("server.host {} cannot be reached: {e}", way.host));
         let (program, rest) = words.split_first().ok_or_else(|| failed("no program".into()))?;
@@ -193,7 +193,7 @@ impl<'a> Away<'a> {
     fn greet(&self) -> Result<(), Problem> {
         let deadline = Instant::now() + GREETING;
         let not_there = |why: String| {
-            let words = self.way.settings().command(&["--version"]).unwrap_or_default().join(" ");
+            let words = self.way.there().command(&["--version"]).unwrap_or_default().join(" ");
             Problem::new(Exit::Machine, format!("server.host {} did not answer: {why}", self.way.host)).advice(format!(
                 "`{words}` must work without a question, with the same tare there (server.program says where)"
             ))
@@ -263,7 +263,7 @@ impl<'a> Away<'a> {
         self.link.mouth().close();
         self.clients.end_all();
         end(&mut self.child);
-        let aftermath = match remote::restore(&self.way.settings()) {
+        let aftermath = match remote::restore(&self.way.there()) {
             Ok(()) => "what it had set there is put back".to_owned(),
             Err(reason) => format!("what it had set there is put back by the next start of tare there ({reason})"),
         };

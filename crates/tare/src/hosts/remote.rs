@@ -2,7 +2,7 @@
 
 use super::message::{Ask, Hello, LANGUAGE, Told};
 use super::{HostError, Link, LinkEnd};
-use crate::study::client::ClientSettings;
+use crate::study::other_host::OtherHost;
 use std::io::Read;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +35,7 @@ pub struct ClockOffset {
 
 /// This program on another host. Dropped, it is cut off, and ends everything that it began there.
 pub struct Remote {
-    client: ClientSettings,
+    there: OtherHost,
     child: Child,
     link: Link<Told>,
     complaint: Arc<Mutex<String>>,
@@ -48,15 +48,15 @@ impl Remote {
     ///
     /// # Errors
     /// When the host cannot be reached, or has another version of this program or none.
-    pub fn start(client: &ClientSettings, interrupted: &dyn Fn() -> bool) -> Result<Self, HostError> {
-        let mut child = spawn(client, &[AGENT], [Stdio::piped(), Stdio::piped()])?;
+    pub fn start(there: &OtherHost, interrupted: &dyn Fn() -> bool) -> Result<Self, HostError> {
+        let mut child = spawn(there, &[AGENT], [Stdio::piped(), Stdio::piped()])?;
         let complaint = Arc::default();
         let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(not_reached(client, "its pipes are missing".into()));
+            return Err(not_reached(there, "its pipes are missing".into()));
         };
         listen_to(errors, Arc::clone(&complaint));
-        let link = Link::open(output, input).map_err(|e| not_reached(client, e.to_string()))?;
+        let link = Link::open(output, input).map_err(|e| not_reached(there, e.to_string()))?;
         let deadline = Instant::now() + GREETING;
         let mut ended = None;
         let hello = loop {
@@ -77,23 +77,23 @@ impl Remote {
             if interrupted() {
                 return Err(HostError::Interrupted);
             }
-            return Err(not_reached(client, why(ended.as_deref(), status, &complaint)));
+            return Err(not_reached(there, why(ended.as_deref(), status, &complaint)));
         };
         let expected = env!("CARGO_PKG_VERSION");
         if hello.version != expected || hello.language != LANGUAGE {
             let words = |version: &str, language: u32| format!("{version} (language {language})");
             return Err(HostError::OtherVersion {
-                host: host_of(client),
+                host: host_of(there),
                 found: words(&hello.version, hello.language),
                 expected: words(expected, LANGUAGE),
             });
         }
-        Ok(Self { client: client.clone(), child, link, complaint, hello })
+        Ok(Self { there: there.clone(), child, link, complaint, hello })
     }
 
     /// The host, as the study names it.
     pub fn host(&self) -> String {
-        host_of(&self.client)
+        host_of(&self.there)
     }
 
     /// Says it to the other side.
@@ -141,7 +141,7 @@ impl Remote {
         self.link.mouth().close();
         let status = end(&mut self.child);
         let reason = why(Some(&how.to_string()), status, &self.complaint);
-        let aftermath = match restore(&self.client) {
+        let aftermath = match restore(&self.there) {
             Ok(()) => "what it had set there is put back".to_owned(),
             Err(reason) => format!("what it had set there is put back by the next start of tare there ({reason})"),
         };
@@ -164,18 +164,18 @@ pub fn unix_ns() -> i64 {
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }
 
-fn host_of(client: &ClientSettings) -> String {
-    client.host.clone().unwrap_or_default()
+fn host_of(there: &OtherHost) -> String {
+    there.host.clone().unwrap_or_default()
 }
 
-fn not_reached(client: &ClientSettings, reason: String) -> HostError {
-    let command = client.command(&["--version"]).unwrap_or_default().join(" ");
-    HostError::NotReached { host: host_of(client), reason, command }
+fn not_reached(there: &OtherHost, reason: String) -> HostError {
+    let command = there.command(&["--version"]).unwrap_or_default().join(" ");
+    HostError::NotReached { host: host_of(there), reason, command }
 }
 
 /// Starts this program on the other host with these arguments.
-fn spawn(client: &ClientSettings, arguments: &[&str], [stdin, stdout]: [Stdio; 2]) -> Result<Child, HostError> {
-    let words = client.command(arguments).unwrap_or_default();
+fn spawn(there: &OtherHost, arguments: &[&str], [stdin, stdout]: [Stdio; 2]) -> Result<Child, HostError> {
+    let words = there.command(arguments).unwrap_or_default();
     let (program, rest) = words.split_first().ok_or(HostError::Interrupted)?;
     Command::new(program)
         .args(rest)
@@ -183,18 +183,18 @@ fn spawn(client: &ClientSettings, arguments: &[&str], [stdin, stdout]: [Stdio; 2
         .stdout(stdout)
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|source| HostError::NotStarted { host: host_of(client), program: program.clone(), source })
+        .map_err(|source| HostError::NotStarted { host: host_of(there), program: program.clone(), source })
 }
 
 /// Puts back what a half that was killed had set there; one that was only cut off is waited for, and does it itself.
 ///
 /// # Errors
 /// Why that was not possible.
-pub fn restore(client: &ClientSettings) -> Result<(), String> {
+pub fn restore(there: &OtherHost) -> Result<(), String> {
     let deadline = Instant::now() + AFTERMATH;
     loop {
         let mut child =
-            spawn(client, &["restore", "--json"], [Stdio::null(), Stdio::null()]).map_err(|e| e.to_string())?;
+            spawn(there, &["restore", "--json"], [Stdio::null(), Stdio::null()]).map_err(|e| e.to_string())?;
         let status = loop {
             match child.try_wait() {
                 Ok(None) if Instant::now() < deadline => std::thread::sleep(LOOK_EVERY),

@@ -117,13 +117,13 @@ pub enum Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::client::ClientSettings;
+    use crate::study::other_host::OtherHost;
 
     #[test]
     fn a_trial_can_want_nothing_of_the_clients_host_but_its_half_and_putting_back() {
-        let client = ClientSettings { host: Some("here".into()), ..ClientSettings::default() };
+        let there = OtherHost { host: Some("here".into()), ..OtherHost::default() };
         for wanted in [Wanted::Clients, Wanted::Restore] {
-            let command = client.command(wanted.arguments()).unwrap();
+            let command = there.command(wanted.arguments()).unwrap();
             assert_eq!(Wanted::of(command.last().unwrap()), Some(wanted));
         }
         for other in ["tare run x", "client-agent", "rm -rf client-agent2", ""] {

@@ -58,7 +58,7 @@ fn process(settings: &Settings) -> Result<(), String> {
 /// What cannot be had of a server that runs already.
 fn running(settings: &Settings) -> Result<(), String> {
     let (running, placement) = (&settings.engine.running, &settings.placement);
-    if settings.client.host.is_some() && !settings.workload.load.load().parts().is_empty() {
+    if settings.client.on.host.is_some() && !settings.workload.load.load().parts().is_empty() {
         return Err("order = \"alone\" gives each query a fresh server, and the clients are on another host".into());
     }
     if !running.is_asked() {

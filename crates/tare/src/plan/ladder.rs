@@ -35,7 +35,7 @@ fn alone(condition: &Condition) -> Option<String> {
         () if condition.settings.engine.running.is_asked() => {
             Some("the study starts no server, so its trials share one anyhow".to_owned())
         }
-        () if condition.settings.client.host.is_some() => {
+        () if condition.settings.client.on.host.is_some() => {
             Some("clients on another host are brought there anew for every trial".to_owned())
         }
         () if !load.parts().is_empty() => Some("each query alone has a server of its own".to_owned()),

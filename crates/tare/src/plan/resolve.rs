@@ -46,7 +46,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         None => builds::name(&mut conditions),
     }
     let hosts = (place == Where::Here).then(ClientHosts::default);
-    if hosts.is_none() && conditions.iter().any(|c| c.settings.client.host.is_some()) {
+    if hosts.is_none() && conditions.iter().any(|c| c.settings.client.on.host.is_some()) {
         notes.push("which CPUs the clients get is only known where client.host can be asked".to_owned());
     }
     let mut planned: Vec<PlannedCondition> =

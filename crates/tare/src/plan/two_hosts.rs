@@ -22,10 +22,10 @@ impl ClientHosts {
     /// # Errors
     /// Why it is not known.
     fn of(&self, settings: &Settings) -> Result<Option<Machine>, String> {
-        let client = &settings.client;
-        let Some(host) = &client.host else { return Ok(None) };
+        let there = &settings.client.on;
+        let Some(host) = &there.host else { return Ok(None) };
         let ask = || -> Result<Known, HostError> {
-            let remote = Remote::start(client, &tare_engine::interrupted)?;
+            let remote = Remote::start(there, &tare_engine::interrupted)?;
             let known = (remote.hello.environment.machine.clone(), remote.hello.fingerprint.clone());
             remote.close();
             Ok(known)
@@ -53,7 +53,7 @@ pub fn placement(settings: &Settings, on: &Machine, hosts: Option<&ClientHosts>)
     if let Some(host) = &settings.server.host {
         return Err(format!("only tare run goes to server.host, here {host}: or leave it out and start this there"));
     }
-    let Some(host) = &settings.client.host else { return asked.resolve(on, threads).map_err(|e| e.to_string()) };
+    let Some(host) = &settings.client.on.host else { return asked.resolve(on, threads).map_err(|e| e.to_string()) };
     check(settings)?;
     // What `nodes` means is spelt out for both sides at once; only one half of it is taken.
     let floats = |side: &Side| if asked.nodes.is_some() { side.clone() } else { Side::Float };

@@ -1,61 +1,19 @@
-//! `[client]`: clients on another host than their server, and the way there.
+//! `[client]`: clients on another host than their server.
 
-use super::arguments;
+use super::other_host::OtherHost;
 use std::net::IpAddr;
 use tare_text::Value;
 
-/// The way to another host, where nobody says another. It asks for nothing, and notices within a quarter of a minute
-/// that the other side is gone.
-const SSH: [&str; 8] =
-    ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"];
-
-/// Where the clients are, and how that host is reached.
+/// Where the clients are, and where a server listens for them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClientSettings {
-    /// The host, as ssh names it; none: this one.
-    pub host: Option<String>,
-    /// The program that reaches it, with its options; the host and the command to run there follow.
-    pub ssh: Vec<String>,
-    /// This program on that host, with what stands before it.
-    pub program: Vec<String>,
+    /// Their host.
+    pub on: OtherHost,
     /// The address of this host at which a server that is started listens for them.
     pub server_address: Option<IpAddr>,
 }
 
 impl ClientSettings {
-    /// Sets the host of the clients.
-    ///
-    /// # Errors
-    /// What was expected: no option of ssh's, which would run other programs here.
-    pub fn set_host(&mut self, value: &Value) -> Result<(), String> {
-        let host = value.to_string();
-        if host.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace) {
-            return Err("a host, as in user@host".to_owned());
-        }
-        self.host = Some(host);
-        Ok(())
-    }
-
-    /// Sets the program that reaches the host.
-    ///
-    /// # Errors
-    /// What was expected.
-    pub fn set_ssh(&mut self, value: &Value) -> Result<(), String> {
-        let expected = "a program and its arguments, for example [\"ssh\", \"-p\", \"2222\"]";
-        self.ssh = arguments::read(value).ok_or(expected)?;
-        Ok(())
-    }
-
-    /// Sets the program on that host.
-    ///
-    /// # Errors
-    /// What was expected.
-    pub fn set_program(&mut self, value: &Value) -> Result<(), String> {
-        let expected = "a program and its arguments, for example [\"sudo\", \"/opt/tare/bin/tare\"]";
-        self.program = arguments::read(value).ok_or(expected)?;
-        Ok(())
-    }
-
     /// Sets the address at which the server listens.
     ///
     /// # Errors
@@ -65,31 +23,6 @@ impl ClientSettings {
         self.server_address = Some(address);
         Ok(())
     }
-
-    /// The words of a command that runs this program with arguments on the host; none where the clients are here.
-    pub fn command(&self, arguments: &[&str]) -> Option<Vec<String>> {
-        let host = self.host.clone()?;
-        let mut words: Vec<String> = match self.ssh.is_empty() {
-            true => SSH.map(str::to_owned).to_vec(),
-            false => self.ssh.clone(),
-        };
-        words.push(host);
-        // ssh joins what follows by blanks, and a shell takes it apart again.
-        let own = ["tare".to_owned()];
-        let program = if self.program.is_empty() { own.as_slice() } else { self.program.as_slice() };
-        let there = program.iter().map(String::as_str).chain(arguments.iter().copied());
-        words.push(there.map(quoted).collect::<Vec<_>>().join(" "));
-        Some(words)
-    }
-}
-
-/// A word as any shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:@%+,".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 #[cfg(test)]
@@ -97,23 +30,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_for_the_other_host_is_one_word_that_a_shell_takes_apart() {
+    fn an_address_is_a_number() {
         let mut client = ClientSettings::default();
-        assert_eq!(client.command(&["x"]), None);
-        client.set_host(&"me@there".into()).unwrap();
-        assert_eq!(client.command(&["x"]).unwrap()[SSH.len()..], ["me@there", "tare x"]);
-        client.set_ssh(&r#"["ssh", "-p", "2222"]"#.into()).unwrap();
-        client.set_program(&r#"["env", "A=b c", "/opt/it's/tare"]"#.into()).unwrap();
-        let command = client.command(&["x"]).unwrap();
-        assert_eq!(command, ["ssh", "-p", "2222", "me@there", r"env 'A=b c' '/opt/it'\''s/tare' x"]);
-    }
-
-    #[test]
-    fn a_host_is_no_option_and_an_address_is_a_number() {
-        let mut client = ClientSettings::default();
-        for wrong in ["", "-oProxyCommand=x", "a b"] {
-            assert!(client.set_host(&wrong.into()).is_err(), "{wrong}");
-        }
         assert!(client.set_server_address(&"here".into()).is_err());
         client.set_server_address(&"::1".into()).unwrap();
     }

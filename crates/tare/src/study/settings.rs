@@ -2,9 +2,9 @@
 
 use super::client::ClientSettings;
 use super::limit::Limit;
+use super::other_host::OtherHost;
 use super::process::ProcessSettings;
 use super::running::RunningSettings;
-use super::server::ServerSettings;
 use crate::capture::settings::CaptureSettings;
 use crate::workload::AnyLoad;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub struct Settings {
     /// Which host they are on.
     pub client: ClientSettings,
     /// On which host the study is run, with the clients here.
-    pub server: ServerSettings,
+    pub server: OtherHost,
     /// Where threads and memory go.
     pub placement: Placement,
     /// Properties of the server process.

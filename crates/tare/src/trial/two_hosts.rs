@@ -36,8 +36,8 @@ impl Clients {
     /// When it cannot be reached, or is another machine than the plan was made for.
     pub fn reach(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<Option<Self>, TrialError> {
         let client = &trial.task.condition.settings.client;
-        let Some(host) = &client.host else { return Ok(None) };
-        let mut remote = Remote::start(client, &|| trial.interrupted.load(Ordering::Relaxed))?;
+        let Some(host) = &client.on.host else { return Ok(None) };
+        let mut remote = Remote::start(&client.on, &|| trial.interrupted.load(Ordering::Relaxed))?;
         let now = &remote.hello.fingerprint;
         let changes = trial.plan.client_machines.get(host).map(|was| was.changes(now)).unwrap_or_default();
         if !changes.is_empty() {

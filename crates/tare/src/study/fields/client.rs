@@ -10,20 +10,26 @@ pub const FIELDS: &[Field] = &[
         key: "host",
         help: "host of the client threads as ssh names it (user@host), where that is another than the server's: the same \
                tare must be there, and placement.client is a location of that host; absent: this one",
-        access: Access::Common { get: |s| s.client.host.clone().map(Into::into), set: |s, v| s.client.set_host(v) },
+        access: Access::Common {
+            get: |s| s.client.on.host.clone().map(Into::into),
+            set: |s, v| s.client.on.set_host(v),
+        },
     },
     Field {
         section: "client",
         key: "ssh",
         help: "program that reaches client.host, with its options, for example [\"ssh\", \"-p\", \"2222\"]; the host and \
                the command to run there follow; absent: ssh, which must not have to ask for a password",
-        access: Access::Common { get: |s| arguments::text(&s.client.ssh), set: |s, v| s.client.set_ssh(v) },
+        access: Access::Common { get: |s| arguments::text(&s.client.on.ssh), set: |s, v| s.client.on.set_ssh(v) },
     },
     Field {
         section: "client",
         key: "program",
         help: "this program on client.host, for example [\"sudo\", \"/opt/tare/bin/tare\"]; absent: tare",
-        access: Access::Common { get: |s| arguments::text(&s.client.program), set: |s, v| s.client.set_program(v) },
+        access: Access::Common {
+            get: |s| arguments::text(&s.client.on.program),
+            set: |s, v| s.client.on.set_program(v),
+        },
     },
     Field {
         section: "client",
