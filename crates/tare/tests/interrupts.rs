@@ -6,11 +6,10 @@
 mod support;
 
 use rustix::process::{Pid, Signal, kill_process};
-use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
-use support::{World, text};
-use tare_engine::{DataDirectory, Engine, PrepareRequest, Server, Sqlite, StartRequest};
+use support::{World, server_beside, text};
+use tare_engine::Sqlite;
 
 const STUDY: &str = "name = \"long\"\n[workload]\nrows = 200\n[sampling]\ntrials = 3\nwarmup_s = 0\nsample_s = 3600\n";
 
@@ -91,31 +90,10 @@ fn a_second_ctrl_c_does_not_wait_for_a_trial_that_hangs() {
     world.assert_clean();
 }
 
-/// A server of its own for `tare load`, with 1000 rows.
-fn server(world: &World) -> Box<dyn Server> {
-    let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
-    let request = PrepareRequest {
-        binary: Some(tare.to_owned()),
-        cache_directory: world.path("cache"),
-        dataset: "empty".into(),
-        options: Default::default(),
-        run_directory: world.path("run/prepare"),
-        log: world.path("prepare.log"),
-        state_directory: None,
-        timeout: Duration::from_secs(60),
-    };
-    let prepared = Sqlite.prepare_data(&request, &mut |_| Ok(())).unwrap();
-    let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
-    let binary = Some(tare.to_owned());
-    Sqlite
-        .start(&StartRequest { binary, ..StartRequest::new(data, world.path("run/server"), world.path("server.log")) })
-        .unwrap()
-}
-
 #[test]
 fn a_load_without_an_answer_ends_soon_after_ctrl_c_and_work_that_was_not_done_is_an_error() {
     let world = World::new();
-    let server = server(&world);
+    let server = server_beside(&world, &Sqlite);
     let socket = server.address().to_string();
     let load = |more: &[&str]| {
         let mut args = vec!["load", "point_select", "--engine", "sqlite", "--socket", &socket, "--rows", "1000"];

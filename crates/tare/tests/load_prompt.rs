@@ -5,30 +5,8 @@
 mod support;
 
 use std::path::Path;
-use std::time::Duration;
-use support::{World, json, trials};
-use tare_engine::{DataDirectory, Engine, PrepareRequest, Server, Sqlite, StartRequest};
-
-/// A server that is not the load's own.
-fn server(world: &World) -> Box<dyn Server> {
-    let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
-    let request = PrepareRequest {
-        binary: Some(tare.to_owned()),
-        cache_directory: world.path("cache"),
-        dataset: "empty".into(),
-        options: Default::default(),
-        run_directory: world.path("run/prepare"),
-        log: world.path("prepare.log"),
-        state_directory: None,
-        timeout: Duration::from_secs(60),
-    };
-    let prepared = Sqlite.prepare_data(&request, &mut |_| Ok(())).unwrap();
-    let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
-    let binary = Some(tare.to_owned());
-    Sqlite
-        .start(&StartRequest { binary, ..StartRequest::new(data, world.path("run/server"), world.path("server.log")) })
-        .unwrap()
-}
+use support::{World, json, server_beside, trials};
+use tare_engine::{Server, Sqlite};
 
 /// A world with such a server, and what leads to it.
 struct Prompt {
@@ -40,7 +18,7 @@ struct Prompt {
 impl Prompt {
     fn new() -> Self {
         let world = World::new();
-        let server = server(&world);
+        let server = server_beside(&world, &Sqlite);
         let socket = server.address().to_string();
         Self { world, _server: server, socket }
     }

@@ -6,8 +6,8 @@ mod support;
 
 use std::process::Command;
 use std::time::Duration;
-use support::{World, json, text, trials};
-use tare_engine::{DataDirectory, Engine, Mariadb, PrepareRequest, Server, StartRequest};
+use support::{World, json, server_beside, text, trials};
+use tare_engine::Mariadb;
 
 const STUDY: &str = r#"
 name = "pairs"
@@ -139,31 +139,10 @@ fn a_server_that_dies_or_refuses_an_option_says_so_and_leaves_nothing() {
     }
 }
 
-/// A private MariaDB with an empty database, and its socket.
-fn server(world: &World) -> Box<dyn Server> {
-    let prepared = Mariadb
-        .prepare_data(
-            &PrepareRequest {
-                binary: None,
-                cache_directory: world.path("cache"),
-                dataset: "empty".into(),
-                options: Default::default(),
-                run_directory: world.path("run/prepare"),
-                log: world.path("prepare.log"),
-                state_directory: None,
-                timeout: Duration::from_secs(120),
-            },
-            &mut |_| Ok(()),
-        )
-        .expect("sudo apt-get install mariadb-server");
-    let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
-    Mariadb.start(&StartRequest::new(data, world.path("run/server"), world.path("server.log"))).unwrap()
-}
-
 #[test]
 fn sysbench_runs_on_tables_that_tare_prepared_and_tare_on_them_too() {
     let world = World::new();
-    let mut server = server(&world);
+    let mut server = server_beside(&world, &Mariadb);
     let socket = server.address().to_string();
     let user = server.target().user.clone();
     let common = ["--engine", "mariadb", "--socket", &socket, "--user", &user, "--tables", "2", "--rows", "2000"];

@@ -10,11 +10,10 @@ mod support;
 use engine_support::binary_of;
 use rustix::process::{Pid, Signal, kill_process};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use support::{World, names, text};
-use tare_engine::{DataDirectory, Engine, Mariadb, PrepareRequest, Server, Sqlite, StartRequest, engine_by_name};
+use support::{World, names, server_beside, text};
+use tare_engine::{Engine, Mariadb, Sqlite, engine_by_name};
 
 /// From Ctrl-C to the end, with room for a busy machine; 3 s are promised.
 const SOON: Duration = Duration::from_secs(5);
@@ -229,30 +228,11 @@ fn a_merge_that_copies_much() {
     }
 }
 
-fn server(world: &World, engine: &dyn Engine) -> Box<dyn Server> {
-    let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
-    let binary = (engine.name() == "sqlite").then(|| tare.to_owned());
-    let request = PrepareRequest {
-        binary: binary.clone(),
-        cache_directory: world.path("cache"),
-        dataset: "empty".into(),
-        options: Default::default(),
-        run_directory: world.path("run/prepare"),
-        log: world.path("prepare.log"),
-        state_directory: None,
-        timeout: Duration::from_secs(60),
-    };
-    let prepared = engine.prepare_data(&request, &mut |_| Ok(())).unwrap();
-    let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
-    let request = StartRequest::new(data, world.path("run/server"), world.path("server.log"));
-    engine.start(&StartRequest { binary, ..request }).unwrap()
-}
-
 #[test]
 fn a_load_and_its_preparation() {
     for engine in [&Sqlite as &dyn Engine, &Mariadb] {
         let world = World::new();
-        let server = server(&world, engine);
+        let server = server_beside(&world, engine);
         let socket = server.address().to_string();
         let base = ["load", "read_write", "--engine", engine.name(), "--socket", &socket, "--rows", "20000"];
         let with = |more: &[&'static str]| [&base[..], more].concat();
@@ -274,7 +254,7 @@ fn a_load_and_its_preparation() {
 #[test]
 fn a_load_whose_server_stops_answering_ends_by_any_signal_and_by_itself() {
     let world = World::new();
-    let server = server(&world, &Sqlite);
+    let server = server_beside(&world, &Sqlite);
     let socket = server.address().to_string();
     let base = ["load", "point_select", "--engine", "sqlite", "--socket", &socket, "--rows", "1000", "--warmup", "0s"];
     world.exits(0, &[&base[..], &["--prepare"]].concat());

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
+use tare_engine::{DataDirectory, Engine, PrepareRequest, Server, StartRequest};
 use tempfile::TempDir;
 
 /// A private state, cache, lock and run directory, so that tests run side by side and leave nothing.
@@ -118,4 +119,23 @@ pub fn wait_for_trials(results: &Path, count: usize) {
         assert!(Instant::now() < deadline, "no {count} trials within 60 s");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// A server with an empty database that is not the program's own but of the test; the embedded one is of this build.
+pub fn server_beside(world: &World, engine: &dyn Engine) -> Box<dyn Server> {
+    let binary = (engine.name() == "sqlite").then(|| PathBuf::from(env!("CARGO_BIN_EXE_tare")));
+    let request = PrepareRequest {
+        binary: binary.clone(),
+        cache_directory: world.path("cache"),
+        dataset: "empty".into(),
+        options: Default::default(),
+        run_directory: world.path("run/prepare"),
+        log: world.path("prepare.log"),
+        state_directory: None,
+        timeout: Duration::from_secs(120),
+    };
+    let prepared = engine.prepare_data(&request, &mut |_| Ok(())).expect("scripts/setup test installs it");
+    let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
+    let request = StartRequest::new(data, world.path("run/server"), world.path("server.log"));
+    engine.start(&StartRequest { binary, ..request }).unwrap()
 }

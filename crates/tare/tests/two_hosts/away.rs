@@ -4,13 +4,12 @@
 use crate::apart::Hosts;
 use crate::delay::ADDRESSES;
 use crate::far::{Sshd, may_log_in, no_way, program, wait_until};
-use crate::kills::{lines_of, parent_of, settings_of};
+use crate::kills::{lines_of, parent_of, random_moments, settings_of, started};
 use crate::support::{World, json, names, text, trials};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 use tare_noise::{Journal, fake};
 
 /// How often where nobody says it.
@@ -200,22 +199,13 @@ fn kills_of_a_study_that_is_run_elsewhere_leave_nothing_on_either_host() {
     let world = &hosts.world;
     let found = || ["machine", "far-machine"].map(|root| settings_of(&world.path(root)));
     let before = found();
-    let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
-    let mut random = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;
-    println!("seed {random}");
+    let moments = random_moments(KILLS);
+    let kills = moments.len() as u32;
     let (mut hits, mut changed) = (BTreeMap::<Whom, u32>::new(), 0);
     let mut to_go_on = None;
-    for kill in 0..kills {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let wait = Duration::from_millis(300) + Duration::from_millis((random >> 33) % 4_000);
+    for (kill, wait) in moments {
         let out = format!("results-{kill}");
-        let mut run = world
-            .tare(&["run", &hosts.study, "--out", &out])
-            .env("TARE_SYSTEM_ROOT", world.path("machine"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut run = started(world, &hosts.study, &out);
         std::thread::sleep(wait);
         let whom = EACH[kill as usize % EACH.len()];
         let mut victim = hosts.victim(whom, run.id());

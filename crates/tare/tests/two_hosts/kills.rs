@@ -6,7 +6,7 @@ use crate::support::{World, names, text};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::{Duration, SystemTime};
 use tare_noise::{Journal, fake};
 
@@ -65,6 +65,23 @@ pub fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
         }
     }
     files
+}
+
+/// Kills by number, each with the moment after the run's start at which it comes: `TARE_TEST_KILLS` of them.
+pub fn random_moments(kills: u32) -> impl ExactSizeIterator<Item = (u32, Duration)> {
+    let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(kills);
+    let mut random = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;
+    println!("seed {random}");
+    (0..kills).map(move |kill| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (kill, Duration::from_millis(300) + Duration::from_millis((random >> 33) % 4_000))
+    })
+}
+
+/// A run of a study on the machine that a folder plays here.
+pub fn started(world: &World, study: &str, out: &str) -> Child {
+    let mut run = world.tare(&["run", study, "--out", out]);
+    run.env("TARE_SYSTEM_ROOT", world.path("machine")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 impl Hosts {
@@ -133,21 +150,12 @@ fn kills_of_either_side_leave_nothing_on_either() {
     let world = &hosts.world;
     let found = || ["machine", "far-machine"].map(|root| settings_of(&world.path(root)));
     let before = found();
-    let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS);
-    let mut random = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;
-    println!("seed {random}");
+    let moments = random_moments(KILLS);
+    let kills = moments.len() as u32;
     let (mut hits, mut changed) = (BTreeMap::<Whom, u32>::new(), 0);
-    for kill in 0..kills {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let wait = Duration::from_millis(300) + Duration::from_millis((random >> 33) % 4_000);
+    for (kill, wait) in moments {
         let out = format!("results-{kill}");
-        let mut run = world
-            .tare(&["run", &hosts.study, "--out", &out])
-            .env("TARE_SYSTEM_ROOT", world.path("machine"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut run = started(world, &hosts.study, &out);
         std::thread::sleep(wait);
         let whom = EACH[kill as usize % EACH.len()];
         let mut victims = hosts.victims(whom, run.id());
