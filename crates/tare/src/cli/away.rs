@@ -34,7 +34,7 @@ struct Way {
     program: Vec<String>,
     /// This program here, with what stands before it.
     clients: Vec<String>,
-    /// The folder there.
+    /// The folder there; empty until the run has begun.
     folder: String,
 }
 
@@ -118,7 +118,6 @@ struct Away<'a> {
     clients: Clients,
     /// What came of the file that is on its way.
     part: Vec<u8>,
-    has_begun: bool,
 }
 
 impl<'a> Away<'a> {
@@ -140,7 +139,7 @@ impl<'a> Away<'a> {
         };
         let link = Link::open(output, input).map_err(|e| failed(e.to_string()))?;
         let clients = Clients::new(way.clients.clone(), link.mouth().clone());
-        Ok(Self { way, out, link, child, clients, part: Vec::new(), has_begun: false })
+        Ok(Self { way, out, link, child, clients, part: Vec::new() })
     }
 
     /// Has it run there, to its end.
@@ -176,8 +175,8 @@ impl<'a> Away<'a> {
             }
         };
         let exit = exit_of(code);
-        // A place for the run to go on is only needed where something is left.
-        if self.has_begun && exit == Exit::Done {
+        // A place for the run to go on is only needed where something is left; a plan has none.
+        if exit == Exit::Done {
             let _ = std::fs::remove_file(self.out.join(PLACE));
         }
         self.link.mouth().say(&Order::Received { keep: exit != Exit::Done });
@@ -226,7 +225,6 @@ impl<'a> Away<'a> {
                 self.way.folder = folder;
                 let text = serde_json::to_vec_pretty(&self.way).unwrap_or_default();
                 self.write(Path::new(PLACE), &text)?;
-                self.has_begun = true;
             }
             Report::Wanted(number, wanted) => self.clients.begin(number, wanted),
             Report::Line(number, line) => self.clients.tell(number, &line),
@@ -269,10 +267,10 @@ impl<'a> Away<'a> {
         };
         let problem =
             Problem::new(Exit::TrialFailed, format!("server.host {} is gone: {how}; {aftermath}", self.way.host));
-        match self.has_begun || !self.way.folder.is_empty() {
-            true => problem
+        match self.way.folder.is_empty() {
+            true => problem,
+            false => problem
                 .advice(format!("what was finished is there; go on with: tare run --resume {}", self.out.display())),
-            false => problem,
         }
     }
 }

@@ -180,12 +180,14 @@ fn supervise(
                 false
             }
         };
-        if let Some(status) = child.try_wait().map_err(failed)? {
-            return Ok(status.code().unwrap_or(Exit::Interrupted as i32));
-        }
+        let ended = child.try_wait().map_err(failed)?;
+        // A run with little left to do has begun and ended before anybody looks.
         if !has_begun && place.results.join("plan.json").exists() {
             link.mouth().say(&Report::Begun(place.name.clone()));
             has_begun = true;
+        }
+        if let Some(status) = ended {
+            return Ok(status.code().unwrap_or(Exit::Interrupted as i32));
         }
         if !goes_on && deadline.is_none() {
             deadline = Some(Instant::now() + GRACE);

@@ -4,11 +4,12 @@
 use crate::apart::Hosts;
 use crate::delay::ADDRESSES;
 use crate::far::{Sshd, may_log_in, no_way, program, wait_until};
-use crate::kills::{lines_of, parent_of, random_moments, settings_of, started};
+use crate::kills::{lines_of, parent_of, random_moments, settings_of, started, undisturbed};
 use crate::support::{World, json, names, text, trials};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 use tare_noise::{Journal, fake};
 
@@ -66,6 +67,33 @@ fn a_study_is_run_where_its_servers_are_and_its_results_come_here() {
     assert!(!files.contains(&"server-host.json".to_owned()), "{files:?}");
     assert!(!names(&world.path("results").join("logs")).is_empty());
     world.exits(0, &["show", "results"]);
+    world.assert_clean();
+}
+
+#[test]
+fn what_ended_there_before_its_results_came_is_brought_here_by_resume() {
+    let world = World::new();
+    let ssh = no_way();
+    let study = study(&world, &ssh, &[], PLACED);
+    world.exits(0, &["run", &study, "--out", "results"]);
+    // As it is when the connection is lost after the last trial: everything there, and here the place.
+    let results = world.path("results");
+    let there = world.path("far-state").join("served/ended/results");
+    std::fs::remove_file(results.join("report.html")).unwrap();
+    std::fs::create_dir_all(there.parent().unwrap()).unwrap();
+    let status = Command::new("cp").arg("-a").args([&results, &there]).status().unwrap();
+    assert!(status.success());
+    std::fs::remove_file(results.join("trials.jsonl")).unwrap();
+    let clients = [env!("CARGO_BIN_EXE_tare")];
+    let place = serde_json::json!({
+        "host": "127.0.0.1", "ssh": ssh, "program": program(&world, &[]), "clients": clients, "folder": "ended"
+    });
+    std::fs::write(results.join("server-host.json"), place.to_string()).unwrap();
+    world.exits(0, &["run", "--resume", "results"]);
+    assert_eq!(trials(&results).len(), 2);
+    assert!(results.join("report.html").exists());
+    assert!(!results.join("server-host.json").exists(), "nothing is left to go on with");
+    assert!(names(&world.path("far-state").join("served")).is_empty());
     world.assert_clean();
 }
 
@@ -199,7 +227,7 @@ fn kills_of_a_study_that_is_run_elsewhere_leave_nothing_on_either_host() {
     let world = &hosts.world;
     let found = || ["machine", "far-machine"].map(|root| settings_of(&world.path(root)));
     let before = found();
-    let moments = random_moments(KILLS);
+    let moments = random_moments(KILLS, undisturbed(world, &hosts.study));
     let kills = moments.len() as u32;
     let (mut hits, mut changed) = (BTreeMap::<Whom, u32>::new(), 0);
     let mut to_go_on = None;

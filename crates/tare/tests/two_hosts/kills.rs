@@ -7,7 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 use tare_noise::{Journal, fake};
 
 /// How often where nobody says it.
@@ -67,14 +67,15 @@ pub fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
     files
 }
 
-/// Kills by number, each with the moment after the run's start at which it comes: `TARE_TEST_KILLS` of them.
-pub fn random_moments(kills: u32) -> impl ExactSizeIterator<Item = (u32, Duration)> {
+/// Kills by number, each with the moment after the run's start at which it comes: `TARE_TEST_KILLS` of them, in a run
+/// that takes as long as this one.
+pub fn random_moments(kills: u32, took: Duration) -> impl ExactSizeIterator<Item = (u32, Duration)> {
     let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(kills);
     let mut random = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;
     println!("seed {random}");
     (0..kills).map(move |kill| {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (kill, Duration::from_millis(300) + Duration::from_millis((random >> 33) % 4_000))
+        (kill, took * (10 + (random >> 33) % 85) as u32 / 100)
     })
 }
 
@@ -82,6 +83,13 @@ pub fn random_moments(kills: u32) -> impl ExactSizeIterator<Item = (u32, Duratio
 pub fn started(world: &World, study: &str, out: &str) -> Child {
     let mut run = world.tare(&["run", study, "--out", out]);
     run.env("TARE_SYSTEM_ROOT", world.path("machine")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// How long that takes when nobody kills anything.
+pub fn undisturbed(world: &World, study: &str) -> Duration {
+    let start = Instant::now();
+    assert!(started(world, study, "undisturbed").wait().unwrap().success());
+    start.elapsed()
 }
 
 impl Hosts {
@@ -150,7 +158,7 @@ fn kills_of_either_side_leave_nothing_on_either() {
     let world = &hosts.world;
     let found = || ["machine", "far-machine"].map(|root| settings_of(&world.path(root)));
     let before = found();
-    let moments = random_moments(KILLS);
+    let moments = random_moments(KILLS, undisturbed(world, &hosts.study));
     let kills = moments.len() as u32;
     let (mut hits, mut changed) = (BTreeMap::<Whom, u32>::new(), 0);
     for (kill, wait) in moments {
