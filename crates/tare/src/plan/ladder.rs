@@ -1,6 +1,7 @@
 //! Ladders that are climbed within one server lifetime: which conditions are rungs of one, and the order of rungs.
 
 use super::design::Condition;
+use super::place;
 use crate::study::spec::Study;
 use std::collections::BTreeMap;
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
@@ -98,9 +99,11 @@ pub(super) fn in_lifetimes(trials: Vec<PlannedTrial>, planned: &[PlannedConditio
 
 /// Numbers of the trials that follow this one in its server's lifetime, itself first; alone where it has its own.
 pub fn rest_of_lifetime(plan: &Plan, trial: usize) -> Vec<usize> {
-    let lifetime = plan.trials.iter().find(|planned| planned.trial == trial).and_then(|planned| planned.lifetime);
-    let shares = |planned: &&PlannedTrial| lifetime.is_some() && planned.lifetime == lifetime && planned.trial > trial;
-    std::iter::once(trial).chain(plan.trials.iter().filter(shares).map(|planned| planned.trial)).collect()
+    let behind = place::of(plan, trial).and_then(|place| plan.trials.get(place..)).unwrap_or_default();
+    let lifetime = behind.first().and_then(|planned| planned.lifetime);
+    // They stand one after the other.
+    let shares = |planned: &&PlannedTrial| lifetime.is_some() && planned.lifetime == lifetime;
+    std::iter::once(trial).chain(behind.iter().skip(1).take_while(shares).map(|planned| planned.trial)).collect()
 }
 
 #[cfg(test)]
@@ -134,5 +137,37 @@ mod tests {
         assert_eq!(of(0), ["placement=b threads=2", "placement=b threads=4", "placement=b threads=1"]);
         assert_eq!(of(2), ["placement=a threads=4", "placement=a threads=2", "placement=a threads=1"]);
         assert!(ordered.iter().enumerate().all(|(place, trial)| trial.trial == place));
+    }
+
+    #[test]
+    fn what_follows_in_a_lifetime_is_found_in_a_whole_plan_and_in_a_shard() {
+        let of = |numbers: &[usize], lifetime: Option<usize>| Plan {
+            schema: tare_results::schema::SCHEMA,
+            study: "s".into(),
+            machine: None,
+            client_machines: BTreeMap::new(),
+            seed: 1,
+            conditions: Vec::new(),
+            trials: numbers
+                .iter()
+                .map(|trial| {
+                    let lifetime = lifetime.map(|size| trial / size);
+                    PlannedTrial { trial: *trial, block: trial / 4, condition: format!("c{}", trial % 4), lifetime }
+                })
+                .collect(),
+            samples: 1,
+            rehearsal: false,
+            estimated_s: 0.0,
+            needs: None,
+            decision: None,
+            notes: Vec::new(),
+        };
+        let (whole, shard) = ([0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 6, 7, 12, 13, 14, 15]);
+        for (numbers, trial, rest) in [(whole, 5, vec![5, 6, 7]), (shard, 5, vec![5, 6, 7]), (shard, 15, vec![15])] {
+            assert_eq!(rest_of_lifetime(&of(&numbers, Some(4)), trial), rest);
+            assert_eq!(rest_of_lifetime(&of(&numbers, None), trial), [trial]);
+        }
+        assert_eq!(place::of(&of(&[2, 1, 0], None), 0), Some(2), "in no order that tare writes");
+        assert_eq!(place::of(&of(&shard, None), 3), None);
     }
 }

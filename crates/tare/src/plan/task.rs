@@ -1,7 +1,7 @@
 //! All that a trial is: found in the study and the plan that a run wrote, and nowhere else.
 
 use super::design::Condition;
-use super::{pilot, resolve};
+use super::{pilot, place, resolve};
 use crate::study::settings::Sampling;
 use crate::study::spec::Study;
 use crate::study::values::{ValueError, from_values};
@@ -49,10 +49,8 @@ impl Task {
     /// # Errors
     /// When the plan has no such trial, or holds what this program cannot read.
     pub fn find(study: &Study, plan: &Plan, trial: usize) -> Result<Self, TaskError> {
-        // Its number is its place, but in a shard's plan: a search a trial would cost a long run its square.
-        let placed = plan.trials.get(trial).filter(|t| t.trial == trial);
-        let found = placed.or_else(|| plan.trials.iter().find(|t| t.trial == trial));
-        let planned = found.cloned().ok_or(TaskError::NoSuchTrial(trial))?;
+        let placed = place::of(plan, trial).ok_or(TaskError::NoSuchTrial(trial))?;
+        let planned = plan.trials[placed].clone();
         let condition = plan
             .conditions
             .iter()
