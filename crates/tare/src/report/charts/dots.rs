@@ -5,6 +5,7 @@ use super::marks;
 use crate::analysis::figures::{Scale, percent};
 use crate::analysis::summary::MetricSummary;
 use maud::{Markup, html};
+use tare_results::schema::TrialRecord;
 use tare_stats::Interval;
 
 const TOP: f64 = 10.0;
@@ -33,10 +34,27 @@ pub struct Row<'a> {
     pub mark: usize,
     /// Name and mean of every trial.
     pub trials: Vec<(String, f64)>,
-    /// Every sample of every trial.
-    pub samples: Vec<f64>,
+    /// The trials that `trials` is of: their samples, which may be millions, are read where they are.
+    pub records: &'a [&'a TrialRecord],
+    /// The metric that all of this is of.
+    pub metric: &'a str,
     /// Its interval and its modes.
     pub summary: &'a MetricSummary,
+}
+
+impl Row<'_> {
+    /// Every sample of every trial that has several.
+    fn samples(&self) -> impl Iterator<Item = f64> {
+        let several = self.records.iter().filter(|trial| trial.finite(self.metric).nth(1).is_some());
+        several.flat_map(|trial| trial.finite(self.metric))
+    }
+
+    /// The lowest and the highest of all values; none of none.
+    fn range(&self) -> Option<(f64, f64)> {
+        let values = self.trials.iter().map(|(_, mean)| *mean).chain(self.samples()).filter(|value| value.is_finite());
+        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        (low <= high).then_some((low, high))
+    }
 }
 
 /// Draws the plot. `detailed` gives every trial a tooltip; without it a trial costs 8 bytes.
@@ -49,16 +67,15 @@ pub fn draw_slim(metric: &str, rows: &[Row<'_>]) -> Markup {
     drawn(metric, rows, false, &SLIM)
 }
 
-/// The values that the axis shows.
+/// Ends of the values that the axis shows.
 fn shown(rows: &[Row<'_>]) -> Vec<f64> {
-    let values =
-        || rows.iter().flat_map(|row| row.trials.iter().map(|(_, mean)| *mean).chain(row.samples.iter().copied()));
-    let (low, high) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    let ranges = rows.iter().filter_map(Row::range);
+    let Some((low, high)) = ranges.reduce(|(low, high), (a, b)| (low.min(a), high.max(b))) else { return Vec::new() };
     let room = (high - low) * STRETCH;
     // A wide interval of few trials may reach below zero, where no throughput or time can be.
     let floor = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
     let ends = rows.iter().filter_map(|row| row.summary.ci).flat_map(|ci| [ci.low, ci.high]);
-    values().chain(ends.map(|end| end.clamp(floor, high + room)).filter(|_| low <= high)).collect()
+    ends.map(|end| end.clamp(floor, high + room)).chain([low, high]).collect()
 }
 
 fn drawn(metric: &str, rows: &[Row<'_>], detailed: bool, shape: &Shape) -> Markup {
@@ -101,8 +118,8 @@ fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Shape)
                 text.value x=(px(shape.right + 14.0)) y=(px(top + 18.0 + 15.0 * index as f64)) { (line) }
             }
         }
-        @if !row.samples.is_empty() {
-            path class=(format!("samples {class}")) d=(marks::dots_in_a_row(row.samples.iter().map(|v| axis.at(*v)), samples_y)) {}
+        @if row.samples().next().is_some() {
+            path class=(format!("samples {class}")) d=(marks::dots_in_a_row(row.samples().map(|v| axis.at(v)), samples_y)) {}
         }
         @if let Some(Interval { low, high }) = row.summary.ci {
             path class=(if bimodal { format!("interval faint {class}") } else { format!("interval {class}") })

@@ -2,7 +2,6 @@
 
 use super::axis::px;
 use maud::{Markup, PreEscaped, html};
-use std::collections::HashSet;
 
 /// Colours of the page's palette (`--c0` .. `--c7` in its CSS).
 const COLOURS: usize = 8;
@@ -68,10 +67,11 @@ pub fn dots(points: impl Iterator<Item = (f64, f64)>) -> PreEscaped<String> {
 /// The same for dots in one row, each place drawn once: a million of them are no more than the row is wide.
 pub fn dots_in_a_row(places: impl Iterator<Item = f64>, y: f64) -> PreEscaped<String> {
     let mut data = String::new();
-    let mut drawn = HashSet::new();
+    // Places are written to a tenth; no row is wider than that.
+    let mut drawn = vec![false; usize::from(u16::MAX) + 1];
     for x in places {
-        // Places are written to a tenth.
-        if drawn.insert((x * 10.0).round() as i64) {
+        let place = usize::from((x * 10.0).round() as u16);
+        if !std::mem::replace(&mut drawn[place], true) {
             data.push_str(&format!("M{} {}h0", px(x), px(y)));
         }
     }

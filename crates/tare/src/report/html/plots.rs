@@ -92,7 +92,7 @@ pub(super) fn others(page: &Page<'_>) -> Option<Markup> {
 }
 
 /// One row a condition that has the metric, best first.
-fn rows<'a>(page: &'a Page<'_>, metric: &str) -> Vec<Row<'a>> {
+fn rows<'a>(page: &'a Page<'_>, metric: &'a str) -> Vec<Row<'a>> {
     let mut rows: Vec<Row<'a>> = page
         .conditions
         .iter()
@@ -101,12 +101,12 @@ fn rows<'a>(page: &'a Page<'_>, metric: &str) -> Vec<Row<'a>> {
             let summary: &MetricSummary = page.metric(place, metric)?;
             let mean =
                 |trial: &&TrialRecord| Some((format!("trial {}", trial.trial), collect::trial_mean(trial, metric)?));
-            let samples: Vec<f64> = condition.values(metric).into_iter().filter(|s| s.len() > 1).flatten().collect();
             Some(Row {
                 label: condition.name,
                 mark: place,
                 trials: condition.ok.iter().filter_map(mean).collect(),
-                samples,
+                records: &condition.ok,
+                metric,
                 summary,
             })
         })
