@@ -7,7 +7,7 @@ use tare_text::Value;
 /// Where the clients are, and where a server listens for them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClientSettings {
-    /// Their host.
+    /// The host that they run on; this one where none is said.
     pub on: OtherHost,
     /// The address of this host at which a server that is started listens for them.
     pub server_address: Option<IpAddr>,

@@ -20,7 +20,7 @@ pub struct OtherHost {
 }
 
 impl OtherHost {
-    /// Sets the host.
+    /// Takes the host as ssh is to be told it.
     ///
     /// # Errors
     /// What was expected: no option of ssh's, which would run other programs here.
