@@ -23,6 +23,7 @@ build: setup
 test: setup-test check
 	$(CARGO) test --locked --workspace
 	scripts/msrv
+	scripts/arm-build --where-possible
 	$(MAKE) test-dbt3-large
 	scripts/test-as-user
 	crates/counters/ci.sh "exact tunable forced alone loom"
