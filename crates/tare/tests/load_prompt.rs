@@ -11,7 +11,7 @@ use tare_engine::{Server, Sqlite};
 /// A world with such a server, and what leads to it.
 struct Prompt {
     world: World,
-    _server: Box<dyn Server>,
+    server: Box<dyn Server>,
     socket: String,
 }
 
@@ -20,7 +20,7 @@ impl Prompt {
         let world = World::new();
         let server = server_beside(&world, &Sqlite);
         let socket = server.address().to_string();
-        Self { world, _server: server, socket }
+        Self { world, server, socket }
     }
 
     /// Standard output and standard error of a load that exits with `code`.
@@ -155,6 +155,64 @@ fn a_results_directory_of_a_load_is_that_of_any_run() {
     // A results directory is never written over, and --repeat means nothing without one.
     prompt.load(2, &[&["read_only", "--out", "before"][..], &times].concat());
     prompt.load(2, &["read_only", "--repeat", "3"]);
+}
+
+#[test]
+fn tpcc_is_made_driven_checked_and_dropped_and_nothing_else_is() {
+    let prompt = Prompt::new();
+    let tpcc = |code, words: &[&str]| prompt.load(code, &[&["tpcc"][..], words].concat());
+    let sql = |sql: &str| prompt.server.connect().unwrap().run(sql).unwrap();
+    let small = ["--scale", "0.01", "--warehouses", "2"];
+    let with = |words: &[&'static str]| [words, &small].concat();
+    let (_, err) = tpcc(2, &with(&["run"]));
+    assert!(err.contains("table warehouse cannot be read") && err.contains("prepare --warehouses 2 --scale"), "{err}");
+    tpcc(0, &with(&["prepare"]));
+    let (_, err) = tpcc(4, &with(&["prepare"]));
+    assert!(err.contains("tare load tpcc cleanup"), "{err}");
+    let (out, err) = tpcc(0, &with(&["--threads", "2", "--time", "2.2", "--warmup", "1"]));
+    let nopm = |line: &str| line.split_once(" nopm: ").unwrap().1.split(' ').next().unwrap().parse::<f64>().unwrap();
+    let lines: Vec<&str> = err.lines().filter(|line| line.starts_with("[ ") && !line.ends_with("(warm-up)")).collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("[ 1s ] thds: 2 nopm: "), "{err}");
+    let of_run = out.lines().next().unwrap().split("   ").last().unwrap().split(' ').next().unwrap();
+    let (mean, of_run) = (lines.iter().map(|line| nopm(line)).sum::<f64>() / 2.0, of_run.parse::<f64>().unwrap());
+    assert!(mean > 0.0 && (0.7..1.4).contains(&(mean / of_run)), "{err}{out}");
+    assert!(err.starts_with("tpcc: not an official TPC-C result") && out.contains("! not an official"), "{err}{out}");
+    let document = json(&tpcc(0, &with(&["run", "--json", "--time", "1", "--warmup", "0"])).0);
+    let of_kinds = document["of_kinds"].as_object().unwrap().values();
+    let sum: u64 = of_kinds.map(|kind| kind["transactions"].as_u64().unwrap()).sum();
+    let all = document["transactions"].as_u64().unwrap();
+    // Those under way when it ends may be in one of both.
+    assert!(sum.abs_diff(all) <= 1 && document["nopm"].as_f64().unwrap() > 0.0, "{document}");
+
+    let (out, _) = tpcc(0, &with(&["check"]));
+    assert_eq!(out.lines().filter(|line| line.contains(" holds ")).count(), 12, "{out}");
+    sql("UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = 2 AND c_d_id = 3 AND c_id = 5");
+    let (out, err) = tpcc(4, &with(&["check"]));
+    let broken: Vec<&str> = out.lines().filter(|line| line.contains("DOES NOT HOLD")).collect();
+    assert!(broken.len() == 1 && broken[0].starts_with("3.3.2.11 ") && err.contains("1 did not hold"), "{out}{err}");
+    assert!(broken[0].contains("warehouse 2, district 3: "), "{out}");
+    tpcc(2, &["check", "--scale", "0.01"]);
+
+    // Somebody else's table of the same name keeps all of them.
+    sql("ALTER TABLE history RENAME TO mine");
+    sql("CREATE TABLE history (what VARCHAR(10))");
+    let (_, err) = tpcc(4, &["cleanup"]);
+    assert!(err.contains("table history is not TPC-C's") && err.contains("nothing was dropped"), "{err}");
+    sql("DROP TABLE history");
+    sql("ALTER TABLE mine RENAME TO history");
+    assert!(tpcc(0, &["cleanup"]).1.contains("dropped 9 tables"));
+    assert!(tpcc(0, &["cleanup"]).1.contains("dropped 0 tables"));
+}
+
+#[test]
+fn a_driver_of_sysbench_stands_for_its_engines_and_for_no_other() {
+    let world = World::new();
+    let to = |words: &[&'static str]| [&["load"][..], words, &["--socket", "no-such-socket"]].concat();
+    let (_, err) = world.exits(3, &to(&["read_only", "--db-driver=pgsql"]));
+    assert!(err.contains("no-such-socket"), "{err}");
+    world.exits(3, &to(&["read_only", "--engine=mysql", "--db-driver=mysql"]));
+    let (_, err) = world.exits(2, &to(&["tpcc", "--engine=mysql", "--db_driver=pgsql"]));
+    assert!(err.contains("does not speak to mysql") && err.contains("--engine postgresql"), "{err}");
 }
 
 /// A group of version 1 or 2 whose CPU quota is a tenth of a CPU; none where this user may make none.

@@ -1,21 +1,18 @@
 //! The options of `tare load`, with the help a user reads. sysbench's names are taken too, with - or _ between words.
 
-use crate::workload::MOST_THREADS;
+use super::load_run_args::RunArgs;
+use super::load_server_args::ServerArgs;
 use crate::workload::oltp::{Counts, Workload};
 use clap::Args;
-use std::path::PathBuf;
-use tare_engine::{DEFAULT_DATABASE, TlsMode};
 use tare_load::Distribution;
-use tare_topology::{Bind, Pairing, Side};
 
-/// Options of `tare load`.
+/// Options of `tare load` for sysbench's workloads.
 #[derive(Debug, Args)]
-#[command(after_help = AFTER_HELP)]
 pub struct LoadArgs {
     /// point_select, read_only, read_write, write_only, update_index, update_non_index, insert, delete, bulk_insert,
     /// select_random_points or select_random_ranges, with or without sysbench's `oltp_` before it
-    #[arg(value_name = "WORKLOAD", value_parser = workload)]
-    pub workload: Workload,
+    #[arg(value_name = "WORKLOAD", value_parser = workload, required = true)]
+    pub workload: Option<Workload>,
     /// As sysbench has it: run, prepare (as --prepare) or cleanup (as --cleanup)
     #[arg(value_name = "COMMAND", value_parser = ["run", "prepare", "cleanup"], default_value = "run", hide_default_value = true)]
     pub command: String,
@@ -25,55 +22,16 @@ pub struct LoadArgs {
     pub make_up: MakeUpArgs,
     #[command(flatten)]
     pub said: SaidArgs,
-    /// Client threads, one connection each
-    #[arg(long, default_value_t = 1, value_parser = threads)]
-    pub threads: usize,
-    /// Length of the measurement, for example 60s or 2m [default: 60s; sysbench: 10s]
-    #[arg(long, default_value = "60s", hide_default_value = true, value_parser = seconds)]
-    pub time: f64,
-    /// Load before the measurement, left out of the figures [default: 10s, and no longer than --time; sysbench: none]
-    #[arg(long, value_parser = seconds)]
-    pub warmup: Option<f64>,
-    /// Transactions a second over all threads (open loop, latency from the intended start) [default: closed loop]
-    #[arg(long)]
-    pub rate: Option<f64>,
-    /// Seed of the random numbers [default: 1; sysbench: the time of day]
-    #[arg(long, default_value_t = 1, hide_default_value = true, visible_alias = "rand-seed", alias = "rand_seed")]
-    pub seed: u64,
-    /// Where the client threads run, for example node:0.core:0-1, or float
-    #[arg(long, value_name = "LOCATION", default_value = "float")]
-    pub client: Side,
-    /// Where the server threads run; needs a server on this machine
-    #[arg(long = "server", value_name = "LOCATION", default_value = "float")]
-    pub server_side: Side,
-    /// Where the server threads run that serve no connection; they are put back afterwards, as all threads are
-    #[arg(long, value_name = "LOCATION", default_value = "float")]
-    pub background: Side,
-    /// set: all threads of a side share its CPUs; thread: each thread its own PU
-    #[arg(long, default_value = "set")]
-    pub bind: Bind,
-    /// Where a server thread sits relative to its client thread (same-pu, smt-sibling, same-core, same-cache,
-    /// other-cache, same-node, other-node); needs --bind thread
-    #[arg(long, default_value = "none")]
-    pub pairing: Pairing,
+    #[command(flatten)]
+    pub run: RunArgs,
     /// Survive a restart of the server: clients that lose it wait for it, and what was lost and for how long is said
-    #[arg(long, conflicts_with_all = ["server_side", "pairing", "prepare", "cleanup"])]
+    #[arg(long, conflicts_with_all = ["server_side", "pairing", "prepare", "cleanup", "out"])]
     pub reconnect: bool,
-    /// Keep the results in this new directory, as a run does: show, compare, report and export work on it. Its lines
-    /// while it runs are those of `tare run`
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["prepare", "cleanup", "reconnect", "histogram"])]
-    pub out: Option<PathBuf>,
-    /// With --out: measure so many times, each a trial of its own with new connections and its own warm-up
-    #[arg(long, value_name = "N", requires = "out", default_value_t = 1, value_parser = repeats)]
-    pub repeat: usize,
-    /// With --out: change one key of the study that it is, for example sampling.steal_limit=off (may be repeated)
-    #[arg(long, value_name = "PATH.KEY=VALUE", requires = "out")]
-    pub set: Vec<String>,
     /// Make and fill the tables in place of a run (bulk_insert: one without rows for each of --threads)
-    #[arg(long, conflicts_with = "cleanup")]
+    #[arg(long, conflicts_with_all = ["cleanup", "out"])]
     pub prepare: bool,
     /// Drop the tables in place of a run
-    #[arg(long)]
+    #[arg(long, conflicts_with = "out")]
     pub cleanup: bool,
 }
 
@@ -88,83 +46,10 @@ impl LoadArgs {
         self.cleanup || self.command == "cleanup"
     }
 
-    /// Load before the measurement, seconds.
-    pub fn warmup_s(&self) -> f64 {
-        self.warmup.unwrap_or(WARMUP_S.min(self.time))
-    }
-
     /// How ids are drawn while it measures.
     pub fn distribution(&self) -> Distribution {
         self.make_up.distribution.unwrap_or(Distribution::Uniform)
     }
-}
-
-/// Load before a measurement, seconds, where nobody says it.
-const WARMUP_S: f64 = 10.0;
-
-const AFTER_HELP: &str = "\
-Not as in sysbench unless you say so: ids are drawn uniformly (sysbench: --rand-type=special), up to 10 s of warm-up
-are left out of the figures (none), it measures 60 s (10 s), tells a line a second (--report-interval=0), draws the same
-numbers every time (--rand-seed=0: others), and rolls a transaction back before it is run again (sysbench begins anew,
-which commits half of it after a lock timeout). The statements, and how many of them make up a transaction, are
-sysbench's own. insert, delete and bulk_insert change how many rows there are: on your own server nobody brings them
-back but --cleanup and --prepare.
-
-Example, on tables that sysbench prepared too:
-  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --prepare
-  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --threads 8
-  tare load oltp_read_write --socket /run/mysqld/mysqld.sock --tables=4 --table-size=100000 --time=60 --db-ps-mode=disable
-  tare load read_only --socket /run/mysqld/mysqld.sock --rows 100000 --out before --repeat 5";
-
-/// Which server, and who asks.
-#[derive(Debug, Args)]
-pub struct ServerArgs {
-    /// The server's kind: mariadb, mysql, postgresql or sqlite
-    #[arg(long, default_value = "mariadb")]
-    pub engine: String,
-    /// Unix socket of the server [default: that of ~/.my.cnf, or of PGSERVICE]
-    #[arg(long, value_name = "PATH", conflicts_with = "host", alias = "mysql-socket", alias = "mysql_socket")]
-    pub socket: Option<PathBuf>,
-    /// Host of the server, for TCP
-    #[arg(long, aliases = ["mysql-host", "mysql_host", "pgsql-host", "pgsql_host"])]
-    pub host: Option<String>,
-    /// Port of the server, for TCP [default: the engine's usual one]
-    #[arg(long, aliases = ["mysql-port", "mysql_port", "pgsql-port", "pgsql_port"])]
-    pub port: Option<u16>,
-    /// Account [default: the engine's usual one: root, or postgres]
-    #[arg(long, aliases = ["mysql-user", "mysql_user", "pgsql-user", "pgsql_user"])]
-    pub user: Option<String>,
-    /// Ask for the password; without this it comes from TARE_PASSWORD, ~/.my.cnf or ~/.pgpass
-    #[arg(long)]
-    pub ask_password: bool,
-    /// Refused: every user of the machine could read it
-    #[arg(long, hide = true, value_name = "PASSWORD", aliases = ["mysql-password", "mysql_password", "pgsql-password", "pgsql_password"])]
-    pub password: Option<String>,
-    /// Refused: login paths are not read
-    #[arg(long, hide = true, value_name = "NAME")]
-    pub login_path: Option<String>,
-    /// MySQL's option file in place of ~/.my.cnf
-    #[arg(long, value_name = "FILE")]
-    pub option_file: Option<PathBuf>,
-    /// Service of PostgreSQL's pg_service.conf [default: PGSERVICE]
-    #[arg(long, value_name = "NAME")]
-    pub service: Option<String>,
-    /// TLS: off, preferred, required, verify-ca or verify-full, or the words of MySQL and PostgreSQL [default: as
-    /// ~/.my.cnf, the service or PGSSLMODE says, else off]
-    #[arg(long, value_name = "MODE", visible_aliases = ["ssl-mode", "sslmode"])]
-    pub tls: Option<TlsMode>,
-    /// Certificates (PEM) of the authorities that are believed [default: those of the system]
-    #[arg(long, value_name = "FILE", visible_aliases = ["ssl-ca", "sslrootcert"])]
-    pub tls_ca: Option<PathBuf>,
-    /// The client's own certificate (PEM)
-    #[arg(long, value_name = "FILE", visible_aliases = ["ssl-cert", "sslcert"])]
-    pub tls_cert: Option<PathBuf>,
-    /// Its private key (PEM)
-    #[arg(long, value_name = "FILE", visible_aliases = ["ssl-key", "sslkey"])]
-    pub tls_key: Option<PathBuf>,
-    /// Database that holds the tables
-    #[arg(long, default_value = DEFAULT_DATABASE, aliases = ["mysql-db", "mysql_db", "pgsql-db", "pgsql_db"])]
-    pub database: String,
 }
 
 /// What a transaction is made of.
@@ -270,31 +155,10 @@ pub struct SaidArgs {
 
 /// A workload by its own name or that of sysbench's script.
 fn workload(text: &str) -> Result<Workload, String> {
-    Workload::of_script(text).map_err(|e| e.to_string())
-}
-
-/// As many as there may be.
-fn threads(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| (1..=MOST_THREADS).contains(number));
-    number.ok_or_else(|| format!("expected a whole number from 1 to {MOST_THREADS}"))
-}
-
-/// `60s`, `2m`, `500ms` or a bare number of seconds.
-fn seconds(text: &str) -> Result<f64, String> {
-    let (number, factor) = match text {
-        t if t.ends_with("ms") => (&t[..t.len() - 2], 0.001),
-        t if t.ends_with('s') => (&t[..t.len() - 1], 1.0),
-        t if t.ends_with('m') => (&t[..t.len() - 1], 60.0),
-        t => (t, 1.0),
-    };
-    match number.parse::<f64>() {
-        Ok(n) if n.is_finite() && n >= 0.0 => Ok(n * factor),
-        _ => Err("expected a time such as 60s, 2m or 500ms".into()),
+    match text {
+        "tpcc" => Err("tpcc stands right behind load, before all options: tare load tpcc --help".to_owned()),
+        _ => Workload::of_script(text).map_err(|e| e.to_string()),
     }
-}
-
-fn repeats(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| (1..=10_000).contains(n)).ok_or_else(|| "expected a number from 1 to 10000".into())
 }
 
 fn percentile(text: &str) -> Result<f64, String> {
@@ -303,7 +167,7 @@ fn percentile(text: &str) -> Result<f64, String> {
 }
 
 /// As sysbench spells it.
-fn switch(text: &str) -> Result<bool, String> {
+pub fn switch(text: &str) -> Result<bool, String> {
     match text {
         "on" | "true" | "1" => Ok(true),
         "off" | "false" | "0" => Ok(false),

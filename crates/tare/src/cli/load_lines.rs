@@ -4,17 +4,18 @@ use super::load_args::{LoadArgs, SaidArgs};
 use super::output;
 use crate::workload;
 use crate::workload::Progress;
+use crate::workload::oltp::OltpSettings;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tare_load::{Distribution, Interval, Intervals, Stage};
 
 /// Says which defaults of tare's own are in use where sysbench has others.
-pub fn not_as_sysbench(args: &LoadArgs) {
+pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
     let mut differs = Vec::new();
-    if args.make_up.distribution.is_none() && args.workload.draws_ids() {
+    if args.make_up.distribution.is_none() && settings.workload.draws_ids() {
         differs.push(format!("ids are drawn {}ly (sysbench: {})", Distribution::Uniform, Distribution::default()));
     }
-    if args.warmup.is_none() && args.warmup_s() > 0.0 {
-        differs.push(format!("{} s of warm-up are left out (none)", args.warmup_s()));
+    if args.run.warmup.is_none() && args.run.warmup_s() > 0.0 {
+        differs.push(format!("{} s of warm-up are left out (none)", args.run.warmup_s()));
     }
     if !differs.is_empty() {
         output::note(&format!("not as sysbench: {}; all that differs: tare load --help", differs.join("; ")));
@@ -35,6 +36,13 @@ impl<'a> Prompt<'a> {
         let intervals = (every_s > 0).then_some(Intervals { every_s, percentile: said.percentile });
         Self { interrupted, intervals }
     }
+
+    /// The line of an interval, with more words behind its threads.
+    pub fn tell(&self, interval: &Interval, more: &str) {
+        if let Some(Intervals { percentile, .. }) = self.intervals {
+            output::note(&line(interval, percentile, more));
+        }
+    }
 }
 
 impl workload::Host for Prompt<'_> {
@@ -45,9 +53,7 @@ impl workload::Host for Prompt<'_> {
     }
 
     fn interval(&self, interval: &Interval) {
-        if let Some(Intervals { percentile, .. }) = self.intervals {
-            output::note(&line(interval, percentile));
-        }
+        self.tell(interval, "");
     }
 
     fn interrupted(&self) -> bool {
@@ -56,11 +62,11 @@ impl workload::Host for Prompt<'_> {
 }
 
 /// In the words of sysbench's own lines, so that what reads those reads these.
-fn line(interval: &Interval, percentile: f64) -> String {
+fn line(interval: &Interval, percentile: f64, more: &str) -> String {
     let Interval { second, threads, tps, reads_per_s, writes_per_s, others_per_s, .. } = interval;
     let warm_up = if interval.stage == Stage::Warmup { " (warm-up)" } else { "" };
     format!(
-        "[ {second}s ] thds: {threads} tps: {tps:.2} qps: {:.2} (r/w/o: {reads_per_s:.2}/{writes_per_s:.2}/{others_per_s:.2}) \
+        "[ {second}s ] thds: {threads} {more}tps: {tps:.2} qps: {:.2} (r/w/o: {reads_per_s:.2}/{writes_per_s:.2}/{others_per_s:.2}) \
          lat (ms,{percentile}%): {:.2} err/s: {:.2} reconn/s: {:.2}{warm_up}",
         reads_per_s + writes_per_s + others_per_s,
         interval.latency_ms.unwrap_or(0.0),
@@ -89,8 +95,13 @@ mod tests {
         };
         let expected = "[ 10s ] thds: 4 tps: 1234.50 qps: 20.25 (r/w/o: 14.00/4.25/2.00) lat (ms,95%): 1.23 err/s: 0.50 \
                         reconn/s: 0.00";
-        assert_eq!(line(&interval, 95.0), expected);
-        let warm_up = line(&Interval { stage: Stage::Warmup, latency_ms: None, ..interval }, 99.9);
-        assert!(warm_up.contains("lat (ms,99.9%): 0.00") && warm_up.ends_with("(warm-up)"), "{warm_up}");
+        assert_eq!(line(&interval, 95.0, ""), expected);
+        let warm_up = line(&Interval { stage: Stage::Warmup, latency_ms: None, ..interval }, 99.9, "nopm: 3.00 ");
+        assert!(
+            warm_up.contains("thds: 4 nopm: 3.00 tps: ")
+                && warm_up.contains("lat (ms,99.9%): 0.00")
+                && warm_up.ends_with("(warm-up)"),
+            "{warm_up}"
+        );
     }
 }

@@ -1,12 +1,12 @@
 //! `tare load --out`: the same load as trials of a study, with a results directory like any other run's.
 
-use super::load_args::LoadArgs;
+use super::load_run_args::RunArgs;
+use super::load_server_args::ServerArgs;
 use super::{Exit, Problem, run};
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
 use crate::study::spec::Study;
-use crate::workload::Keys;
-use crate::workload::oltp::OltpSettings;
+use crate::workload::Load;
 use std::fmt::Display;
 use std::path::Path;
 use tare_engine::{Address, ConnectTarget};
@@ -17,20 +17,26 @@ use toml::Table;
 ///
 /// # Errors
 /// As `tare run`.
-pub fn run(args: &LoadArgs, settings: &OltpSettings, target: &ConnectTarget, out: &Path) -> Result<Exit, Problem> {
+pub fn run(
+    server: &ServerArgs,
+    asked: &RunArgs,
+    load: &dyn Load,
+    target: &ConnectTarget,
+    (out, json): (&Path, bool),
+) -> Result<Exit, Problem> {
     // It was asked for already, and children are told it in private.
     let password = (!target.password.is_empty()).then(|| target.password.to_string());
-    run::carry_out(study(args, settings, target)?, out, password, args.said.json)
+    run::carry_out(study(server, asked, load, target)?, out, password, json)
 }
 
 /// The study that the options make.
-fn study(args: &LoadArgs, settings: &OltpSettings, target: &ConnectTarget) -> Result<Study, Problem> {
+fn study(server: &ServerArgs, args: &RunArgs, load: &dyn Load, target: &ConnectTarget) -> Result<Study, Problem> {
     let words = |words: &dyn Display| Some(Value::Text(words.to_string()));
-    let of_load = settings.keys();
-    let mut workload = vec![("name", words(&settings.workload)), ("threads", Some(args.threads.into()))];
-    workload.extend(of_load.iter().map(|key| (key.name, settings.get(key.name))));
+    let of_load = load.keys();
+    let mut workload = vec![("name", words(&load.name())), ("threads", Some(args.threads.into()))];
+    workload.extend(of_load.iter().map(|key| (key.name, load.get(key.name))));
     let sections = [
-        ("engine", engine(args, target)),
+        ("engine", engine(server, target)?),
         ("workload", workload),
         (
             "placement",
@@ -68,8 +74,8 @@ fn study(args: &LoadArgs, settings: &OltpSettings, target: &ConnectTarget) -> Re
 }
 
 /// Where the server is and who asks it, as far as that was said; else as it was found, so that every trial goes there.
-fn engine(args: &LoadArgs, target: &ConnectTarget) -> Vec<(&'static str, Option<Value>)> {
-    let server = &args.server;
+fn engine(server: &ServerArgs, target: &ConnectTarget) -> Result<Vec<(&'static str, Option<Value>)>, Problem> {
+    let name = server.engine()?.name();
     let path = |path: &Path| Value::Text(path.display().to_string());
     let (mut socket, mut host, mut port) = (server.socket.as_deref().map(path), server.host.clone(), server.port);
     if socket.is_none() && host.is_none() && server.option_file.is_none() && server.service.is_none() {
@@ -78,8 +84,8 @@ fn engine(args: &LoadArgs, target: &ConnectTarget) -> Vec<(&'static str, Option<
             Address::Tcp(name, number) => (host, port) = (Some(name.clone()), Some(*number)),
         }
     }
-    vec![
-        ("name", Some(Value::Text(server.engine.clone()))),
+    Ok(vec![
+        ("name", Some(Value::Text(name.into()))),
         ("socket", socket),
         ("host", host.map(Value::Text)),
         ("port", port.map(|port| usize::from(port).into())),
@@ -91,7 +97,7 @@ fn engine(args: &LoadArgs, target: &ConnectTarget) -> Vec<(&'static str, Option<
         ("tls_ca", server.tls_ca.as_deref().map(path)),
         ("tls_cert", server.tls_cert.as_deref().map(path)),
         ("tls_key", server.tls_key.as_deref().map(path)),
-    ]
+    ])
 }
 
 fn toml_value(value: Value) -> toml::Value {

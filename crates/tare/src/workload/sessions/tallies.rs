@@ -36,4 +36,9 @@ impl<T: Merge + Clone> Tallies<T> {
         }
         sum
     }
+
+    /// The sum of a number of each since the last [`Tallies::take`], while they go on counting.
+    pub fn sum(&self, of: impl Fn(&T) -> u64) -> u64 {
+        self.each.iter().map(|tally| of(&tally.lock().unwrap_or_else(PoisonError::into_inner))).sum()
+    }
 }

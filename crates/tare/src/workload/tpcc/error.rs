@@ -59,6 +59,12 @@ pub enum TpccError {
         /// Rows that it should have.
         expected: i64,
     },
+    /// Dropping the tables would drop somebody else's.
+    #[error("table {table} is not TPC-C's: it has other columns; nothing was dropped")]
+    NotOurs {
+        /// Its name.
+        table: &'static str,
+    },
     /// The caller stopped the preparation.
     #[error("interrupted while filling tables; those that were not complete have been dropped")]
     Interrupted,

@@ -1,7 +1,9 @@
 //! The load `tpcc`: a terminal a client thread, and the tables looked through at the end.
 
 use super::sizes::DISTRICTS;
+use super::told::{Hear, Told};
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
+use crate::subject::Surroundings;
 use crate::workload::fill::in_parallel;
 use crate::workload::sessions::{
     self, Connections, Connector, OBJECTIVE_OR_RATE, Ran, Tallies, expected_s, judge, may_be_elsewhere, take_extra,
@@ -11,6 +13,7 @@ use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measu
 use std::ops::ControlFlow;
 use strum::VariantArray;
 use tare_engine::{Dialect, Server, Session};
+use tare_load::Sample;
 use tare_results::metric;
 use tare_results::schema::AppliedSetting;
 
@@ -89,8 +92,8 @@ impl Load for TpccSettings {
     }
 
     fn how_to_fill(&self) -> &'static str {
-        "no command fills tpcc's tables there yet: leave out engine.socket, host and port, and tare starts and fills a \
-         server of its own"
+        "make the tables with `tare load tpcc prepare` and the same --warehouses; or leave out engine.socket, host and \
+         port, and tare starts and fills a server of its own"
     }
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
@@ -126,8 +129,34 @@ impl Load for TpccSettings {
 }
 
 fn run(settings: &TpccSettings, constants: Constants, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
-    let (sizes, dialect) = (settings.sizes(), stage.dialect);
     let tallies = Tallies::new(stage.threads, Tally::default());
+    run_with(settings, constants, stage, &tallies)
+}
+
+/// Runs warm-up and samples for somebody who also hears, at each interval that the host asks for, how many new orders
+/// a minute there were.
+///
+/// # Errors
+/// See [`LoadError`].
+pub fn run_through(
+    settings: &TpccSettings,
+    stage: Stage<'_>,
+    hear: &Hear<'_>,
+) -> Result<Vec<(Sample, Surroundings, Tally)>, LoadError> {
+    let tallies = Tallies::new(stage.threads, Tally::default());
+    let told = Told::new(stage.host, &tallies, hear);
+    let constants = Constants::of_run(stage.seed);
+    let ran = run_with(settings, constants, &mut Stage { host: &told, ..stage }, &tallies)?;
+    Ok(ran.into_iter().map(|Ran { sample, around, counted }| (sample, around, counted)).collect())
+}
+
+fn run_with(
+    settings: &TpccSettings,
+    constants: Constants,
+    stage: &mut Stage<'_>,
+    tallies: &Tallies<Tally>,
+) -> Result<Vec<Ran<Tally>>, LoadError> {
+    let (sizes, dialect) = (settings.sizes(), stage.dialect);
     let connections = Connections::new(stage.threads);
     let client = |session, index| {
         let client = TpccClient::new(session, dialect, index, sizes, constants, tallies.of(index))?;
@@ -142,8 +171,7 @@ fn measured(settings: &TpccSettings, ran: Ran<Tally>) -> Result<Measured, LoadEr
     judge(settings.rate, &sample).map_err(LoadError::own)?;
     let mut measured = Measured::of_sample(&sample, around);
     let Measured { metrics, covariates, .. } = &mut measured;
-    let share = counted.took(Kind::NewOrder).count() as f64 / counted.count().max(1) as f64;
-    metrics.push((metric::TPMC, 60.0 * sample.tps() * share));
+    metrics.push((metric::TPMC, counted.new_orders_a_minute(sample.tps())));
     for kind in Kind::VARIANTS.iter().copied() {
         let (took, name) = (counted.took(kind), kind.name());
         covariates.insert(format!("tpcc_retries_{name}"), counted.retries(kind) as f64);

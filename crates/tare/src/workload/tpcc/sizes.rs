@@ -1,9 +1,9 @@
 //! Rows of each table (clause 1.2.1), and the tests' own smaller ones.
 
 /// Order numbers and warehouses are 32-bit; nobody loads more.
-pub(super) const MOST_WAREHOUSES: u64 = 100_000;
+pub const MOST_WAREHOUSES: u64 = 100_000;
 /// The smallest share: 30 customers a district, of which 21 have had their order delivered.
-pub(super) const LEAST_SCALE: f64 = 0.01;
+pub const LEAST_SCALE: f64 = 0.01;
 /// Districts of a warehouse.
 pub(super) const DISTRICTS: i64 = 10;
 /// Last names that there are.

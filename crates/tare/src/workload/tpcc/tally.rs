@@ -36,6 +36,11 @@ impl Tally {
         self.took.iter().map(Latencies::count).sum()
     }
 
+    /// New orders a minute, where so many transactions of all kinds were done a second.
+    pub fn new_orders_a_minute(&self, tps: f64) -> f64 {
+        60.0 * tps * self.took(Kind::NewOrder).count() as f64 / self.count().max(1) as f64
+    }
+
     /// New orders that were rolled back because the standard wants it.
     pub fn rolled_back(&self) -> u64 {
         self.rolled_back

@@ -1,0 +1,39 @@
+//! What may follow `tare load`: the loads that have options of their own, and the help over all of them.
+
+use super::load_args::LoadArgs;
+use super::load_tpcc_args::TpccArgs;
+use clap::{Args, Subcommand};
+
+/// What follows `tare load`: one of sysbench's workloads with its options, or another load with its own.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(disable_help_subcommand = true, subcommand_help_heading = "Another load", override_usage = USAGE)]
+pub struct LoadCommand {
+    #[command(subcommand)]
+    pub other: Option<OtherLoad>,
+    #[command(flatten)]
+    pub oltp: LoadArgs,
+}
+
+/// Loads with options of their own.
+#[derive(Debug, Subcommand)]
+pub enum OtherLoad {
+    Tpcc(Box<TpccArgs>),
+}
+
+const USAGE: &str = "tare load [OPTIONS] <WORKLOAD> [COMMAND]
+       tare load tpcc [OPTIONS] [COMMAND]";
+
+const AFTER_HELP: &str = "\
+Not as in sysbench unless you say so: ids are drawn uniformly (sysbench: --rand-type=special), up to 10 s of warm-up
+are left out of the figures (none), it measures 60 s (10 s), tells a line a second (--report-interval=0), draws the same
+numbers every time (--rand-seed=0: others), and rolls a transaction back before it is run again (sysbench begins anew,
+which commits half of it after a lock timeout). The statements, and how many of them make up a transaction, are
+sysbench's own. insert, delete and bulk_insert change how many rows there are: on your own server nobody brings them
+back but --cleanup and --prepare.
+
+Example, on tables that sysbench prepared too:
+  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --prepare
+  tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --threads 8
+  tare load oltp_read_write --socket /run/mysqld/mysqld.sock --tables=4 --table-size=100000 --time=60 --db-ps-mode=disable
+  tare load read_only --socket /run/mysqld/mysqld.sock --rows 100000 --out before --repeat 5";

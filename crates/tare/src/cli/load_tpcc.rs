@@ -1,0 +1,155 @@
+//! `tare load tpcc`: TPC-C's transactions against any running server.
+
+use super::load_lines::Prompt;
+use super::load_tpcc_args::{TpccArgs, TpccCommand};
+use super::load_tpcc_view::{self, Looked, NOT_OFFICIAL};
+use super::{Exit, Problem, interrupt, load_stage, load_study, output};
+use crate::workload::Load;
+use crate::workload::sessions;
+use crate::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use tare_engine::{ConnectTarget, Engine, Session};
+use tare_text::count;
+
+/// Seconds between two lines about the rows that were added.
+const ROWS_EVERY_S: u64 = 10;
+
+/// Makes, checks, drops or measures, as the command says.
+///
+/// # Errors
+/// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good, or a
+/// consistency condition does not hold).
+pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
+    let engine = args.server.engine()?;
+    let settings = TpccSettings {
+        warehouses: args.warehouses,
+        scale: args.scale,
+        keying: args.keying,
+        rate: args.run.rate,
+        // Looking through all tables of somebody's server is a command of its own.
+        checked: Checked::Off,
+        ..TpccSettings::default()
+    };
+    let target = args.server.target(engine)?;
+    if args.command != TpccCommand::Run && args.run.out.is_some() {
+        return Err(Problem::new(Exit::Usage, "--out keeps what was measured, and nothing is").advice("leave it out"));
+    }
+    // From here on Ctrl-C ends every wait for the server.
+    interrupt::flag()?;
+    match args.command {
+        TpccCommand::Run => measure(args, engine, &target, &settings),
+        TpccCommand::Prepare => prepare(args, engine, &target, &settings),
+        TpccCommand::Check => check(args, engine, &target, &settings),
+        TpccCommand::Cleanup => {
+            let dropped = tpcc::cleanup(engine.connect(&target)?.as_mut()).map_err(failed)?;
+            output::note(&format!("dropped {}", count(dropped, "table")));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn failed(error: TpccError) -> Problem {
+    Problem::new(Exit::TrialFailed, error.to_string())
+}
+
+fn prepare(
+    args: &TpccArgs,
+    engine: &dyn Engine,
+    target: &ConnectTarget,
+    settings: &TpccSettings,
+) -> Result<Exit, Problem> {
+    let interrupted = interrupt::flag()?;
+    drop(engine.connect(target)?);
+    let fill = Fill {
+        sizes: settings.sizes(),
+        seed: args.run.seed,
+        sessions: std::thread::available_parallelism().map_or(1, usize::from),
+        dialect: engine.dialect(),
+    };
+    let (began, rows, told) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(0));
+    let progress = |added| {
+        let sum = rows.fetch_add(added, Ordering::Relaxed) + added;
+        let tens = began.elapsed().as_secs() / ROWS_EVERY_S;
+        if told.fetch_max(tens, Ordering::Relaxed) < tens {
+            output::note(&format!("{sum} rows after {} s", tens * ROWS_EVERY_S));
+        }
+        if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    match tpcc::prepare(&fill, &|| engine.connect(target), &progress) {
+        Err(TpccError::Interrupted) => return Ok(Exit::Interrupted),
+        Err(e @ TpccError::Statement { .. }) if e.to_string().starts_with("CREATE TABLE") => {
+            return Err(failed(e).advice("where tables of an earlier time are in the way: tare load tpcc cleanup"));
+        }
+        other => other.map_err(failed)?,
+    }
+    let rows = rows.into_inner();
+    let seconds = began.elapsed().as_secs_f64();
+    output::note(&format!("{}, {rows} rows in {seconds:.1} s", count(args.warehouses as usize, "warehouse")));
+    Ok(Exit::Done)
+}
+
+/// Every condition is looked at, also behind one that does not hold.
+fn check(args: &TpccArgs, engine: &dyn Engine, target: &ConnectTarget, of: &TpccSettings) -> Result<Exit, Problem> {
+    let mut session = engine.connect(target)?;
+    has_data(of, session.as_mut())?;
+    // One answer may need minutes.
+    session.set_timeout(None).map_err(|e| Problem::new(Exit::TrialFailed, e.to_string()))?;
+    let mut looked = Vec::new();
+    for condition in &CONDITIONS {
+        let one = match tpcc::check(session.as_mut(), of.sizes(), condition) {
+            Ok(()) => Looked::holds(condition),
+            Err(TpccError::Inconsistent { place, left, right, .. }) => {
+                Looked::broken(condition, format!("{place}: {left} against {right}"))
+            }
+            Err(other) => return Err(failed(other)),
+        };
+        if !args.said.json {
+            output::text(&one.line())?;
+        }
+        looked.push(one);
+    }
+    let broken = looked.iter().filter(|one| !one.holds).count();
+    if args.said.json {
+        output::json(&looked)?;
+    }
+    if broken == 0 {
+        return Ok(Exit::Done);
+    }
+    Err(Problem::new(Exit::TrialFailed, format!("of the 12 consistency conditions {broken} did not hold"))
+        .advice("the server has lost or invented rows, or somebody else changed them; cleanup and prepare begin anew"))
+}
+
+/// Whether there are the tables that the options speak of.
+fn has_data(of: &TpccSettings, session: &mut dyn Session) -> Result<(), Problem> {
+    of.check_data(session).map_err(|e| {
+        let scale = if of.scale < 1.0 { format!(" --scale {}", of.scale) } else { String::new() };
+        let advice = format!("tare load tpcc prepare --warehouses {}{scale}, with the same server", of.warehouses);
+        Problem::new(Exit::Usage, e.to_string()).advice(advice)
+    })
+}
+
+fn measure(args: &TpccArgs, engine: &dyn Engine, target: &ConnectTarget, of: &TpccSettings) -> Result<Exit, Problem> {
+    has_data(of, engine.connect(target)?.as_mut())?;
+    if !args.said.json {
+        output::note(&format!("tpcc: {NOT_OFFICIAL}"));
+    }
+    if let Some(out) = &args.run.out {
+        return load_study::run(&args.server, &args.run, of, target, (out, args.said.json));
+    }
+    let prompt = Prompt::new(&args.said, interrupt::flag()?);
+    let hear = |interval: &tare_load::Interval, nopm: f64| prompt.tell(interval, &format!("nopm: {nopm:.0} "));
+    let (sample, around, tally) =
+        load_stage::measure(&args.run, engine, target, &prompt, |stage| tpcc::run_through(of, stage, &hear))?;
+    if args.said.json {
+        output::json(&load_tpcc_view::Document::of(&sample, &around, &tally, &args.said))?;
+    } else {
+        load_tpcc_view::print(&sample, &around, &tally, &args.said)?;
+    }
+    sessions::judge(of.rate, &sample).map_err(|e| {
+        Problem::new(Exit::TrialFailed, e.to_string())
+            .advice("ask for less, measure longer, or give the clients or the server more CPUs")
+    })?;
+    Ok(Exit::Done)
+}
