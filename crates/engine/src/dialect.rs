@@ -161,7 +161,17 @@ pub trait Dialect: Debug + Send + Sync {
         String::new()
     }
 
-    /// Loads rows with columns separated by `|` that follow over the connection; for [`BulkLoad::Stream`].
+    /// Whether rows get into a table with fewest costs through [`Dialect::load_through_session`] where the server has
+    /// no access to the client's files: this session is allowed to, and it beats INSERTs of many rows.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    fn streams_rows(&self, session: &mut dyn Session) -> Result<bool, SqlError> {
+        let _ = session;
+        Ok(false)
+    }
+
+    /// Loads rows with columns separated by `|` that follow over the connection ([`Session::load`]).
     fn load_through_session(&self, table: &str) -> String {
         let _ = table;
         String::new()

@@ -5,13 +5,17 @@
 mod engine_support;
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use engine_support::{PATIENCE, Place, binary_of, one, prepared};
+use engine_support::{PATIENCE, Place, binary_of, one, prepared, wait_until_gone};
+use tare::workload::oltp::{self, Fill, OltpError, Tables};
 use tare_engine::{
-    Address, ConnectTarget, Engine, EngineError, Mariadb, Mysql, Param, SqlErrorKind, StartRequest, StopOutcome,
-    Transport, find_serving_thread,
+    Address, ConnectTarget, DataDirectory, Engine, EngineError, Mariadb, Mysql, Param, Server, SqlErrorKind,
+    StartRequest, StopOutcome, Transport, find_serving_thread,
 };
 
 /// A prepared directory that the tests running now share: making it takes seconds. The last one removes it.
@@ -78,6 +82,73 @@ fn the_server_thread_is_the_one_that_burns_cpu() {
     assert_eq!(busy_thread.pid, server.pid().cast_signed());
     let drive = || (0..300).try_for_each(|_| busy.run("SELECT SUM(k) FROM t").map(drop));
     assert_eq!(find_serving_thread(server.pid(), drive).unwrap(), Some(busy_thread));
+}
+
+#[test]
+fn data_that_were_filled_without_a_redo_log_survive_a_crash_afterwards() {
+    let (place, shared) = (Place::new(), shared());
+    let first = request(&place, &shared);
+    let again = StartRequest { data: DataDirectory::InPlace(place.path("mine")), ..first };
+    let copied = Command::new("cp").arg("-r").arg(&shared.data).arg(place.path("mine")).status().unwrap();
+    assert!(copied.success());
+    let logged = "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
+                  WHERE VARIABLE_NAME = 'Innodb_redo_log_enabled'";
+    let server = Mysql.start(&again).unwrap();
+    let mut session = server.connect().unwrap();
+    assert_eq!(one(&mut *session, logged).as_deref(), Some("ON"));
+    assert_eq!(server.setting("local_infile").unwrap().as_deref(), Some("OFF"), "as every server has it");
+    session.run("UPDATE t SET k = k + 1000000").unwrap();
+    let pid = server.pid();
+    let killed = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+    rustix::process::kill_process(killed, rustix::process::Signal::KILL).unwrap();
+    wait_until_gone(pid);
+    drop((session, server));
+    let server = Mysql.start(&again).unwrap();
+    let mut session = server.connect().unwrap();
+    assert_eq!(one(&mut *session, "SELECT COUNT(*) FROM t WHERE k > 1000000").as_deref(), Some("1000"));
+    assert_eq!(one(&mut *session, "SELECT SUM(LENGTH(c)) FROM t").as_deref(), Some("119000"));
+}
+
+/// What a filling of two tables leaves, and how many LOAD DATA the server has seen by then.
+fn filled(server: &dyn Server, stop_at: u64) -> (Result<(), OltpError>, Vec<Option<String>>, u64) {
+    let tables = Tables { tables: 2, rows: 3000 };
+    let dialect = server.dialect();
+    let fill = Fill { tables, distribution: Default::default(), seed: 3, sessions: 2, dialect };
+    let rows = AtomicU64::new(0);
+    let progress = |some| match rows.fetch_add(some, Ordering::SeqCst) + some {
+        seen if seen < stop_at => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
+    let made = oltp::prepare(&fill, &|| server.connect(), &progress);
+    let mut session = server.connect().unwrap();
+    let sums =
+        session.query("CHECKSUM TABLE sbtest1, sbtest2").unwrap().into_iter().map(|row| row[1].clone()).collect();
+    let loads = session.query("SHOW GLOBAL STATUS LIKE 'Com_load'").unwrap()[0][1].as_ref().unwrap().parse().unwrap();
+    oltp::cleanup(session.as_mut(), &tables).unwrap();
+    (made, sums, loads)
+}
+
+#[test]
+fn a_server_that_allows_it_takes_a_stream_with_the_same_rows_and_another_inserts() {
+    let (place, shared) = (Place::new(), shared());
+    let server = Mysql.start(&request(&place, &shared)).unwrap();
+    let (made, inserted, loads) = filled(server.as_ref(), u64::MAX);
+    assert!(made.is_ok() && loads == 0 && inserted.iter().all(Option::is_some), "{made:?} {loads} {inserted:?}");
+    let mut session = server.connect().unwrap();
+    session.run("SET GLOBAL local_infile = ON").unwrap();
+    let (made, streamed, loads) = filled(server.as_ref(), u64::MAX);
+    assert!(made.is_ok() && loads == 2, "{made:?} {loads}");
+    assert_eq!(streamed, inserted);
+    let (made, sums, _) = filled(server.as_ref(), 1000);
+    assert!(matches!(made, Err(OltpError::Interrupted)) && sums == [None, None], "{made:?} {sums:?}");
+    // What the server had to change, or left out, is no success.
+    session.run("CREATE TABLE narrow (id INTEGER PRIMARY KEY, c CHAR(2))").unwrap();
+    for (rows, code) in [("1|abc\n", 1265), ("1|a\n1|b\n", 1062)] {
+        let sql = server.dialect().load_through_session("narrow");
+        let error = session.load(&sql, &mut |server| server.write_all(rows.as_bytes())).unwrap_err();
+        assert_eq!(error.code, code, "{error}");
+        session.run("TRUNCATE narrow").unwrap();
+    }
 }
 
 #[test]

@@ -12,10 +12,13 @@ pub(in super::super) struct InnoDb {
     pub global_status: &'static str,
     /// What stands before a query for its plan as a table.
     pub explain: &'static str,
+    /// Whether it takes rows of LOAD DATA LOCAL at less cost than prepared INSERTs of a hundred.
+    pub streams_rows: bool,
 }
 
 /// As MariaDB has it.
-pub(super) static MARIADB: InnoDb = InnoDb { global_status: "information_schema.GLOBAL_STATUS", explain: "EXPLAIN" };
+pub(super) static MARIADB: InnoDb =
+    InnoDb { global_status: "information_schema.GLOBAL_STATUS", explain: "EXPLAIN", streams_rows: false };
 
 impl Dialect for InnoDb {
     fn identity(&self) -> Identity {
@@ -85,6 +88,18 @@ impl Dialect for InnoDb {
         let file = quoted(file);
         format!(
             "LOAD DATA INFILE {file} INTO TABLE {table} CHARACTER SET latin1 FIELDS TERMINATED BY '|' ESCAPED BY ''"
+        )
+    }
+
+    /// Where the server's `local_infile` allows it. Server CPU for 400,000 rows of OLTP, INSERTs and LOAD DATA LOCAL:
+    /// MySQL 9.7 2.1 and 1.75 s, MariaDB 10.11 1.5 and 1.7 s.
+    fn streams_rows(&self, session: &mut dyn Session) -> Result<bool, SqlError> {
+        Ok(self.streams_rows && number(session, "SELECT @@GLOBAL.local_infile")? == Some(1))
+    }
+
+    fn load_through_session(&self, table: &str) -> String {
+        format!(
+            "LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} CHARACTER SET utf8mb4 FIELDS TERMINATED BY '|' ESCAPED BY ''"
         )
     }
 

@@ -142,7 +142,9 @@ fn fill_fresh(
     let mut session = server.connect()?;
     statement(&mut *session, &format!("CREATE DATABASE {DEFAULT_DATABASE}"))?;
     server.use_database(DEFAULT_DATABASE);
+    (kind.begin_fill)(&mut *session)?;
     fill(&server).map_err(|error| EngineError::fill(data, error))?;
+    (kind.end_fill)(&mut *session)?;
     // Root without password is for the socket only, whose directory nobody else can enter.
     (kind.root_stays_local)(&mut *session)?;
     // Everything merged and purged: no background work is left over for the trials.
@@ -164,6 +166,6 @@ fn fill_fresh(
     Ok(())
 }
 
-pub(super) fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
+pub(in super::super) fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
     session.run(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
 }

@@ -30,6 +30,10 @@ pub(in super::super) struct Kind {
     pub install: Install,
     /// What its command line has beside that of the other one; for a server whose lock waits can be read, or not.
     pub arguments: fn(&Path, &Path, bool) -> Vec<OsString>,
+    /// Before a fresh data directory is filled, of which nothing is kept unless it becomes whole: makes that quicker.
+    pub begin_fill: fn(&mut dyn Session) -> Result<(), EngineError>,
+    /// After it: everything is again as the server has it by default, and proved to be.
+    pub end_fill: fn(&mut dyn Session) -> Result<(), EngineError>,
     /// Afterwards root can come over the socket only.
     pub root_stays_local: fn(&mut dyn Session) -> Result<(), EngineError>,
     /// Makes this account ('name'@'host') with a password.

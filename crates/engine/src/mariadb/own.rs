@@ -38,6 +38,8 @@ pub(super) static KIND: Kind = Kind {
         }
         more
     },
+    begin_fill: |_| Ok(()),
+    end_fill: |_| Ok(()),
     root_stays_local,
     account: |account, password| vec![format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'")],
 };

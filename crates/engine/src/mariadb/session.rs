@@ -1,5 +1,6 @@
 //! A session on a MariaDB server.
 
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use tare_topology::ThreadRef;
@@ -15,8 +16,7 @@ pub(in super::super) struct MariadbSession(Connection<Stream>);
 impl MariadbSession {
     pub(in super::super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
-        let io =
-            |error: std::io::Error| failed(SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) });
+        let io = |error: io::Error| failed(SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) });
         let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(io)?;
         let connection = Connection::open(stream, target);
         let mut session = Self(connection.map_err(failed)?);
@@ -56,6 +56,21 @@ impl Session for MariadbSession {
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         self.0.query(sql)
+    }
+
+    /// With LOCAL a value that does not fit is a warning, and a row whose key is there already is left out.
+    fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
+        let taken = self.0.load(sql, feed)?;
+        let warnings = self.0.query("SHOW WARNINGS LIMIT 1")?;
+        match warnings.first().map(Vec::as_slice) {
+            None => Ok(taken),
+            Some(warning) => {
+                let cell = |at: usize| warning.get(at).and_then(Option::as_deref);
+                let code = cell(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+                let message = cell(2).unwrap_or("a row was changed on its way").to_owned();
+                Err(SqlError { kind: SqlErrorKind::Other, code, message })
+            }
+        }
     }
 
     fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {

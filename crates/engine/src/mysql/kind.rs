@@ -7,10 +7,13 @@ use super::super::mariadb::Kind;
 use super::super::mariadb::dialect::InnoDb;
 use super::super::mariadb::layout::Layout;
 use super::names::NAME;
-use super::{binary, install};
+use super::{binary, fill, install};
 
-static DIALECT: InnoDb =
-    InnoDb { global_status: "performance_schema.global_status", explain: "EXPLAIN FORMAT = TRADITIONAL" };
+static DIALECT: InnoDb = InnoDb {
+    global_status: "performance_schema.global_status",
+    explain: "EXPLAIN FORMAT = TRADITIONAL",
+    streams_rows: true,
+};
 
 /// How MySQL differs from MariaDB.
 pub(super) static KIND: Kind = Kind {
@@ -25,6 +28,8 @@ pub(super) static KIND: Kind = Kind {
     made_by,
     install: install::install,
     arguments,
+    begin_fill: fill::begin,
+    end_fill: fill::end,
     root_stays_local: |_| Ok(()),
     account: |account, password| {
         vec![format!("DROP USER IF EXISTS {account}"), format!("CREATE USER {account} IDENTIFIED BY '{password}'")]

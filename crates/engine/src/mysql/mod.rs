@@ -3,6 +3,7 @@
 
 mod binary;
 mod entry;
+mod fill;
 mod install;
 mod kind;
 mod names;

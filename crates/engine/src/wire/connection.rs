@@ -19,7 +19,7 @@ const COM_STMT_PREPARE: u8 = 0x16;
 /// A logged-in connection over any stream.
 #[derive(Debug)]
 pub(in super::super) struct Connection<S> {
-    packets: Packets<S>,
+    pub(super) packets: Packets<S>,
     version: String,
     caches_metadata: bool,
     statements: Vec<Statement>,
@@ -141,12 +141,12 @@ impl<S: Channel> Connection<S> {
     }
 
     pub(in super::super) fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
-        self.send_text(COM_QUERY, sql)?;
+        self.send_query(sql)?;
         self.discard()
     }
 
     pub(in super::super) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
-        self.send_text(COM_QUERY, sql)?;
+        self.send_query(sql)?;
         let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
         loop {
             limits.result()?;
@@ -168,6 +168,10 @@ impl<S: Channel> Connection<S> {
                 return Ok(rows);
             }
         }
+    }
+
+    pub(super) fn send_query(&mut self, sql: &str) -> Result<(), SqlError> {
+        self.send_text(COM_QUERY, sql)
     }
 
     fn send_text(&mut self, command: u8, sql: &str) -> Result<(), SqlError> {
@@ -192,7 +196,7 @@ impl<S: Channel> Connection<S> {
 
     /// Reads an answer to its end: rows are counted, not looked into.
     #[inline]
-    fn discard(&mut self) -> Result<u64, SqlError> {
+    pub(super) fn discard(&mut self) -> Result<u64, SqlError> {
         let (mut total, mut limits) = (0, AnswerLimits::of(self.limit));
         loop {
             limits.result()?;
@@ -371,6 +375,21 @@ mod tests {
         assert_eq!(scripted(&answers).query("CALL p()"), Ok(vec![vec![Some("x".to_owned())]]));
     }
 
+    #[test]
+    fn rows_follow_only_a_statement_that_asks_for_them() {
+        let wants = [0xfb, b'/', b'e', b't', b'c'];
+        let mut server = scripted(&[&wants, &[0, 2, 0, 2, 0, 0, 0]]);
+        let mut feed = |server: &mut dyn Write| server.write_all(b"1|x\n2|y\n");
+        assert_eq!(server.load("LOAD DATA LOCAL", &mut feed), Ok(2));
+        let error = scripted(&[&wants]).run("SELECT 1").unwrap_err();
+        assert!(error.kind == SqlErrorKind::Lost && error.message.contains("local file"), "{error}");
+        let mut never = |_: &mut dyn Write| panic!("nothing was asked for");
+        let disabled = [0xff, 0x6c, 0x0f, b'#', b'4', b'2', b'0', b'0', b'0', b'd'];
+        let mut server = scripted(&[&disabled, &[0, 1, 0, 2, 0, 0, 0], &[0, 5, 0, 2, 0, 0, 0]]);
+        assert_eq!(server.load("LOAD DATA LOCAL", &mut never).unwrap_err().code, 3948);
+        assert_eq!(server.load("UPDATE t", &mut never).unwrap_err().kind, SqlErrorKind::Lost);
+    }
+
     proptest! {
         #[test]
         fn no_server_can_make_it_panic(
@@ -391,6 +410,7 @@ mod tests {
             let _ = server.execute(StatementId(0), &[Param::Text("x")]);
             let _ = server.fetch(StatementId(0), &[Param::Text("x")]);
             let _ = server.run("SELECT 1");
+            let _ = server.load("LOAD", &mut |server| server.write_all(&[b'x'; 100_000]));
             let _ = Connection::open(Script::noise(noise), &target("x"));
         }
     }

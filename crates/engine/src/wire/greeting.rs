@@ -8,6 +8,8 @@ use super::scramble::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
 const CLIENT_MYSQL: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;
 const CONNECT_WITH_DB: u32 = 1 << 3;
+/// LOAD DATA LOCAL. A server that asks for a file of ours gets none: see `local`.
+const LOCAL_FILES: u32 = 1 << 7;
 const PROTOCOL_41: u32 = 1 << 9;
 const SSL: u32 = 1 << 11;
 const TRANSACTIONS: u32 = 1 << 13;
@@ -115,7 +117,7 @@ impl Greeting {
 
     /// What both begin with: room for the header, what we can do, the largest packet, how text is written.
     fn opening(&self, target: &ConnectTarget, encrypted: bool) -> Vec<u8> {
-        let mut flags = NEEDED | LONG_FLAG | TRANSACTIONS | MULTI_RESULTS | PS_MULTI_RESULTS;
+        let mut flags = NEEDED | LONG_FLAG | TRANSACTIONS | MULTI_RESULTS | PS_MULTI_RESULTS | LOCAL_FILES;
         flags |= if target.database.is_some() { CONNECT_WITH_DB } else { 0 };
         flags |= if encrypted { SSL } else { 0 };
         flags |= self.capabilities & CLIENT_MYSQL;

@@ -6,7 +6,7 @@
 //! is that nothing is allocated, copied or decoded on the hot path: one send, one receive, rows counted by their
 //! headers. Facts from MariaDB's protocol documentation, "Clientserver protocol".
 //!
-//! Not here because nothing needs it: compression, LOCAL INFILE, authentication other than `mysql_native_password` and
+//! Not here because nothing needs it: compression, authentication other than `mysql_native_password` and
 //! `caching_sha2_password`.
 
 mod bytes;
@@ -15,6 +15,7 @@ mod connection;
 mod execute;
 mod framing;
 mod greeting;
+mod local;
 mod login;
 mod response;
 mod scramble;

@@ -4,8 +4,8 @@ use super::load_args::LoadArgs;
 use super::load_command::{LoadCommand, OtherLoad};
 use super::load_lines::{self, Prompt};
 use super::{Exit, Problem, interrupt, load_stage, load_study, load_tpcc, output};
-use crate::workload::Load;
 use crate::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Workload};
+use crate::workload::{Load, sessions_on};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use tare_engine::{ConnectTarget, Engine};
@@ -112,7 +112,7 @@ fn prepare(
         tables: settings.tables,
         distribution: args.make_up.distribution.unwrap_or_default(),
         seed: args.run.seed,
-        sessions: std::thread::available_parallelism().map_or(1, usize::from),
+        sessions: sessions_on(std::thread::available_parallelism().map_or(1, usize::from)),
         dialect: engine.dialect(),
     };
     let progress = |_| match interrupted.load(Ordering::Relaxed) {

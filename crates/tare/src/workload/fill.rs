@@ -12,6 +12,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long a session may take to hear of it by itself before it is ended.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// Sessions that fill the tables of a server on a machine with so many CPUs: a session waits for the disk for a part of
+/// its time, and the more there are the less do more of them help.
+pub fn sessions_on(cpus: usize) -> usize {
+    cpus + cpus.min(8)
+}
+
 /// `(?, ?), (?, ?)` for two rows of width 2, in the words of the dialect.
 pub fn rows_of_placeholders(dialect: &dyn Dialect, width: usize, rows: usize) -> String {
     let row = |row: usize| {

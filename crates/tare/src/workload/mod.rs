@@ -39,6 +39,7 @@ pub mod sysbench;
 pub mod tpcc;
 
 pub use error::{FillError, LoadError};
+pub use fill::sessions_on;
 pub use key::{Key, KeyInfo, Keyed, Keys};
 pub use load::{Counts, FillJob, Host, Load, ServerAt, Stage};
 pub use measured::{Driven, Extra, Measured, Pool};

@@ -53,6 +53,16 @@ pub enum OltpError {
         /// Rows that came, or were added.
         found: u64,
     },
+    /// A table did not take the rows that it was sent.
+    #[error("table sbtest{table} took {found} rows of {expected}: is somebody else filling it?")]
+    Loaded {
+        /// Its number.
+        table: usize,
+        /// Rows that were sent.
+        expected: u64,
+        /// Rows that the server says it has.
+        found: u64,
+    },
     /// A client's own table is not there or not readable.
     #[error(
         "table sbtest{table} cannot be read: {source}; expected an own table for each client, with the columns id and k: \

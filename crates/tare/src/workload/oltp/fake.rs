@@ -1,5 +1,6 @@
 //! A session that remembers what it was sent, and fails where a test says so.
 
+use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tare_engine::{Param, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
 
@@ -11,6 +12,8 @@ pub(super) enum Sent {
     Execute(String, Vec<Value>),
     Run(String),
     Query(String),
+    /// A statement and the rows that followed it.
+    Load(String, String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,6 +132,16 @@ impl Session for FakeSession {
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         self.fake.hear(Sent::Query(sql.into()), sql)?;
         Ok(vec![self.fake.state().answer.clone()])
+    }
+
+    fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
+        let mut rows = Vec::new();
+        let fed = feed(&mut rows);
+        let rows = String::from_utf8(rows).unwrap();
+        let taken = rows.lines().count() as u64;
+        self.fake.hear(Sent::Load(sql.into(), rows), sql)?;
+        let lost = |e: io::Error| SqlError { kind: SqlErrorKind::Lost, code: 0, message: e.to_string() };
+        fed.map(|()| self.fake.state().changed.unwrap_or(taken)).map_err(lost)
     }
 
     fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {

@@ -1,33 +1,20 @@
 //! Making the tables.
 
+use super::OltpError;
+use super::rows::{Fill, Progress, Row};
+use super::stream::stream_rows;
 use super::tables::drop_table;
-use super::{OltpError, Tables};
 use crate::workload::fill::{in_parallel, rows_of_placeholders};
 use std::error::Error;
 use std::ops::ControlFlow;
 use tare_engine::{Collation, Dialect, Param, Session, StatementId};
-use tare_load::{C_GROUPS, Distribution, PAD_GROUPS, Purpose, Random, push_groups};
+use tare_load::{Purpose, Random};
 
 /// Rows of one INSERT. It is prepared: in text, MariaDB spends as long on parsing a row as on storing it. Measured with
 /// MariaDB 10.11, server CPU for 100,000 rows: 0.65 s as text, 0.46 s with 10 rows, 0.32 s with 100, 0.36 s with 1000.
 const ROWS_PER_INSERT: u64 = 100;
 /// INSERTs of one transaction where not the whole table is one: about a megabyte.
 const INSERTS_PER_TRANSACTION: u64 = 50;
-
-/// What the tables are to hold.
-#[derive(Debug, Clone, Copy)]
-pub struct Fill {
-    /// The tables that are filled.
-    pub tables: Tables,
-    /// How `k` is drawn. sysbench uses the distribution of the run; the default, special, clusters it.
-    pub distribution: Distribution,
-    /// The rows depend on it and on nothing else: neither on `sessions` nor on the engine.
-    pub seed: u64,
-    /// Sessions that fill tables at the same time, each a table of its own; SQLite uses one.
-    pub sessions: usize,
-    /// How the engine's SQL differs.
-    pub dialect: &'static dyn Dialect,
-}
 
 /// Creates and fills all tables and then builds their indexes on `k`. `connect` is called once in every thread that
 /// fills; `progress` hears the number of rows that an INSERT added, and can stop the work.
@@ -50,18 +37,28 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
         |shared| {
             let mut session = connect().map_err(|error| OltpError::Connect(error.into()))?;
             shared.fills(session.as_mut()).map_err(|source| OltpError::statement("time-out", source))?;
+            let streams = fill.dialect.streams_rows(session.as_mut());
+            let streams = streams.map_err(|source| OltpError::statement("whether rows may be streamed", source))?;
+            let rows_by = if streams { stream_rows } else { insert_rows };
             while let Some(table) = shared.take() {
                 // Tables are numbered from 1.
-                make_table(session.as_mut(), fill, table + 1, &|rows| shared.added(rows))?;
+                make_table(session.as_mut(), fill, table + 1, rows_by, &|rows| shared.added(rows))?;
             }
             Ok(())
         },
     )
 }
 
-type Progress<'a> = &'a dyn Fn(u64) -> Result<(), OltpError>;
+/// A way in which rows get into a table.
+type RowsBy = fn(&mut dyn Session, &Fill, usize, Progress<'_>) -> Result<(), OltpError>;
 
-fn make_table(session: &mut dyn Session, fill: &Fill, table: usize, progress: Progress<'_>) -> Result<(), OltpError> {
+fn make_table(
+    session: &mut dyn Session,
+    fill: &Fill,
+    table: usize,
+    rows_by: RowsBy,
+    progress: Progress<'_>,
+) -> Result<(), OltpError> {
     let one_transaction = fill.dialect.makes_table_in_one_transaction();
     if one_transaction {
         run(session, fill.dialect.begin(true))?;
@@ -69,7 +66,7 @@ fn make_table(session: &mut dyn Session, fill: &Fill, table: usize, progress: Pr
     let created = run(session, &create_table(fill.dialect, table));
     let is_new = created.is_ok();
     let made = created
-        .and_then(|()| insert_rows(session, fill, table, progress))
+        .and_then(|()| rows_by(session, fill, table, progress))
         .and_then(|()| run(session, &format!("CREATE INDEX k_{table} ON sbtest{table}(k)")))
         .and_then(|()| if one_transaction { run(session, "COMMIT") } else { Ok(()) });
     if made.is_err() {
@@ -95,6 +92,7 @@ fn create_table(dialect: &dyn Dialect, table: usize) -> String {
     )
 }
 
+/// By INSERTs.
 fn insert_rows(session: &mut dyn Session, fill: &Fill, table: usize, progress: Progress<'_>) -> Result<(), OltpError> {
     let own_transactions = !fill.dialect.makes_table_in_one_transaction();
     let mut random = Random::new(fill.seed, Purpose::Rows, table);
@@ -129,14 +127,6 @@ struct Insert {
     rows: Vec<Row>,
 }
 
-#[derive(Default, Clone)]
-struct Row {
-    id: i64,
-    k: i64,
-    c: String,
-    pad: String,
-}
-
 impl Insert {
     fn prepare(session: &mut dyn Session, dialect: &dyn Dialect, table: usize, rows: u64) -> Result<Self, OltpError> {
         let values = rows_of_placeholders(dialect, 4, rows as usize);
@@ -147,14 +137,7 @@ impl Insert {
 
     fn draw(&mut self, first_id: u64, fill: &Fill, random: &mut Random) {
         let k = fill.distribution.over(1, fill.tables.rows);
-        for (row, id) in self.rows.iter_mut().zip(first_id..) {
-            row.id = id as i64;
-            row.k = k.draw(random) as i64;
-            row.c.clear();
-            push_groups(&mut row.c, random, C_GROUPS);
-            row.pad.clear();
-            push_groups(&mut row.pad, random, PAD_GROUPS);
-        }
+        self.rows.iter_mut().zip(first_id..).for_each(|(row, id)| row.draw(id, &k, random));
     }
 
     fn execute(&self, session: &mut dyn Session) -> Result<(), OltpError> {

@@ -2,8 +2,10 @@
 
 use super::super::fake::{Fake, Sent, Value};
 use super::*;
+use crate::workload::oltp::Tables;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tare_engine::{Engine, Mariadb, SqlError, SqlErrorKind, Sqlite};
+use tare_engine::{Engine, Mariadb, Mysql, SqlError, SqlErrorKind, Sqlite};
+use tare_load::Distribution;
 
 fn fill(tables: usize, rows: u64, dialect: &'static dyn Dialect) -> Fill {
     Fill { tables: Tables { tables, rows }, distribution: Distribution::default(), seed: 3, sessions: 4, dialect }
@@ -18,7 +20,7 @@ fn texts(sent: &[Sent], table: usize) -> Vec<String> {
     let text = |sent: &Sent| match sent {
         Sent::Run(sql) => Some(sql.clone()),
         Sent::Execute(sql, _) => sql.split(" VALUES").next().map(str::to_owned),
-        Sent::Prepare(_) | Sent::Query(_) => None,
+        Sent::Prepare(_) | Sent::Query(_) | Sent::Load(..) => None,
     };
     let mut texts: Vec<String> = sent.iter().filter_map(text).collect();
     texts.retain(|sql| sql.contains(&format!("sbtest{table}(")) || sql.contains(&format!("sbtest{table} ")));
@@ -119,7 +121,7 @@ fn sqlite_makes_a_table_in_one_transaction_and_with_one_session() {
     let start_of = |sent: &Sent| match sent {
         Sent::Run(sql) | Sent::Execute(sql, _) => sql.split([' ', '(']).take(2).collect::<Vec<_>>().join(" "),
         Sent::Prepare(_) => "prepare".to_owned(),
-        Sent::Query(sql) => panic!("{sql}"),
+        Sent::Query(sql) | Sent::Load(sql, _) => panic!("{sql}"),
     };
     let table = ["BEGIN IMMEDIATE", "CREATE TABLE", "prepare", "INSERT INTO", "CREATE INDEX", "COMMIT"];
     assert_eq!(sent.iter().map(start_of).collect::<Vec<_>>(), [table, table].concat());
@@ -178,4 +180,50 @@ fn a_failing_connection_is_said_to_be_one() {
     let connect = || Err::<Box<dyn Session>, _>("no such socket");
     let error = prepare(&fill(1, 1, Mariadb.dialect()), &connect, &|_| ControlFlow::Continue(())).unwrap_err();
     assert_eq!(error.to_string(), "cannot connect: no such socket");
+}
+
+/// A server that allows LOAD DATA LOCAL, as it answers when it is asked.
+fn streaming() -> Fake {
+    Fake::default().answering(vec![Some("1".to_owned())])
+}
+
+#[test]
+fn where_a_server_takes_a_stream_it_has_the_same_rows_as_in_inserts() {
+    let (tables, rows) = (1, 200_300);
+    let (streaming, inserting) = (streaming(), Fake::default());
+    run_fill(&streaming, &fill(tables, rows, Mysql.dialect())).unwrap();
+    run_fill(&inserting, &fill(tables, rows, Mysql.dialect())).unwrap();
+    let loads = streaming.sent().into_iter().filter_map(|sent| match sent {
+        Sent::Load(sql, rows) => Some((sql, rows)),
+        Sent::Execute(sql, _) => panic!("{sql}"),
+        _ => None,
+    });
+    let loads: Vec<(String, String)> = loads.collect();
+    assert!(loads.iter().all(|(sql, _)| sql.starts_with("LOAD DATA LOCAL INFILE 'rows' INTO TABLE sbtest1 ")));
+    assert_eq!(loads.iter().map(|(_, rows)| rows.lines().count()).collect::<Vec<_>>(), [200_000, 300]);
+    let inserted = all_rows(&inserting.sent(), 1);
+    let lines = loads.iter().flat_map(|(_, rows)| rows.lines());
+    assert!(lines.eq(inserted.iter().map(|(id, k, c, pad)| format!("{id}|{k}|{c}|{pad}"))));
+}
+
+#[test]
+fn a_stream_that_is_stopped_or_not_taken_whole_leaves_no_table() {
+    let dropped = |fake: &Fake| fake.sent().last() == Some(&Sent::Run("DROP TABLE IF EXISTS sbtest1".into()));
+    let (fake, one) = (streaming(), fill(1, 5000, Mysql.dialect()));
+    let connect = || Ok::<_, SqlError>(fake.session());
+    let some = AtomicU64::new(0);
+    let stop = |rows| match some.fetch_add(rows, Ordering::SeqCst) {
+        ..2000 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
+    assert!(matches!(prepare(&one, &connect, &stop), Err(OltpError::Interrupted)));
+    assert!(dropped(&fake) && some.load(Ordering::SeqCst) < 5000);
+
+    let fake = streaming().changing(4999);
+    let error = run_fill(&fake, &one).unwrap_err().to_string();
+    assert!(error.starts_with("table sbtest1 took 4999 rows of 5000"), "{error}");
+    assert!(dropped(&fake));
+
+    let fake = streaming().failing("LOAD DATA", SqlErrorKind::Lost);
+    assert!(run_fill(&fake, &one).unwrap_err().to_string().starts_with("LOAD DATA LOCAL INFILE"));
 }

@@ -6,7 +6,9 @@ use crate::subject::Surroundings;
 use crate::workload::sessions::{
     self, Connector, OBJECTIVE_OR_RATE, Ran, expected_s, may_be_elsewhere, take_extra, under_objective,
 };
-use crate::workload::{Counts, Driven, FillError, FillJob, Held, Load, LoadError, Measured, ServerAt, Stage};
+use crate::workload::{
+    Counts, Driven, FillError, FillJob, Held, Load, LoadError, Measured, ServerAt, Stage, sessions_on,
+};
 use strum::VariantNames;
 use tare_engine::{Server, Session};
 use tare_load::{Distribution, Sample};
@@ -79,7 +81,7 @@ impl Load for OltpSettings {
             tables: self.tables,
             distribution: Distribution::default(),
             seed: job.seed,
-            sessions: job.parallel,
+            sessions: sessions_on(job.parallel),
             dialect: server.dialect(),
         };
         super::prepare(&fill, &|| server.connect(), job.go_on)?;

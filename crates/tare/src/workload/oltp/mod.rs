@@ -10,7 +10,7 @@
 //! | `grouped`, `random_selects`, `inserts` | the transactions of the workloads, by kind |
 //! | `keys`, `load` | its keys of a study, and what a trial does with it |
 //! | `reconnect` | clients that wait for a server which is started again |
-//! | `fill`, `tables` | making, checking and dropping the tables |
+//! | `fill`, `rows`, `stream`, `tables` | making the tables by INSERTs or a stream, checking and dropping them |
 //! | `warm`, `warm_phase` | a warm pool before the first sample, and its proof |
 //!
 //! Two differences from sysbench are deliberate. After a deadlock, lock timeout or busy, a transaction is rolled back
@@ -27,8 +27,10 @@ mod load;
 mod random_selects;
 mod ready;
 mod reconnect;
+mod rows;
 mod settings;
 mod statements;
+mod stream;
 mod tables;
 mod warm;
 mod warm_phase;
@@ -39,9 +41,10 @@ mod fake;
 
 pub use client::OltpClient;
 pub use error::OltpError;
-pub use fill::{Fill, prepare};
+pub use fill::prepare;
 pub use load::{judge, run, run_through};
 pub use reconnect::{Outage, Reconnect};
+pub use rows::Fill;
 pub use settings::{Counts, OltpSettings, Tables, Until, Warm, Workload};
 pub use tables::{check, check_for, cleanup, prepare_bulk};
 pub use work::Seat;

@@ -1,0 +1,65 @@
+//! LOAD DATA LOCAL: rows that follow a statement as packets of the client's.
+
+use std::io::{self, Write};
+
+use super::super::SqlError;
+use super::super::stream::Channel;
+use super::connection::Connection;
+use super::framing::{HEADER, Packets};
+use super::response::{self, lost, malformed};
+
+/// The server asks for the rows behind the statement.
+const WANTS_ROWS: u8 = 0xfb;
+/// Payload of one packet.
+const PIECE: usize = 64 << 10;
+
+impl<S: Channel> Connection<S> {
+    /// Runs a LOAD DATA LOCAL; the number of rows that were taken. They come from `feed`: the name of the file that the
+    /// server asks for is not even looked at, and after any other statement such a question is an error.
+    pub(in super::super) fn load(
+        &mut self,
+        sql: &str,
+        feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<u64, SqlError> {
+        self.send_query(sql)?;
+        let payload = self.packets.receive().map_err(lost)?;
+        match payload.first() {
+            Some(&WANTS_ROWS) => {}
+            Some(0xff) => return Err(response::error(payload)),
+            _ => return Err(malformed("something else than a request for rows")),
+        }
+        let mut pieces = Pieces { packets: &mut self.packets, out: vec![0; HEADER] };
+        let fed = feed(&mut pieces).and_then(|()| pieces.flush());
+        // An empty packet ends them. That they ended early cannot be said.
+        self.packets.send_reply(&mut [0; HEADER]).map_err(lost)?;
+        let taken = self.discard()?;
+        fed.map(|()| taken).map_err(lost)
+    }
+}
+
+/// Sends what is written into it as packets.
+struct Pieces<'a, S> {
+    packets: &'a mut Packets<S>,
+    /// The next one, which begins with room for its header.
+    out: Vec<u8>,
+}
+
+impl<S: Channel> Write for Pieces<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = &bytes[..bytes.len().min(PIECE + HEADER - self.out.len())];
+        self.out.extend_from_slice(taken);
+        if self.out.len() == PIECE + HEADER {
+            self.flush()?;
+        }
+        Ok(taken.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // An empty one would end the rows.
+        if self.out.len() > HEADER {
+            self.packets.send_reply(&mut self.out)?;
+            self.out.truncate(HEADER);
+        }
+        Ok(())
+    }
+}
