@@ -195,6 +195,37 @@ fn the_seed_decides_what_every_thread_draws() {
     assert_ne!(first[0], keys(2, 1)[0]);
 }
 
+/// However many threads race for the last of them, closed and open loop; whichever of events and time comes first.
+#[test]
+fn a_run_of_so_many_events_does_neither_more_nor_fewer() {
+    let begun = AtomicUsize::new(0);
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |attempt, random: &mut Random| {
+                begun.fetch_add(1, Ordering::SeqCst);
+                done_after_a_nap(attempt, random)
+            },
+            0,
+        ))
+    };
+    let in_time = LoadSettings { sample_s: 60.0, warmup_s: 0.0, ..short(5) };
+    let open = Pace::Open { rate: 3000.0, arrivals: Arrivals::default() };
+    for (pace, warmup_s) in [(Pace::Closed, 0.0), (open, 0.0), (Pace::Closed, 0.1), (open, 0.1)] {
+        begun.store(0, Ordering::SeqCst);
+        let settings = LoadSettings { events: Some(503), pace, warmup_s, ..in_time };
+        let samples = run(&settings, &connect, &mut Unobserved).unwrap();
+        assert_eq!(samples[0].transactions, 503);
+        assert!(samples[0].elapsed_s < 10.0 && samples[0].backlog.is_none_or(|late| late == 0), "{samples:?}");
+        assert_eq!(begun.load(Ordering::SeqCst) == 503, warmup_s == 0.0, "{pace:?} {warmup_s}");
+    }
+    let more = LoadSettings { events: Some(u64::MAX), ..short(5) };
+    let ended_by_time = run(&more, &connect, &mut Unobserved).unwrap();
+    assert!((0.3..5.0).contains(&ended_by_time[0].elapsed_s) && ended_by_time[0].transactions > 0);
+    for refused in [LoadSettings { events: Some(0), ..more }, LoadSettings { samples: 2, ..more }] {
+        assert!(matches!(run(&refused, &connect, &mut Unobserved), Err(RunError::Setting { name: "events", .. })));
+    }
+}
+
 #[test]
 fn the_warmup_is_left_out() {
     let measuring = AtomicBool::new(false);

@@ -111,6 +111,15 @@ fn json_has_what_the_lines_and_the_end_have() {
             |role: &str| threads.iter().filter(|thread| thread["role"] == role && thread["pair"].is_u64()).count();
         assert_eq!((pairs("client"), pairs("server")), (2, 2), "{document}");
     }
+    // As many rows more as events were asked for, and no more.
+    prompt.load(0, &["insert", "--cleanup"]);
+    prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
+    let (_, err) = prompt.load(0, &["insert", "--rows", "500", "--threads", "4", "--events=321"]);
+    assert!(!err.contains("warm-up"), "{err}");
+    let mut session = prompt.server.connect().unwrap();
+    assert_eq!(session.query("SELECT COUNT(*) FROM sbtest1").unwrap(), [[Some("821".to_owned())]]);
+    prompt.load(0, &["insert", "--cleanup"]);
+    prompt.load(0, &["insert", "--rows", "600", "--prepare"]);
     // Fewer rows than were prepared: what reads whole tables says so.
     let (_, err) = prompt.load(2, &["read_only", "--rows", "500"]);
     assert!(err.contains("table sbtest1 has ") && err.contains("--prepare"), "{err}");
@@ -177,6 +186,8 @@ fn tpcc_is_made_driven_checked_and_dropped_and_nothing_else_is() {
     let (mean, of_run) = (lines.iter().map(|line| nopm(line)).sum::<f64>() / 2.0, of_run.parse::<f64>().unwrap());
     assert!(mean > 0.0 && (0.7..1.4).contains(&(mean / of_run)), "{err}{out}");
     assert!(err.starts_with("tpcc: not an official TPC-C result") && out.contains("! not an official"), "{err}{out}");
+    let words = ["run", "--json", "--events", "100", "--time", "0", "--threads", "3"];
+    assert_eq!(json(&tpcc(0, &with(&words)).0)["transactions"], 100);
     let document = json(&tpcc(0, &with(&["run", "--json", "--time", "1", "--warmup", "0"])).0);
     let of_kinds = document["of_kinds"].as_object().unwrap().values();
     let sum: u64 = of_kinds.map(|kind| kind["transactions"].as_u64().unwrap()).sum();

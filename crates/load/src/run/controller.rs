@@ -32,7 +32,7 @@ pub fn run<K: Connect, O: Observer>(
     observer: &mut O,
 ) -> Result<Vec<Sample>, Ended<K, O>> {
     settings.check()?;
-    let shared = Shared::new(settings.threads, settings.intervals.is_some());
+    let shared = Shared::new(settings.threads, settings.intervals.is_some(), settings.events);
     let started = OnceLock::new();
     scope(|scope| {
         let common = Common { settings: *settings, shared: &shared, started: &started };
@@ -98,23 +98,27 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
     fn control(mut self, started: &OnceLock<Instant>) -> Result<Vec<Sample>, Ended<K, O>> {
         let threads = self.wait_for_connections()?;
         self.observer.connected(&threads).map_err(RunError::Observer)?;
-        let start = *started.get_or_init(Instant::now);
-        self.clients.announce(Phase::Warmup);
-        self.pass(Stage::Warmup, start, self.settings.warmup_s)?;
+        // Of events none is done before the first that counts, unless a warm-up is asked for.
+        if self.settings.events.is_none() || self.settings.warmup_s > 0.0 {
+            let start = *started.get_or_init(Instant::now);
+            self.clients.announce(Phase::Warmup);
+            self.pass(Stage::Warmup, start, self.settings.warmup_s)?;
+        }
         if self.settings.rest {
             self.clients.announce(Phase::Rest);
             self.wait_for_all(|message| matches!(message, Message::Resting).then_some(()))?;
         }
         let mut samples = Vec::with_capacity(self.settings.samples);
         for sample in 0..self.settings.samples {
-            samples.push(self.sample(sample, start)?);
+            samples.push(self.sample(sample, started)?);
         }
         Ok(samples)
     }
 
-    fn sample(&mut self, sample: usize, run_start: Instant) -> Result<Sample, Ended<K, O>> {
+    fn sample(&mut self, sample: usize, started: &OnceLock<Instant>) -> Result<Sample, Ended<K, O>> {
         self.observer.sample_start(sample).map_err(RunError::Observer)?;
         let start = Instant::now();
+        let run_start = *started.get_or_init(|| start);
         self.clients.announce(Phase::Measure(sample as u64));
         let tps_each_second = self.pass(Stage::Sample(sample), start, self.settings.sample_s)?;
         let end = Instant::now();
@@ -131,7 +135,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         Ok(summarise(reports, &window, tps_each_second))
     }
 
-    /// Lets `length_s` seconds pass from `start` and returns the throughput of each whole second.
+    /// Lets `length_s` seconds pass from `start`, or all events, and returns the throughput of each whole second.
     fn pass(&mut self, stage: Stage, start: Instant, length_s: f64) -> Result<Vec<f64>, Ended<K, O>> {
         let end = start + Duration::from_secs_f64(length_s);
         let mut tps_each_second = Vec::new();
@@ -153,8 +157,10 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             } else if now >= end {
                 return Ok(tps_each_second);
             } else {
-                // No message is due while time passes; one that comes is a failure, and next_message returns it.
-                self.next_message((now + POLL).min(due).min(end))?;
+                // While time passes a message is a failure, which next_message returns, or that all events are done.
+                if let Some(Message::Enough) = self.next_message((now + POLL).min(due).min(end))? {
+                    return Ok(tps_each_second);
+                }
             }
         }
     }
@@ -208,7 +214,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             Message::ConnectFailed { thread, source } => Err(RunError::Connect { thread, source }),
             Message::Failed { thread, source } => Err(RunError::Transaction { thread, source }),
             Message::Panicked { thread } => Err(RunError::Panicked { thread }),
-            Message::Connected(_) | Message::Resting | Message::Report(_) => Ok(Some(message)),
+            Message::Connected(_) | Message::Resting | Message::Enough | Message::Report(_) => Ok(Some(message)),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod controller;
 mod error;
+mod events;
 mod interval;
 mod live;
 mod observer;

@@ -1,5 +1,6 @@
 //! What the controller and the client threads share: a phase to read and a counter each to write.
 
+use super::events::Events;
 use super::live::{Buckets, Slot, Totals};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -58,16 +59,19 @@ pub(super) struct Shared {
     slots: Vec<Slot>,
     /// One a thread, or none at all where nobody asks for percentiles while the run goes on.
     latencies: Vec<Buckets>,
+    /// None: the run ends by time alone.
+    pub(super) events: Option<Events>,
 }
 
 impl Shared {
     /// With `latencies`, every thread also tells those while the run goes on.
-    pub(super) fn new(threads: usize, latencies: bool) -> Self {
+    pub(super) fn new(threads: usize, latencies: bool, events: Option<u64>) -> Self {
         Self {
             phase: Alone::default(),
             sample_end_ns: AtomicU64::new(0),
             slots: (0..threads).map(|_| Slot::default()).collect(),
             latencies: (0..if latencies { threads } else { 0 }).map(|_| Buckets::new()).collect(),
+            events: events.map(Events::new),
         }
     }
 
@@ -128,7 +132,7 @@ mod tests {
 
     #[test]
     fn every_phase_comes_back_as_it_was_announced() {
-        let shared = Shared::new(1, false);
+        let shared = Shared::new(1, false, None);
         assert_eq!(shared.phase(), Phase::Hold);
         use Phase::{Measure, Pause, Rest, Stop, Warmup};
         for phase in [Warmup, Rest, Measure(0), Pause(0), Measure(7), Pause(7), Stop] {

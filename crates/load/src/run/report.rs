@@ -11,11 +11,21 @@ use std::time::Instant;
 #[derive(Debug)]
 pub(super) enum Message<E> {
     Connected(ClientThread),
-    ConnectFailed { thread: usize, source: E },
+    ConnectFailed {
+        thread: usize,
+        source: E,
+    },
     Resting,
+    /// The last of the transactions that the run may have was done.
+    Enough,
     Report(Box<ThreadReport>),
-    Failed { thread: usize, source: E },
-    Panicked { thread: usize },
+    Failed {
+        thread: usize,
+        source: E,
+    },
+    Panicked {
+        thread: usize,
+    },
 }
 
 /// One thread's part of one sample.

@@ -27,6 +27,10 @@ pub struct LoadSettings {
     /// [`super::Observer::sample_end`] run, so that these find an idle server. Not with a rate, whose transactions
     /// would queue up meanwhile.
     pub rest: bool,
+    /// Recorded transactions, over all threads, after which the sample ends, where its time is not over before: 1 or
+    /// more, for runs of one sample that do not rest. No transaction beyond them is begun, and without a warm-up none
+    /// before them.
+    pub events: Option<u64>,
     /// What is told while the run goes on; none: throughput once a second and nothing else.
     pub intervals: Option<Intervals>,
 }
@@ -52,6 +56,7 @@ impl Default for LoadSettings {
             sample_s: 60.0,
             patience_s: 30.0,
             rest: false,
+            events: None,
             intervals: None,
         }
     }
@@ -84,6 +89,11 @@ impl LoadSettings {
             if !(percentile > 0.0 && percentile <= 100.0) {
                 return wrong("percentile", "a number above 0 and up to 100", percentile.to_string());
             }
+        }
+        if let Some(events) = self.events
+            && (events == 0 || self.samples > 1 || self.rest)
+        {
+            return wrong("events", "1 or more, for one sample without rests", events.to_string());
         }
         match self.pace {
             Pace::Open { rate, .. } if !(rate > 0.0 && rate <= 1e9) => {

@@ -1,5 +1,6 @@
 //! A client thread.
 
+use super::events::Events;
 use super::live::Totals;
 use super::phase::{Phase, Shared};
 use super::prompt::{Prompt, nanoseconds};
@@ -79,6 +80,8 @@ struct Worker<'a, C: Client> {
     /// Since the start of the warm-up.
     totals: Totals,
     last_end: Instant,
+    /// Whether the transaction in hand is one of the events that the run may have.
+    is_event: bool,
     /// From when on the transaction in hand could have been under way; none while nothing is due.
     busy_from: Option<Instant>,
     /// When it was begun, in open loop.
@@ -115,6 +118,7 @@ impl<'a, C: Client> Worker<'a, C> {
             cpu_at_start: CpuTime::default(),
             totals: Totals::default(),
             last_end: started,
+            is_event: false,
             busy_from: None,
             begun: started,
             prompt: Prompt::new(started),
@@ -129,6 +133,9 @@ impl<'a, C: Client> Worker<'a, C> {
         loop {
             if self.schedule.is_some() {
                 let Some(due) = self.wait_until_due() else { return Ok(()) };
+                if !self.take_event(Some(due)) {
+                    return Ok(());
+                }
                 start = due;
                 self.begun = Instant::now();
                 // A thread that did not wake when it was due has something to do all the same.
@@ -140,6 +147,9 @@ impl<'a, C: Client> Worker<'a, C> {
                         return Ok(());
                     }
                     start = Instant::now();
+                }
+                if !self.take_event(None) {
+                    return Ok(());
                 }
                 self.busy_from = Some(start);
             }
@@ -164,15 +174,43 @@ impl<'a, C: Client> Worker<'a, C> {
             }
             let latency_ns = nanoseconds(start, end);
             // What ended before a rest belongs to no sample after it.
-            if matches!(self.phase, Phase::Measure(_)) && !rested {
+            if matches!(self.phase, Phase::Measure(_)) && !rested && self.counts() {
                 self.recorder.record(latency_ns, &done);
                 if let Some(queue) = &mut self.recorder.queue {
                     queue.record(prompt_ns);
+                }
+                if self.shared.events.as_ref().is_some_and(Events::is_last) {
+                    tell(self.controller, Message::Enough);
                 }
             }
             self.tell(latency_ns, &done);
             start = next_start;
         }
+    }
+
+    /// Takes one of the events that the run may have; where all are taken, waits for its end. `due` is when it was, in
+    /// open loop. False when the run is over.
+    #[inline]
+    fn take_event(&mut self, due: Option<Instant>) -> bool {
+        let Some(events) = &self.shared.events else { return true };
+        loop {
+            let phase = self.shared.phase();
+            if phase != self.phase && !self.enter(phase, due) {
+                return false;
+            }
+            self.is_event = matches!(self.phase, Phase::Measure(_)) && !events.all_taken() && events.take();
+            if self.is_event || self.phase == Phase::Warmup {
+                return true;
+            }
+            // The controller unparks at every change of phase.
+            std::thread::park_timeout(LONGEST_SLEEP);
+        }
+    }
+
+    /// Whether the transaction that ended is to be recorded: one from the warm-up takes an event now, if any is left.
+    #[inline]
+    fn counts(&self) -> bool {
+        self.is_event || self.shared.events.as_ref().is_none_or(Events::take)
     }
 
     /// Keeps a long time without a transaction that was completed.
@@ -303,6 +341,10 @@ impl<'a, C: Client> Worker<'a, C> {
     /// recorded with what it had waited until then.
     fn backlog(&mut self, in_hand: Option<Instant>) -> Option<u64> {
         let (schedule, queue) = (self.schedule.as_ref()?, self.recorder.queue.as_mut()?);
+        if self.shared.events.as_ref().is_some_and(Events::all_taken) {
+            // What is due behind the last event is nobody's.
+            return Some(0);
+        }
         let end = self.started + Duration::from_nanos(self.shared.sample_end_ns());
         let mut prompt = self.prompt;
         let mut count = 0;

@@ -55,7 +55,7 @@ fn work(args: &LoadArgs) -> Result<Exit, Problem> {
     }
     let again = target.clone();
     let reconnect = args.reconnect.then(|| Reconnect::new(move || engine.connect(&again)));
-    let prompt = Prompt::new(&args.said, interrupt::flag()?);
+    let prompt = Prompt::new(&args.said, &args.run, interrupt::flag()?);
     let (sample, around) = load_stage::measure(&args.run, engine, &target, &prompt, |stage| {
         oltp::run_through(&settings, stage, reconnect.as_ref())
     })?;

@@ -1,6 +1,7 @@
 //! What `tare load` says before and while it runs, on standard error.
 
 use super::load_args::{LoadArgs, SaidArgs};
+use super::load_run_args::RunArgs;
 use super::output;
 use crate::workload;
 use crate::workload::Progress;
@@ -27,14 +28,16 @@ pub struct Prompt<'a> {
     interrupted: &'a AtomicBool,
     /// None: no lines.
     intervals: Option<Intervals>,
+    /// None: no limit.
+    events: Option<u64>,
 }
 
 impl<'a> Prompt<'a> {
     /// One who asked for these lines.
-    pub fn new(said: &SaidArgs, interrupted: &'a AtomicBool) -> Self {
+    pub fn new(said: &SaidArgs, run: &RunArgs, interrupted: &'a AtomicBool) -> Self {
         let every_s = if said.json { 0 } else { said.report_interval };
         let intervals = (every_s > 0).then_some(Intervals { every_s, percentile: said.percentile });
-        Self { interrupted, intervals }
+        Self { interrupted, intervals, events: (run.events > 0).then_some(run.events) }
     }
 
     /// The line of an interval, with more words behind its threads.
@@ -50,6 +53,10 @@ impl workload::Host for Prompt<'_> {
 
     fn intervals(&self) -> Option<Intervals> {
         self.intervals
+    }
+
+    fn events(&self) -> Option<u64> {
+        self.events
     }
 
     fn interval(&self, interval: &Interval) {

@@ -14,6 +14,10 @@ pub struct RunArgs {
     /// Length of the measurement, for example 60s or 2m [default: 60s; sysbench: 10s]
     #[arg(long, default_value = "60s", hide_default_value = true, value_parser = seconds)]
     pub time: f64,
+    /// End after so many transactions over all threads, or after --time, whichever comes first; 0: no such limit. With
+    /// it --time=0 is no limit of time, and there is no warm-up unless --warmup asks for one
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "out")]
+    pub events: u64,
     /// Load before the measurement, left out of the figures [default: 10s, and no longer than --time; sysbench: none]
     #[arg(long, value_parser = seconds)]
     pub warmup: Option<f64>,
@@ -54,10 +58,17 @@ pub struct RunArgs {
 impl RunArgs {
     /// Load before the measurement, seconds.
     pub fn warmup_s(&self) -> f64 {
-        self.warmup.unwrap_or(WARMUP_S.min(self.time))
+        self.warmup.unwrap_or(if self.events > 0 { 0.0 } else { WARMUP_S.min(self.time) })
+    }
+
+    /// Length of the measurement, seconds.
+    pub fn sample_s(&self) -> f64 {
+        if self.events > 0 && self.time == 0.0 { FOREVER_S } else { self.time }
     }
 }
 
+/// A time that nobody waits for: most of a century.
+const FOREVER_S: f64 = 3e9;
 /// Load before a measurement, seconds, where nobody says it.
 const WARMUP_S: f64 = 10.0;
 

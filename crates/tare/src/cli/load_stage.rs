@@ -37,7 +37,7 @@ pub fn measure<T>(
         counts: Counts {
             samples: 1,
             warmup_s: args.warmup_s(),
-            sample_s: args.time,
+            sample_s: args.sample_s(),
             extra: false,
             threads: args.threads,
             cpus: std::thread::available_parallelism().map_or(1, usize::from),

@@ -138,7 +138,7 @@ fn measure(args: &TpccArgs, engine: &dyn Engine, target: &ConnectTarget, of: &Tp
     if let Some(out) = &args.run.out {
         return load_study::run(&args.server, &args.run, of, target, (out, args.said.json));
     }
-    let prompt = Prompt::new(&args.said, interrupt::flag()?);
+    let prompt = Prompt::new(&args.said, &args.run, interrupt::flag()?);
     let hear = |interval: &tare_load::Interval, nopm: f64| prompt.tell(interval, &format!("nopm: {nopm:.0} "));
     let (sample, around, tally) =
         load_stage::measure(&args.run, engine, target, &prompt, |stage| tpcc::run_through(of, stage, &hear))?;

@@ -147,6 +147,10 @@ pub trait Host: Sync {
     fn log(&self, _name: &str) -> Option<PathBuf> {
         None
     }
+    /// After how many transactions it ends, where its time is not over before; none: by time alone.
+    fn events(&self) -> Option<u64> {
+        None
+    }
     /// Which intervals it wants to hear of; none: throughput once a second tells enough.
     fn intervals(&self) -> Option<Intervals> {
         None

@@ -46,6 +46,7 @@ where
         warmup_s: counts.warmup_s,
         samples: counts.samples + usize::from(counts.extra),
         sample_s: counts.sample_s,
+        events: stage.host.events(),
         intervals: stage.host.intervals(),
         ..LoadSettings::default()
     };

@@ -47,6 +47,10 @@ impl Host for Told<'_> {
         self.host.log(name)
     }
 
+    fn events(&self) -> Option<u64> {
+        self.host.events()
+    }
+
     fn intervals(&self) -> Option<Intervals> {
         self.host.intervals()
     }
