@@ -1,5 +1,6 @@
 //! Numbers as people read them: a unit on every figure, one scale a column.
 
+use tare_stats::Interval;
 pub use tare_text::{count, percent};
 
 /// How the values of one metric are written in one table or on one axis.
@@ -53,6 +54,17 @@ impl Scale {
         } else {
             text
         }
+    }
+
+    /// A mean with half of its interval, without the unit; `± ?` where that is more than the mean, which then is not
+    /// known.
+    pub fn mean(&self, mean: f64, interval: Option<Interval>) -> String {
+        let mut text = self.number(mean);
+        if let Some(half) = interval.map(|interval| interval.width() / 2.0) {
+            text += " ± ";
+            text += &if half > mean.abs() { "?".to_owned() } else { self.number(half) };
+        }
+        text
     }
 
     /// The number with its unit.
@@ -158,6 +170,16 @@ mod tests {
         assert_eq!(scale.number(66_000.0), "66.00");
         assert_eq!(scale.number(950.0), "0.95");
         assert_eq!(scale.number(-0.001), "0.00");
+    }
+
+    #[test]
+    fn a_mean_has_half_of_its_interval_unless_it_is_not_known() {
+        let scale = Scale::new("1/s", 86_000.0, 3);
+        let interval = |low, high| Some(Interval { low, high });
+        assert_eq!(scale.mean(86_000.0, None), "86.0");
+        assert_eq!(scale.mean(86_000.0, interval(84_000.0, 88_000.0)), "86.0 ± 2.0");
+        assert_eq!(scale.mean(86_000.0, interval(1_000.0, 1e12)), "86.0 ± ?");
+        assert_eq!(scale.mean(0.0, interval(0.0, 0.0)), "0.0 ± 0.0");
     }
 
     #[test]

@@ -4,7 +4,6 @@ use super::source::Source;
 use crate::analysis::figures::{Scale, percent};
 use crate::analysis::summary::MetricSummary;
 use std::io::{self, Write};
-use tare_stats::Interval;
 
 /// Writes the answer, what is odd, and the means of the primary metrics by condition.
 ///
@@ -54,10 +53,7 @@ fn middle(metric: &MetricSummary, scale: &Scale) -> String {
         let modes = metric.modes.iter().map(|mode| format!("{} ({})", scale.number(mode.mean), percent(mode.weight)));
         return modes.collect::<Vec<_>>().join(" or ");
     }
-    match metric.ci {
-        Some(Interval { low, high }) => format!("{} ± {}", scale.number(metric.mean), scale.number((high - low) / 2.0)),
-        None => scale.number(metric.mean),
-    }
+    scale.mean(metric.mean, metric.ci)
 }
 
 /// What comes from outside stays text: no markup, no table cell of its own, one line.

@@ -154,11 +154,7 @@ fn figures_of(row: &Row<'_>, scale: &Scale) -> Vec<String> {
         let spread = summary
             .between_cov
             .map_or_else(|| "one trial: no interval".to_owned(), |cov| format!("between trials {}", percent(cov)));
-        let half = match summary.ci {
-            Some(Interval { low, high }) => format!(" ± {}", scale.number((high - low) / 2.0)),
-            _ => String::new(),
-        };
-        vec![format!("{}{half} {}", scale.number(summary.mean), scale.unit), spread]
+        vec![format!("{} {}", scale.mean(summary.mean, summary.ci), scale.unit), spread]
     } else {
         summary
             .modes

@@ -51,8 +51,7 @@ fn table(page: &Page<'_>, grid: &PlacementGrid) -> Markup {
 }
 
 fn cell(found: &GridCell, scale: &Scale) -> Markup {
-    let half = found.ci.map_or(String::new(), |ci| format!(" ± {}", scale.number(ci.width() / 2.0)));
     let listed: Vec<String> = found.trials.iter().take(LISTED).map(|mean| scale.number(*mean)).collect();
     let more = if found.trials.len() > LISTED { " …" } else { "" };
-    html! { (scale.number(found.mean)) (half) br; small { (listed.join(" ")) (more) } }
+    html! { (scale.mean(found.mean, found.ci)) br; small { (listed.join(" ")) (more) } }
 }

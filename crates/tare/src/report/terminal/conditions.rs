@@ -143,12 +143,7 @@ fn figures_of(metric: Option<&MetricSummary>, scale: &Scale, top: f64) -> Vec<St
     let Some(metric) = metric else { return vec!["no usable trial".to_owned()] };
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
     let middle = if metric.modes.is_empty() {
-        match metric.ci {
-            Some(Interval { low, high }) => {
-                format!("{} ± {}", scale.number(metric.mean), scale.number((high - low) / 2.0))
-            }
-            _ => scale.number(metric.mean),
-        }
+        scale.mean(metric.mean, metric.ci)
     } else {
         let modes = metric.modes.iter().map(|mode| format!("{} in {}", scale.number(mode.mean), percent(mode.weight)));
         modes.collect::<Vec<_>>().join("\n")

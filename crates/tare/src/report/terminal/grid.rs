@@ -3,7 +3,7 @@
 use super::style::{Style, add, finish};
 use super::text::plain;
 use crate::analysis::figures::Scale;
-use crate::analysis::grid::{GridCell, PlacementGrid, place_words};
+use crate::analysis::grid::{PlacementGrid, place_words};
 use crate::analysis::level_words::words_of;
 use crate::analysis::summary::Summary;
 
@@ -22,18 +22,12 @@ fn one(grid: &PlacementGrid, summary: &Summary, style: Style) -> String {
     let heads: Vec<&str> = std::iter::once("clients on").chain(servers.iter().map(String::as_str)).collect();
     let mut rows = style.table(&heads, 1);
     for (client, row) in grid.clients.iter().zip(&grid.cells) {
-        let figures = row.iter().map(|found| found.as_ref().map_or("-".to_owned(), |found| cell(found, &scale)));
+        let figures =
+            row.iter().map(|found| found.as_ref().map_or("-".to_owned(), |found| scale.mean(found.mean, found.ci)));
         add(&mut rows, 1, std::iter::once(plain(&place_words(client))).chain(figures).collect());
     }
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let at = if grid.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&grid.levels))) };
     let head = format!("{}{unit}: clients by row, server by column{at} (mean ± half of the 95% interval)", grid.metric);
     format!("{}\n{}", style.bold(&head), finish(rows))
-}
-
-fn cell(found: &GridCell, scale: &Scale) -> String {
-    match found.ci {
-        Some(ci) => format!("{} ± {}", scale.number(found.mean), scale.number(ci.width() / 2.0)),
-        None => scale.number(found.mean),
-    }
 }
