@@ -74,6 +74,11 @@ pub(super) fn cached(
     Ok(complete.join("data"))
 }
 
+/// Whether [`cached`] would find the entry of `key` whole.
+pub(super) fn is_cached(cache: &Path, key: &CacheKey) -> bool {
+    is_complete(&cache.join(key.directory_name()), key)
+}
+
 /// Removes what makers that were killed left half-made. One at work has its lock and is left alone.
 ///
 /// # Errors

@@ -67,6 +67,10 @@ impl Engine for Fake {
         0.0
     }
 
+    fn fresh_cost_s(&self) -> f64 {
+        0.0
+    }
+
     fn check_data(&self, _: &Path, _: &Binary) -> Result<(), EngineError> {
         Ok(())
     }
@@ -85,6 +89,10 @@ impl Engine for Fake {
 
     fn knows_option(&self, _: &str, _: Option<&Path>) -> Result<bool, EngineError> {
         Ok(false)
+    }
+
+    fn is_prepared(&self, _: &Path, _: &Binary, _: &BTreeMap<String, String>, _: &str) -> bool {
+        false
     }
 
     fn prepare_data(&self, _: &PrepareRequest, _: &mut Fill<'_>) -> Result<PathBuf, EngineError> {

@@ -142,6 +142,8 @@ pub trait Engine: Send + Sync {
     fn dialect(&self) -> &'static dyn Dialect;
     /// What starting and stopping it takes on an ordinary machine, seconds: a guess, until trials have been timed.
     fn start_cost_s(&self) -> f64;
+    /// What making an empty data directory takes on an ordinary machine, with the server that fills it, seconds.
+    fn fresh_cost_s(&self) -> f64;
     /// What a server with these options takes for a data set of so many bytes.
     fn footprint(&self, options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint;
     /// The port where such servers usually listen.
@@ -187,6 +189,8 @@ pub trait Engine: Send + Sync {
         let reason = format!("{} has no option files: set options under [engine.options]", self.name());
         Err(EngineError::OptionFile { path: path.to_owned(), reason })
     }
+    /// Whether [`Engine::prepare_data`] would find this data set in the cache, made by this program with these options.
+    fn is_prepared(&self, cache: &Path, by: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool;
     /// A data directory with the data set, made once and cached by content; safe against concurrent callers.
     ///
     /// # Errors

@@ -209,3 +209,25 @@ fn reasons_why_nothing_can_be_done_are_said_once() {
     let (out, err) = world.exits(3, &nothing);
     assert_eq!(format!("{out}{err}").matches("no second NUMA node").count(), 1, "{out}{err}");
 }
+
+#[test]
+fn data_that_are_there_already_are_not_waited_for_again() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"s\"\n[engine]\nname = \"sqlite\"\n[workload]\nrows = 20000\n[sampling]\ntrials = 1\nwarmup_s = 0\n\
+         sample_s = 0.1\n",
+    );
+    let said = |more: &[&str]| {
+        let words: Vec<&str> = ["run", &study, "--dry-run", "--json"].iter().chain(more).copied().collect();
+        json(&world.exits(0, &words).0)["estimated_s"].as_f64().unwrap()
+    };
+    // Data of these rows at 25 MB a second, and the server that fills them.
+    let (before, others) = (said(&[]), said(&["--set", "workload.rows=30000"]));
+    world.exits(0, &["run", &study, "--out", "results"]);
+    let (after, others_after) = (said(&[]), said(&["--set", "workload.rows=30000"]));
+    assert!((0.3..1.0).contains(&(before - after)), "{before} and then {after}");
+    assert_eq!(others, others_after, "other data");
+    // On a described machine nothing is there.
+    let described = said(&["--topology", "core:2 pu:1"]);
+    assert!(described > after + 0.3, "{described} and here {after}");
+}

@@ -31,7 +31,11 @@ impl Engine for Mariadb {
     }
 
     fn start_cost_s(&self) -> f64 {
-        3.0
+        0.6
+    }
+
+    fn fresh_cost_s(&self) -> f64 {
+        5.0
     }
 
     fn programs(&self) -> &'static [&'static str] {
@@ -56,6 +60,10 @@ impl Engine for Mariadb {
 
     fn read_options(&self, path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
         option_file::read(path, binary)
+    }
+
+    fn is_prepared(&self, cache: &Path, by: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool {
+        install::is_prepared(&own::KIND, cache, by, options, dataset)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {

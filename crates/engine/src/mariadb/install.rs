@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::super::cache::{CacheKey, cached};
+use super::super::cache::{CacheKey, cached, is_cached};
 use super::super::directories::PrivateDirectory;
 use super::super::family::Family;
 use super::super::installer::run_installer;
@@ -25,6 +25,22 @@ use super::{Kind, arguments, binary, server};
 /// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
 const RECIPE: &str = "1";
 
+fn key(kind: &Kind, binary: &Binary, shaping: &BTreeMap<String, String>, dataset: &str) -> CacheKey {
+    let options = format!("{shaping:?}");
+    let parts = [("recipe", RECIPE), ("binary", &binary.identity), ("options", &options), ("dataset", dataset)];
+    CacheKey::new(kind.name, &parts)
+}
+
+pub(in super::super) fn is_prepared(
+    kind: &Kind,
+    cache: &Path,
+    by: &Binary,
+    options: &BTreeMap<String, String>,
+    dataset: &str,
+) -> bool {
+    is_cached(cache, &key(kind, by, &arguments::shaping(options), dataset))
+}
+
 pub(in super::super) fn prepare_data(
     kind: &'static Kind,
     request: &PrepareRequest,
@@ -32,10 +48,7 @@ pub(in super::super) fn prepare_data(
 ) -> Result<PathBuf, EngineError> {
     let binary = (kind.find)(request.binary.as_deref())?;
     let shaping = arguments::shaping(&request.options);
-    let options = format!("{shaping:?}");
-    let parts =
-        [("recipe", RECIPE), ("binary", &binary.identity), ("options", &options), ("dataset", &request.dataset)];
-    cached(&request.cache_directory, &CacheKey::new(kind.name, &parts), |partial| {
+    cached(&request.cache_directory, &key(kind, &binary, &shaping, &request.dataset), |partial| {
         let data = (kind.install)(&binary, request, &shaping, partial)?;
         fill_fresh(kind, request, &shaping, &data, fill)
     })

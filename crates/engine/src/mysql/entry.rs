@@ -33,7 +33,11 @@ impl Engine for Mysql {
     }
 
     fn start_cost_s(&self) -> f64 {
-        4.0
+        3.0
+    }
+
+    fn fresh_cost_s(&self) -> f64 {
+        8.0
     }
 
     fn programs(&self) -> &'static [&'static str] {
@@ -58,6 +62,10 @@ impl Engine for Mysql {
 
     fn read_options(&self, path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
         option_file::read(path, binary)
+    }
+
+    fn is_prepared(&self, cache: &Path, by: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool {
+        shared::is_prepared(&kind::KIND, cache, by, options, dataset)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {

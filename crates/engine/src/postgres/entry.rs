@@ -38,7 +38,11 @@ impl Engine for Postgresql {
     }
 
     fn start_cost_s(&self) -> f64 {
-        1.0
+        0.5
+    }
+
+    fn fresh_cost_s(&self) -> f64 {
+        2.0
     }
 
     fn default_port(&self) -> u16 {
@@ -75,6 +79,10 @@ impl Engine for Postgresql {
 
     fn read_options(&self, path: &Path, _binary: &Binary) -> Result<OptionFile, EngineError> {
         option_file::read(path)
+    }
+
+    fn is_prepared(&self, cache: &Path, by: &Binary, _: &BTreeMap<String, String>, dataset: &str) -> bool {
+        install::is_prepared(cache, by, dataset)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::super::cache::{CacheKey, cached};
+use super::super::cache::{CacheKey, cached, is_cached};
 use super::super::family::Family;
 use super::super::installer::run_installer;
 use super::super::instance::ERROR_LINES;
@@ -20,11 +20,18 @@ use super::server::{self, MANNERS, ROOT};
 /// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
 const RECIPE: &str = "1";
 
+fn key(binary: &Binary, dataset: &str) -> CacheKey {
+    // No option shapes the files: those that do are initdb's.
+    CacheKey::new(NAME, &[("recipe", RECIPE), ("binary", &binary.identity), ("dataset", dataset)])
+}
+
+pub(super) fn is_prepared(cache: &Path, by: &Binary, dataset: &str) -> bool {
+    is_cached(cache, &key(by, dataset))
+}
+
 pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
     let binary = binary::find(request.binary.as_deref())?;
-    // No option shapes the files: those that do are initdb's.
-    let parts = [("recipe", RECIPE), ("binary", &binary.identity), ("dataset", &request.dataset)];
-    cached(&request.cache_directory, &CacheKey::new(NAME, &parts), |partial| {
+    cached(&request.cache_directory, &key(&binary, &request.dataset), |partial| {
         let data = partial.join("data");
         install(&binary, request, &data)?;
         fill_fresh(request, &data, fill)

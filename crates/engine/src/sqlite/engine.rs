@@ -1,5 +1,6 @@
 //! Starting the embedded engine's server and being its handle.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -7,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::super::cache::{CacheKey, cached};
+use super::super::cache::{CacheKey, cached, is_cached};
 use super::super::diagnostics::Diagnostics;
 use super::super::directories::socket_path;
 use super::super::instance::{ERROR_LINES, Instance, Stage};
@@ -40,15 +41,26 @@ pub(super) fn binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     Binary::identified(path, "SQLite", rusqlite::version().to_owned(), None)
 }
 
-pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+/// Of these options those that shape the files.
+fn shaping(options: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let shapes = |name: &String| pragmas::SHAPING.contains(&name.to_lowercase().as_str());
-    let shaping = request.options.iter().filter(|(name, _)| shapes(name)).map(|(n, v)| (n.to_lowercase(), v.clone()));
-    let shaping: std::collections::BTreeMap<String, String> = shaping.collect();
+    options.iter().filter(|(name, _)| shapes(name)).map(|(n, v)| (n.to_lowercase(), v.clone())).collect()
+}
+
+fn key(shaping: &BTreeMap<String, String>, dataset: &str) -> CacheKey {
     let options = format!("{shaping:?}");
     // The library's version and not the executable's identity: a rebuilt tare makes the same files.
-    let parts =
-        [("recipe", RECIPE), ("version", rusqlite::version()), ("options", &options), ("dataset", &request.dataset)];
-    cached(&request.cache_directory, &CacheKey::new(NAME, &parts), |partial| {
+    let parts = [("recipe", RECIPE), ("version", rusqlite::version()), ("options", &options), ("dataset", dataset)];
+    CacheKey::new(NAME, &parts)
+}
+
+pub(super) fn is_prepared(cache: &Path, options: &BTreeMap<String, String>, dataset: &str) -> bool {
+    is_cached(cache, &key(&shaping(options), dataset))
+}
+
+pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+    let shaping = shaping(&request.options);
+    cached(&request.cache_directory, &key(&shaping, &request.dataset), |partial| {
         let data = partial.join("data");
         fs::create_dir(&data).map_err(|source| EngineError::io("make the directory", &data, source))?;
         let start = StartRequest {

@@ -29,6 +29,10 @@ impl Engine for Sqlite {
     }
 
     fn start_cost_s(&self) -> f64 {
+        0.12
+    }
+
+    fn fresh_cost_s(&self) -> f64 {
         0.3
     }
 
@@ -42,6 +46,10 @@ impl Engine for Sqlite {
 
     fn knows_option(&self, name: &str, _binary: Option<&Path>) -> Result<bool, EngineError> {
         Ok(planted::is_option(name) || pragmas::exists(name)?)
+    }
+
+    fn is_prepared(&self, cache: &Path, _: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool {
+        engine::is_prepared(cache, options, dataset)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {

@@ -2,7 +2,9 @@
 
 use super::{Exit, Problem};
 use crate::plan::adapt::adapt;
+use crate::plan::made;
 use crate::plan::resolve::{Where, resolve};
+use crate::state;
 use crate::study::builtin;
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
@@ -48,6 +50,11 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
     let notes = adapt(&mut study, machine, asked).map_err(|e| Problem::new(Exit::Usage, e))?;
     let mut plan = resolve(&study, machine, place).map_err(|e| Problem::new(Exit::Usage, e))?;
     plan.notes.extend(notes);
+    if asked == Where::Here
+        && let Ok(cache) = state::cache_directory()
+    {
+        made::leave_out(&study, &mut plan, &cache);
+    }
     Ok((study, plan))
 }
 

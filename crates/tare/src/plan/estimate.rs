@@ -1,9 +1,12 @@
 //! How long trials take: what is told beforehand, and after which time one is stopped.
 
+use super::design::Condition;
+use super::needs;
 use crate::study::settings::{Sampling, Settings};
+use crate::study::spec::Study;
 use crate::workload::Counts;
+use std::collections::BTreeMap;
 use tare_engine::engine_by_name;
-use tare_results::schema::Needs;
 
 /// How much one trial of a condition measures.
 pub fn counts(settings: &Settings, sampling: &Sampling) -> Counts {
@@ -31,10 +34,27 @@ pub fn trial_on_s(settings: &Settings, sampling: &Sampling, cpus: usize) -> f64 
 const FILLED: f64 = 25e6;
 const COPIED: f64 = 300e6;
 
-/// Expected seconds of making the data of a plan, where none of it is made yet: each of its sets once, and once more to
-/// work on. A fresh data directory takes about as long as a start of its server.
-pub fn data_s(needs: &Needs, sets: impl Iterator<Item = f64>) -> f64 {
-    needs.data_bytes as f64 / FILLED + needs.disk_bytes as f64 / 2.0 / COPIED + 2.0 * sets.sum::<f64>()
+/// Expected seconds until the data of these conditions are there, where none of them is made yet: each set once, and
+/// once more to work on.
+pub fn data_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
+    let needs = needs::of(conditions.clone(), study.sampling.seed);
+    making_s(conditions, study) + needs.disk_bytes as f64 / 2.0 / COPIED
+}
+
+/// The part of it that is not for the copies to work on, which every run makes.
+pub fn making_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
+    let needs = needs::of(conditions.clone(), study.sampling.seed);
+    // Each set is made by a server of its own.
+    let fresh: BTreeMap<String, f64> = conditions.map(|c| (needs::set_of(c, study), fresh_s(&c.settings))).collect();
+    needs.data_bytes as f64 / FILLED + fresh.into_values().sum::<f64>()
+}
+
+/// What a data directory of its own takes before it is filled; nothing where none is made.
+fn fresh_s(settings: &Settings) -> f64 {
+    if !settings.workload.load.load().needs_server() || settings.engine.running.is_asked() {
+        return 0.0;
+    }
+    engine_by_name(&settings.engine.name).map_or(0.0, |engine| engine.fresh_cost_s())
 }
 
 fn trial_of(settings: &Settings, sampling: &Sampling, counts: Counts) -> f64 {
@@ -50,7 +70,7 @@ fn servers_s(settings: &Settings) -> f64 {
 }
 
 /// What starting and stopping its engine takes; nothing without a server.
-pub fn around_s(settings: &Settings) -> f64 {
+fn around_s(settings: &Settings) -> f64 {
     if !settings.workload.load.load().needs_server() {
         return 0.0;
     }

@@ -16,6 +16,7 @@
 //! | `task` | one trial of a plan, and whether this machine still is the plan's |
 //! | `shard` | some blocks of a plan, on the machine that runs them |
 //! | `estimate`, `needs` | how long trials take; what else they need |
+//! | `made` | data sets that need not be made |
 //! | `pilot` | counts chosen from the first trials |
 
 pub mod adapt;
@@ -25,6 +26,7 @@ pub mod design;
 pub mod estimate;
 pub mod ladder;
 pub mod limits;
+pub mod made;
 pub mod needs;
 mod option_files;
 pub mod pilot;

@@ -78,10 +78,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     if study.sampling.target_half_width.is_some() {
         estimated_s = estimated_s.max(study.sampling.budget_s);
     }
-    // Each set is made by a server of its own.
-    let starts: BTreeMap<String, f64> =
-        done.map(|c| (needs::set_of(c, study), estimate::around_s(&c.settings))).collect();
-    estimated_s += estimate::data_s(&needs, starts.into_values());
+    estimated_s += estimate::data_s(done, study);
     Ok(Plan {
         schema: SCHEMA,
         study: study.name.clone(),

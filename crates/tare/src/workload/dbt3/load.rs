@@ -17,9 +17,9 @@ impl Dbt3Settings {
         Self::NAMES.contains(&name).then(Self::default)
     }
 
-    /// Executions of all queries in a trial; without a warm-up there is one more of each, to look at its rows.
-    fn executions(&self, counts: &Counts) -> f64 {
-        (self.queries.count() * (counts.samples + self.warmup_runs.max(1))) as f64
+    /// Executions of each query in a trial; without a warm-up there is one more, to look at its rows.
+    fn passes(&self, counts: &Counts) -> f64 {
+        (counts.samples + self.warmup_runs.max(1)) as f64
     }
 }
 
@@ -100,19 +100,16 @@ impl Load for Dbt3Settings {
         })
     }
 
-    /// A guess: on an ordinary machine a query takes about two seconds at scale 1, and at scale 10 thirty times that
-    /// (article B: 9 hours for all queries 20 times).
     fn expected_s(&self, counts: &Counts) -> f64 {
-        let scale = self.scale.factor();
-        let query_s = 0.005 + 2.0 * scale.powf(1.5);
-        let extra_s = if counts.extra { counts.sample_s.max(self.queries.count() as f64 * query_s) } else { 0.0 };
-        10.0 * scale + self.executions(counts) * query_s + extra_s
+        let extra_s = if counts.extra { counts.sample_s.max(self.pass_s()) } else { 0.0 };
+        10.0 * self.scale.factor() + self.passes(counts) * self.pass_s() + extra_s
     }
 
     /// Queries are not guessed but have a limit each.
     fn limit_s(&self, counts: &Counts) -> f64 {
         let extra = if counts.extra { self.queries.count() as f64 } else { 0.0 };
-        self.expected_s(counts) + (self.executions(counts) + extra) * self.query_timeout_s
+        let executions = self.passes(counts) * self.queries.count() as f64;
+        self.expected_s(counts) + (executions + extra) * self.query_timeout_s
     }
 
     fn no_captures(&self) -> Option<&'static str> {

@@ -7,6 +7,7 @@
 //! | `job`, `fill`, `pipe` | making them in a server |
 //! | `queries`, `queries.sql` | the texts |
 //! | `answers`, `answers/`, `compare` | what each query must return, and whether it does |
+//! | `pace` | what queries are expected to take |
 //! | `keys`, `load` | its keys of a study, and what the rest of the program asks of it |
 //! | `runner`, `client`, `sample` | what a trial does with the queries, and the thread that executes them |
 //! | `preload` | reading all of it once |
@@ -20,6 +21,7 @@ mod job;
 mod keys;
 mod load;
 mod order;
+mod pace;
 mod pipe;
 mod preload;
 mod queries;
