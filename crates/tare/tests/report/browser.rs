@@ -5,6 +5,7 @@
 
 use crate::fake::{self, Fake};
 use crate::first_lines;
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -181,11 +182,38 @@ fn many() -> fake::Study {
     fake::Study { name: "many", conditions, trials: 2, samples: 1, bad: Vec::new(), missing: 0 }
 }
 
+/// A page of a study whose trials each searched for the highest rate under an objective.
+fn searched() -> String {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    let client = json!({"client": {"cpu_used_fraction": 0.97}});
+    let steps =
+        [(500.0, 1.2, json!(null)), (1000.0, 300.5, json!("server")), (707.0, 8.5, client), (595.0, 4.9, json!(null))];
+    let steps = steps.map(|(asked, value, limit)| {
+        json!({"asked_tps": asked, "done_tps": 0.99 * asked, "value": value, "value_of_prompt_client": value,
+            "met": limit.is_null(), "limit": limit, "repeated": false})
+    });
+    let search = json!([{"search": 0, "objective": "latency_ms_p99 <= 5", "closed_loop_tps": 1000.0, "found_tps": 595.0,
+        "limit": "server", "steps": steps}]);
+    let file = dir.path().join("trials.jsonl");
+    let with_search = |line: &str| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        record["searches"] = search.clone();
+        format!("{record}\n")
+    };
+    let records: String = std::fs::read_to_string(&file).unwrap().lines().map(with_search).collect();
+    std::fs::write(&file, records).unwrap();
+    let page = std::fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    // A trial that failed has none to show.
+    assert!(page.contains("595 /s in 4 steps") && page.contains("the client's limit: its threads used 97%"), "{page}");
+    page
+}
+
 /// Pages of every built-in study as a rehearsal makes them, and of one with failed and disturbed trials and modes.
 fn built_in() -> Vec<(&'static str, String)> {
     let studies = BUILTIN.iter().map(|builtin| first_lines::study(builtin.name, 1.3, 2));
     let rehearsals = studies.map(|study| (study.name, page_of(&study).1));
-    rehearsals.chain([("everything", page_of(&fake::bimodal()).1)]).collect()
+    rehearsals.chain([("everything", page_of(&fake::bimodal()).1), ("searches", searched())]).collect()
 }
 
 #[test]

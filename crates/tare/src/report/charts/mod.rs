@@ -15,5 +15,6 @@ pub mod marks;
 pub mod queries;
 pub mod run_order;
 mod rungs;
+pub mod search;
 pub mod seconds;
 pub mod small_multiples;

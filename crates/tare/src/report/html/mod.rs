@@ -22,6 +22,7 @@ mod plots;
 mod probes;
 mod record;
 mod scaling;
+mod searches;
 mod seconds;
 mod servers;
 mod stability;

@@ -4,7 +4,7 @@ use super::document::document;
 use super::given::Page;
 use super::{
     builds, captures, curves, environment, first_screen, grid, hosts, machines, nodes, plans, plots, probes, record,
-    scaling, seconds, stability, tables, warm_up,
+    scaling, searches, seconds, stability, tables, warm_up,
 };
 use crate::analysis::summary::Summary;
 use maud::{Markup, html};
@@ -43,6 +43,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("curves", "Curves", curves::section(page)),
         ("grid", "Clients by server locations", grid::section(page)),
         ("order", "In the order they ran", plots::run_order(page)),
+        ("searches", "The search for the highest rate", searches::section(page)),
         ("seconds", "Second by second", seconds::section(page)),
         ("conditions", "Conditions", tables::conditions(page)),
         ("spread", "How steady each query was", stability::spread(page)),
