@@ -45,7 +45,7 @@ enum Command {
     Merge(super::merge::MergeArgs),
     Repair(super::repair::Repair),
     /// Drive load against any running server, bound thread by thread
-    Load(Box<super::load_command::LoadCommand>),
+    Load(Box<super::load::LoadCommand>),
     /// Measure this machine's noise sources and say what removes them
     Doctor(super::doctor::DoctorArgs),
     /// Put machine settings back after a run that was killed

@@ -1,7 +1,7 @@
 //! The options of `tare load`, with the help a user reads. sysbench's names are taken too, with - or _ between words.
 
-use super::load_run_args::RunArgs;
-use super::load_server_args::ServerArgs;
+use super::run_args::RunArgs;
+use super::server_args::ServerArgs;
 use crate::workload::oltp::{Counts, Workload};
 use clap::Args;
 use tare_load::Distribution;

@@ -1,8 +1,9 @@
 //! The result of `tare load`, for scripts and for people.
 
-use super::load_args::SaidArgs;
-use super::{Problem, load_threads, output};
+use super::oltp_args::SaidArgs;
+use super::threads;
 use crate::analysis::client_limit;
+use crate::cli::{Problem, output};
 use crate::subject::Surroundings;
 use crate::workload::Measured;
 use crate::workload::oltp::Outage;
@@ -193,7 +194,7 @@ pub fn print(sample: &Sample, around: &Surroundings, outage: Option<Outage>, sai
     for line in limit.into_iter().chain(client_limit::stall_words(&seen)) {
         text.push_str(&format!("! {line}\n"));
     }
-    text.push_str(&load_threads::words(&around.threads));
+    text.push_str(&threads::words(&around.threads));
     output::text(&text)
 }
 

@@ -1,7 +1,7 @@
 //! What may follow `tare load`: the loads that have options of their own, and the help over all of them.
 
-use super::load_args::LoadArgs;
-use super::load_tpcc_args::TpccArgs;
+use super::oltp_args::LoadArgs;
+use super::tpcc_args::TpccArgs;
 use clap::{Args, Subcommand};
 
 /// What follows `tare load`: one of sysbench's workloads with its options, or another load with its own.

@@ -1,8 +1,8 @@
 //! The options of `tare load tpcc`, with the help a user reads.
 
-use super::load_args::{SaidArgs, switch};
-use super::load_run_args::RunArgs;
-use super::load_server_args::ServerArgs;
+use super::oltp_args::{SaidArgs, switch};
+use super::run_args::RunArgs;
+use super::server_args::ServerArgs;
 use crate::workload::tpcc::{LEAST_SCALE, MOST_WAREHOUSES};
 use clap::{Args, ValueEnum};
 

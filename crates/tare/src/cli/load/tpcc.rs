@@ -1,9 +1,10 @@
 //! `tare load tpcc`: TPC-C's transactions against any running server.
 
-use super::load_lines::Prompt;
-use super::load_tpcc_args::{TpccArgs, TpccCommand};
-use super::load_tpcc_view::{self, Looked, NOT_OFFICIAL};
-use super::{Exit, Problem, interrupt, load_stage, load_study, output};
+use super::lines::Prompt;
+use super::tpcc_args::{TpccArgs, TpccCommand};
+use super::tpcc_view::{self, Looked, NOT_OFFICIAL};
+use super::{stage, study};
+use crate::cli::{Exit, Problem, interrupt, output};
 use crate::workload::Load;
 use crate::workload::sessions;
 use crate::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
@@ -136,16 +137,16 @@ fn measure(args: &TpccArgs, engine: &dyn Engine, target: &ConnectTarget, of: &Tp
         output::note(&format!("tpcc: {NOT_OFFICIAL}"));
     }
     if let Some(out) = &args.run.out {
-        return load_study::run(&args.server, &args.run, of, target, (out, args.said.json));
+        return study::run(&args.server, &args.run, of, target, (out, args.said.json));
     }
     let prompt = Prompt::new(&args.said, &args.run, interrupt::flag()?);
     let hear = |interval: &tare_load::Interval, nopm: f64| prompt.tell(interval, &format!("nopm: {nopm:.0} "));
     let (sample, around, tally) =
-        load_stage::measure(&args.run, engine, target, &prompt, |stage| tpcc::run_through(of, stage, &hear))?;
+        stage::measure(&args.run, engine, target, &prompt, |stage| tpcc::run_through(of, stage, &hear))?;
     if args.said.json {
-        output::json(&load_tpcc_view::Document::of(&sample, &around, &tally, &args.said))?;
+        output::json(&tpcc_view::Document::of(&sample, &around, &tally, &args.said))?;
     } else {
-        load_tpcc_view::print(&sample, &around, &tally, &args.said)?;
+        tpcc_view::print(&sample, &around, &tally, &args.said)?;
     }
     sessions::judge(of.rate, &sample).map_err(|e| {
         Problem::new(Exit::TrialFailed, e.to_string())

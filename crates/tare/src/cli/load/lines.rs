@@ -1,8 +1,8 @@
 //! What `tare load` says before and while it runs, on standard error.
 
-use super::load_args::{LoadArgs, SaidArgs};
-use super::load_run_args::RunArgs;
-use super::output;
+use super::oltp_args::{LoadArgs, SaidArgs};
+use super::run_args::RunArgs;
+use crate::cli::output;
 use crate::workload;
 use crate::workload::Progress;
 use crate::workload::oltp::OltpSettings;

@@ -1,7 +1,8 @@
 //! The result of `tare load tpcc`, for scripts and for people.
 
-use super::load_args::SaidArgs;
-use super::{Problem, load_view, output};
+use super::oltp_args::SaidArgs;
+use super::view;
+use crate::cli::{Problem, output};
 use crate::subject::Surroundings;
 use crate::workload::tpcc::{Condition, Kind, Tally};
 use serde::Serialize;
@@ -22,7 +23,7 @@ pub struct Document<'a> {
     rolled_back: u64,
     of_kinds: BTreeMap<&'static str, OfKind>,
     #[serde(flatten)]
-    load: load_view::Document<'a>,
+    load: view::Document<'a>,
 }
 
 /// What became of transactions of one kind.
@@ -56,7 +57,7 @@ impl<'a> Document<'a> {
             nopm: tally.new_orders_a_minute(sample.tps()),
             rolled_back: tally.rolled_back(),
             of_kinds: Kind::VARIANTS.iter().map(|kind| (kind.name(), OfKind::of(tally, *kind))).collect(),
-            load: load_view::Document::of(sample, around, None, said),
+            load: view::Document::of(sample, around, None, said),
         }
     }
 }
@@ -76,7 +77,7 @@ pub fn print(sample: &Sample, around: &Surroundings, tally: &Tally, said: &SaidA
         text += &format!("{:>11.3}{:>11.3}{:>11.3}\n", of.latency_ms_mean, of.latency_ms_p95, of.latency_ms_p99);
     }
     output::text(&text)?;
-    load_view::print(sample, around, None, said)?;
+    view::print(sample, around, None, said)?;
     output::text(&format!("! {NOT_OFFICIAL}\n"))
 }
 

@@ -1,9 +1,10 @@
 //! `tare load`: the load generator alone, against any running server.
 
-use super::load_args::LoadArgs;
-use super::load_command::{LoadCommand, OtherLoad};
-use super::load_lines::{self, Prompt};
-use super::{Exit, Problem, interrupt, load_stage, load_study, load_tpcc, output};
+use super::command::{LoadCommand, OtherLoad};
+use super::lines::{self, Prompt};
+use super::oltp_args::LoadArgs;
+use super::{stage, study, tpcc};
+use crate::cli::{Exit, Problem, interrupt, output};
 use crate::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Workload};
 use crate::workload::{Load, sessions_on};
 use std::ops::ControlFlow;
@@ -16,7 +17,7 @@ use tare_engine::{ConnectTarget, Engine};
 /// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good).
 pub fn run(command: &LoadCommand) -> Result<Exit, Problem> {
     let ended = match command {
-        LoadCommand { other: Some(OtherLoad::Tpcc(args)), .. } => load_tpcc::run(args),
+        LoadCommand { other: Some(OtherLoad::Tpcc(args)), .. } => tpcc::run(args),
         LoadCommand { other: None, oltp } => work(oltp),
     };
     match ended {
@@ -48,22 +49,22 @@ fn work(args: &LoadArgs) -> Result<Exit, Problem> {
     })?;
     drop(session);
     if !args.said.json {
-        load_lines::not_as_sysbench(args, &settings);
+        lines::not_as_sysbench(args, &settings);
     }
     if let Some(out) = &args.run.out {
-        return load_study::run(&args.server, &args.run, &settings, &target, (out, args.said.json));
+        return study::run(&args.server, &args.run, &settings, &target, (out, args.said.json));
     }
     let again = target.clone();
     let reconnect = args.reconnect.then(|| Reconnect::new(move || engine.connect(&again)));
     let prompt = Prompt::new(&args.said, &args.run, interrupt::flag()?);
-    let (sample, around) = load_stage::measure(&args.run, engine, &target, &prompt, |stage| {
+    let (sample, around) = stage::measure(&args.run, engine, &target, &prompt, |stage| {
         oltp::run_through(&settings, stage, reconnect.as_ref())
     })?;
     let outage = reconnect.map(|reconnect| reconnect.outage());
     if args.said.json {
-        output::json(&super::load_view::Document::of(&sample, &around, outage, &args.said))?
+        output::json(&super::view::Document::of(&sample, &around, outage, &args.said))?
     } else {
-        super::load_view::print(&sample, &around, outage, &args.said)?
+        super::view::print(&sample, &around, outage, &args.said)?
     }
     oltp::judge(&settings, &sample)
         .map_err(|e| failed(e).advice("ask for less, or give the clients or the server more CPUs"))?;

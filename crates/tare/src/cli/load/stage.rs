@@ -1,7 +1,7 @@
 //! What every load at a prompt gets: the stage of a trial, against a server that is not ours.
 
-use super::load_run_args::RunArgs;
-use super::{Exit, Problem, host};
+use super::run_args::RunArgs;
+use crate::cli::{Exit, Problem, host};
 use crate::state::{self, Host, StateError};
 use crate::subject::{SharedAffinities, Subject, SubjectWatch, WatchSettings};
 use crate::workload::{self, Counts, LoadError, ServerAt, Stage};

@@ -1,8 +1,8 @@
 //! `tare load --out`: the same load as trials of a study, with a results directory like any other run's.
 
-use super::load_run_args::RunArgs;
-use super::load_server_args::ServerArgs;
-use super::{Exit, Problem, run};
+use super::run_args::RunArgs;
+use super::server_args::ServerArgs;
+use crate::cli::{Exit, Problem, run};
 use crate::study::document::Source;
 use crate::study::parse::{Overrides, parse};
 use crate::study::spec::Study;

@@ -1,6 +1,6 @@
 //! The options of every `tare load` that say which server is asked, and as whom.
 
-use super::{Exit, Problem, secret};
+use crate::cli::{Exit, Problem, secret};
 use clap::Args;
 use std::path::PathBuf;
 use tare_engine::{ConnectTarget, DEFAULT_DATABASE, Engine, Login, TlsMode, engine_by_name, target_of};

@@ -1,0 +1,18 @@
+//! `tare load`: the load generator alone, against any running server.
+
+mod command;
+mod lines;
+mod oltp;
+mod oltp_args;
+mod run_args;
+mod server_args;
+mod stage;
+mod study;
+mod threads;
+mod tpcc;
+mod tpcc_args;
+mod tpcc_view;
+mod view;
+
+pub use command::LoadCommand;
+pub use oltp::run;
