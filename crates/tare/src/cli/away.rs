@@ -148,7 +148,7 @@ impl<'a> Away<'a> {
         let is_plan = job.dry_run;
         let json = job.json;
         if let Err(problem) = self.greet() {
-            end(&mut self.child);
+            remote::end(&mut self.child);
             return Err(problem);
         }
         self.link.mouth().say(&Order::Run(Box::new(job)));
@@ -182,7 +182,7 @@ impl<'a> Away<'a> {
         self.link.mouth().say(&Order::Received { keep: exit != Exit::Done });
         self.link.mouth().close();
         self.clients.end_all();
-        end(&mut self.child);
+        remote::end(&mut self.child);
         if !is_plan && self.out.join("trials.jsonl").exists() {
             show(self.out, json)?;
         }
@@ -260,11 +260,8 @@ impl<'a> Away<'a> {
     fn lost(mut self, how: &str) -> Problem {
         self.link.mouth().close();
         self.clients.end_all();
-        end(&mut self.child);
-        let aftermath = match remote::restore(&self.way.there()) {
-            Ok(()) => "what it had set there is put back".to_owned(),
-            Err(reason) => format!("what it had set there is put back by the next start of tare there ({reason})"),
-        };
+        remote::end(&mut self.child);
+        let aftermath = remote::aftermath(&self.way.there());
         let problem =
             Problem::new(Exit::TrialFailed, format!("server.host {} is gone: {how}; {aftermath}", self.way.host));
         match self.way.folder.is_empty() {
@@ -273,19 +270,6 @@ impl<'a> Away<'a> {
                 .advice(format!("what was finished is there; go on with: tare run --resume {}", self.out.display())),
         }
     }
-}
-
-/// Waits a while for the end of a process whose pipe is closed, and makes one.
-fn end(child: &mut Child) {
-    let deadline = Instant::now() + Duration::from_secs(5);
-    while Instant::now() < deadline {
-        if let Ok(Some(_)) = child.try_wait() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 fn show(out: &Path, json: bool) -> Result<(), Problem> {

@@ -141,11 +141,7 @@ impl Remote {
         self.link.mouth().close();
         let status = end(&mut self.child);
         let reason = why(Some(&how.to_string()), status, &self.complaint);
-        let aftermath = match restore(&self.there) {
-            Ok(()) => "what it had set there is put back".to_owned(),
-            Err(reason) => format!("what it had set there is put back by the next start of tare there ({reason})"),
-        };
-        HostError::Lost { host: self.host(), reason, aftermath }
+        HostError::Lost { host: self.host(), reason, aftermath: aftermath(&self.there) }
     }
 }
 
@@ -186,11 +182,19 @@ fn spawn(there: &OtherHost, arguments: &[&str], [stdin, stdout]: [Stdio; 2]) -> 
         .map_err(|source| HostError::NotStarted { host: host_of(there), program: program.clone(), source })
 }
 
+/// Puts back what was set on a host that was lost, and says what became of it.
+pub fn aftermath(there: &OtherHost) -> String {
+    match restore(there) {
+        Ok(()) => "what it had set there is put back".to_owned(),
+        Err(reason) => format!("what it had set there is put back by the next start of tare there ({reason})"),
+    }
+}
+
 /// Puts back what a half that was killed had set there; one that was only cut off is waited for, and does it itself.
 ///
 /// # Errors
 /// Why that was not possible.
-pub fn restore(there: &OtherHost) -> Result<(), String> {
+fn restore(there: &OtherHost) -> Result<(), String> {
     let deadline = Instant::now() + AFTERMATH;
     loop {
         let mut child =
@@ -216,7 +220,7 @@ pub fn restore(there: &OtherHost) -> Result<(), String> {
 }
 
 /// Waits a while for the end of a process whose pipe is closed, and makes one.
-fn end(child: &mut Child) -> Option<ExitStatus> {
+pub fn end(child: &mut Child) -> Option<ExitStatus> {
     let deadline = Instant::now() + FAREWELL;
     while Instant::now() < deadline {
         if let Ok(Some(status)) = child.try_wait() {

@@ -4,7 +4,7 @@
 use crate::apart::Hosts;
 use crate::delay::ADDRESSES;
 use crate::far::{Sshd, may_log_in, no_way, program, wait_until};
-use crate::kills::{lines_of, parent_of, random_moments, settings_of, started, undisturbed};
+use crate::kills::{is_far, lines_of, parent_of, random_moments, settings_of, started, undisturbed};
 use crate::support::{World, json, names, text, trials};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
@@ -189,18 +189,12 @@ impl Pair {
         self.world.processes().into_iter().filter(|pid| !is_sshd(*pid)).collect()
     }
 
-    /// Whether it belongs to the other host.
-    fn is_there(&self, pid: u32) -> bool {
-        let variable = format!("TARE_STATE_DIR={}", self.world.path("far-state").display());
-        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
-    }
-
     fn victim(&self, whom: Whom, user: u32) -> Option<u32> {
         // Processes there do not all have this world on their command lines.
         let every = || names(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
-        let there =
-            |word: &str| every().find(|pid| self.is_there(*pid) && lines_of(*pid).get(1).is_some_and(|w| w == word));
+        let there = |word: &str| {
+            every().find(|pid| is_far(&self.world, *pid) && lines_of(*pid).get(1).is_some_and(|w| w == word))
+        };
         match whom {
             Whom::Ssh => every().find(|pid| {
                 parent_of(*pid) == Some(user) && lines_of(*pid).iter().any(|word| word.ends_with("server-agent"))
@@ -248,8 +242,7 @@ fn kills_of_a_study_that_is_run_elsewhere_leave_nothing_on_either_host() {
         }
         wait_until("the end of what was started", 120, || run.try_wait().unwrap().is_some());
         let what = format!("kill {kill} of {whom:?} after {wait:?}");
-        let is_there =
-            || names(Path::new("/proc")).iter().any(|name| name.parse().is_ok_and(|pid| hosts.is_there(pid)));
+        let is_there = || names(Path::new("/proc")).iter().any(|name| name.parse().is_ok_and(|pid| is_far(world, pid)));
         wait_until(&format!("no process left, {what}"), 60, || hosts.all().is_empty() && !is_there());
         assert_eq!(found(), before, "{what}");
         for state in ["state", "far-state"] {

@@ -49,6 +49,13 @@ pub fn parent_of(pid: u32) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }
 
+/// Whether a process belongs to the other host of this world.
+pub fn is_far(world: &World, pid: u32) -> bool {
+    let variable = format!("TARE_STATE_DIR={}", world.path("far-state").display());
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
+}
+
 /// A folder without what is no setting.
 pub fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
@@ -111,13 +118,8 @@ impl Hosts {
 
     /// Processes of this test on the other host.
     fn there(&self) -> Vec<u32> {
-        let variable = format!("TARE_STATE_DIR={}", self.world.path("far-state").display());
         let all = names(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
-        all.filter(|pid| {
-            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
-        })
-        .collect()
+        all.filter(|pid| is_far(&self.world, *pid)).collect()
     }
 
     /// And on this one: not the server of ssh, nor what is there.
