@@ -2,6 +2,8 @@
 
 use super::oltp_args::LoadArgs;
 use super::tpcc_args::TpccArgs;
+use super::{oltp, tpcc};
+use crate::cli::{Exit, Problem};
 use clap::{Args, Subcommand};
 
 /// What follows `tare load`: one of sysbench's workloads with its options, or another load with its own.
@@ -37,3 +39,19 @@ Example, on tables that sysbench prepared too:
   tare load point_select --engine mariadb --socket /run/mysqld/mysqld.sock --user me --tables 4 --rows 100000 --threads 8
   tare load oltp_read_write --socket /run/mysqld/mysqld.sock --tables=4 --table-size=100000 --time=60 --db-ps-mode=disable
   tare load read_only --socket /run/mysqld/mysqld.sock --rows 100000 --out before --repeat 5";
+
+/// Runs the load that was asked for.
+///
+/// # Errors
+/// Those of the load.
+pub fn run(command: &LoadCommand) -> Result<Exit, Problem> {
+    let ended = match command {
+        LoadCommand { other: Some(OtherLoad::Tpcc(args)), .. } => tpcc::run(args),
+        LoadCommand { other: None, oltp } => oltp::run(oltp),
+    };
+    match ended {
+        // What fails while everything is being stopped is no problem of the server's.
+        Err(_) if tare_engine::interrupted() => Ok(Exit::Interrupted),
+        ended => ended,
+    }
+}

@@ -14,5 +14,4 @@ mod tpcc_args;
 mod tpcc_view;
 mod view;
 
-pub use command::LoadCommand;
-pub use oltp::run;
+pub use command::{LoadCommand, run};

@@ -1,9 +1,8 @@
-//! `tare load`: the load generator alone, against any running server.
+//! sysbench's workloads against any running server.
 
-use super::command::{LoadCommand, OtherLoad};
 use super::lines::{self, Prompt};
 use super::oltp_args::LoadArgs;
-use super::{stage, study, tpcc};
+use super::{stage, study};
 use crate::cli::{Exit, Problem, interrupt, output};
 use crate::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Workload};
 use crate::workload::{Load, sessions_on};
@@ -15,19 +14,7 @@ use tare_engine::{ConnectTarget, Engine};
 ///
 /// # Errors
 /// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good).
-pub fn run(command: &LoadCommand) -> Result<Exit, Problem> {
-    let ended = match command {
-        LoadCommand { other: Some(OtherLoad::Tpcc(args)), .. } => tpcc::run(args),
-        LoadCommand { other: None, oltp } => work(oltp),
-    };
-    match ended {
-        // What fails while everything is being stopped is no problem of the server's.
-        Err(_) if tare_engine::interrupted() => Ok(Exit::Interrupted),
-        ended => ended,
-    }
-}
-
-fn work(args: &LoadArgs) -> Result<Exit, Problem> {
+pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     let engine = args.server.engine()?;
     let settings = settings(args)?;
     let target = args.server.target(engine)?;

@@ -118,8 +118,11 @@ fn check(args: &TpccArgs, engine: &dyn Engine, target: &ConnectTarget, of: &Tpcc
     if broken == 0 {
         return Ok(Exit::Done);
     }
-    Err(Problem::new(Exit::TrialFailed, format!("of the 12 consistency conditions {broken} did not hold"))
-        .advice("the server has lost or invented rows, or somebody else changed them; cleanup and prepare begin anew"))
+    Err(Problem::new(
+        Exit::TrialFailed,
+        format!("of the {} consistency conditions {broken} did not hold", CONDITIONS.len()),
+    )
+    .advice("the server has lost or invented rows, or somebody else changed them; cleanup and prepare begin anew"))
 }
 
 /// Whether there are the tables that the options speak of.
