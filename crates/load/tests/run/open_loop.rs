@@ -1,0 +1,94 @@
+//! Loads at a rate: what a server that stalls or is too slow does to latencies and the backlog.
+
+use super::*;
+
+/// p90 and p99 in ms of a load of 1 s in which the server stalls once for 400 ms.
+fn latency_with_a_stall(pace: Pace) -> (f64, f64) {
+    let stall = AtomicBool::new(false);
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |_, _: &mut Random| {
+                if stall.swap(false, Ordering::SeqCst) {
+                    nap(400);
+                }
+                done_after_a_nap(0, &mut Random::new(0, Purpose::Rows, 0))
+            },
+            0,
+        ))
+    };
+    let settings = LoadSettings { pace, sample_s: 1.0, ..short(1) };
+    let samples = run(&settings, &connect, &mut Flag(&stall)).unwrap();
+    assert_eq!(samples[0].backlog.is_some(), pace != Pace::Closed);
+    let latency = samples[0].latency_ms.unwrap();
+    (latency.p90, latency.p99)
+}
+
+#[test]
+fn a_stall_shows_in_the_open_loop_and_hides_in_the_closed_one() {
+    // p90 and not p99 here: on a starved machine one slow transaction can be more than one in a hundred.
+    let (closed, _) = latency_with_a_stall(Pace::Closed);
+    assert!(closed < 200.0, "one slow transaction among many: {closed}");
+    for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+        let (p90, p99) = latency_with_a_stall(Pace::Open { rate: 500.0, arrivals });
+        assert!(p90 > 200.0 && p99 > 300.0, "two transactions of five were due during the stall: {p90}, {p99}");
+    }
+}
+
+/// Remembers from when to when transactions can have become due.
+#[derive(Default)]
+struct Window(Option<Instant>, Option<Instant>);
+
+impl Observer for Window {
+    type Error = Infallible;
+
+    fn connected(&mut self, _: &[ClientThread]) -> Result<(), Infallible> {
+        self.0 = Some(Instant::now());
+        Ok(())
+    }
+
+    fn sample_end(&mut self, _: usize) -> Result<(), Infallible> {
+        self.1 = Some(Instant::now());
+        Ok(())
+    }
+}
+
+#[test]
+fn an_open_loop_that_cannot_keep_up_reports_its_backlog() {
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |_, _: &mut Random| {
+                nap(10);
+                Ok(Attempt::Done(READ))
+            },
+            0,
+        ))
+    };
+    let pace = Pace::Open { rate: 1000.0, arrivals: Arrivals::Constant };
+    let settings = LoadSettings { pace, warmup_s: 0.0, sample_s: 0.5, ..short(2) };
+    let mut window = Window::default();
+    let samples = run(&settings, &connect, &mut window).unwrap();
+    let sample = &samples[0];
+    // All that became due in the sample is either complete or in the backlog, and nothing else is.
+    let accounted = (sample.transactions + sample.backlog.unwrap()) as f64;
+    let at_most = window.1.unwrap().duration_since(window.0.unwrap()).as_secs_f64() * 1000.0;
+    assert!(accounted >= sample.elapsed_s * 1000.0 - 3.0 && accounted <= at_most + 3.0, "{accounted}: {sample:?}");
+    // Two threads that take 10 ms each, and one in hand at each start.
+    assert!(sample.transactions as f64 <= sample.elapsed_s * 200.0 + 2.0, "{sample:?}");
+    // What waits at the end is in these latencies: most of what was due has waited for longer than any that was done
+    // in the first half. And the client was never late, so that its own part is nothing.
+    let queued = sample.queued.as_ref().unwrap();
+    assert_eq!(queued.measured.each().map(|(_, count)| count as f64).sum::<f64>(), accounted);
+    assert_eq!(queued.prompt.each().map(|(_, count)| count as f64).sum::<f64>(), accounted);
+    let (measured, prompt) = (queued.measured.mean().unwrap(), queued.prompt.percentile(100.0).unwrap());
+    assert!(measured > 150.0 && prompt > 300.0, "{measured} ms, {prompt} ms");
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_and_falls_not_behind() {
+    let pace = Pace::Open { rate: 200.0, arrivals: Arrivals::Constant };
+    let settings = LoadSettings { pace, warmup_s: 0.2, sample_s: 1.0, ..short(4) };
+    let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
+    let due = samples[0].elapsed_s * 200.0;
+    // Wide, because a machine may stand still for a while; a rate per thread or a closed loop would be far outside.
+    assert!((samples[0].transactions as f64 / due - 1.0).abs() < 0.5, "{} of {due}", samples[0].transactions);
+}
