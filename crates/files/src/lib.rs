@@ -16,6 +16,8 @@
 mod error;
 mod owner;
 mod private;
+#[cfg(test)]
+mod private_tests;
 mod read;
 mod room;
 mod whole;

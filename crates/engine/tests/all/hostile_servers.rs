@@ -1,0 +1,370 @@
+//! Servers that are not what they should be: each ends in a clear error, in bounded time and memory.
+
+use std::io::{Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+use tare_engine::{
+    Address, ConnectTarget, Engine, EngineError, Mariadb, Postgresql, Session, SqlError, SqlErrorKind, Sqlite, Tls,
+};
+
+/// A server that does with each connection what it is told, until the test ends.
+struct Fake {
+    folder: tempfile::TempDir,
+}
+
+impl Fake {
+    fn new(serve: impl Fn(UnixStream) + Send + Sync + 'static) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let listener = UnixListener::bind(folder.path().join("s")).unwrap();
+        std::thread::spawn(move || {
+            while let Ok((stream, _)) = listener.accept() {
+                serve(stream);
+            }
+        });
+        Self { folder }
+    }
+
+    fn target(&self) -> ConnectTarget {
+        ConnectTarget {
+            address: Address::Socket(self.folder.path().join("s")),
+            user: "root".into(),
+            password: "secret".into(),
+            database: None,
+            tls: Tls::default(),
+        }
+    }
+
+    /// Why nobody can log in, which must be said in time and without the password.
+    fn refuses(&self, engine: &dyn Engine) -> String {
+        let began = Instant::now();
+        let error = engine.connect(&self.target()).err().expect("nobody can log in here");
+        assert!(began.elapsed() < Duration::from_secs(15), "{:?}: {error}", began.elapsed());
+        assert!(
+            matches!(&error, EngineError::Connect { source, .. } if source.kind == SqlErrorKind::Lost),
+            "{error:?}"
+        );
+        let text = error.to_string();
+        assert!(text.contains("cannot connect to") && !text.contains("secret"), "{text}");
+        text
+    }
+}
+
+fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
+    let mut out = (payload.len() as u32).to_le_bytes().to_vec();
+    out[3] = number;
+    out.extend_from_slice(payload);
+    out
+}
+
+fn greeting() -> Vec<u8> {
+    let mut out = vec![10];
+    out.extend_from_slice(b"5.5.5-10.11.0-MariaDB\0\x01\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x81\x15");
+    out.extend_from_slice(&[0; 6]);
+    out.extend_from_slice(&[0x1d, 0, 0, 0]);
+    out.extend_from_slice(b"ijklmnopqrst\0mysql_native_password\0");
+    packet(0, &out)
+}
+
+/// Reads until nothing more comes for a moment; the other side is gone when nothing came at all.
+fn hear(stream: &mut UnixStream) -> bool {
+    let mut buffer = [0; 4096];
+    matches!(stream.read(&mut buffer), Ok(count) if count > 0)
+}
+
+/// A server that lets everybody in and answers the first statement so.
+fn answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Fake {
+    Fake::new(move |mut stream| {
+        let ok = packet(2, &[0, 0, 0, 2, 0, 0, 0]);
+        if stream.write_all(&greeting()).is_ok()
+            && hear(&mut stream)
+            && stream.write_all(&ok).is_ok()
+            && hear(&mut stream)
+        {
+            answer(&mut stream);
+            // Until the client goes.
+            let _ = hear(&mut stream);
+        }
+    })
+}
+
+fn session(fake: &Fake) -> Box<dyn Session> {
+    Mariadb.connect(&fake.target()).unwrap()
+}
+
+/// What a query ends in, and that it does within some seconds.
+fn fails(fake: &Fake, run: impl Fn(&mut dyn Session) -> Result<(), SqlError>) -> SqlError {
+    let mut session = session(fake);
+    session.set_timeout(Some(Duration::from_millis(500))).unwrap();
+    let began = Instant::now();
+    let error = run(session.as_mut()).unwrap_err();
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}: {error}", began.elapsed());
+    error
+}
+
+/// What this process has in memory, bytes.
+fn resident() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+}
+
+#[test]
+fn a_server_that_closes_each_connection() {
+    let fake = Fake::new(drop);
+    for engine in [&Mariadb as &dyn Engine, &Postgresql, &Sqlite] {
+        let text = fake.refuses(engine);
+        assert!(text.contains("closed the connection"), "{text}");
+    }
+}
+
+#[test]
+fn a_server_that_says_nothing() {
+    // Held, so that they stay open.
+    let held = std::sync::Mutex::new(Vec::new());
+    let fake = Fake::new(move |stream| held.lock().unwrap().push(stream));
+    std::thread::scope(|scope| {
+        for engine in [&Mariadb as &(dyn Engine + Sync), &Postgresql, &Sqlite] {
+            let fake = &fake;
+            scope.spawn(move || {
+                let text = fake.refuses(engine);
+                assert!(text.contains("did not answer in time"), "{text}");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_server_that_greets_byte_by_byte_for_ever() {
+    let fake = Fake::new(|mut stream| {
+        let slow = packet(0, &[10; 60_000]);
+        for byte in slow {
+            if stream.write_all(&[byte]).is_err() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    });
+    let text = fake.refuses(&Mariadb);
+    assert!(text.contains("did not answer in time"), "{text}");
+}
+
+#[test]
+fn half_a_greeting_and_a_length_of_16_mib() {
+    let fake = Fake::new(|mut stream| drop(stream.write_all(&greeting()[..20])));
+    assert!(fake.refuses(&Mariadb).contains("closed the connection"));
+    let fake = Fake::new(|mut stream| {
+        let _ = stream.write_all(&[0xff, 0xff, 0xff, 0, 10]);
+        let _ = hear(&mut stream);
+    });
+    assert!(fake.refuses(&Mariadb).contains("more than 64 KiB"));
+}
+
+#[test]
+fn authentication_without_end() {
+    let fake = Fake::new(|mut stream| {
+        let _ = stream.write_all(&greeting());
+        let mut number = 2u8;
+        let mut switch = vec![0xfe];
+        switch.extend_from_slice(b"mysql_native_password\0abcdefghijklmnopqrst\0");
+        while hear(&mut stream) && stream.write_all(&packet(number, &switch)).is_ok() {
+            number = number.wrapping_add(2);
+        }
+    });
+    assert!(fake.refuses(&Mariadb).contains("without end"));
+}
+
+#[test]
+fn a_method_of_authentication_that_nobody_knows_is_named() {
+    let fake = Fake::new(|mut stream| {
+        let _ = stream.write_all(&greeting());
+        let _ = hear(&mut stream) && stream.write_all(&packet(2, b"\xfesome_new_method\0")).is_ok();
+        let _ = hear(&mut stream);
+    });
+    let error = Mariadb.connect(&fake.target()).err().unwrap().to_string();
+    assert!(error.contains("some_new_method"), "{error}");
+}
+
+#[test]
+fn an_error_in_the_middle_of_a_result() {
+    let fake = answering(|stream| {
+        let mut out = packet(1, &[1, 1]);
+        out.extend(packet(2, b"column"));
+        out.extend(packet(3, &[1, b'x']));
+        out.extend(packet(4, b"\xff\xbd\x04#40001deadlock"));
+        let _ = stream.write_all(&out);
+    });
+    let error = fails(&fake, |session| session.query("SELECT 1").map(drop));
+    assert_eq!((error.kind, error.code, error.message.as_str()), (SqlErrorKind::Retry, 1213, "deadlock"));
+}
+
+#[test]
+fn half_an_answer_and_then_silence() {
+    let fake = answering(|stream| {
+        let _ = stream.write_all(&packet(1, &[1, 1])[..3]);
+    });
+    let error = fails(&fake, |session| session.run("SELECT 1").map(drop));
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("did not answer in time"), "{error}");
+}
+
+#[test]
+fn packets_out_of_order() {
+    let fake = answering(|stream| {
+        let _ = stream.write_all(&packet(7, &[0, 0, 0, 2, 0, 0, 0]));
+    });
+    let error = fails(&fake, |session| session.run("SELECT 1").map(drop));
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("number 7 came, expected 1"), "{error}");
+}
+
+#[test]
+fn more_columns_than_there_can_be() {
+    let fake = answering(|stream| {
+        let _ = stream.write_all(&packet(1, &[0xfe, 0, 0, 0, 0, 0, 0, 0, 1, 1]));
+    });
+    assert!(fails(&fake, |session| session.query("SELECT 1").map(drop)).message.contains("columns"));
+}
+
+/// Rows without end, as fast as they are taken.
+fn endless() -> Fake {
+    answering(|stream| {
+        let mut start = packet(1, &[1, 1]);
+        start.extend(packet(2, b"column"));
+        let (mut number, mut row) = (3u8, vec![0xfc, 0xe8, 3]);
+        row.extend([b'x'; 1000]);
+        let mut many = Vec::new();
+        let mut writable = stream.write_all(&start).is_ok();
+        while writable {
+            many.clear();
+            for _ in 0..256 {
+                many.extend(packet(number, &row));
+                number = number.wrapping_add(1);
+            }
+            writable = stream.write_all(&many).is_ok();
+        }
+    })
+}
+
+#[test]
+fn rows_without_end_fill_neither_memory_nor_time() {
+    let fake = endless();
+    let before = resident();
+    let error = fails(&fake, |session| session.query("SELECT 1").map(drop));
+    assert!(error.message.contains("256 MiB") || error.message.contains("has not ended"), "{error}");
+    let grown = resident().saturating_sub(before);
+    assert!(grown < 600 << 20, "{} MiB more in memory", grown >> 20);
+    let fake = endless();
+    let error = fails(&fake, |session| session.run("SELECT 1").map(drop));
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("has not ended"), "{error}");
+}
+
+#[test]
+fn a_session_that_waits_is_ended_from_another_thread() {
+    let fake = answering(|stream| {
+        let _ = hear(stream);
+    });
+    let mut session = session(&fake);
+    let interrupter = session.interrupter().unwrap();
+    let began = Instant::now();
+    let waiting = std::thread::spawn(move || session.run("SELECT SLEEP(1000)").unwrap_err());
+    std::thread::sleep(Duration::from_millis(100));
+    interrupter.interrupt();
+    assert_eq!(waiting.join().unwrap().kind, SqlErrorKind::Lost);
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+/// A message of PostgreSQL's.
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
+}
+
+/// A PostgreSQL that lets everybody in and answers the first statement so.
+fn postgres_answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Box<dyn Session> {
+    let fake = Fake::new(move |mut stream| {
+        let welcome = [message(b'R', &[0; 4]), message(b'Z', b"I")].concat();
+        if hear(&mut stream) && stream.write_all(&welcome).is_ok() && hear(&mut stream) {
+            answer(&mut stream);
+            let _ = hear(&mut stream);
+        }
+    });
+    let mut session = Postgresql.connect(&fake.target()).unwrap();
+    session.set_timeout(Some(Duration::from_millis(500))).unwrap();
+    session
+}
+
+#[test]
+fn a_postgresql_that_is_none_or_asks_for_what_nobody_knows() {
+    let fake = Fake::new(|mut stream| {
+        let _ = hear(&mut stream) && stream.write_all(b"HTTP/1.1 400 Bad Request\r\n").is_ok();
+        let _ = hear(&mut stream);
+    });
+    assert!(fake.refuses(&Postgresql).contains("is this PostgreSQL?"));
+    let fake = Fake::new(|mut stream| {
+        let _ = hear(&mut stream) && stream.write_all(&message(b'R', &[0, 0, 0, 7])).is_ok();
+        let _ = hear(&mut stream);
+    });
+    let error = Postgresql.connect(&fake.target()).err().unwrap().to_string();
+    assert!(error.contains("number 7") && error.contains("scram-sha-256") && !error.contains("secret"), "{error}");
+    let fake = Fake::new(|mut stream| {
+        let notice = message(b'N', b"SNOTICE\0\0");
+        let _ = hear(&mut stream);
+        while stream.write_all(&notice).is_ok() {}
+    });
+    assert!(fake.refuses(&Postgresql).contains("without end"));
+}
+
+#[test]
+fn a_postgresql_that_fails_stops_or_never_ends_in_the_middle_of_a_result() {
+    let row = || message(b'D', &[0, 1, 0, 0, 0, 1, b'x']);
+    let columns = || message(b'T', &[&[0, 1][..], b"c\0", &[0; 18]].concat());
+    let mut session = postgres_answering(move |stream| {
+        let error = message(b'E', b"SERROR\0C40P01\0Mdeadlock detected\0\0");
+        let _ = stream.write_all(&[columns(), row(), error, message(b'Z', b"E")].concat());
+    });
+    let error = session.query("SELECT 1").unwrap_err();
+    assert_eq!((error.kind, error.message.as_str()), (SqlErrorKind::Retry, "40P01: deadlock detected"));
+
+    let mut session = postgres_answering(move |stream| drop(stream.write_all(&[columns(), row()].concat()[..20])));
+    let error = session.query("SELECT 1").unwrap_err();
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("did not answer in time"), "{error}");
+
+    let mut session = postgres_answering(move |stream| {
+        let many: Vec<u8> = (0..1000).flat_map(|_| row()).collect();
+        let mut writable = stream.write_all(&columns()).is_ok();
+        while writable {
+            writable = stream.write_all(&many).is_ok();
+        }
+    });
+    let error = session.run("SELECT 1").unwrap_err();
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("has not ended"), "{error}");
+}
+
+#[test]
+fn a_postgresql_that_says_half_a_message_or_promises_16_mib() {
+    let fake = Fake::new(|mut stream| {
+        let _ = hear(&mut stream) && stream.write_all(&message(b'R', &[0; 4])[..6]).is_ok();
+    });
+    assert!(fake.refuses(&Postgresql).contains("closed the connection"));
+    // Before anybody has logged in nothing is so long.
+    let fake = Fake::new(|mut stream| {
+        let _ = hear(&mut stream) && stream.write_all(&[b'R', 1, 0, 0, 0]).is_ok();
+        let _ = hear(&mut stream);
+    });
+    assert!(fake.refuses(&Postgresql).contains("a message of 16777216 bytes"));
+    // Later it may be.
+    let mut session = postgres_answering(|stream| drop(stream.write_all(&[b'D', 1, 0, 0, 0, 0, 1])));
+    let error = session.run("SELECT 1").unwrap_err();
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("did not answer in time"), "{error}");
+    let mut session = postgres_answering(|stream| drop(stream.write_all(&[b'D', 0x40, 0, 0, 0])));
+    assert!(session.run("SELECT 1").unwrap_err().message.contains("a message of 1073741824 bytes"));
+}
+
+#[test]
+fn a_result_of_16_mib_that_never_comes() {
+    let fake = answering(|stream| {
+        let mut start = packet(1, &[1, 1]);
+        start.extend(packet(2, b"column"));
+        start.extend([0xff, 0xff, 0xff, 3, 0xfb]);
+        let _ = stream.write_all(&start);
+    });
+    let error = fails(&fake, |session| session.query("SELECT 1").map(drop));
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("did not answer in time"), "{error}");
+}

@@ -1,0 +1,185 @@
+//! Servers that say they speak TLS and are not what they should be: a clear error, in bounded time.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Mysql, Postgresql, Tls, TlsMode};
+
+const ENGINES: [&(dyn Engine + Sync); 3] = [&Mariadb, &Mysql, &Postgresql];
+
+/// What a fake does when it is asked for TLS.
+type Answer = dyn Fn(&mut TcpStream) + Send + Sync;
+
+/// A server that agrees to TLS, as its protocol has it, and then does what it is told.
+fn fake(engine: &str, answer: Arc<Answer>) -> ConnectTarget {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let postgres = engine == "postgresql";
+    std::thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            let answer = Arc::clone(&answer);
+            std::thread::spawn(move || {
+                if !postgres && stream.write_all(&greeting(true)).is_err() {
+                    return;
+                }
+                // The request: 8 bytes, or 4 + 32.
+                let mut asked = vec![0; if postgres { 8 } else { 36 }];
+                if stream.read_exact(&mut asked).is_ok() && (!postgres || stream.write_all(b"S").is_ok()) {
+                    answer(&mut stream);
+                }
+            });
+        }
+    });
+    target(port, TlsMode::Required)
+}
+
+fn target(port: u16, mode: TlsMode) -> ConnectTarget {
+    ConnectTarget {
+        address: Address::Tcp("127.0.0.1".into(), port),
+        user: "root".into(),
+        password: "Zx9-secret".into(),
+        database: None,
+        tls: Tls { mode, ..Tls::default() },
+    }
+}
+
+/// MariaDB's, with or without the bit that offers TLS.
+fn greeting(tls: bool) -> Vec<u8> {
+    let mut out = vec![10];
+    out.extend_from_slice(b"5.5.5-10.11.0-MariaDB\0\x01\0\0\0abcdefgh\0\xfe");
+    out.extend_from_slice(if tls { b"\xff" } else { b"\xf7" });
+    out.extend_from_slice(b"\x2d\x02\0\xff\x81\x15");
+    out.extend_from_slice(&[0; 6]);
+    out.extend_from_slice(&[0x1d, 0, 0, 0]);
+    out.extend_from_slice(b"ijklmnopqrst\0mysql_native_password\0");
+    [&(out.len() as u32).to_le_bytes()[..], &out].concat()
+}
+
+/// Why nobody gets in, said in time and without the password.
+fn refused(engine: &dyn Engine, target: &ConnectTarget) -> String {
+    let began = Instant::now();
+    let error = engine.connect(target).err().expect("nobody gets in here").to_string();
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}: {error}", began.elapsed());
+    assert!(error.contains("cannot connect to") && !error.contains("Zx9-secret"), "{error}");
+    error
+}
+
+/// The same of each engine, side by side: some wait until nobody has patience any more.
+fn each_refused(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static, words: &[&str]) {
+    let answer: Arc<Answer> = Arc::new(answer);
+    std::thread::scope(|scope| {
+        for engine in ENGINES {
+            let answer = Arc::clone(&answer);
+            scope.spawn(move || {
+                let error = refused(engine, &fake(engine.name(), answer));
+                assert!(words.iter().any(|words| error.contains(words)), "{}: {error}", engine.name());
+            });
+        }
+    });
+}
+
+/// Until the client has gone.
+fn hear_out(stream: &mut TcpStream) {
+    let _ = std::io::copy(stream, &mut std::io::sink());
+}
+
+#[test]
+fn a_handshake_that_hangs() {
+    each_refused(hear_out, &["did not answer in time"]);
+}
+
+#[test]
+fn a_handshake_that_comes_byte_by_byte_for_ever() {
+    each_refused(
+        |stream| {
+            // A record of handshake with 16,000 bytes to come.
+            let mut slow = vec![22, 3, 3, 0x3e, 0x80, 2, 0, 0x3e, 0x7c];
+            slow.extend([0; 16_000]);
+            for byte in slow {
+                if stream.write_all(&[byte]).is_err() {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        },
+        &["did not answer in time"],
+    );
+}
+
+#[test]
+fn a_server_that_closes_or_says_half_of_it() {
+    each_refused(|_| {}, &["closed the connection"]);
+    each_refused(|stream| drop(stream.write_all(&[22, 3, 3, 0, 90, 2, 0])), &["closed the connection"]);
+}
+
+#[test]
+fn a_server_that_goes_on_in_clear_or_speaks_something_else() {
+    each_refused(
+        |stream| {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+            hear_out(stream);
+        },
+        &["speaks TLS"],
+    );
+    // An alert of its own, and messages without end.
+    each_refused(
+        |stream| {
+            let _ = stream.write_all(&[21, 3, 3, 0, 2, 2, 40]);
+            hear_out(stream);
+        },
+        &["refused (HandshakeFailure)"],
+    );
+    each_refused(
+        |stream| {
+            let mut record = vec![22, 3, 3, 0x40, 0, 2, 0xff, 0xff, 0xff];
+            record.resize(5 + 0x4000, 0);
+            while stream.write_all(&record).is_ok() {}
+        },
+        &["TLS: "],
+    );
+}
+
+/// Somebody in between who adds to what the server said must not be believed once it is encrypted.
+#[test]
+fn what_came_in_clear_is_not_taken_for_what_was_encrypted() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        while let Ok((mut stream, _)) = listener.accept() {
+            let ok = [7, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0];
+            let _ = stream.write_all(&[&greeting(true)[..], &ok].concat());
+            hear_out(&mut stream);
+        }
+    });
+    let error = refused(&Mariadb, &target(port, TlsMode::Required));
+    assert!(error.contains("in clear before the encryption began"), "{error}");
+    each_refused(
+        |stream| {
+            let _ = stream.write_all(&[b'R', 0, 0, 0, 8, 0, 0, 0, 0]);
+            hear_out(stream);
+        },
+        &["speaks TLS"],
+    );
+}
+
+#[test]
+fn no_tls_where_it_must_be_and_an_answer_that_is_none() {
+    for (engine, says, words) in [
+        (&Mariadb as &dyn Engine, greeting(false), "the server offers no TLS, and verify-full was asked for"),
+        (&Postgresql, b"N".to_vec(), "the server offers no TLS, and verify-full was asked for"),
+        (&Postgresql, b"E".to_vec(), "neither yes nor no"),
+    ] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        std::thread::spawn(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                let _ = stream.write_all(&says);
+                hear_out(&mut stream);
+            }
+        });
+        let error = refused(engine, &target(port, TlsMode::VerifyFull));
+        assert!(error.contains(words), "{error}");
+    }
+}

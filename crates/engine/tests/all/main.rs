@@ -1,0 +1,6 @@
+//! Servers that lie, stall and break off, in one test program.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod hostile_servers;
+mod hostile_tls;

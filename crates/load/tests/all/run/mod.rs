@@ -1,0 +1,366 @@
+//! Whole runs with clients that behave in a known way.
+
+mod ends;
+mod open_loop;
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use tare_load::{
+    Arrivals, Attempt, Client, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Purpose, Queries,
+    Random, Reading, RunError, Stage, Unobserved, run,
+};
+use tare_topology::ThreadRef;
+
+const READ: Queries = Queries { read: 1, write: 0, other: 0 };
+const WRITE: Queries = Queries { read: 0, write: 1, other: 0 };
+
+fn short(threads: usize) -> LoadSettings {
+    LoadSettings { threads, warmup_s: 0.1, sample_s: 0.3, ..LoadSettings::default() }
+}
+
+/// A client out of a function of the number of its attempt.
+struct Scripted<F>(F, u64);
+
+impl<F: FnMut(u64, &mut Random) -> Result<Attempt, String> + Send> Client for Scripted<F> {
+    type Error = String;
+
+    fn transaction(&mut self, random: &mut Random) -> Result<Attempt, String> {
+        self.1 += 1;
+        (self.0)(self.1, random)
+    }
+}
+
+fn nap(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
+/// A sample ends, and with it the run, also while clients wait for a server to come back; the time is charged to the
+/// transactions that waited, and nothing is counted twice.
+#[test]
+fn an_outage_longer_than_a_sample_holds_up_nothing_and_is_in_the_latency() {
+    let began = Instant::now();
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            move |_, _: &mut Random| {
+                let away = (Duration::from_millis(250)..Duration::from_millis(750)).contains(&began.elapsed());
+                nap(if away { 20 } else { 1 });
+                Ok(if away { Attempt::Away } else { Attempt::Done(READ) })
+            },
+            0,
+        ))
+    };
+    let settings = LoadSettings { samples: 4, warmup_s: 0.0, patience_s: 0.5, ..short(2) };
+    let samples = run(&settings, &connect, &mut Unobserved).unwrap();
+    assert_eq!((samples[1].transactions, samples[1].restarts), (0, 0), "nothing ended while there was no server");
+    let latest = samples.iter().filter_map(|sample| sample.latency_ms).map(|latency| latency.max).fold(0.0, f64::max);
+    assert!((400.0..1500.0).contains(&latest), "{latest} ms");
+}
+
+fn done_after_a_nap(_: u64, _: &mut Random) -> Result<Attempt, String> {
+    std::thread::sleep(Duration::from_micros(200));
+    Ok(Attempt::Done(READ))
+}
+
+/// Raises a flag when the first sample starts.
+struct Flag<'a>(&'a AtomicBool);
+
+impl Observer for Flag<'_> {
+    type Error = Infallible;
+
+    fn sample_start(&mut self, _: usize) -> Result<(), Infallible> {
+        self.0.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+/// The first 200 keys that each thread of a run draws.
+fn keys(seed: u64, threads: usize) -> Vec<Vec<u64>> {
+    let drawn = Mutex::new(vec![Vec::new(); threads]);
+    let draw = Distribution::Special.over(1, 1_000_000);
+    let connect = |thread: ClientThread| {
+        let drawn = &drawn;
+        Ok(Scripted(
+            move |attempt, random: &mut Random| {
+                if attempt <= 200 {
+                    drawn.lock().unwrap()[thread.index].push(draw.draw(random));
+                }
+                Ok(Attempt::Done(READ))
+            },
+            0,
+        ))
+    };
+    run(&LoadSettings { seed, ..short(threads) }, &connect, &mut Unobserved).unwrap();
+    drawn.into_inner().unwrap()
+}
+
+#[test]
+fn the_seed_decides_what_every_thread_draws() {
+    let first = keys(1, 3);
+    assert!(first.iter().all(|keys| keys.len() == 200));
+    assert_eq!(first, keys(1, 3));
+    assert_ne!(first[0], first[1]);
+    assert_ne!(first[0], keys(2, 1)[0]);
+}
+
+/// However many threads race for the last of them, closed and open loop; whichever of events and time comes first.
+#[test]
+fn a_run_of_so_many_events_does_neither_more_nor_fewer() {
+    let begun = AtomicUsize::new(0);
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |attempt, random: &mut Random| {
+                begun.fetch_add(1, Ordering::SeqCst);
+                done_after_a_nap(attempt, random)
+            },
+            0,
+        ))
+    };
+    let in_time = LoadSettings { sample_s: 60.0, warmup_s: 0.0, ..short(5) };
+    let open = Pace::Open { rate: 3000.0, arrivals: Arrivals::default() };
+    for (pace, warmup_s) in [(Pace::Closed, 0.0), (open, 0.0), (Pace::Closed, 0.1), (open, 0.1)] {
+        begun.store(0, Ordering::SeqCst);
+        let settings = LoadSettings { events: Some(503), pace, warmup_s, ..in_time };
+        let samples = run(&settings, &connect, &mut Unobserved).unwrap();
+        assert_eq!(samples[0].transactions, 503);
+        assert!(samples[0].elapsed_s < 10.0 && samples[0].backlog.is_none_or(|late| late == 0), "{samples:?}");
+        assert_eq!(begun.load(Ordering::SeqCst) == 503, warmup_s == 0.0, "{pace:?} {warmup_s}");
+    }
+    let more = LoadSettings { events: Some(u64::MAX), ..short(5) };
+    let ended_by_time = run(&more, &connect, &mut Unobserved).unwrap();
+    assert!((0.3..5.0).contains(&ended_by_time[0].elapsed_s) && ended_by_time[0].transactions > 0);
+    for refused in [LoadSettings { events: Some(0), ..more }, LoadSettings { samples: 2, ..more }] {
+        assert!(matches!(run(&refused, &connect, &mut Unobserved), Err(RunError::Setting { name: "events", .. })));
+    }
+}
+
+#[test]
+fn the_warmup_is_left_out() {
+    let measuring = AtomicBool::new(false);
+    let warm = AtomicUsize::new(0);
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |_, _: &mut Random| {
+                let queries = if measuring.load(Ordering::SeqCst) { READ } else { WRITE };
+                warm.fetch_add(queries.write as usize, Ordering::SeqCst);
+                nap(1);
+                Ok(Attempt::Done(queries))
+            },
+            0,
+        ))
+    };
+    let settings = LoadSettings { warmup_s: 0.5, ..short(3) };
+    let samples = run(&settings, &connect, &mut Flag(&measuring)).unwrap();
+    assert!(warm.load(Ordering::SeqCst) > 10);
+    assert!(samples[0].writes <= 3, "at most the one in hand of each thread: {}", samples[0].writes);
+    assert!(samples[0].reads > 10);
+}
+
+#[test]
+fn restarts_belong_to_one_transaction_with_one_latency() {
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |attempt, _: &mut Random| {
+                nap(10);
+                Ok(if attempt % 3 == 0 { Attempt::Done(WRITE) } else { Attempt::Restart(READ) })
+            },
+            0,
+        ))
+    };
+    let samples = run(&LoadSettings { sample_s: 0.6, ..short(2) }, &connect, &mut Unobserved).unwrap();
+    let sample = &samples[0];
+    assert!(sample.transactions > 0);
+    assert_eq!(sample.restarts, 2 * sample.transactions);
+    assert_eq!((sample.reads, sample.writes), (2 * sample.transactions, sample.transactions));
+    assert!(sample.latency_ms.unwrap().min >= 30.0, "three attempts of 10 ms");
+}
+
+#[test]
+fn more_threads_than_cpus_all_report_every_sample() {
+    let threads = 4 * std::thread::available_parallelism().unwrap().get() + 8;
+    let settings = LoadSettings { samples: 3, ..short(threads) };
+    let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
+    assert_eq!(samples.len(), 3);
+    for sample in &samples {
+        let indexes: Vec<usize> = sample.threads.iter().map(|thread| thread.index).collect();
+        assert_eq!(indexes, (0..threads).collect::<Vec<_>>());
+        assert_eq!(sample.threads.iter().map(|thread| thread.transactions).sum::<u64>(), sample.transactions);
+        assert_eq!(sample.reads, sample.transactions);
+        assert!(sample.elapsed_s >= 0.3);
+        // The sum: the kernel splits it by its ticks, which may all have seen one side.
+        let cpu = sample.client_cpu_us_per_transaction.unwrap();
+        assert!(cpu.user + cpu.system > 0.0);
+    }
+    // Over all samples: a starved thread may not get its turn in one of them.
+    let of_thread = |index: usize| samples.iter().map(|sample| sample.threads[index].transactions).sum::<u64>();
+    assert!((0..threads).all(|index| of_thread(index) > 0));
+}
+
+struct BoundFirst {
+    bound: Mutex<Vec<ThreadRef>>,
+    refuse_bind: bool,
+}
+
+impl Connect for BoundFirst {
+    type Client = Scripted<fn(u64, &mut Random) -> Result<Attempt, String>>;
+    type Error = String;
+
+    fn bind(&self, thread: ClientThread) -> Result<(), String> {
+        self.bound.lock().unwrap().push(thread.id);
+        if self.refuse_bind { Err("no such CPU".into()) } else { Ok(()) }
+    }
+
+    fn connect(&self, thread: ClientThread) -> Result<Self::Client, String> {
+        assert_eq!(thread.id, ThreadRef::of_this_thread(), "connects in its own thread");
+        assert!(self.bound.lock().unwrap().contains(&thread.id), "bound before connected");
+        if thread.index == 3 { Err("connection refused".into()) } else { Ok(Scripted(done_after_a_nap, 0)) }
+    }
+}
+
+#[test]
+fn every_thread_binds_itself_and_then_connects() {
+    let connect = BoundFirst { bound: Mutex::default(), refuse_bind: false };
+    run(&short(3), &connect, &mut Unobserved).unwrap();
+    assert_eq!(connect.bound.lock().unwrap().len(), 3);
+    let error = run(&short(4), &connect, &mut Unobserved).unwrap_err();
+    assert_eq!(error.to_string(), "client thread 3 could not connect: connection refused");
+    let error = run(&short(1), &BoundFirst { refuse_bind: true, ..connect }, &mut Unobserved).unwrap_err();
+    assert_eq!(error.to_string(), "client thread 0 could not connect: no such CPU");
+}
+
+#[test]
+fn client_cpu_is_charged_to_the_thread_that_used_it() {
+    let connect = |thread: ClientThread| {
+        Ok(Scripted(
+            move |_, random: &mut Random| {
+                if thread.index == 0 {
+                    (0..2000).for_each(|_| assert_ne!(random.bits(), 0));
+                } else {
+                    nap(5);
+                }
+                Ok(Attempt::Done(READ))
+            },
+            0,
+        ))
+    };
+    let samples = run(&LoadSettings { sample_s: 0.5, ..short(2) }, &connect, &mut Unobserved).unwrap();
+    let used = |index: usize| samples[0].threads[index].user_s + samples[0].threads[index].system_s;
+    assert!(used(0) > used(1), "{} and {}", used(0), used(1));
+    let cpu = samples[0].client_cpu_us_per_transaction.unwrap();
+    let sum = (cpu.user + cpu.system) * samples[0].transactions as f64 / 1e6;
+    assert!((sum - used(0) - used(1)).abs() < 1e-9);
+}
+
+#[test]
+fn a_transaction_longer_than_a_sample_leaves_an_empty_sample() {
+    let measuring = AtomicBool::new(false);
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |_, _: &mut Random| {
+                nap(if measuring.load(Ordering::SeqCst) { 400 } else { 0 });
+                Ok(Attempt::Done(READ))
+            },
+            0,
+        ))
+    };
+    let settings = LoadSettings { sample_s: 0.05, ..short(1) };
+    let samples = run(&settings, &connect, &mut Flag(&measuring)).unwrap();
+    // The transaction in hand when the flag rose may still end in the sample.
+    assert!(samples[0].transactions <= 1);
+    if samples[0].transactions == 0 {
+        assert_eq!((samples[0].latency_ms, samples[0].client_cpu_us_per_transaction), (None, None));
+    }
+}
+
+#[test]
+fn a_reading_comes_every_second() {
+    let settings = LoadSettings { sample_s: 2.5, warmup_s: 0.0, ..short(2) };
+    let samples = run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap();
+    let sample = &samples[0];
+    assert_eq!(sample.tps_each_second.len(), 2);
+    assert!(sample.tps_each_second.iter().all(|tps| *tps > 0.0), "{sample:?}");
+    assert!((sample.tps() - sample.transactions as f64 / sample.elapsed_s).abs() < 1e-9);
+    assert_eq!(sample.qps(), sample.tps());
+}
+
+/// Looks whether anybody works while a sample is about to begin or has ended.
+struct AtRest<'a> {
+    begun: &'a AtomicUsize,
+    ended: &'a AtomicUsize,
+    seen: Vec<bool>,
+}
+
+impl AtRest<'_> {
+    fn look(&mut self) {
+        let before = self.begun.load(Ordering::SeqCst);
+        nap(20);
+        let (begun, ended) = (self.begun.load(Ordering::SeqCst), self.ended.load(Ordering::SeqCst));
+        self.seen.push(begun == before && begun == ended);
+    }
+}
+
+impl Observer for AtRest<'_> {
+    type Error = Infallible;
+
+    fn sample_start(&mut self, _: usize) -> Result<(), Infallible> {
+        self.look();
+        Ok(())
+    }
+
+    fn sample_end(&mut self, _: usize) -> Result<(), Infallible> {
+        self.look();
+        Ok(())
+    }
+}
+
+#[test]
+fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
+    let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let connect = |_: ClientThread| {
+        Ok(Scripted(
+            |n, random: &mut Random| {
+                begun.fetch_add(1, Ordering::SeqCst);
+                let done = done_after_a_nap(n, random);
+                ended.fetch_add(1, Ordering::SeqCst);
+                done
+            },
+            0,
+        ))
+    };
+    let settings = LoadSettings { samples: 3, rest: true, ..short(3) };
+    let mut at_rest = AtRest { begun: &begun, ended: &ended, seen: Vec::new() };
+    let samples = run(&settings, &connect, &mut at_rest).unwrap();
+    assert_eq!(at_rest.seen, [true; 6]);
+    let counted: u64 = samples.iter().map(|sample| sample.transactions).sum();
+    assert!(samples.iter().all(|sample| sample.transactions > 100), "{samples:?}");
+    // What ends after a sample belongs to none: at most one transaction of each client.
+    assert!(counted < ended.load(Ordering::SeqCst) as u64);
+    let busy = LoadSettings { rest: false, ..settings };
+    at_rest.seen.clear();
+    run(&busy, &connect, &mut at_rest).unwrap();
+    assert!(at_rest.seen.contains(&false), "without a rest somebody works");
+}
+
+#[test]
+fn settings_out_of_range_are_refused_by_name() {
+    let refused = |settings: LoadSettings| {
+        run(&settings, &|_: ClientThread| Ok(Scripted(done_after_a_nap, 0)), &mut Unobserved).unwrap_err().to_string()
+    };
+    let open = |rate| Pace::Open { rate, arrivals: Arrivals::Poisson };
+    for threads in [0, 65_537, usize::MAX] {
+        let said = refused(LoadSettings { threads, ..short(1) });
+        assert_eq!(said, format!("threads is {threads}: expected a number from 1 to 65536"));
+    }
+    assert_eq!(refused(LoadSettings { samples: 0, ..short(1) }), "samples is 0: expected at least 1");
+    for sample_s in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(refused(LoadSettings { sample_s, ..short(1) }).starts_with("sample_s is "));
+    }
+    for warmup_s in [-1.0, f64::NAN, 1e300] {
+        assert!(refused(LoadSettings { warmup_s, ..short(1) }).starts_with("warmup_s is "));
+    }
+    for rate in [0.0, -5.0, f64::NAN, f64::INFINITY] {
+        assert!(refused(LoadSettings { pace: open(rate), ..short(1) }).starts_with("rate is "));
+    }
+}

@@ -1,0 +1,72 @@
+//! Affinities of processes that are somebody else's: as found afterwards, also of those that were made meanwhile.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use tare_noise::{HostLock, System, ThreadAffinities, recover};
+use tare_topology::bind::{affinity_of, bind_thread};
+use tare_topology::{CpuSet, ThreadRef};
+
+/// A server with a process a connection: for every line that it is sent it makes one, and says its number.
+struct Forking {
+    parent: Child,
+    lines: BufReader<std::process::ChildStdout>,
+    input: ChildStdin,
+}
+
+impl Forking {
+    fn new() -> Self {
+        let script = "while read x; do sleep 60 >/dev/null & echo $!; done; kill $(jobs -p)";
+        let mut parent =
+            Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (lines, input) = (BufReader::new(parent.stdout.take().unwrap()), parent.stdin.take().unwrap());
+        Self { parent, lines, input }
+    }
+
+    fn itself(&self) -> ThreadRef {
+        ThreadRef::main_of(self.parent.id().cast_signed())
+    }
+
+    fn makes_one(&mut self) -> ThreadRef {
+        writeln!(self.input).unwrap();
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        ThreadRef::main_of(line.trim().parse().unwrap())
+    }
+
+    fn ends(mut self) {
+        drop(self.input);
+        self.parent.wait().unwrap();
+    }
+}
+
+#[test]
+fn processes_that_a_bound_one_makes_get_back_what_it_had() {
+    let state = tempfile::tempdir().unwrap();
+    let lock = HostLock::acquire(state.path()).unwrap();
+    let mut server = Forking::new();
+    let all = affinity_of(server.itself()).unwrap();
+    let one = CpuSet::from(all.iter().next().unwrap());
+    assert!(all.iter().count() > 1, "this test needs two CPUs");
+    let owners = server.makes_one();
+    bind_thread(owners, &one).unwrap();
+    for killed in [false, true] {
+        let mut affinities = ThreadAffinities::new(state.path(), &lock);
+        affinities.bind(&[(server.itself(), one.clone())], false).unwrap();
+        let unasked = server.makes_one();
+        assert_eq!(affinity_of(unasked).unwrap(), one, "it inherits");
+        // One that is found when it has inherited already, and is asked for.
+        let asked = server.makes_one();
+        affinities.bind(&[(asked, one.clone())], false).unwrap();
+        if killed {
+            std::mem::forget(affinities);
+            recover(&System::real(), state.path(), &lock).unwrap();
+        } else {
+            affinities.put_back().unwrap().check().unwrap();
+        }
+        for (thread, expected) in [(server.itself(), &all), (unasked, &all), (asked, &all), (owners, &one)] {
+            assert_eq!(affinity_of(thread).unwrap(), *expected, "killed: {killed}");
+        }
+    }
+    server.ends();
+}

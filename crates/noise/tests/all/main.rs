@@ -1,0 +1,12 @@
+//! Tests on machines that are played by a folder, and on this one, in one test program.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod affinities;
+mod as_found;
+mod common;
+mod doctor;
+mod kill;
+mod lock;
+mod session;
+mod torn_journal;

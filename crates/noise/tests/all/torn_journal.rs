@@ -1,0 +1,83 @@
+//! A journal cut off anywhere, as by a kill or a power cut during its write, and one filled with rubbish.
+
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
+
+use crate::common::{Machine, kill, level};
+use proptest::prelude::*;
+use tare_noise::Setting;
+
+const CHANGES: [(Setting, &str); 8] = [
+    (Setting::NumaBalancing, "off"),
+    (Setting::Thp, "never"),
+    (Setting::Swappiness, "1"),
+    (Setting::Swappiness, "2"),
+    (Setting::IrqAffinity, "cpus:2-3"),
+    (Setting::Governor, "performance"),
+    (Setting::CpuShield, "cpus:1"),
+    (Setting::AslrSystem, "0"),
+];
+
+fn write_journal(machine: &Machine, bytes: &[u8]) {
+    let _ = fs::remove_file(machine.journal());
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(machine.journal()).unwrap();
+    std::io::Write::write_all(&mut file, bytes).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 50, failure_persistence: None, ..Default::default() })]
+
+    /// The write of the `done`-th change's lines is cut after some bytes: that change did not happen yet.
+    #[test]
+    fn cut_anywhere(done in 0..CHANGES.len(), cut in 0.0..1.0f64) {
+        let machine = Machine::new();
+        let before = machine.tree();
+        let (mut session, _) = machine.begin();
+        for (setting, text) in &CHANGES[..done] {
+            session.apply(&level(*setting, text)).unwrap();
+        }
+        let whole = fs::read(machine.journal()).unwrap_or_default();
+        // What the next change would append, found out on a twin.
+        let twin = Machine::new();
+        let (mut other, _) = twin.begin();
+        for (setting, text) in &CHANGES[..=done] {
+            other.apply(&level(*setting, text)).unwrap();
+        }
+        let next = fs::read(twin.journal()).unwrap();
+        prop_assert!(next.starts_with(&whole));
+        let end = whole.len() + ((next.len() - whole.len()) as f64 * cut) as usize;
+        kill(session, &machine);
+        fs::create_dir_all(machine.state()).unwrap();
+        write_journal(&machine, &next[..end]);
+
+        let report = machine.recover().unwrap();
+        prop_assert_eq!(report.failed().count(), 0);
+        prop_assert_eq!(report.changed_by_other().count(), 0);
+        prop_assert_eq!(machine.tree(), before);
+        prop_assert!(!machine.journal().exists());
+    }
+
+    /// Rubbish never panics, and never gives a file any text but its own or the one recorded.
+    #[test]
+    fn rubbish(flips in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)) {
+        let machine = Machine::new();
+        let before = machine.tree();
+        let (mut session, _) = machine.begin();
+        session.apply(&level(Setting::Swappiness, "1")).unwrap();
+        session.apply(&level(Setting::AslrSystem, "0")).unwrap();
+        let mut bytes = fs::read(machine.journal()).unwrap();
+        let applied = machine.tree();
+        kill(session, &machine);
+        for (index, byte) in flips {
+            let at = index.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let damaged = String::from_utf8_lossy(&bytes).into_owned();
+        write_journal(&machine, &bytes);
+        let _ = machine.recover();
+        for (path, text) in machine.tree() {
+            let known = before.get(&path) == Some(&text) || applied.get(&path) == Some(&text);
+            prop_assert!(known || damaged.contains(text.trim()), "{path:?} holds {text:?}");
+        }
+    }
+}

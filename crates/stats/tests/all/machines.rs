@@ -1,0 +1,122 @@
+//! Studies whose blocks ran on several machines: four, of which one is 8% slower and one three times as noisy.
+
+use crate::simulate::{assert_covers, generator, normal, share};
+use tare_stats::machines::{compare, odd};
+use tare_stats::ratio::{by_block, fieller, paired};
+
+const MACHINES: usize = 4;
+const SLOW: usize = 1;
+const NOISY: usize = 2;
+const CONDITIONS: usize = 4;
+/// What the last condition does to every machine.
+const EFFECT: f64 = 1.03;
+const NOISE: f64 = 0.01;
+
+/// Trials as [condition][block]; block b ran on machine b % MACHINES.
+fn study(rng: &mut crate::simulate::Generator, blocks: usize) -> Vec<Vec<f64>> {
+    let mut trials = vec![Vec::new(); CONDITIONS];
+    for block in 0..blocks {
+        let machine = block % MACHINES;
+        let noise = if machine == NOISY { 3.0 * NOISE } else { NOISE };
+        let level = if machine == SLOW { 92.0 } else { 100.0 } * (1.0 + normal(rng, 0.0, 0.005));
+        for (condition, values) in trials.iter_mut().enumerate() {
+            let effect = if condition + 1 == CONDITIONS { EFFECT } else { 1.0 };
+            values.push(level * effect * (1.0 + normal(rng, 0.0, noise)));
+        }
+    }
+    trials
+}
+
+fn numbered(values: &[f64]) -> Vec<(usize, f64)> {
+    values.iter().copied().enumerate().collect()
+}
+
+#[test]
+fn comparisons_within_blocks_cover_although_the_machines_differ() {
+    let mut rng = generator(1);
+    let covered = share(2000, || {
+        let trials = study(&mut rng, 24);
+        let (a, b) = by_block(&numbered(&trials[0]), &numbered(&trials[CONDITIONS - 1])).unwrap();
+        paired(&a, &b, 0.95).unwrap().ci.unwrap().contains(EFFECT)
+    });
+    assert_covers("paired by blocks of four unlike machines", covered);
+    // The same machines, each given conditions of its own: what a shard of trials would have done.
+    let mut rng = generator(2);
+    let covered = share(500, || {
+        let trials = study(&mut rng, 24);
+        let of = |condition: usize, machines: [usize; 2]| -> Vec<f64> {
+            let values = trials[condition].iter().enumerate();
+            values.filter(|(block, _)| machines.contains(&(block % MACHINES))).map(|(_, v)| *v).collect()
+        };
+        fieller(&of(0, [0, 1]), &of(CONDITIONS - 1, [2, 3]), 0.95).unwrap().ci.unwrap().contains(EFFECT)
+    });
+    println!("across machines: {:.1}%", 100.0 * covered);
+    assert!(covered < 0.5, "{covered}");
+}
+
+/// Mean logarithm and logarithm of the spread of every block, by machine.
+fn blocks(trials: &[Vec<f64>]) -> [Vec<Vec<f64>>; 2] {
+    let centre: Vec<f64> = trials.iter().map(|v| v.iter().map(|x| x.ln()).sum::<f64>() / v.len() as f64).collect();
+    let (mut levels, mut spreads) = (vec![Vec::new(); MACHINES], vec![Vec::new(); MACHINES]);
+    for block in 0..trials[0].len() {
+        let left: Vec<f64> = trials.iter().zip(&centre).map(|(v, centre)| v[block].ln() - centre).collect();
+        let level = left.iter().sum::<f64>() / left.len() as f64;
+        let square = left.iter().map(|x| (x - level).powi(2)).sum::<f64>() / (left.len() - 1) as f64;
+        levels[block % MACHINES].push(level);
+        spreads[block % MACHINES].push(square.sqrt().ln());
+    }
+    [levels, spreads]
+}
+
+#[test]
+fn the_slow_and_the_noisy_machine_are_named_and_no_other() {
+    let mut rng = generator(3);
+    let (mut slow, mut noisy, mut wrong) = (0, 0, 0);
+    const STUDIES: usize = 400;
+    for _ in 0..STUDIES {
+        let [levels, spreads] = blocks(&study(&mut rng, 40));
+        let (level, spread) = (odd(&levels, 0.025), odd(&spreads, 0.025));
+        slow += usize::from(level.contains(&SLOW));
+        noisy += usize::from(spread.contains(&NOISY));
+        wrong += usize::from(level.iter().any(|m| *m != SLOW) || spread.iter().any(|m| *m != NOISY));
+    }
+    let of = |count: usize| count as f64 / STUDIES as f64;
+    println!("slow named {:.3}, noisy named {:.3}, another named {:.3}", of(slow), of(noisy), of(wrong));
+    assert!(of(slow) > 0.95 && of(noisy) > 0.95, "{slow} {noisy}");
+    // Two families at 2.5% each; the estimated degrees of freedom cost a little.
+    assert!(of(wrong) < 0.08, "{wrong}");
+}
+
+#[test]
+fn like_machines_have_no_odd_one_and_no_variance_between_them() {
+    let mut rng = generator(4);
+    let mut between = 0.0;
+    let named = share(2000, || {
+        let machines: Vec<Vec<f64>> = (0..MACHINES).map(|_| crate::simulate::normals(&mut rng, 0.0, 0.01, 6)).collect();
+        between += compare(&machines, 0.95).unwrap().between / 2000.0;
+        !odd(&machines, 0.05).is_empty()
+    });
+    println!("an odd one named {named:.3}, between {between:.5}");
+    assert!(named < 0.07, "six blocks a machine, degrees of freedom estimated: {named}");
+    assert!(between < 0.004, "{between}");
+}
+
+#[test]
+fn variance_between_machines_is_its_own_component() {
+    let mut rng = generator(5);
+    let (mut between, mut within) = (0.0, 0.0);
+    for _ in 0..2000 {
+        let machines: Vec<Vec<f64>> = (0..6)
+            .map(|_| {
+                let centre = normal(&mut rng, 0.0, 0.04);
+                crate::simulate::normals(&mut rng, centre, 0.01, 5)
+            })
+            .collect();
+        let found = compare(&machines, 0.95).unwrap();
+        between += found.between.powi(2) / 2000.0;
+        within += found.within.powi(2) / 2000.0;
+    }
+    assert!((between.sqrt() / 0.04 - 1.0).abs() < 0.03, "{between}");
+    assert!((within.sqrt() / 0.01 - 1.0).abs() < 0.03, "{within}");
+    assert!(compare(&[vec![1.0, 2.0]], 0.95).is_none());
+}

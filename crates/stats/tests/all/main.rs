@@ -1,0 +1,11 @@
+//! Statistics held against simulations and published examples, in one test program.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod coverage;
+mod invariants;
+mod machines;
+mod naming;
+mod nulls;
+mod numbers;
+mod simulate;

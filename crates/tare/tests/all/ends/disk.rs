@@ -1,0 +1,61 @@
+//! A full disk stops the run and is blamed on nobody; damaged records are repaired.
+
+use crate::support::{World, text, trials};
+use std::process::Command;
+
+const STUDY: &str = "name = \"full\"\n[workload]\nrows = 3000\n[sampling]\ntrials = 3\nattempts = 1\nwarmup_s = 0\n\
+                     sample_s = 0.05\n";
+
+#[test]
+fn a_disk_that_fills_up_in_a_trial_uses_up_no_attempt() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    // The cache has room for the prepared data, and not for a trial's copy of it.
+    let script = r#"set -eu
+        mkdir big small && mount -t tmpfs none big || exit 77
+        TARE_CACHE_DIR=$PWD/big/cache "$0" run "$1" --out first --set sampling.trials=1 $2
+        mount -t tmpfs -o size=64m none small
+        cp -a big/cache small/cache
+        room=$(df -k --output=avail small | tail -1) need=$(du -sk big/cache | cut -f1)
+        head -c "$(( (room - need / 2) * 1024 ))" /dev/zero >small/filler
+        code=0; TARE_CACHE_DIR=$PWD/small/cache "$0" run "$1" --out results $2 2>err || code=$?
+        cat err >&2; test $code = 3; grep -q -- '--resume' err
+        grep -Eq 'small/cache/work-.*: the copy of the data needs .*[0-9]+ bytes.*, and .*[0-9]+ bytes.* are free' err
+        test ! -e results/trials.jsonl; test -z "$(ls -d small/cache/work-* | grep -v lock || true)"
+        rm small/filler
+        TARE_CACHE_DIR=$PWD/small/cache "$0" run --resume results"#;
+    let tare = world.tare(&[]);
+    let limits = "--set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off";
+    let script = script.replace("$2", limits);
+    let mut shell = Command::new("unshare");
+    shell.args(["-rm", "sh", "-c", &script]).arg(tare.get_program()).arg(&study).current_dir(world.directory.path());
+    shell.envs(tare.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let output = shell.output().expect("unshare (Debian package util-linux)");
+    let err = text(&output.stderr);
+    assert_ne!(output.status.code(), Some(77), "no mount in a user name space of our own: {err}");
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let records = trials(&world.path("results"));
+    assert!(records.len() == 3 && records.iter().all(|r| r["outcome"] == "ok" && r["attempt"] == 1), "{records:?}");
+    world.assert_clean();
+}
+
+#[test]
+fn repair_takes_damaged_lines_out_and_keeps_them() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    world.exits(0, &["run", &study, "--out", "results"]);
+    let path = world.path("results/trials.jsonl");
+    let good = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<&str> = good.lines().collect();
+    std::fs::write(&path, [lines[0], "\u{1b}[31mgarbage", lines[1], lines[2], "{\"schema\":1,\"tri"].join("\n"))
+        .unwrap();
+    let (out, _) = world.exits(0, &["repair", "results"]);
+    assert!(out.contains("line 2") && out.contains("line 5") && !out.contains('\u{1b}'), "{out}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), good);
+    let aside = std::fs::read_to_string(world.path("results/trials.jsonl.damaged")).unwrap();
+    assert_eq!(aside, "\u{1b}[31mgarbage\n{\"schema\":1,\"tri\n");
+    let (out, _) = world.exits(0, &["repair", "results", "--json"]);
+    assert_eq!(crate::support::json(&out)["set_aside"].as_array().unwrap().len(), 0);
+    let (_, err) = world.exits(0, &["show", "results"]);
+    assert!(!err.contains("damaged"), "{err}");
+}

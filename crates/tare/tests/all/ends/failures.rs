@@ -1,0 +1,271 @@
+//! What goes wrong in a run: time, disk, threads that stray, results nobody can read, and kill -9 at any moment.
+
+use crate::support::{World, names, text, trials, wait_for_trials};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+const STUDY: &str = r#"
+name = "failing"
+[workload]
+rows = 200
+[sampling]
+trials = 8
+warmup_s = 0.05
+sample_s = 0.3
+seed = 5
+[placement]
+client = "all"
+server = "all"
+bind = "thread"
+pairing = "same-pu"
+"#;
+
+#[test]
+fn a_trial_that_takes_too_long_is_ended_and_recorded() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let long = ["sampling.trials=1", "sampling.sample_s=30", "sampling.trial_timeout_s=1.5", "sampling.attempts=2"];
+    let mut args = vec!["run", &study, "--out", "results"];
+    args.extend(long.iter().flat_map(|set| ["--set", set]));
+    let began = Instant::now();
+    let (_, err) = world.exits(4, &args);
+    assert!(began.elapsed() < Duration::from_secs(25), "the samples were waited for");
+    let records = trials(&world.path("results"));
+    assert_eq!(records.len(), 2, "both attempts are in the record: {err}");
+    for record in records {
+        assert_eq!(record["outcome"], "failed");
+        assert!(record["reason"].as_str().unwrap().contains("longer than 2 s"), "{record}");
+    }
+    world.assert_clean();
+}
+
+#[test]
+fn a_run_whose_every_trial_fails_alike_ends_early_with_the_reason_and_can_go_on() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let sets = ["--set", "sampling.sample_s=30", "--set", "sampling.trial_timeout_s=0.5"];
+    let (_, err) = world.exits(4, &[&["run", &study, "--out", "results"], sets.as_slice()].concat());
+    assert_eq!(trials(&world.path("results")).len(), 3, "of eight trials: {err}");
+    assert!(err.contains("all 3 trials so far failed alike") && err.contains("longer than"), "{err}");
+    assert!(err.contains("tare run --resume results"), "{err}");
+    world.assert_clean();
+}
+
+#[test]
+fn a_thread_that_strays_fails_its_trial() {
+    assert!(std::thread::available_parallelism().unwrap().get() > 1, "this test needs two CPUs to stray between");
+    let world = World::new();
+    let study = world.study(STUDY);
+    let args = ["run", &study, "--out", "results", "--set", "sampling.trials=1", "--set", "sampling.attempts=1"];
+    let mut run = world
+        .tare(&[args.as_slice(), &["--set", "sampling.sample_s=2"]].concat())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Somebody else widens the affinity of all of the server's threads, as an administrator's script may.
+    while run.try_wait().unwrap().is_none() {
+        for pid in world.processes().into_iter().filter(|pid| is_server(*pid)) {
+            let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+            for tid in tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok()) {
+                let tid = rustix::process::Pid::from_raw(tid);
+                let all = rustix::thread::sched_getaffinity(None).unwrap();
+                let _ = rustix::thread::sched_setaffinity(tid, &all); // it may have ended
+            }
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(run.wait().unwrap().code(), Some(4));
+    let records = trials(&world.path("results"));
+    assert_eq!(records.len(), 1);
+    let reason = records[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("placement not kept") && reason.contains("server thread"), "{reason}");
+    world.assert_clean();
+}
+
+fn is_server(pid: u32) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    text(&line).contains("sqlite-server")
+}
+
+#[test]
+fn a_full_disk_ends_the_run_and_loses_no_finished_trial() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    std::fs::create_dir(world.path("small")).unwrap();
+    // A file system of its own for the results, in a name space of its own: it is gone when the shell ends.
+    let script = "mount -t tmpfs -o size=200k none small || exit 77
+        \"$0\" run \"$1\" --out small/results --set sampling.sample_s=0.05 --set sampling.trials=200; code=$?
+        cp -r small/results kept; exit $code";
+    let tare = world.tare(&[]);
+    let mut shell = Command::new("unshare");
+    shell.args(["-rm", "sh", "-c", script]).arg(tare.get_program()).arg(&study).current_dir(world.directory.path());
+    shell.envs(tare.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let output = shell.output().expect("unshare (Debian package util-linux)");
+    let err = text(&output.stderr);
+    assert_ne!(output.status.code(), Some(77), "no mount in a user name space of our own: {err}");
+    assert_eq!(output.status.code(), Some(3), "{err}");
+    // What cannot fit is not begun: the place, what is needed and what there is.
+    assert!(err.contains("small/results: the record of a trial with its logs needs"), "{err}");
+    assert!(err.contains(" bytes), and ") && err.contains("are free") && err.contains("--resume"), "{err}");
+    let kept = trials(&world.path("kept"));
+    assert!(!kept.is_empty() && kept.len() < 200, "{} trials", kept.len());
+    let (_, err) = world.exits(0, &["show", "kept"]);
+    assert!(!err.contains("panicked"), "{err}");
+    world.assert_clean();
+    // With room again the same schedule goes on behind what is there.
+    let mut resumed =
+        world.tare(&["run", "--resume", "kept"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    wait_for_trials(&world.path("kept"), kept.len() + 2);
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(resumed.id().cast_signed()).unwrap(),
+        rustix::process::Signal::INT,
+    )
+    .unwrap();
+    assert_eq!(resumed.wait().unwrap().code(), Some(130));
+    assert_eq!(trials(&world.path("kept"))[..kept.len()], kept[..]);
+    world.assert_clean();
+}
+
+#[test]
+fn a_read_only_sys_leaves_conditions_out_and_nothing_changed() {
+    let world = World::new();
+    let study = world.study(&format!("{STUDY}\n[factors]\nthp = [\"as-found\", \"always\", \"never\"]\n"));
+    let path = "/sys/kernel/mm/transparent_hugepage/enabled";
+    let before = std::fs::read_to_string(path).expect("this test needs a kernel with transparent huge pages");
+    let short = ["--set", "sampling.trials=1", "--set", "sampling.sample_s=0.05"];
+    let mut tare = world.tare(&[&["run", &study, "--out", "results"], &short[..]].concat());
+    // Root sees a /sys of its own, as in a container; nobody else may write to it anyway.
+    let reason = if rustix::process::geteuid().is_root() {
+        let mut inside = Command::new("unshare");
+        inside.args(["--mount", "sh", "-c", "mount -o remount,bind,ro /sys && exec \"$@\"", "sh"]);
+        inside.arg(tare.get_program()).args(tare.get_args()).current_dir(world.directory.path());
+        inside.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        tare = inside;
+        "is mounted read-only here"
+    } else {
+        "needs root"
+    };
+    let output = tare.output().unwrap();
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    let plan: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(world.path("results/plan.json")).unwrap()).unwrap();
+    let conditions = plan["conditions"].as_array().unwrap();
+    let found = conditions.iter().map(|c| c["reason"].as_str().unwrap_or_default());
+    // The level that is there already needs no write.
+    let refused = found.filter(|found| found.contains(reason)).count();
+    assert!(
+        refused >= 1 && refused == conditions.iter().filter(|c| c["realizable"] == false).count(),
+        "{conditions:?}"
+    );
+    assert_eq!(std::fs::read_to_string(path).unwrap(), before);
+    world.assert_clean();
+}
+
+#[test]
+fn a_damaged_line_is_in_nobodys_way_and_unreadable_results_are_a_clear_error() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    world.exits(
+        0,
+        &["run", &study, "--out", "results", "--set", "sampling.trials=2", "--set", "sampling.sample_s=0.05"],
+    );
+    let records = world.path("results/trials.jsonl");
+    let good = std::fs::read_to_string(&records).unwrap();
+    let broken = good.replacen("{\"schema\":2", "{\"schema:2", 1);
+    std::fs::write(&records, &broken).unwrap();
+    for args in [["show", "results"].as_slice(), &["report", "results"], &["run", "--resume", "results"]] {
+        let (_, err) = world.exits(0, args);
+        assert!(err.contains("line 1 of trials.jsonl is damaged and set aside"), "{args:?}: {err}");
+    }
+    let resumed = std::fs::read_to_string(&records).unwrap();
+    assert!(resumed.starts_with(&broken), "nothing of the records is cut");
+    assert_eq!(resumed.lines().count(), 3, "the trial of the damaged line ran again: {resumed}");
+    let (_, err) = world.exits(0, &["run", "--resume", "results"]);
+    assert!(err.contains("is damaged and set aside"), "{err}");
+    assert_eq!(std::fs::read_to_string(&records).unwrap(), resumed);
+    std::fs::write(&records, &good).unwrap();
+
+    // Permissions say nothing to root; the suite runs as an ordinary user too.
+    if !rustix::process::geteuid().is_root() {
+        let directory = world.path("results");
+        std::fs::set_permissions(&directory, PermissionsExt::from_mode(0o000)).unwrap();
+        for args in [["show", "results"].as_slice(), &["run", "--resume", "results"], &["report", "results"]] {
+            let (_, err) = world.exits(2, args);
+            assert!(err.contains("Permission denied"), "{args:?}: {err}");
+        }
+        std::fs::set_permissions(&directory, PermissionsExt::from_mode(0o555)).unwrap();
+        world.exits(0, &["show", "results"]);
+        std::fs::set_permissions(&directory, PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    std::fs::write(world.path("file"), "").unwrap();
+    let (_, err) = world.exits(2, &["run", &study, "--out", "file"]);
+    assert!(err.contains("file"), "{err}");
+}
+
+/// A server that makes its data and then, in the trial, writes a line of 300 KiB that would rename the terminal.
+#[test]
+fn what_a_server_writes_is_cut_in_the_record_and_steers_no_terminal() {
+    let world = World::new();
+    let (hostile, made) = (world.path("hostile"), world.path("made"));
+    let script = format!(
+        "#!/bin/sh\nif [ -e {0} ]; then\nprintf '\\033]0;mine\\007'; head -c 300000 /dev/zero | tr '\\0' x; echo; exit 1\n\
+         fi\n: >{0}; exec {1} \"$@\"\n",
+        made.display(),
+        env!("CARGO_BIN_EXE_tare")
+    );
+    std::fs::write(&hostile, script).unwrap();
+    std::fs::set_permissions(&hostile, PermissionsExt::from_mode(0o755)).unwrap();
+    let study = world.study(&format!("{STUDY}[engine]\nname = \"sqlite\"\nbinary = \"{}\"\n", hostile.display()));
+    let one = ["--set", "sampling.trials=1", "--set", "sampling.attempts=1"];
+    let (out, err) = world.exits(4, &[&["run", &study, "--out", "results"], one.as_slice()].concat());
+    let records = std::fs::read_to_string(world.path("results/trials.jsonl")).unwrap();
+    assert!(records.len() < 40 << 10 && records.contains(" bytes in all ..."), "{} bytes", records.len());
+    assert!(trials(&world.path("results"))[0]["reason"].as_str().unwrap().contains("died during start"));
+    let (shown, told) = world.exits(0, &["show", "results"]);
+    for text in [out, err, shown, told] {
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
+    }
+    world.assert_clean();
+}
+
+#[test]
+fn kill_9_at_random_moments_leaves_no_server_and_the_schedule_completes() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos();
+    println!("seed {seed}");
+    let mut state = u64::from(seed) | 1;
+    let mut planned = false;
+    for kill in 0..12 {
+        // A multiplicative generator is random enough for a moment; 0 to 1 s covers start, preparation and two trials.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let wait = Duration::from_millis((state >> 33) % 1000);
+        let args = if planned { ["run", "--resume", "results"] } else { ["run", &study, "--out=results"] };
+        let mut run = world.tare(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(wait);
+        run.kill().unwrap();
+        run.wait().unwrap();
+        planned = world.path("results/plan.json").is_file();
+        if !planned && !names(&world.path("results")).is_empty() {
+            // Killed before there was a plan: nothing to resume, and the half-made directory says so.
+            std::fs::remove_dir_all(world.path("results")).unwrap();
+        }
+        println!("kill {kill} after {wait:?}, {} trials", trials(&world.path("results")).len());
+    }
+    if !planned {
+        world.exits(0, &["run", &study, "--out", "results"]);
+    } else {
+        world.exits(0, &["run", "--resume", "results"]);
+    }
+    let mut done: Vec<u64> = trials(&world.path("results"))
+        .iter()
+        .filter(|record| record["outcome"] == "ok")
+        .map(|record| record["trial"].as_u64().unwrap())
+        .collect();
+    done.sort_unstable();
+    assert_eq!(done, (0..8).collect::<Vec<u64>>(), "seed {seed}");
+    world.assert_clean();
+}

@@ -1,0 +1,323 @@
+//! Ctrl-C at many moments, with whatever server there is stopped by SIGSTOP: over within 3 s, and nothing left.
+//!
+//! `TARE_TEST_MOMENTS` is how many moments of each kind are tried.
+
+use crate::engines::support::binary_of;
+use crate::support::{World, names, server_beside, text};
+use rustix::process::{Pid, Signal, kill_process};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use tare_engine::{Engine, Mariadb, Sqlite, engine_by_name};
+
+/// From Ctrl-C to the end, with room for a busy machine; 3 s are promised.
+const SOON: Duration = Duration::from_secs(5);
+
+const STUDY: &str = "name = \"long\"\n[workload]\nrows = 2000\n[sampling]\ntrials = 3\nwarmup_s = 0\nsample_s = 3600\n\
+                     steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n";
+
+fn moments(usual: u32) -> u32 {
+    std::env::var("TARE_TEST_MOMENTS").ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+fn send(pid: u32, signal: Signal) {
+    // It may have ended by itself.
+    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal);
+}
+
+fn is_server(pid: u32) -> bool {
+    let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+    let program = line.split('\0').next().unwrap_or_default();
+    line.contains("sqlite-server")
+        || program.starts_with("postgres: ")
+        || ["mariadbd", "mysqld", "/postgres"].iter().any(|name| program.ends_with(name))
+}
+
+fn is_trial(pid: u32) -> bool {
+    text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()).split('\0').nth(1) == Some("trial")
+}
+
+/// What must be over soon after Ctrl-C.
+struct Interrupted<'a> {
+    world: &'a World,
+    args: Vec<&'a str>,
+    /// Stopped in place of the servers that the command itself starts.
+    server: Option<u32>,
+}
+
+/// In the place of a server: there is none to be stopped.
+const NO_SERVER: u32 = 0;
+
+impl Interrupted<'_> {
+    /// At `count` moments from the start up to `longest` later. How often a server was there to be stopped.
+    fn at_moments(&self, count: u32, longest: Duration) -> u32 {
+        let (mut stopped, mut slowest) = (0, Duration::ZERO);
+        for moment in 0..count {
+            let (took, hit) = self.once(longest * moment / count, moment % 2 == 1);
+            slowest = slowest.max(took);
+            stopped += u32::from(hit);
+        }
+        println!("{:?}: {count} moments, {stopped} stopped servers, over after {slowest:?} at most", self.args);
+        stopped
+    }
+
+    /// How long it took from Ctrl-C to the end, and whether a server was there to be stopped. A trial that `hangs` is
+    /// stopped as well, and so can put nothing back itself.
+    fn once(&self, wait: Duration, hangs: bool) -> (Duration, bool) {
+        let mut child = self.world.tare(&self.args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(wait);
+        let servers = match self.server {
+            Some(NO_SERVER) => Vec::new(),
+            Some(pid) => vec![pid],
+            None => self.world.processes().into_iter().filter(|pid| is_server(*pid)).collect(),
+        };
+        servers.iter().for_each(|pid| send(*pid, Signal::STOP));
+        if self.args[0] == "run" && hangs {
+            self.world.processes().into_iter().filter(|pid| is_trial(*pid)).for_each(|pid| send(pid, Signal::STOP));
+        }
+        // What was done before is no matter.
+        let done = child.try_wait().unwrap().is_some_and(|status| status.success());
+        let began = Instant::now();
+        send(child.id(), Signal::INT);
+        while child.try_wait().unwrap().is_none() {
+            if began.elapsed() > SOON {
+                let who = self.world.processes();
+                send(child.id(), Signal::KILL);
+                panic!("{:?}, Ctrl-C after {wait:?}: not over within {SOON:?}: {who:?}", self.args);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let took = began.elapsed();
+        if let Some(pid) = self.server.filter(|pid| *pid != NO_SERVER) {
+            send(pid, Signal::CONT);
+        }
+        let output = child.wait_with_output().unwrap();
+        // Before the program handles signals, the signal's own effect ends it.
+        let code = output.status.code();
+        assert!(
+            done || code == Some(130) || code.is_none(),
+            "after {wait:?}: {:?}: {}",
+            output.status,
+            text(&output.stderr)
+        );
+        if self.server.is_none() {
+            self.nothing_is_left(wait);
+        }
+        (took, !servers.is_empty())
+    }
+
+    fn nothing_is_left(&self, wait: Duration) {
+        self.world.assert_clean();
+        let halves = names(&self.world.path("cache")).into_iter().filter(|name| name.ends_with(".partial"));
+        assert_eq!(halves.collect::<Vec<_>>(), Vec::<String>::new(), "half-made data left after {wait:?}");
+        let _ = std::fs::remove_dir_all(self.world.path("results"));
+    }
+}
+
+/// A run that must prepare its data at every moment, one that has them, and a trial as a cluster's scheduler starts it.
+fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Duration) {
+    let world = World::new();
+    let binary = binary_of(engine_by_name(engine).unwrap()).filter(|_| engine != "sqlite");
+    let binary = binary.map_or(String::new(), |path| format!("binary = \"{}\"\n", path.display()));
+    let study = world.study(&format!("{STUDY}[engine]\nname = \"{engine}\"\n{binary}"));
+    let mut stopped = 0;
+    let run = vec!["run", &study, "--out", "results"];
+    let run = Interrupted { world: &world, args: run, server: None };
+    for moment in 0..count {
+        // Data that became complete in the meantime would be found.
+        let _ = std::fs::remove_dir_all(world.path("cache"));
+        let (took, hit) = run.once(preparing * moment / count, moment % 2 == 1);
+        println!("preparing {engine}: over after {took:?}");
+        stopped += u32::from(hit);
+    }
+    // One whole run makes the data, and a plan for trials that nobody waits for.
+    world.exits(0, &["run", &study, "--out", "plan", "--set", "sampling.sample_s=0.05", "--set", "sampling.trials=1"]);
+    stopped += run.at_moments(count, running);
+    std::fs::rename(world.path("plan"), world.path("short")).unwrap();
+    let mut long = world.tare(&run.args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while !world.path("results/plan.json").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    send(long.id(), Signal::INT);
+    long.wait().unwrap();
+    std::fs::rename(world.path("results"), world.path("plan")).unwrap();
+    let trial = ["trial", "--directory", "plan", "--trial", "0", "--attempt", "1", "--writer", "w"].to_vec();
+    stopped += Interrupted { world: &world, args: trial, server: None }.at_moments(count, running);
+    assert!(stopped >= count, "{stopped} servers were there to be stopped: this test proves little");
+    let records = world.path("plan/trials-w.jsonl");
+    assert!(!records.exists(), "an interrupted trial leaves no record: {:?}", std::fs::read_to_string(records));
+}
+
+#[test]
+fn runs_and_trials_on_sqlite() {
+    runs_and_trials("sqlite", moments(8), Duration::from_millis(800), Duration::from_millis(1200));
+}
+
+#[test]
+fn runs_and_trials_on_mariadb() {
+    runs_and_trials("mariadb", moments(6), Duration::from_millis(3500), Duration::from_millis(2000));
+}
+
+#[test]
+fn runs_and_trials_on_postgresql() {
+    runs_and_trials("postgresql", moments(3), Duration::from_millis(4500), Duration::from_millis(4500));
+}
+
+#[test]
+fn runs_and_trials_on_mysql() {
+    runs_and_trials("mysql", moments(3), Duration::from_millis(7000), Duration::from_millis(6000));
+}
+
+#[test]
+fn making_and_loading_the_tables_of_dbt3() {
+    for engine in ["sqlite", "mariadb"] {
+        let world = World::new();
+        let study = world.study(&format!(
+            "name = \"queries\"\n[engine]\nname = \"{engine}\"\n[workload]\nname = \"dbt3\"\nscale = 0.1\n"
+        ));
+        let load = Interrupted { world: &world, args: vec!["run", &study, "--out", "results"], server: None };
+        let mut stopped = 0;
+        for moment in 1..=moments(3) {
+            let (took, hit) = load.once(Duration::from_millis(1500) * moment, moment % 2 == 1);
+            println!("dbt3 on {engine}: over after {took:?}");
+            stopped += u32::from(hit);
+        }
+        assert!(stopped > 0, "no server was there to be stopped");
+    }
+}
+
+#[test]
+fn counters_that_count() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"counting\"\n[workload]\nname = \"counters\"\nrounds = 100000000\n[sampling]\ntrials = 2\n\
+         steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n",
+    );
+    let run = Interrupted { world: &world, args: vec!["run", &study, "--out", "results"], server: None };
+    run.at_moments(moments(4), Duration::from_millis(1500));
+}
+
+/// What is left of a merge is no obstacle: the same command makes it whole.
+#[test]
+fn a_merge_that_copies_much() {
+    let world = World::new();
+    let study = world.study(&format!("{STUDY}[factors]\nthreads = [1, 2]\n").replace("3600", "0.05"));
+    world.exits(0, &["shard", &study, "--into", "1", "--out", "shards"]);
+    world.exits(0, &["run", "--shard", "shards", "0"]);
+    let shard = world.path("shards/shard-0000");
+    let part = names(&shard).into_iter().find(|name| !name.starts_with('.')).unwrap();
+    // Holes that cost nothing here, and time to copy.
+    for log in names(&shard.join(&part).join("logs")) {
+        let log = std::fs::OpenOptions::new().write(true).open(shard.join(&part).join("logs").join(log)).unwrap();
+        log.set_len(40 << 20).unwrap();
+    }
+    let args = vec!["merge", "shards", "--out", "results"];
+    let merge = Interrupted { world: &world, args, server: Some(NO_SERVER) };
+    for moment in 0..moments(8) {
+        let (took, _) = merge.once(Duration::from_millis(15) * moment, false);
+        println!("merge: over after {took:?}, with {:?}", names(&world.path("results")));
+        let (_, err) = world.exits(0, &merge.args);
+        assert!(err.contains("6 records of 1 parts"), "{err}");
+        world.exits(0, &["show", "results"]);
+        std::fs::remove_dir_all(world.path("results")).unwrap();
+    }
+}
+
+#[test]
+fn a_load_and_its_preparation() {
+    for engine in [&Sqlite as &dyn Engine, &Mariadb] {
+        let world = World::new();
+        let server = server_beside(&world, engine);
+        let socket = server.address().to_string();
+        let base = ["load", "read_write", "--engine", engine.name(), "--socket", &socket, "--rows", "20000"];
+        let with = |more: &[&'static str]| [&base[..], more].concat();
+        let (count, longest, pid) = (moments(6), Duration::from_millis(900), Some(server.pid()));
+        let load = with(&["--time", "3600s", "--warmup", "0s", "--threads", "2"]);
+        let prepare = with(&["--prepare"]);
+        world.exits(0, &prepare);
+        Interrupted { world: &world, args: load, server: pid }.at_moments(count, longest);
+        world.exits(0, &with(&["--cleanup"]));
+        for moment in 0..count {
+            let once = Interrupted { world: &world, args: prepare.clone(), server: pid };
+            once.once(Duration::from_millis(400) * moment / count, false);
+            world.exits(0, &with(&["--cleanup"]));
+        }
+    }
+}
+
+/// A second Ctrl-C and SIGTERM are no worse than the first; and nobody has to be at the keyboard.
+#[test]
+fn a_load_whose_server_stops_answering_ends_by_any_signal_and_by_itself() {
+    let world = World::new();
+    let server = server_beside(&world, &Sqlite);
+    let socket = server.address().to_string();
+    let base = ["load", "point_select", "--engine", "sqlite", "--socket", &socket, "--rows", "1000", "--warmup", "0s"];
+    world.exits(0, &[&base[..], &["--prepare"]].concat());
+    let began_without_answer = |time: &str| {
+        let mut load = world.tare(&[&base[..], &["--time", time]].concat());
+        let load = load.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        send(server.pid(), Signal::STOP);
+        load
+    };
+    for signals in [&[Signal::TERM][..], &[Signal::INT, Signal::INT, Signal::INT, Signal::TERM]] {
+        let mut load = began_without_answer("3600s");
+        std::thread::sleep(Duration::from_millis(100));
+        let began = Instant::now();
+        for signal in signals {
+            send(load.id(), *signal);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let code = load.wait().unwrap().code();
+        assert!(began.elapsed() < SOON, "{signals:?}: over after {:?}", began.elapsed());
+        assert_eq!(code, Some(130), "{signals:?}");
+        send(server.pid(), Signal::CONT);
+    }
+    // Half a minute is waited for answers after the time that was asked for.
+    let (began, load) = (Instant::now(), began_without_answer("1s"));
+    let output = load.wait_with_output().unwrap();
+    send(server.pid(), Signal::CONT);
+    let err = text(&output.stderr);
+    assert!(began.elapsed() < Duration::from_secs(45), "{:?}: {err}", began.elapsed());
+    assert!(output.status.code() == Some(4) && err.contains("the server does not answer"), "{err}");
+}
+
+#[test]
+fn a_second_ctrl_c_ends_a_run_at_once_whatever_hangs() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let mut run = world.tare(&["run", &study, "--out", "results"]);
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !world.processes().into_iter().any(is_server) || !world.path("results/logs/server-00000-1.log").exists() {
+        assert!(Instant::now() < deadline, "no trial began");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    world.processes().into_iter().filter(|pid| *pid != run.id()).for_each(|pid| send(pid, Signal::STOP));
+    send(run.id(), Signal::INT);
+    std::thread::sleep(Duration::from_millis(100));
+    let began = Instant::now();
+    send(run.id(), Signal::INT);
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    println!("over {:?} after the second", began.elapsed());
+    // 1 s is promised.
+    assert!(began.elapsed() < Duration::from_millis(1800), "{:?}", began.elapsed());
+    world.assert_clean();
+}
+
+#[test]
+fn a_program_that_does_not_say_its_version_is_told_about_and_ends_with_ctrl_c() {
+    let world = World::new();
+    let hangs = world.path("mariadbd");
+    // Its helper names this world, so that it is found when it is left behind.
+    let script = format!("#!/bin/sh\nsh -c 'sleep 600; : {}' & wait\n", world.directory.path().display());
+    std::fs::write(&hangs, script).unwrap();
+    std::fs::set_permissions(&hangs, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let study = world.study(&format!("{STUDY}[engine]\nname = \"mariadb\"\nbinary = \"{}\"\n", hangs.display()));
+    let args = vec!["run", &study, "--out", "results"];
+    let asked = Interrupted { world: &world, args, server: None };
+    asked.at_moments(3, Duration::from_millis(1500));
+    let (_, err) = world.exits(3, &asked.args);
+    assert!(err.contains("does not answer to") && err.contains("within 10 s"), "{err}");
+    world.assert_clean();
+}

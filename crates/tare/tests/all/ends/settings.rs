@@ -1,0 +1,175 @@
+//! Settings outlive nothing: whoever ends a trial puts its machine settings back before anything else is measured.
+
+use crate::support::World;
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tare_noise::{HostLock, Journal, Setting, System, fake, recover};
+
+const STUDY: &str = r#"
+name = "left-behind"
+[workload]
+rows = 20
+[sampling]
+trials = 3
+attempts = 2
+warmup_s = 0
+sample_s = 0.3
+[[conditions]]
+swappiness = "as-found"
+[[conditions]]
+swappiness = "7"
+"#;
+
+/// A run whose trials change a setting of the machine in `root`.
+struct Tuned {
+    world: World,
+    study: String,
+    root: PathBuf,
+    state: PathBuf,
+}
+
+impl Tuned {
+    fn on_a_folder() -> Self {
+        let world = World::new();
+        let root = world.path("machine");
+        fake::create(&root).unwrap();
+        Self { study: world.study(STUDY), state: world.path("state"), root, world }
+    }
+
+    fn system(&self) -> System {
+        if self.root == Path::new("/") { System::real() } else { System::at(&self.root) }
+    }
+
+    fn swappiness(&self) -> String {
+        Setting::Swappiness.read(&self.system()).unwrap()
+    }
+
+    fn tare(&self, args: &[&str]) -> Command {
+        let mut command = self.world.tare(args);
+        command.env("TARE_STATE_DIR", &self.state).stdout(Stdio::null());
+        if self.root != Path::new("/") {
+            command.env("TARE_SYSTEM_ROOT", &self.root);
+        }
+        command
+    }
+
+    fn start(&self, sets: &[&str]) -> Child {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let args: Vec<&str> = ["run", &self.study, "--out", "results"].into_iter().chain(sets).collect();
+        self.tare(&args).stderr(std::fs::File::create(self.world.path("err")).unwrap()).spawn().unwrap()
+    }
+
+    /// The trial at work: its process and its condition; none while only data is made.
+    fn at_work(&self) -> Option<(u32, usize, String)> {
+        let plan = std::fs::read_to_string(self.world.path("results/plan.json")).ok()?;
+        let plan: serde_json::Value = serde_json::from_str(&plan).ok()?;
+        self.world.processes().into_iter().find_map(|pid| {
+            let line = crate::support::text(&std::fs::read(format!("/proc/{pid}/cmdline")).ok()?);
+            let words: Vec<&str> = line.split('\0').collect();
+            let after = |name: &str| words.iter().position(|w| *w == name).and_then(|at| words.get(at + 1));
+            if words.get(1) != Some(&"trial") || after("--attempt") == Some(&"0") {
+                return None;
+            }
+            let number: usize = after("--trial")?.parse().ok()?;
+            let trials = plan["trials"].as_array()?;
+            let condition = trials.iter().find(|t| t["trial"] == number)?["condition"].as_str()?;
+            Some((pid, number, condition.to_owned()))
+        })
+    }
+
+    /// Waits until a trial of the condition that changes the setting has changed it, and sends its process a signal.
+    fn strike(&self, found: &str, signal: Signal) -> usize {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            assert!(Instant::now() < deadline, "no trial changed the setting within 60 s: {}", self.err());
+            if let Some((pid, number, condition)) = self.at_work()
+                && condition.ends_with("=7")
+                && self.swappiness() != found
+            {
+                kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
+                assert_ne!(self.swappiness(), found, "struck too late: it was put back already");
+                return number;
+            }
+        }
+    }
+
+    /// Watches a run to its end: what trials of the plain condition saw.
+    fn watch(&self, run: &mut Child) -> BTreeMap<String, u32> {
+        let mut seen = BTreeMap::new();
+        while run.try_wait().unwrap().is_none() {
+            if let Some((pid, _, condition)) = self.at_work()
+                && condition.ends_with("=as-found")
+                // Its server runs, so it has begun.
+                && self.world.processes().len() > 2
+            {
+                let value = self.swappiness();
+                if Path::new(&format!("/proc/{pid}")).exists() && self.at_work().is_some_and(|now| now.0 == pid) {
+                    *seen.entry(value).or_default() += 1;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        seen
+    }
+
+    fn err(&self) -> String {
+        std::fs::read_to_string(self.world.path("err")).unwrap()
+    }
+
+    fn later_trials_run_as_found_after(&self, signal: Signal, sets: &[&str]) {
+        let found = self.swappiness();
+        assert_ne!(found, "7");
+        let mut run = self.start(sets);
+        let struck = self.strike(&found, signal);
+        let seen = self.watch(&mut run);
+        assert_eq!(seen.keys().collect::<Vec<_>>(), [&found], "what trials that change nothing ran under: {seen:?}");
+        assert_eq!(run.wait().unwrap().code(), Some(0), "{}", self.err());
+        assert_eq!(self.swappiness(), found);
+        assert!(!Journal::pending(&self.state));
+        let records = crate::support::trials(&self.world.path("results"));
+        let failed: Vec<_> = records.iter().filter(|r| r["outcome"] == "failed").collect();
+        assert!(failed.len() == 1 && failed[0]["trial"] == struck, "{failed:?}");
+        self.world.assert_clean();
+    }
+}
+
+#[test]
+fn a_killed_trial_leaves_the_next_one_the_machine_as_found() {
+    Tuned::on_a_folder().later_trials_run_as_found_after(Signal::KILL, &[]);
+}
+
+#[test]
+fn a_trial_that_hangs_past_its_time_leaves_the_next_one_the_machine_as_found() {
+    Tuned::on_a_folder().later_trials_run_as_found_after(Signal::STOP, &["sampling.trial_timeout_s=8"]);
+}
+
+#[test]
+fn an_interrupted_run_whose_trial_hangs_ends_with_the_machine_as_found() {
+    let tuned = Tuned::on_a_folder();
+    let found = tuned.swappiness();
+    let mut run = tuned.start(&[]);
+    tuned.strike(&found, Signal::STOP);
+    kill_process(Pid::from_raw(run.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(130), "{}", tuned.err());
+    assert_eq!(tuned.swappiness(), found);
+    assert!(!Journal::pending(&tuned.state));
+    tuned.world.assert_clean();
+}
+
+#[test]
+fn a_killed_trial_on_this_machine() {
+    if System::real().may_write("/proc/sys/vm/swappiness").is_err() {
+        println!("not root: no setting of this machine can be left behind");
+        return;
+    }
+    // The journal is kept where the next run of this test finds it, should this one be killed.
+    let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("settings-real");
+    let _machine = crate::noise_common::host_lock();
+    let world = World::new();
+    recover(&System::real(), &state, &HostLock::acquire(&world.path("lock")).unwrap()).unwrap();
+    let tuned = Tuned { study: world.study(STUDY), root: PathBuf::from("/"), state, world };
+    tuned.later_trials_run_as_found_after(Signal::KILL, &[]);
+}

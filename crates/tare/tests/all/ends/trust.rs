@@ -1,0 +1,209 @@
+//! What others leave in root's way is not believed: attacks of an ordinary user on root, in a mount namespace of its
+//! own.
+
+use crate::support::text;
+use std::path::Path;
+use std::process::Command;
+
+/// A study of one short trial, for both users.
+const STUDY: &str = "name = \"attacked\"\n[workload]\nrows = 20\n[sampling]\ntrials = 1\nwarmup_s = 0\nsample_s = 0.05\n\
+                     steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n";
+
+/// What every script begins with: folders that are the machine's own, empty, and gone with the namespace; the program
+/// where everybody can run it; `root` and `user` to run it as either, without a word of this test's environment.
+const BEGIN: &str = r#"set -eu
+mount --make-rprivate /
+mount -t tmpfs none /mnt
+touch /mnt/tare && mount --bind "$0" /mnt/tare
+printf '%s' "$1" >/mnt/study.toml
+for place in /tmp /run /var/lib /var/cache; do mount -t tmpfs -o mode=755 none "$place"; done
+chmod 1777 /tmp && mkdir -m 1777 /run/lock
+mkdir /tmp/root && cd /tmp/root
+as() { env -i PATH="$PATH" "$@"; }
+user() { (cd /tmp && setpriv --reuid=65534 --regid=65534 --clear-groups env -i PATH="$PATH" "$@"); }
+"#;
+
+/// Runs a script as root in a namespace of its own; none for ordinary users, who cannot.
+fn as_root(script: &str) -> Option<(i32, String)> {
+    if !rustix::process::geteuid().is_root() {
+        println!("not root: nobody to be attacked");
+        return None;
+    }
+    let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
+    let tare = std::env::var_os("TARE_TEST_PROGRAM").map_or_else(|| tare.to_owned(), Into::into);
+    let output = Command::new("timeout")
+        .args(["90", "unshare"])
+        .args(["--mount", "sh", "-c", &format!("{BEGIN}{script}")])
+        .arg(tare)
+        .arg(STUDY)
+        .output()
+        .expect("unshare (Debian package util-linux)");
+    let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+    println!("{said}");
+    Some((output.status.code().unwrap_or(-1), said))
+}
+
+/// Runs a script that must succeed.
+fn holds(script: &str) {
+    if let Some((code, said)) = as_root(script) {
+        assert_eq!(code, 0, "{said}");
+    }
+}
+
+#[test]
+fn a_link_planted_as_a_lock_truncates_no_file_of_roots() {
+    holds(
+        r#"
+        # The attacker learns the names from a cache of its own.
+        user mkdir -m 755 /tmp/mine
+        user TARE_CACHE_DIR=/tmp/mine/cache TARE_STATE_DIR=/tmp/mine/state /mnt/tare run /mnt/study.toml --out /tmp/mine/out
+        echo precious >/mnt/victim
+        user mkdir /tmp/tare-cache-0
+        for lock in /tmp/mine/cache/*.lock; do user ln -s /mnt/victim "/tmp/tare-cache-0/${lock##*/}"; done
+        as /mnt/tare run /mnt/study.toml --out out
+        grep precious /mnt/victim
+        "#,
+    );
+}
+
+#[test]
+fn prepared_data_that_another_user_planted_is_never_started() {
+    holds(
+        r#"
+        user mkdir -m 755 /tmp/mine
+        user TARE_CACHE_DIR=/tmp/mine/cache TARE_STATE_DIR=/tmp/mine/state /mnt/tare run /mnt/study.toml --out /tmp/mine/out
+        # With this in its data, a server that is started on it fails; a cleverer attacker has a trigger there.
+        for file in /tmp/mine/cache/*/data/*; do user sh -c "echo evil >$file"; done
+        user cp -a /tmp/mine/cache /tmp/tare-cache-0
+        as /mnt/tare run /mnt/study.toml --out out
+        test "$(ls /var/cache/tare | wc -l)" -ge 1
+        # Named outright, it is refused, and nothing is written there.
+        if as TARE_CACHE_DIR=/tmp/mine/cache /mnt/tare run /mnt/study.toml --out named 2>err; then exit 1; fi
+        cat err; grep 'belongs to user 65534' err
+        "#,
+    );
+}
+
+#[test]
+fn a_state_directory_that_others_may_write_to_kills_nothing_and_removes_nothing() {
+    holds(
+        r#"
+        sleep 60 >/dev/null 2>&1 & victim=$!
+        mkdir -m 700 /mnt/precious
+        mkdir -m 777 /var/lib/tare
+        start=$(cut -d' ' -f22 /proc/$victim/stat)
+        user sh -c "printf '{\"boot_id\":\"%s\",\"owner\":{\"pid\":1,\"start_ticks\":999},\"server\":{\"pid\":$victim,\"start_ticks\":$start},\
+\"behind\":null,\"directories\":[\"/mnt/precious\"]}' \
+            \"\$(cat /proc/sys/kernel/random/boot_id)\" >/var/lib/tare/server-1-1-0.json"
+        if as /mnt/tare restore 2>err; then cat err; fi
+        kill -0 $victim && kill $victim
+        test -d /mnt/precious
+        cat err; grep 'others may write' err
+        "#,
+    );
+}
+
+#[test]
+fn state_and_cache_are_closed_whatever_the_umask() {
+    holds(
+        r#"
+        umask 000
+        as /mnt/tare run /mnt/study.toml --out out
+        stat -c '%a %n' /var/lib/tare /var/cache/tare /var/cache/tare/* /run/tare
+        test "$(stat -c %a /var/cache/tare)" = 700
+        case "$(stat -c %a /var/lib/tare)" in 700|711) ;; *) exit 1;; esac
+        test "$(stat -c %a /run/tare)" = 711
+        test "$(stat -c %a /run/tare/tare-host.lock)" = 600
+        "#,
+    );
+}
+
+#[test]
+fn root_leaves_nothing_in_the_home_of_who_called_sudo() {
+    holds(
+        r#"
+        mkdir -m 700 /tmp/home && chown 65534 /tmp/home
+        as HOME=/tmp/home SUDO_UID=65534 XDG_CACHE_HOME=/tmp/home/.cache /mnt/tare run /mnt/study.toml --out out
+        find /tmp/home -mindepth 1 | (! grep .)
+        "#,
+    );
+}
+
+#[test]
+fn a_user_that_holds_the_lock_does_not_stall_root_and_is_named() {
+    holds(
+        r#"
+        # Both the file of runs and that of trials, in every place where an ordinary user can make one.
+        for place in /run/lock /tmp; do
+            for lock in tare-host.lock tare-trials.lock; do
+                user sh -c "umask 222; : >$place/$lock"
+                (exec >/dev/null 2>&1; user flock --exclusive "$place/$lock" sleep 15) &
+            done
+        done
+        sleep 0.5
+        timeout 30 env -i PATH="$PATH" /mnt/tare run /mnt/study.toml --out out 2>err || { cat err; exit 1; }
+        cat err; grep "another user's run has this machine as well" err; grep 'flock\|sleep' err
+        # The other way round an ordinary user is told that root has it.
+        if user flock --nonblock /run/tare/tare-host.lock true; then exit 1; fi
+        "#,
+    );
+}
+
+#[test]
+fn a_user_that_is_held_up_by_another_is_told_by_whom_within_seconds() {
+    holds(
+        r#"
+        user mkdir -m 755 /tmp/mine
+        other() { (cd /tmp && setpriv --reuid=65533 --regid=65533 --clear-groups env -i PATH="$PATH" "$@"); }
+        mine() { user TARE_CACHE_DIR=/tmp/mine/cache TARE_STATE_DIR=/tmp/mine/state "$@" 2>err; }
+        user sh -c 'umask 222; : >/run/lock/tare-trials.lock; : >/run/lock/tare-host.lock'
+        # The lock of trials, for some seconds: it is said who has it, and then the run goes on.
+        (exec >/dev/null 2>&1; other flock --exclusive /run/lock/tare-trials.lock sleep 6) &
+        sleep 0.5
+        mine timeout 60 /mnt/tare run /mnt/study.toml --out /tmp/mine/out || { cat err; exit 1; }
+        cat err; grep 'waiting for the last trial of an earlier run' err; grep 'of user 65533' err; grep 'sleep' err
+        # The host lock: refused at once.
+        (exec >/dev/null 2>&1; other flock --exclusive /run/lock/tare-host.lock sleep 20) &
+        sleep 0.5
+        if mine timeout 5 /mnt/tare run /mnt/study.toml --out /tmp/mine/out2; then exit 1; fi
+        cat err; grep 'in use by another run' err; grep 'of user 65533' err
+        "#,
+    );
+}
+
+#[test]
+fn a_report_on_anothers_directory_writes_through_no_link() {
+    holds(
+        r#"
+        user mkdir -m 755 /tmp/mine
+        user TARE_CACHE_DIR=/tmp/mine/cache TARE_STATE_DIR=/tmp/mine/state /mnt/tare run /mnt/study.toml --out /tmp/mine/out
+        echo precious >/mnt/victim
+        rm -f /tmp/mine/out/report.html
+        for name in report.html report.html.part report.tmp; do user ln -s /mnt/victim "/tmp/mine/out/$name"; done
+        as /mnt/tare report /tmp/mine/out
+        grep precious /mnt/victim
+        "#,
+    );
+}
+
+#[test]
+fn anothers_study_or_results_are_run_only_when_trusted() {
+    holds(
+        r#"
+        user mkdir -m 755 /tmp/mine
+        user cp /mnt/study.toml /tmp/mine/study.toml
+        user TARE_CACHE_DIR=/tmp/mine/cache TARE_STATE_DIR=/tmp/mine/state /mnt/tare run /tmp/mine/study.toml --out /tmp/mine/out
+        # A program of the attacker's in the study, and a trial still to be done.
+        user sh -c ': >/tmp/mine/out/trials.jsonl'
+        user rm -rf /tmp/mine/out/logs && user ln -s /mnt /tmp/mine/out/logs
+        for what in '/tmp/mine/study.toml --out mine' '--resume /tmp/mine/out'; do
+            code=0; as /mnt/tare run $what 2>err || code=$?
+            cat err; test $code = 2; grep 'belongs to user 65534' err; grep -- --trust err
+        done
+        ls /mnt | (! grep trial)
+        # A study of who called sudo is theirs to run; and what is trusted is run.
+        as SUDO_UID=65534 /mnt/tare run /tmp/mine/study.toml --out sudo
+        as /mnt/tare run --trust /tmp/mine/study.toml --out trusted
+        "#,
+    );
+}

@@ -1,0 +1,181 @@
+//! The same on a real MariaDB, and sysbench on tare's tables.
+
+use crate::support::{World, json, server_beside, text, trials};
+use std::process::Command;
+use std::time::Duration;
+use tare_engine::Mariadb;
+
+const STUDY: &str = r#"
+name = "pairs"
+[engine]
+name = "mariadb"
+[engine.options]
+innodb_adaptive_hash_index = "OFF"
+[workload]
+rows = 1000
+threads = 2
+[process]
+aslr = "off"
+[sampling]
+trials = 1
+warmup_s = 0.2
+sample_s = 0.5
+[factors]
+placement = ["float", "pairs"]
+workload = ["point_select", "read_write"]
+[placements.float]
+[placements.pairs]
+client = "all"
+server = "all"
+bind = "thread"
+pairing = "same-pu"
+"#;
+
+#[test]
+fn every_pair_is_bound_and_every_setting_verified() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    world.exits(0, &["run", &study, "--out", "results"]);
+    let records = trials(&world.path("results"));
+    assert_eq!(records.len(), 4);
+    for record in &records {
+        assert_eq!(record["outcome"], "ok", "{record}");
+        assert!(record["server_version"].as_str().unwrap().contains("MariaDB"));
+        let setting = |factor: &str| {
+            let all = record["settings"].as_array().unwrap();
+            all.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
+        };
+        assert!(setting("option.innodb_adaptive_hash_index").contains("OFF"), "{record}");
+        // personality(2): ADDR_NO_RANDOMIZE is 0x40000.
+        assert!(setting("aslr").contains("00040000"), "{record}");
+        if record["levels"]["placement"] != "pairs" {
+            continue;
+        }
+        let threads = record["samples"][0]["threads"].as_array().unwrap();
+        for pair in 0..2 {
+            let of = |role: &str| threads.iter().find(|t| t["role"] == role && t["pair"] == pair).unwrap();
+            assert_eq!(of("client")["allowed_cpus"], pair.to_string(), "{record}");
+            assert_eq!(of("server")["allowed_cpus"], pair.to_string(), "{record}");
+        }
+    }
+    world.assert_clean();
+}
+
+#[test]
+fn a_data_directory_of_the_users_own_is_copied_and_not_changed() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"own\"\n[engine]\nname = \"mariadb\"\n[workload]\nrows = 100\n\
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.3\n",
+    );
+    // Tables made by a run of tare's own stand in for the user's.
+    world.exits(0, &["run", &study, "--out", "first"]);
+    let cache = world.path("cache");
+    let made = crate::support::names(&cache)
+        .into_iter()
+        .find(|n| n.starts_with("mariadb-") && cache.join(n).is_dir())
+        .unwrap();
+    let own = world.path("own");
+    let copied = Command::new("cp").args(["-a", cache.join(&made).to_str().unwrap(), own.to_str().unwrap()]).status();
+    assert!(copied.unwrap().success());
+    let data = if own.join("ibdata1").is_file() { own } else { own.join("data") };
+    let listing = || Command::new("ls").arg("-lR").arg("--time-style=full-iso").arg(&data).output().unwrap().stdout;
+    let (before, cached) = (listing(), crate::support::names(&cache));
+    let set = format!("engine.data={}", data.display());
+    // With another seed tare would make other data.
+    world.exits(0, &["run", &study, "--out", "second", "--set", &set, "--set", "sampling.seed=77"]);
+    assert_eq!(trials(&world.path("second"))[0]["outcome"], "ok");
+    assert_eq!(text(&listing()), text(&before), "the user's files were changed");
+    assert_eq!(crate::support::names(&cache), cached, "data were made anew");
+
+    let (_, err) = world.exits(3, &["run", &study, "--out", "third", "--set", "engine.data=/no/such/directory"]);
+    assert!(err.contains("/no/such/directory cannot be read"), "{err}");
+    std::fs::create_dir(world.path("empty")).unwrap();
+    let set = format!("engine.data={}", world.path("empty").display());
+    world.exits(4, &["run", &study, "--out", "fourth", "--set", &set]);
+    world.assert_clean();
+}
+
+#[test]
+fn an_allocator_is_the_one_that_the_server_has_mapped() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"allocators\"\n[engine]\nname = \"mariadb\"\n[workload]\nrows = 100\n\
+         [sampling]\ntrials = 1\nwarmup_s = 0\nsample_s = 0.3\n\
+         [factors]\nallocator = [\"system\", \"jemalloc\", \"tcmalloc\"]\n",
+    );
+    let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
+    let records = trials(&world.path("results"));
+    assert_eq!(records.len(), 3, "sudo apt-get install libjemalloc2 libtcmalloc-minimal4\n{err}");
+    for record in records {
+        let setting = record["settings"].as_array().unwrap().iter().find(|s| s["factor"] == "allocator").unwrap();
+        let word = match setting["level"].as_str().unwrap() {
+            "jemalloc" => "libjemalloc",
+            "tcmalloc" => "libtcmalloc",
+            _ => "no other allocator",
+        };
+        assert_eq!(record["outcome"], "ok", "{record}");
+        assert!(setting["verified"].as_str().unwrap().contains(word), "{setting}");
+    }
+    world.assert_clean();
+}
+
+#[test]
+fn a_server_that_dies_or_refuses_an_option_says_so_and_leaves_nothing() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    for (set, code, expected) in [
+        ("engine.binary=/bin/false", 3, "/bin/false"),
+        ("engine.binary=/no/such/server", 3, "/no/such/server"),
+        ("engine.options.no_such_option=1", 4, "no_such_option"),
+    ] {
+        let (_, err) = world.exits(code, &["run", &study, "--out", "results", "--set", set]);
+        assert!(err.contains(expected), "{set}\n{err}");
+        world.assert_clean();
+        // Said before the start, or failed in it.
+        let _ = std::fs::remove_dir_all(world.path("results"));
+    }
+}
+
+#[test]
+fn sysbench_runs_on_tables_that_tare_prepared_and_tare_on_them_too() {
+    let world = World::new();
+    let mut server = server_beside(&world, &Mariadb);
+    let socket = server.address().to_string();
+    let user = server.target().user.clone();
+    let common = ["--engine", "mariadb", "--socket", &socket, "--user", &user, "--tables", "2", "--rows", "2000"];
+    let load = |workload: &str, more: &[&str]| {
+        let mut args = vec!["load", workload];
+        args.extend(common);
+        args.extend(more);
+        world.exits(0, &args).0
+    };
+    load("point_select", &["--prepare"]);
+    for test in ["oltp_point_select", "oltp_read_only"] {
+        let output = Command::new("sysbench")
+            .args([test, "--tables=2", "--table-size=2000", "--threads=2", "--time=1", "--db-driver=mysql"])
+            .args([format!("--mysql-socket={socket}"), format!("--mysql-user={user}"), "--mysql-db=sbtest".into()])
+            .arg("run")
+            .output()
+            .expect("sudo apt-get install sysbench");
+        let out = text(&output.stdout);
+        assert!(output.status.success(), "{out}{}", text(&output.stderr));
+        let errors = out.lines().find(|l| l.contains("ignored errors:")).unwrap();
+        assert!(errors.contains(" 0 "), "{errors}");
+    }
+    for (workload, queries) in [("point_select", 1.0), ("read_only", 16.0), ("read_write", 20.0)] {
+        let out = load(workload, &["--time", "500ms", "--warmup", "0s", "--threads", "2", "--json"]);
+        let result = json(&out);
+        let ratio = result["qps"].as_f64().unwrap() / result["tps"].as_f64().unwrap();
+        assert!((ratio - queries).abs() < 0.5, "{out}");
+        for key in ["min", "mean", "p50", "p90", "p95", "p99", "p99_9", "max"] {
+            assert!(result["latency_ms"][key].as_f64().unwrap() > 0.0, "{out}");
+        }
+    }
+    load("point_select", &["--cleanup"]);
+    let mut args = vec!["load", "point_select"];
+    args.extend(common);
+    let (_, err) = world.exits(2, &args);
+    assert!(err.contains("--prepare"), "{err}");
+    server.stop(Duration::from_secs(30)).unwrap();
+}

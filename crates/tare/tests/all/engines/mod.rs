@@ -1,0 +1,17 @@
+//! Servers that are really started: their lives, options, accounts, and what drives them.
+
+mod builds;
+pub mod certificates;
+mod leftovers;
+mod mariadb;
+mod mariadb_runs;
+mod mysql;
+mod postgres;
+mod reconnect;
+mod running;
+pub mod running_support;
+mod runs;
+mod sqlite;
+pub mod support;
+mod tls;
+mod workloads;

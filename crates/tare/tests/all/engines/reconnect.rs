@@ -1,0 +1,99 @@
+//! `tare load --reconnect` against a real MariaDB that is killed and started again under it.
+
+use crate::engines::support::{Place, prepared};
+use crate::support::{World, json, text};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tare_engine::{Address, DataDirectory, Engine, Mariadb, Server, StartRequest};
+
+/// A server on the data of the place; it dies with this thread.
+fn start(place: &Place, data: &Path) -> Box<dyn Server> {
+    let data = DataDirectory::InPlace(data.to_owned());
+    let request = StartRequest::new(data, place.path("run"), place.path("server.log"));
+    Mariadb.start(&request).unwrap()
+}
+
+fn socket(server: &dyn Server) -> String {
+    let Address::Socket(path) = server.address() else { panic!("a socket") };
+    path.to_str().unwrap().to_owned()
+}
+
+/// A server with sysbench's tables, and the options that lead to it.
+fn with_tables(world: &World, place: &Place) -> (Box<dyn Server>, Vec<String>) {
+    let data = prepared(&Mariadb, place, None);
+    let server = start(place, &data);
+    let tables = ["--socket", &socket(server.as_ref()), "--user", "root", "--rows", "1000"].map(str::to_owned);
+    let prepare =
+        [["load", "read_write"].map(str::to_owned).to_vec(), tables.to_vec(), vec!["--prepare".into()]].concat();
+    world.exits(0, &prepare.iter().map(String::as_str).collect::<Vec<_>>());
+    (server, tables.to_vec())
+}
+
+fn load(world: &World, tables: &[String], more: &[&str]) -> Child {
+    let mut tare = world.tare(&["load", "read_write", "--threads", "4", "--warmup", "0s"]);
+    tare.args(tables).args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn kill(server: &dyn Server) {
+    let pid = server.pid().to_string();
+    assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+    crate::engines::support::wait_until_gone(server.pid());
+}
+
+#[test]
+fn a_server_that_is_started_again_is_waited_for_and_the_outage_said_first() {
+    let (world, place) = (World::new(), Place::new());
+    let (mut server, tables) = with_tables(&world, &place);
+    let data = server.data().to_owned();
+    for more in [&["--time", "6s", "--reconnect"][..], &["--time", "6s", "--reconnect", "--json"]] {
+        let load = load(&world, &tables, more);
+        std::thread::sleep(Duration::from_secs(2));
+        kill(server.as_ref());
+        drop(server);
+        std::thread::sleep(Duration::from_secs(1));
+        server = start(&place, &data);
+        let output = load.wait_with_output().unwrap();
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{out}{err}");
+        if more.len() == 3 {
+            assert!(out.starts_with("the server was away for "), "{out}");
+            assert!(out.contains("4 transactions lost and run again, 4 connections opened anew;"), "{out}");
+            continue;
+        }
+        let said = json(&out);
+        let outage = &said["outage"];
+        assert_eq!(
+            (outage["lost_transactions"].as_u64(), outage["reconnected"].as_u64()),
+            (Some(4), Some(4)),
+            "{said}"
+        );
+        assert!(outage["without_server_s"].as_f64().unwrap() > 0.9 && outage["still_away"] == 0, "{said}");
+        assert!(said["errors"].as_u64().unwrap() >= 4 && said["transactions"].as_u64().unwrap() > 10, "{said}");
+        assert!(said["latency_ms"]["max"].as_f64().unwrap() > 900.0, "the wait is in the latency: {said}");
+    }
+}
+
+#[test]
+fn a_server_that_stays_away_is_no_success() {
+    let (world, place) = (World::new(), Place::new());
+    let (server, tables) = with_tables(&world, &place);
+    let data = server.data().to_owned();
+    // Without --reconnect the load ends at once.
+    let (began, plain) = (Instant::now(), load(&world, &tables, &["--time", "30s"]));
+    std::thread::sleep(Duration::from_secs(1));
+    kill(server.as_ref());
+    drop(server);
+    let output = plain.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", text(&output.stderr));
+    assert!(began.elapsed() < Duration::from_secs(20) && text(&output.stderr).contains("closed the connection"));
+    // With it the time passes, what was done is told, and it is a failure all the same.
+    let server = start(&place, &data);
+    let waiting = load(&world, &tables, &["--time", "4s", "--reconnect"]);
+    std::thread::sleep(Duration::from_secs(2));
+    kill(server.as_ref());
+    let output = waiting.wait_with_output().unwrap();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(4), "{out}{err}");
+    assert!(out.contains("4 clients had none at the end") && err.contains("no server at the end"), "{out}{err}");
+}

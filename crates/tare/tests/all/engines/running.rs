@@ -1,0 +1,310 @@
+//! Servers that somebody else runs (here: the test): measured, never stopped, and with every affinity as before.
+
+use crate::engines::running_support::{Theirs, engines, placed};
+use crate::engines::support::{PATIENCE, Place, prepared};
+use crate::support::{World, json, trials};
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+use tare_engine::{Engine, Mariadb, Postgresql};
+use tare_topology::{CpuSet, Machine};
+
+#[test]
+fn a_study_binds_and_proves_their_threads_and_leaves_everything_as_it_was() {
+    for engine in engines() {
+        let theirs = Theirs::new(engine);
+        let before = theirs.owner_binds_some();
+        let study = theirs.study(&placed());
+        let (_, err) = theirs.world.exits(0, &["run", &study, "--out", "results"]);
+        assert!(err.contains("a trial is a reconnection"), "{err}");
+        let (shown, _) = theirs.world.exits(0, &["show", "results"]);
+        assert!(one_line(&shown).contains("each a reconnection to a server that went on running"), "{shown}");
+        let last = Machine::this().unwrap().pus.last().unwrap().os_index.to_string();
+        for record in trials(&theirs.world.path("results")) {
+            assert_eq!(record["outcome"], "ok", "{record}");
+            let sample = &record["samples"][0];
+            let threads = sample["threads"].as_array().unwrap();
+            let serving: Vec<_> = threads.iter().filter(|thread| thread["role"] == "server").collect();
+            assert_eq!(serving.len(), 2, "{record}");
+            assert!(serving.iter().all(|thread| thread["allowed_cpus"] == last.as_str()), "{record}");
+            let cost = |name: &str| sample["metrics"][name].as_f64().unwrap_or_else(|| panic!("{name}: {record}"));
+            assert!(cost("server_cpu_us_per_transaction") > 0.0);
+            assert!(cost("server_switches_per_transaction") > 0.0);
+            assert!(cost("server_written_bytes_per_transaction") >= 0.0);
+            assert!(record["uncontrolled"]["server lifetime"].as_str().unwrap().contains("same server"), "{record}");
+        }
+        theirs.assert_as_before(&before, engine.name());
+        // An error on the way is a way out, too.
+        theirs.world.exits(4, &["run", &study, "--out", "failing", "--set", "workload.rate=5000000"]);
+        theirs.assert_as_before(&before, engine.name());
+    }
+}
+
+#[test]
+fn a_load_leaves_no_thread_bound_also_after_ctrl_c() {
+    let theirs = Theirs::new(&Mariadb);
+    let before = theirs.owner_binds_some();
+    let last = Machine::this().unwrap().pus.last().unwrap().os_index;
+    let server = format!("cpus:{last}");
+    let placed = ["--server", &server, "--client", "cpus:0", "--bind", "thread", "--threads", "2", "--warmup", "0s"];
+    let args = theirs.load(&[&placed[..], &["--time", "300ms", "--json"]].concat());
+    let (out, _) = theirs.world.exits(0, &args.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(json(&out)["server_cost"]["server_cpu_us_per_transaction"].as_f64().unwrap() > 0.0, "{out}");
+    theirs.assert_as_before(&before, "after a load");
+    let args = theirs.load(&[&placed[..], &["--time", "60s"]].concat());
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut load = theirs.world.tare(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while theirs.affinities().values().filter(|set| **set == CpuSet::from(last)).count() < 4 {
+        assert!(Instant::now() < deadline, "no thread was ever bound: {:?}", theirs.affinities());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    kill_process(Pid::from_raw(load.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+    load.wait().unwrap();
+    theirs.assert_as_before(&before, "after Ctrl-C");
+}
+
+/// `TARE_RUNNING_KILLS=50` for the whole of it.
+#[test]
+fn after_kill_9_of_everything_the_next_start_finds_their_affinities_as_before() {
+    let kills: u32 = std::env::var("TARE_RUNNING_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3);
+    let mut seed = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;
+    println!("seed {seed}");
+    for engine in engines() {
+        let theirs = Theirs::new(engine);
+        let before = theirs.owner_binds_some();
+        let study = theirs.study(&placed());
+        let mut left = 0;
+        for kill in 0..kills {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let wait = Duration::from_millis(150 + (seed >> 33) % 700);
+            let out = format!("results-{kill}");
+            let mut run = theirs
+                .world
+                .tare(&["run", &study, "--out", &out])
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            // On a machine with much else to do a random moment is mostly one before anything was bound.
+            match kill % 3 {
+                0 => {
+                    theirs.wait_until_bound(&mut run);
+                    std::thread::sleep(if kill == 0 { Duration::ZERO } else { wait / 4 });
+                }
+                _ => std::thread::sleep(wait),
+            }
+            theirs.kill_tare();
+            run.wait().unwrap();
+            left += u32::from(theirs.world.path("state/affinities.jsonl").exists());
+            if kill.is_multiple_of(2) {
+                theirs.world.exits(0, &["restore"]);
+            } else {
+                let load = theirs.load(&["--server", "cpus:0", "--time", "500ms", "--warmup", "0s"]);
+                theirs.world.exits(0, &load.iter().map(String::as_str).collect::<Vec<_>>());
+            }
+            theirs.assert_as_before(&before, &format!("{}, kill {kill} after {wait:?}", engine.name()));
+        }
+        println!("{}: {left} of {kills} kills left something to put back", engine.name());
+        assert!(left > 0, "no kill hit a run at work: this test proves nothing");
+    }
+}
+
+#[test]
+fn what_cannot_be_had_of_a_running_server_is_said() {
+    let theirs = Theirs::new(&Mariadb);
+    let refused = |more: &str, code: i32, words: &str| {
+        let study = theirs.study(more);
+        let (_, err) = theirs.world.exits(code, &["run", &study, "--out", "refused"]);
+        assert!(err.contains(words), "{more}: {err}");
+        let _ = std::fs::remove_dir_all(theirs.world.path("refused"));
+    };
+    refused("[process]\naslr = \"off\"\n", 3, "one that runs already");
+    refused("[placement]\nmemory = \"local\"\nserver = \"cpus:0\"\n", 3, "runs already");
+    refused("[engine.options]\nmax_connections = 7\n", 4, "nothing is set on a server that runs already");
+    let (_, err) = theirs.world.exits(2, &["run", &theirs.study(""), "--set", "engine.password=x"]);
+    assert!(err.contains("a study holds no password") && err.contains("TARE_PASSWORD"), "{err}");
+    let (_, err) = theirs.world.exits(2, &["run", &theirs.study(""), "--set", "engine.binary=/bin/true"]);
+    assert!(err.contains("not both"), "{err}");
+    // Nothing is made there.
+    refused("[quick]\n[factors]\nrows = [7777]\n", 3, "makes nothing");
+}
+
+#[test]
+fn a_password_is_in_no_file_argument_list_or_environment() {
+    const SECRET: &str = "Zx9-not-to-be-found";
+    let theirs = Theirs::new(&Mariadb);
+    let mut owner = theirs.server.connect().unwrap();
+    owner.run(&format!("CREATE USER 'guest'@'localhost' IDENTIFIED BY '{SECRET}'")).unwrap();
+    owner.run("GRANT ALL ON sbtest.* TO 'guest'@'localhost'").unwrap();
+    owner.run("GRANT PROCESS ON *.* TO 'guest'@'localhost'").unwrap();
+    let study = theirs.study("");
+    let user = ["run", &study, "--set", "engine.user=guest"];
+    let (out, err) = theirs.world.exits(3, &[&user[..], &["--out", "without"]].concat());
+    assert!(err.contains("1045"), "without it nobody gets in: {out}{err}");
+
+    theirs.run_hides(&[&user[..], &["--out", "results", "--set", "sampling.sample_s=1"]].concat(), SECRET);
+
+    // From an option file, which is the one place where it stands.
+    let options = theirs.world.path("my.cnf");
+    std::fs::write(&options, format!("[client]\nuser=guest\npassword=\"{SECRET}\"\n")).unwrap();
+    let file = format!("engine.option_file={}", options.display());
+    theirs.world.exits(0, &["run", &study, "--set", &file, "--out", "by-file"]);
+    let load = theirs.load(&["--option-file", options.to_str().unwrap(), "--time", "50ms", "--warmup", "0s"]);
+    theirs.world.exits(0, &load.iter().map(String::as_str).collect::<Vec<_>>());
+
+    theirs.nothing_holds(SECRET, &options);
+    let load = theirs.load(&["--password", SECRET]);
+    let (_, err) = theirs.world.exits(2, &load.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(err.contains("can be read by every user") && !err.contains(SECRET), "{err}");
+}
+
+/// Without the ends of lines, which stand where the terminal ends.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What its owner restarts it with: ends the server, starts it anew on the same files, and leaves it running.
+fn restart_script(theirs: &Alone) -> String {
+    let folder = theirs.folder.path().display();
+    let user = if rustix::process::geteuid().is_root() { "--user=root" } else { "" };
+    let script = format!(
+        "cd {folder}\n\
+         if [ -f pid ]; then kill \"$(cat pid)\"; while kill -0 \"$(cat pid)\" 2>/dev/null; do sleep 0.05; done; fi\n\
+         echo restarting\n\
+         setsid {server} --no-defaults {user} --datadir={folder}/data --socket={folder}/s --skip-networking \\\n\
+         --pid-file={folder}/pid --innodb-buffer-pool-size=32M </dev/null >>log 2>&1 &\n",
+        server = theirs.program.display()
+    );
+    let path = theirs.folder.path().join("restart");
+    std::fs::write(&path, script).unwrap();
+    path.display().to_string()
+}
+
+/// A MariaDB that no library of tare's starts: its owner's script does.
+struct Alone {
+    folder: tempfile::TempDir,
+    program: std::path::PathBuf,
+    world: World,
+}
+
+impl Alone {
+    fn new() -> Self {
+        let (place, world) = (Place::new(), World::new());
+        let prepared = prepared(&Mariadb, &place, None);
+        let folder = tempfile::Builder::new().prefix("tare").tempdir().unwrap();
+        let copied = Command::new("cp").arg("-a").arg(prepared).arg(folder.path().join("data")).status().unwrap();
+        assert!(copied.success());
+        Self { folder, program: Mariadb.binary(None).unwrap().path, world }
+    }
+
+    fn pid(&self) -> Option<i32> {
+        std::fs::read_to_string(self.folder.path().join("pid")).ok()?.trim().parse().ok()
+    }
+
+    fn study(&self, restart: &str, more: &str) -> String {
+        let socket = self.folder.path().join("s");
+        self.world.study(&format!(
+            "name = \"restarted\"\n[engine]\nname = \"mariadb\"\nsocket = \"{}\"\nrestart = {restart}\n\
+             start_timeout_s = 60\n[workload]\nrows = 500\nthreads = 2\n\
+             [sampling]\ntrials = 3\nattempts = 1\nwarmup_s = 0\nsample_s = 0.2\n{more}",
+            socket.display()
+        ))
+    }
+}
+
+impl Drop for Alone {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid().and_then(Pid::from_raw) {
+            let _ = kill_process(pid, Signal::KILL); // it may have ended
+        }
+    }
+}
+
+#[test]
+fn a_study_restarts_their_server_before_each_trial_by_their_own_command() {
+    let theirs = Alone::new();
+    let script = restart_script(&theirs);
+    assert!(Command::new("sh").arg(&script).status().unwrap().success());
+    let socket = theirs.folder.path().join("s").display().to_string();
+    let deadline = Instant::now() + PATIENCE;
+    while std::os::unix::net::UnixStream::connect(&socket).is_err() {
+        assert!(Instant::now() < deadline, "its owner cannot start it either");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    theirs.world.exits(0, &["load", "point_select", "--socket", &socket, "--rows", "500", "--prepare"]);
+
+    let study = theirs.study(&format!("[\"sh\", \"{script}\"]"), &placed());
+    let (plan, _) = theirs.world.exits(0, &["run", &study, "--dry-run"]);
+    let (_, err) = theirs.world.exits(0, &["run", &study, "--out", "results"]);
+    for told in [plan, err] {
+        assert!(one_line(&told).contains("a trial is a restart of the server by `sh "), "{told}");
+    }
+    let mut lives = std::collections::BTreeSet::new();
+    for record in trials(&theirs.world.path("results")) {
+        assert_eq!(record["outcome"], "ok", "{record}");
+        let settings = record["settings"].as_array().unwrap();
+        let restart = settings.iter().find(|setting| setting["factor"] == "restart").unwrap();
+        let proof = restart["verified"].as_str().unwrap();
+        assert!(proof.contains("ended, process ") && proof.ends_with("answers"), "{proof}");
+        assert!(record["uncontrolled"].get("server lifetime").is_none(), "each trial has a server of its own");
+        let serving = record["samples"][0]["threads"].as_array().unwrap().iter().find(|t| t["role"] == "server");
+        lives.insert(serving.unwrap_or_else(|| panic!("{record}"))["pid"].as_u64().unwrap());
+    }
+    assert_eq!(lives.len(), 3, "three trials, three servers");
+    let (shown, _) = theirs.world.exits(0, &["show", "results"]);
+    assert!(one_line(&shown).contains("each a restart of the server by its owner's command"), "{shown}");
+    let last = theirs.pid().unwrap();
+    assert!(crate::engines::support::runs(last.unsigned_abs()), "it goes on");
+    let logs = crate::support::names(&theirs.world.path("results/logs"));
+    let log = logs.iter().find(|name| name.starts_with("restart-")).unwrap_or_else(|| panic!("{logs:?}"));
+    let said = std::fs::read_to_string(theirs.world.path("results/logs").join(log)).unwrap();
+    assert!(said.contains("restarting"), "{said}");
+
+    // Commands that do not do what they are for.
+    for (restart, words) in [
+        ("[\"true\"]".to_owned(), "which was not restarted"),
+        ("[\"sh\", \"-c\", \"echo no; exit 7\"]".to_owned(), "exit status: 7"),
+        ("[\"/nonexistent/restart\"]".to_owned(), "cannot be run"),
+        (format!("[\"sh\", \"-c\", \"kill $(cat {}/pid)\"]", theirs.folder.path().display()), "no answer within 1 s"),
+    ] {
+        let study = theirs.study(&restart, "");
+        let one = ["--set", "sampling.trials=1", "--set", "engine.start_timeout_s=1", "--out", "failing"];
+        let (_, err) = theirs.world.exits(4, &[&["run", &study][..], &one].concat());
+        assert!(err.contains(words), "{restart}: {err}");
+        std::fs::remove_dir_all(theirs.world.path("failing")).unwrap();
+    }
+}
+
+#[test]
+fn a_pool_of_threads_is_refused_for_what_needs_a_thread_a_connection() {
+    let theirs = Theirs::with(&Mariadb, |request| {
+        request.options.insert("thread_handling".into(), "pool-of-threads".into());
+    });
+    let (_, err) = theirs.world.exits(4, &["run", &theirs.study(&placed()), "--out", "refused"]);
+    assert!(err.contains("thread_handling=pool-of-threads") && err.contains("one-thread-per-connection"), "{err}");
+    theirs.world.exits(0, &["run", &theirs.study(""), "--out", "left-alone"]);
+}
+
+#[test]
+fn parallel_workers_are_seen_for_what_they_are_and_refused_beside_a_connection_that_is_placed() {
+    let theirs = Theirs::with(&Postgresql, |request| {
+        let version = Postgresql.binary(None).unwrap().version;
+        let major: u32 = version.split('.').next().and_then(|major| major.parse().ok()).unwrap();
+        let always = if major < 16 { "force_parallel_mode" } else { "debug_parallel_query" };
+        request.options.insert(always.into(), "on".into());
+    });
+    // Each query has a worker of its own.
+    let (_, err) = theirs.world.exits(4, &["run", &theirs.study(&placed()), "--out", "refused"]);
+    assert!(err.contains("parallel worker") && err.contains("max_parallel_workers_per_gather = 0"), "{err}");
+    theirs.world.exits(0, &["run", &theirs.study(""), "--out", "left-alone", "--set", "sampling.sample_s=2"]);
+    let records = trials(&theirs.world.path("left-alone"));
+    let names = |class: &str| -> std::collections::BTreeSet<String> {
+        let threads = records.iter().flat_map(|record| record["samples"][0]["threads"].as_array().unwrap());
+        let of_class = threads.filter(|thread| thread["role"] == class);
+        of_class.map(|thread| thread["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(names("background").contains("parallel worker"), "{:?}", names("background"));
+    // Whose connections there are is nobody's business.
+    assert!(names("server").iter().all(|name| name == "postgres"), "{:?}", names("server"));
+}

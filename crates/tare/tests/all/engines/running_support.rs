@@ -1,0 +1,189 @@
+//! What the tests of running servers share: a server of the test's own that is somebody else's to tare.
+
+#![allow(dead_code, reason = "each test program uses a part")]
+use crate::engines::support::{Place, binary_of, prepared};
+use crate::support::{World, text};
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use tare::subject::Subject;
+use tare_engine::{Address, Engine, Mariadb, Mysql, Postgresql, Server, StartRequest, ThreadRef};
+use tare_topology::bind::{affinity_of, bind_thread};
+use tare_topology::{CpuSet, Machine};
+
+const TABLES: [&str; 4] = ["--tables", "1", "--rows", "500"];
+
+/// A server of the test's own, with sbtest's table: to tare it is somebody else's.
+pub struct Theirs {
+    pub server: Box<dyn Server>,
+    pub world: World,
+    pub engine: &'static str,
+    _place: Place,
+}
+
+impl Theirs {
+    pub fn new(engine: &dyn Engine) -> Self {
+        Self::with(engine, |_| {})
+    }
+
+    /// One that its owner starts otherwise.
+    pub fn with(engine: &dyn Engine, otherwise: impl FnOnce(&mut StartRequest)) -> Self {
+        let (place, world) = (Place::new(), World::new());
+        let binary = binary_of(engine);
+        let data = prepared(engine, &place, binary.as_deref());
+        let mut request = place.start_request(&data, binary.as_deref());
+        otherwise(&mut request);
+        let server = engine.start(&request).unwrap();
+        let theirs = Self { server, world, engine: engine.name(), _place: place };
+        let prepare = theirs.load(&["--prepare"]);
+        let words: Vec<&str> = prepare.iter().map(String::as_str).collect();
+        let mut making = theirs.world.tare(&words);
+        let password = theirs.server.target().password.as_str();
+        if !password.is_empty() {
+            making.env("TARE_PASSWORD", password);
+        }
+        let made = making.output().unwrap();
+        assert!(made.status.success(), "{}", text(&made.stderr));
+        theirs
+    }
+
+    /// Where it is, as options of `tare load`.
+    fn place(&self) -> Vec<String> {
+        match self.server.address() {
+            Address::Socket(path) => vec!["--socket".to_owned(), path.display().to_string()],
+            Address::Tcp(host, port) => {
+                let user = self.server.target().user.clone();
+                ["--host", host, "--port", &port.to_string(), "--user", &user].map(str::to_owned).to_vec()
+            }
+        }
+    }
+
+    /// The same, as keys of a study.
+    fn keys(&self) -> String {
+        match self.server.address() {
+            Address::Socket(path) => format!("socket = \"{}\"", path.display()),
+            Address::Tcp(host, port) => {
+                format!("host = \"{host}\"\nport = {port}\nuser = \"{}\"", self.server.target().user)
+            }
+        }
+    }
+
+    pub fn load(&self, more: &[&str]) -> Vec<String> {
+        let to = ["load", "point_select", "--engine", self.engine];
+        let words = to.iter().chain(&TABLES).map(ToString::to_string).chain(self.place());
+        words.chain(more.iter().map(ToString::to_string)).collect()
+    }
+
+    /// Where every thread of the server may run now.
+    pub fn affinities(&self) -> BTreeMap<ThreadRef, CpuSet> {
+        let subject = Subject::running(Some(self.server.pid().cast_signed()));
+        let threads = subject.threads().unwrap().into_iter();
+        threads.filter_map(|thread| Some((thread, affinity_of(thread).ok()?))).collect()
+    }
+
+    /// The owner has put two of its threads somewhere; what is found there is what must come back.
+    pub fn owner_binds_some(&self) -> BTreeMap<ThreadRef, CpuSet> {
+        let last = Machine::this().unwrap().pus.last().unwrap().os_index;
+        let own = self.server.pid().cast_signed();
+        let others: Vec<ThreadRef> = self.affinities().into_keys().filter(|thread| thread.tid != own).collect();
+        for thread in others.iter().take(2) {
+            bind_thread(*thread, &CpuSet::from(last)).unwrap();
+        }
+        self.affinities()
+    }
+
+    /// Threads that were there have what they had; those that came have what the first one has.
+    pub fn assert_as_before(&self, before: &BTreeMap<ThreadRef, CpuSet>, when: &str) {
+        let first = before[&ThreadRef::main_of(self.server.pid().cast_signed())].clone();
+        for (thread, now) in self.affinities() {
+            assert_eq!(now, *before.get(&thread).unwrap_or(&first), "{when}: {thread}");
+        }
+        assert!(self.server.connect().is_ok(), "{when}: it goes on");
+    }
+
+    pub fn study(&self, more: &str) -> String {
+        self.world.study(&format!(
+            "name = \"theirs\"\n[engine]\nname = \"{}\"\n{}\n[workload]\nrows = 500\nthreads = 2\n\
+             [sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0\nsample_s = 0.2\n{more}",
+            self.engine,
+            self.keys()
+        ))
+    }
+
+    /// A run that is told the password by its environment alone: no other process has it in its argument list or
+    /// environment while it runs.
+    pub fn run_hides(&self, args: &[&str], secret: &str) {
+        let mut run = self.world.tare(args).env("TARE_PASSWORD", secret).stderr(Stdio::piped()).spawn().unwrap();
+        let given = run.id();
+        let line = |pid: u32| std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let (mut looks, mut trials_seen) = (0, 0);
+        while run.try_wait().unwrap().is_none() {
+            for pid in self.world.processes().into_iter().filter(|pid| *pid != given) {
+                for list in ["cmdline", "environ"] {
+                    let found = text(&std::fs::read(format!("/proc/{pid}/{list}")).unwrap_or_default());
+                    // A child that has not yet begun its own program still shows what its parent was started with.
+                    let forked = line(pid) == line(given) || line(pid).is_empty();
+                    assert!(forked || !found.contains(secret), "{list} of {pid}: {}", text(&line(pid)));
+                    trials_seen += usize::from(found.contains("--password-on-stdin"));
+                }
+            }
+            looks += 1;
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let ended = run.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{}", text(&ended.stderr));
+        assert!(looks > 10 && trials_seen > 0, "{looks} looks, {trials_seen} at trials");
+    }
+
+    /// No file of this world holds the password but the one that the user put it in.
+    pub fn nothing_holds(&self, secret: &str, but: &Path) {
+        let mut found = Vec::new();
+        files(self.world.directory.path(), &mut found);
+        assert!(found.len() > 10, "{found:?}");
+        for (path, bytes) in found.iter().filter(|(path, _)| path != but) {
+            assert!(!bytes.windows(secret.len()).any(|part| part == secret.as_bytes()), "{}", path.display());
+        }
+    }
+
+    /// The first kill of all is at no random moment: it must hit a run at work.
+    pub fn wait_until_bound(&self, run: &mut std::process::Child) {
+        while !self.world.path("state/affinities.jsonl").exists() {
+            assert!(run.try_wait().unwrap().is_none(), "it ended without binding a thread");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Kills everything of tare's, and nothing of the server's owner.
+    pub fn kill_tare(&self) {
+        for pid in self.world.processes() {
+            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            if name.trim() == "tare" {
+                let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL); // it may have ended
+            }
+        }
+    }
+}
+
+pub fn engines() -> [&'static dyn Engine; 3] {
+    [&Mariadb, &Mysql, &Postgresql]
+}
+
+/// Connections on the last CPU, helpers on the first, clients on the first.
+pub fn placed() -> String {
+    let last = Machine::this().unwrap().pus.last().unwrap().os_index;
+    format!("[placement]\nclient = \"cpus:0\"\nserver = \"cpus:{last}\"\nbackground = \"cpus:0\"\nbind = \"thread\"\n")
+}
+
+/// Everything below a folder as bytes, and where it stands.
+fn files(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files(&path, found),
+            Ok(kind) if kind.is_file() => found.push((path.clone(), std::fs::read(&path).unwrap_or_default())),
+            _ => {}
+        }
+    }
+}

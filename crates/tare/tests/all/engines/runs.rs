@@ -1,0 +1,98 @@
+//! Whole runs on MySQL and PostgreSQL: pairs bound and proved, options verified, queries checked, nothing left.
+
+use crate::engines::support::binary_of;
+use crate::support::{World, trials};
+use tare_engine::{Engine, Mysql, Postgresql};
+
+/// Runs a study on an engine; its records.
+fn run(world: &World, engine: &dyn Engine, study: &str) -> Vec<serde_json::Value> {
+    let study = world.study(study);
+    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
+    let mut args = vec!["run", &study, "--out", "results", "--engine", engine.name()];
+    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
+    world.exits(0, &args);
+    let records = trials(&world.path("results"));
+    assert!(records.iter().all(|record| record["outcome"] == "ok"), "{records:?}");
+    records
+}
+
+/// Each client and its server thread or process were on the one PU of their pair, and options are what was asked.
+fn pairs_are_proved(engine: &dyn Engine, option: &str, value: &str, says: &str) {
+    let world = World::new();
+    let study = format!(
+        r#"
+name = "pairs"
+[engine]
+name = "{}"
+[engine.options]
+{option} = "{value}"
+[workload]
+rows = 1000
+threads = 2
+[sampling]
+trials = 1
+warmup_s = 0.2
+sample_s = 0.5
+[factors]
+placement = ["float", "pairs"]
+workload = ["point_select", "read_write"]
+[placements.float]
+[placements.pairs]
+client = "all"
+server = "all"
+bind = "thread"
+pairing = "same-pu"
+"#,
+        engine.name()
+    );
+    let records = run(&world, engine, &study);
+    assert_eq!(records.len(), 4);
+    for record in &records {
+        let settings = record["settings"].as_array().unwrap();
+        let setting = settings.iter().find(|s| s["factor"] == format!("option.{option}")).unwrap();
+        assert!(setting["verified"].as_str().unwrap().contains(says), "{record}");
+        if record["levels"]["placement"] != "pairs" {
+            continue;
+        }
+        let threads = record["samples"][0]["threads"].as_array().unwrap();
+        for pair in 0..2 {
+            let of = |role: &str| threads.iter().find(|t| t["role"] == role && t["pair"] == pair).unwrap();
+            assert_eq!(of("client")["allowed_cpus"], pair.to_string(), "{record}");
+            assert_eq!(of("server")["allowed_cpus"], pair.to_string(), "{record}");
+            assert_eq!(of("server")["seen_cpus"].as_object().unwrap().len(), 1, "{record}");
+            assert_ne!(of("server")["pid"], of("client")["pid"]);
+        }
+    }
+    world.assert_clean();
+}
+
+#[test]
+fn every_pair_of_mysql_is_bound_and_every_setting_verified() {
+    pairs_are_proved(&Mysql, "innodb_adaptive_hash_index", "OFF", "OFF");
+}
+
+#[test]
+fn every_pair_of_postgresql_is_bound_and_every_setting_verified() {
+    pairs_are_proved(&Postgresql, "shared_buffers", "64MB", "64MB");
+}
+
+#[test]
+fn queries_are_run_and_checked_on_both() {
+    for engine in [&Mysql as &dyn Engine, &Postgresql] {
+        let world = World::new();
+        let study = format!(
+            "name = \"queries\"\n[engine]\nname = \"{}\"\n[workload]\nname = \"dbt3\"\nscale = 0.01\n\
+             queries = \"1,6,14\"\nwarmup_runs = 1\npreload = true\n[sampling]\ntrials = 1\nsamples = 2\n",
+            engine.name()
+        );
+        let records = run(&world, engine, &study);
+        let settings = records[0]["settings"].as_array().unwrap();
+        let verified = |factor: &str| {
+            settings.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
+        };
+        assert!(verified("queries").contains("rows compared with"), "{settings:?}");
+        assert!(verified("preload").contains("pool then held"), "{settings:?}");
+        assert!(records[0]["samples"][1]["metrics"]["query_s_q14"].as_f64().unwrap() > 0.0);
+        world.assert_clean();
+    }
+}

@@ -1,0 +1,116 @@
+//! What the engine tests share: scratch places and requests.
+
+#![allow(dead_code, reason = "each test program uses a part")]
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tare_engine::{DataDirectory, Engine, PrepareRequest, Server, Session, StartRequest};
+
+/// Long enough for a busy machine; nothing waits it out.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A scratch directory that can be entered as run directory root: short, so that socket paths fit.
+pub struct Place {
+    pub folder: tempfile::TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        Self { folder: tempfile::Builder::new().prefix("tare").tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// What is left in the scratch directory.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(self.folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    pub fn prepare_request(&self, binary: Option<&Path>) -> PrepareRequest {
+        PrepareRequest {
+            binary: binary.map(Path::to_owned),
+            cache_directory: self.path("cache"),
+            dataset: "t: 1000 rows".to_owned(),
+            options: Default::default(),
+            run_directory: self.path("prepare-run"),
+            log: self.path("prepare.log"),
+            state_directory: Some(self.path("state")),
+            timeout: PATIENCE,
+        }
+    }
+
+    /// A start on a private copy of `prepared`.
+    pub fn start_request(&self, prepared: &Path, binary: Option<&Path>) -> StartRequest {
+        let data = DataDirectory::CopyOf { prepared: prepared.to_owned(), at: self.path("copy") };
+        StartRequest {
+            binary: binary.map(Path::to_owned),
+            state_directory: Some(self.path("state")),
+            start_timeout: PATIENCE,
+            ..StartRequest::new(data, self.path("run"), self.path("server.log"))
+        }
+    }
+}
+
+/// Fills a table `t` with rows 1..=1000 whose column c has 119 characters.
+pub fn fill(server: &dyn Server) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let mut session = server.connect()?;
+    session.run("CREATE TABLE t (id INTEGER NOT NULL PRIMARY KEY, k INTEGER NOT NULL, c CHAR(120) NOT NULL)")?;
+    let rows: Vec<String> = (1..=1000).map(|id| format!("({id}, {id}, '{id:0119}')")).collect();
+    let inserted = session.run(&format!("INSERT INTO t VALUES {}", rows.join(",")))?;
+    assert_eq!(inserted, 1000);
+    Ok(())
+}
+
+pub fn prepared(engine: &dyn Engine, place: &Place, binary: Option<&Path>) -> PathBuf {
+    engine.prepare_data(&place.prepare_request(binary), &mut fill).unwrap()
+}
+
+/// The server program of an engine that is not installed on the system: tare itself, or what `scripts/setup test` got.
+pub fn binary_of(engine: &dyn Engine) -> Option<PathBuf> {
+    match engine.name() {
+        "sqlite" => Some(PathBuf::from(env!("CARGO_BIN_EXE_tare"))),
+        "mysql" => {
+            let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+            let path = target.join("mysql/root/usr/sbin/mysqld");
+            assert!(path.exists(), "{} is missing: scripts/setup test gets it", path.display());
+            Some(path)
+        }
+        _ => None,
+    }
+}
+
+/// Whether the process still runs (a zombie does not).
+pub fn runs(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
+
+pub fn wait_until_gone(pid: u32) {
+    let deadline = std::time::Instant::now() + PATIENCE;
+    while runs(pid) {
+        assert!(std::time::Instant::now() < deadline, "process {pid} still runs");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+pub fn one(session: &mut dyn Session, sql: &str) -> Option<String> {
+    session.query(sql).unwrap().remove(0).remove(0)
+}
+
+/// An executable shell script with these lines.
+pub fn script(place: &Place, lines: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let path = place.path(&format!("wrapper-{number}"));
+    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}

@@ -1,0 +1,169 @@
+//! Every file of a results directory, and the commands that read them.
+
+use crate::fuzz::harness::{fuzz, inputs};
+use crate::fuzz::mutation::{Chance, mutated};
+use crate::support::World;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tare_results::captures::{LockShare, LocksFile, ProfileFile, StatusFile, SymbolShare};
+
+const STUDY: &str = "name = \"fuzzed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 2\nsamples = 2\nwarmup_s = 0\n\
+                     sample_s = 0.05\n[factors]\naslr = [\"on\", \"off\"]\n";
+
+/// What the program itself writes, made here; with captures that this machine may not be able to make.
+fn results(world: &World) -> PathBuf {
+    let study = world.study(STUDY);
+    world.exits(0, &["run", &study, "--out", "results"]);
+    let place = world.path("results");
+    let records = std::fs::read_to_string(place.join("trials.jsonl")).unwrap();
+    let mut lines: Vec<serde_json::Value> = records.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (index, line) in lines.iter_mut().enumerate() {
+        let folder = format!("captures/trial-{index:05}-1");
+        std::fs::create_dir_all(place.join(&folder)).unwrap();
+        for (name, file, text) in captures() {
+            std::fs::write(place.join(&folder).join(file), text).unwrap();
+            line["captures"][name] = format!("{folder}/{file}").into();
+        }
+    }
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(place.join("trials.jsonl"), text).unwrap();
+    place
+}
+
+fn captures() -> Vec<(&'static str, &'static str, String)> {
+    use tare_results::captures::{FLAME_GRAPH, FOLDED, LOCKS, PROFILE, STATUS};
+    let symbol = SymbolShare { symbol: "sqlite3_step".into(), self_fraction: 0.5, total_fraction: 0.9 };
+    let profile = ProfileFile {
+        schema: 2,
+        event: "cycles:u".into(),
+        frequency_hz: 997,
+        scope: "threads".into(),
+        call_graph: "fp".into(),
+        kernel: false,
+        samples: 100,
+        symbols: vec![symbol],
+    };
+    let waits = vec![LockShare { name: "log".into(), count: 9, wait_ms: 1.5, wait_fraction: 0.1 }];
+    let locks = LocksFile { schema: 2, source: "made up".into(), elapsed_s: 1.0, threads: 2, waits };
+    let differences = BTreeMap::from([("rows_read".to_owned(), 1000.0)]);
+    let status = StatusFile { schema: 2, elapsed_s: 1.0, differences };
+    let json = |value: serde_json::Result<String>| value.unwrap();
+    vec![
+        (PROFILE, "profile.json", json(serde_json::to_string(&profile))),
+        (FOLDED, "profile.folded", "main;step;compare 60\nmain;step 40\n".to_owned()),
+        (FLAME_GRAPH, "profile.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>".to_owned()),
+        (LOCKS, "locks.json", json(serde_json::to_string(&locks))),
+        (STATUS, "status.json", json(serde_json::to_string(&status))),
+    ]
+}
+
+/// Every file below a folder, relative to it; locks and links left out.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap().map(Result::unwrap) {
+            match entry.file_type().unwrap() {
+                kind if kind.is_dir() => folders.push(entry.path()),
+                _ if entry.file_name() == ".lock" => {}
+                _ => found.push(entry.path().strip_prefix(folder).unwrap().to_owned()),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// What show, report and compare do with what they can read.
+pub fn summarised(path: &Path) {
+    let Ok(results) = tare_results::open(path) else { return };
+    let summary = tare::analysis::summarize(&results);
+    let _ = tare::report::terminal::show(&results, &summary, tare::report::terminal::Style::of_stdout(None));
+    let page = tare::report::html::render(&results, &summary);
+    assert_eq!(page.matches("<script").count(), 1, "nothing but our own script is in the page");
+    let side = tare::analysis::compare::Side { results: &results, condition: None };
+    let _ = tare::analysis::compare::compare(side, side, &tare::analysis::compare::Options::default());
+}
+
+#[test]
+fn every_file_of_a_results_directory() {
+    let world = World::new();
+    let place = results(&world);
+    // Records of other writers are read as the run's own.
+    std::fs::copy(place.join("trials.jsonl"), place.join("trials-node-1.jsonl")).unwrap();
+    let files = files(&place);
+    for wanted in ["plan.json", "environment.json", "study.toml", "captures/trial-00000-1/locks.json"] {
+        assert!(files.iter().any(|file| file == Path::new(wanted)), "{wanted} is not among {files:?}");
+    }
+    for file in &files {
+        let name = file.display().to_string();
+        // Of the captures and logs of four trials one is as good as another.
+        let share = match name.as_str() {
+            "plan.json" | "environment.json" | "trials.jsonl" | "study.toml" => inputs() / 3,
+            _ if name.starts_with("captures/trial-00000-1/") => inputs() / 10,
+            _ => inputs() / 200,
+        };
+        let path = place.join(file);
+        let good = std::fs::read(&path).unwrap();
+        fuzz(&name, std::slice::from_ref(&good), share, |input| {
+            std::fs::write(&path, input).unwrap();
+            summarised(&place);
+            let _ = tare_results::store::read_trials_and_damage(&place);
+            let _ = tare::study::written::read_study(&place);
+        });
+        std::fs::write(&path, good).unwrap();
+    }
+}
+
+#[test]
+fn repair_leaves_records_without_damage() {
+    let world = World::new();
+    let place = results(&world);
+    let path = place.join("trials.jsonl");
+    let good = std::fs::read(&path).unwrap();
+    fuzz("repair", &[good], inputs() / 4, |input| {
+        std::fs::write(&path, input).unwrap();
+        if tare_results::repair(&place).is_ok() {
+            let (_, damaged) = tare_results::store::read_trials_and_damage(&place).unwrap();
+            assert_eq!(damaged, []);
+        }
+    });
+}
+
+#[test]
+fn exit_codes_are_those_of_the_contract() {
+    let world = World::new();
+    let place = results(&world);
+    world.exits(0, &["report", "results"]);
+    let good: Vec<(PathBuf, Vec<u8>)> =
+        files(&place).into_iter().map(|file| (place.join(&file), std::fs::read(place.join(&file)).unwrap())).collect();
+    let study = std::fs::read(world.path("study.toml")).unwrap();
+    let mut chance = Chance::new();
+    let commands: [&[&str]; 8] = [
+        &["show", "results"],
+        &["show", "results", "--json"],
+        &["report", "results"],
+        &["compare", "results:aslr=on", "results:aslr=off", "--fail-if-slower", "5"],
+        &["compare", "results", "results", "results", "--json"],
+        &["repair", "results"],
+        &["run", "study.toml", "--dry-run"],
+        &["run", "study.toml", "--dry-run", "--quick", "--json", "--topology", "node:2 core:4"],
+    ];
+    for turn in 0..inputs() / 25 {
+        let (path, bytes) = &good[chance.below(good.len())];
+        let input = mutated(std::slice::from_ref(bytes), &mut chance);
+        std::fs::write(path, &input).unwrap();
+        std::fs::write(world.path("study.toml"), mutated(std::slice::from_ref(&study), &mut chance)).unwrap();
+        let output = world.output(commands[turn % commands.len()]);
+        let (err, code) = (String::from_utf8_lossy(&output.stderr).into_owned(), output.status.code());
+        assert!(
+            matches!(code, Some(0 | 1 | 2 | 3 | 5)) && !err.contains("panicked"),
+            "{:?} of {} ended with {:?}: {err}\n{}",
+            commands[turn % commands.len()],
+            path.display(),
+            output.status,
+            input.escape_ascii()
+        );
+        std::fs::write(path, bytes).unwrap();
+    }
+}

@@ -1,0 +1,74 @@
+//! Texts that people write: study files, locations, settings, CSV files.
+
+use crate::fuzz::harness::{fuzz, inputs, texts};
+use crate::fuzz::results_files::summarised;
+use tare::study::builtin::BUILTIN;
+use tare::study::document::Source;
+use tare::study::parse::{Overrides, parse};
+
+#[test]
+fn study_files() {
+    let corpus: Vec<Vec<u8>> = BUILTIN.iter().map(|study| study.text.as_bytes().to_vec()).collect();
+    let machine = tare_topology::Machine::synthetic("package:2 node:1 core:4 pu:2").unwrap();
+    fuzz("study files", &corpus, 2 * inputs(), |input| {
+        let text = String::from_utf8_lossy(input);
+        for quick in [false, true] {
+            let overrides = Overrides { quick, ..Overrides::default() };
+            let Ok(study) = parse(Source { origin: "fuzzed", text: &text }, &overrides) else { continue };
+            // What is said to be one must be planned, written and read back.
+            let _ = tare::plan::resolve::resolve(&study, &machine, tare::plan::resolve::Where::Described);
+            let written = tare::study::write::to_toml(&study);
+            let again = parse(Source { origin: "written", text: &written }, &Overrides::default());
+            assert!(again.is_ok(), "{}\n{written}", again.unwrap_err());
+        }
+    });
+}
+
+#[test]
+fn locations_sets_and_settings() {
+    let corpus = texts(&[
+        "node:1.core:0-1.pu:0",
+        "node:1.core:0-1.pu:0+cpus:4-11,16",
+        "all",
+        "float",
+        "cpus:0-3,8",
+        "0-3,8,12-15",
+        "package:0.pu:all",
+        "bind:0,1",
+        "interleave:0-3",
+        "weighted-interleave:0-3",
+        "preferred:1",
+        "local",
+        "cpus:2-3",
+        "on",
+        "defer+madvise",
+        "aslr=on ahi=off",
+    ]);
+    fuzz("locations, sets and settings", &corpus, 8 * inputs(), |input| {
+        let text = String::from_utf8_lossy(input);
+        let _ = text.parse::<tare_topology::Location>();
+        let _ = text.parse::<tare_topology::CpuSet>();
+        let _ = text.parse::<tare_topology::MemoryPolicy>();
+        let _ = tare_results::levels_of(&text);
+        let _ = tare_text::Value::of_word(&text).seconds();
+        for setting in tare_noise::Setting::ALL {
+            let _ = setting.level(&text);
+        }
+    });
+}
+
+#[test]
+fn csv_files() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("results.csv");
+    let corpus = texts(&[
+        "condition,trial,sample,metric,value\naslr=on,0,0,tps,10.5\naslr=on,0,1,tps,11\naslr=off,1,0,tps,9e2\n",
+        "metric,condition,trial,sample,value\n\"latency_ms_p99\",\"a b\",1,0,1.25e-3\n",
+        "condition,trial,sample,metric,value\nthreads=1,0,0,tps,1\nthreads=2,0,0,tps,2\nthreads=4,0,0,tps,3\n\
+         threads=1,1,0,tps,1.1\nthreads=2,1,0,tps,2.1\nthreads=4,1,0,tps,3.1\n",
+    ]);
+    fuzz("CSV files", &corpus, 2 * inputs(), |input| {
+        std::fs::write(&path, input).unwrap();
+        summarised(&path);
+    });
+}

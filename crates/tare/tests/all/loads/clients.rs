@@ -1,0 +1,140 @@
+//! sysbench and pgbench, unmodified, on servers that are really started: each of their threads and the server thread or
+//! process behind its connection found, bound, paired and proved; and what cannot be paired refused.
+
+use crate::engines::support::{PATIENCE, Place, binary_of, prepared};
+use crate::support::{World, trials};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, Mutex};
+use tare::subject::{Connections, Subject};
+use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
+use tare_topology::ThreadRef;
+
+/// What is found from outside is what server and client themselves know: on every engine.
+#[test]
+fn the_threads_found_by_their_sockets_are_those_that_talk() {
+    for engine in [&Mariadb as &dyn Engine, &Mysql, &Postgresql, &Sqlite] {
+        let place = Place::new();
+        let binary = binary_of(engine);
+        let data = prepared(engine, &place, binary.as_deref());
+        let mut server = engine.start(&place.start_request(&data, binary.as_deref())).unwrap();
+        let (stop, barrier, truth) = (AtomicBool::new(false), Barrier::new(5), Mutex::new(BTreeSet::new()));
+        let found = std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut session = server.connect().unwrap();
+                    let serving = session.server_thread().unwrap().unwrap();
+                    truth.lock().unwrap().insert((ThreadRef::of_this_thread(), serving));
+                    barrier.wait();
+                    while !stop.load(Ordering::Relaxed) {
+                        session.query("SELECT COUNT(*) FROM t").unwrap();
+                    }
+                });
+            }
+            barrier.wait();
+            let mut connections = Connections::default();
+            let own = [std::process::id().cast_signed()];
+            let deadline = std::time::Instant::now() + PATIENCE;
+            while !connections.is_complete(4) && std::time::Instant::now() < deadline {
+                connections.look(&own, &Subject::started(server.as_ref()).processes());
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            (0..10).for_each(|_| connections.look(&own, &Subject::started(server.as_ref()).processes()));
+            stop.store(true, Ordering::Relaxed);
+            connections.pairs(4)
+        });
+        let found = found.unwrap_or_else(|e| panic!("{}: {e}", engine.name()));
+        let found: BTreeSet<_> = found.into_iter().map(|pair| (pair.client, pair.serving.unwrap())).collect();
+        assert_eq!(found, *truth.lock().unwrap(), "{}", engine.name());
+        server.stop(PATIENCE).unwrap();
+    }
+}
+
+/// Runs a study on an engine; its records.
+/// One load at a time: under three others on two cores a connection may go without a CPU for seconds.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn run(world: &World, engine: &dyn Engine, exit: i32, study: &str) -> Vec<Value> {
+    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let study = world.study(study);
+    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
+    let mut args = vec!["run", &study, "--out", "results", "--engine", engine.name()];
+    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
+    world.exits(exit, &args);
+    trials(&world.path("results"))
+}
+
+fn study(workload: &str, threads: usize) -> String {
+    format!(
+        "name = \"clients\"\n[workload]\n{workload}\nthreads = {threads}\n\
+         [placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n\
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 4\nsample_s = 2\n"
+    )
+}
+
+/// The one trial has figures, and four pairs, each on one PU and proved to have been there.
+fn pairs_are_proved(records: &[Value]) {
+    let [record] = records else { panic!("{records:?}") };
+    assert_eq!(record["outcome"], "ok", "{record}");
+    let sample = &record["samples"][0];
+    for metric in ["tps", "latency_ms_mean", "latency_ms_p99", "server_cpu_us_per_transaction"] {
+        assert!(sample["metrics"][metric].as_f64().unwrap() > 0.0, "{metric}: {sample}");
+    }
+    assert!(!sample["tps_each_second"].as_array().unwrap().is_empty(), "{sample}");
+    let threads = sample["threads"].as_array().unwrap();
+    for pair in 0..4 {
+        let of = |class: &str| {
+            let found: Vec<_> = threads.iter().filter(|t| t["pair"] == pair && t["role"] == class).collect();
+            let [one] = found[..] else { panic!("{class} {pair}: {threads:#?}") };
+            assert!(!one["seen_cpus"].as_object().unwrap().is_empty(), "{one}");
+            let switches = ["voluntary_switches", "involuntary_switches"].map(|kind| one[kind].as_f64().unwrap());
+            (one["allowed_cpus"].as_str().unwrap().to_owned(), switches.iter().sum::<f64>())
+        };
+        let ((client, asked), (server, answered)) = (of("client"), of("server"));
+        assert_eq!((client.as_str(), server.parse::<u32>().is_ok()), (server.as_str(), true));
+        // Who talk to each other give way about as often; how often, a busy machine decides.
+        assert!((asked - answered).abs() < 50.0 + 0.6 * asked.max(answered), "{asked} {answered}: {threads:#?}");
+    }
+}
+
+fn sysbench_pairs(engine: &dyn Engine) {
+    let world = World::new();
+    let load =
+        "name = \"sysbench\"\nscript = \"oltp_point_select\"\nrows = 1000\ntables = 2\ndistribution = \"uniform\"";
+    pairs_are_proved(&run(&world, engine, 0, &study(load, 4)));
+    world.assert_clean();
+}
+
+#[test]
+fn each_thread_of_sysbench_is_paired_on_mariadb() {
+    sysbench_pairs(&Mariadb);
+}
+
+#[test]
+fn each_thread_of_sysbench_is_paired_on_mysql() {
+    sysbench_pairs(&Mysql);
+}
+
+#[test]
+fn each_thread_of_sysbench_is_paired_on_postgresql() {
+    sysbench_pairs(&Postgresql);
+}
+
+#[test]
+fn each_thread_of_pgbench_is_paired_and_threads_with_two_connections_are_refused() {
+    let world = World::new();
+    pairs_are_proved(&run(&world, &Postgresql, 0, &study("name = \"pgbench\"\nscript = \"select-only\"", 4)));
+    std::fs::remove_dir_all(world.path("results")).unwrap();
+    let records = run(&world, &Postgresql, 4, &study("name = \"pgbench\"\njobs = 2", 8));
+    let reason = records[0]["reason"].as_str().unwrap();
+    assert!(reason.contains("drives 4 connections") && reason.contains("bind = \"set\""), "{reason}");
+    // Bound as a whole they are measured, and seen.
+    std::fs::remove_dir_all(world.path("results")).unwrap();
+    let set = study("name = \"pgbench\"\njobs = 2", 8).replace("bind = \"thread\"\npairing = \"same-pu\"\n", "");
+    let records = run(&world, &Postgresql, 0, &set);
+    let threads = records[0]["samples"][0]["threads"].as_array().unwrap();
+    let count = |class: &str| threads.iter().filter(|t| t["role"] == class).count();
+    assert_eq!((count("server"), count("client")), (8, 2), "{threads:#?}");
+    world.assert_clean();
+}

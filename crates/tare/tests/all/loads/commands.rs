@@ -1,0 +1,159 @@
+//! Programs without a server: measured, placed, compared; and all the ways in which one can fail.
+
+use crate::support::{World, json, trials};
+use rustix::process::{Pid, Signal, kill_process};
+use std::time::{Duration, Instant};
+
+#[test]
+fn two_programs_are_compared_with_a_verdict() {
+    let world = World::new();
+    let (out, err) = world.exits(
+        0,
+        &["run", "--command", "sleep 0.02", "--command", "sleep 0.06", "--runs", "4", "--out", "r", "--json"],
+    );
+    let document = json(&out);
+    let conditions = document["conditions"].as_array().unwrap();
+    assert_eq!(conditions.len(), 2, "{out}\n{err}");
+    let wall = |number: usize| {
+        let metrics = conditions[number]["metrics"].as_array().unwrap();
+        metrics.iter().find(|m| m["name"] == "wall_s").unwrap()["mean"].as_f64().unwrap()
+    };
+    assert!((0.02..0.05).contains(&wall(0)) && (0.06..0.2).contains(&wall(1)), "{} {}", wall(0), wall(1));
+    assert!(document["answer"]["text"].as_str().unwrap().contains("sleep 0.02"), "{}", document["answer"]);
+    let trial = &trials(&world.path("r"))[0];
+    let metrics = &trial["samples"][0]["metrics"];
+    for name in ["user_s", "system_s", "peak_memory_bytes", "minor_faults", "voluntary_switches"] {
+        assert!(metrics[name].as_f64().is_some(), "{name}: {metrics}");
+    }
+    world.assert_clean();
+}
+
+#[test]
+fn what_a_program_and_its_children_use_is_counted_wherever_it_is_placed() {
+    let world = World::new();
+    let work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
+    let command = format!("sh -c '({work}) & ({work}) & wait'");
+    let set = ["--set", "placement.client=pu:1", "--set", "factors.bind=set,thread"];
+    let args = ["run", "--command", &command, "--runs", "2", "--out", "r"];
+    world.exits(0, &[&args[..], &set].concat());
+    let records = trials(&world.path("r"));
+    assert_eq!(records.len(), 4);
+    for record in records {
+        let sample = &record["samples"][0];
+        let of = |name: &str| sample["metrics"][name].as_f64().unwrap();
+        let cpu_s = of("user_s") + of("system_s");
+        // Both on one PU: the wall holds all that they used.
+        assert!(cpu_s > 0.05 && cpu_s < of("wall_s") * 1.05, "{sample}");
+        let threads = sample["threads"].as_array().unwrap();
+        assert!(!threads.is_empty() && threads.iter().all(|t| t["allowed_cpus"] == "1"), "{sample}");
+    }
+    world.assert_clean();
+}
+
+/// A study of one command, and the reason why its trials failed.
+fn reason(world: &World, workload: &str) -> String {
+    let _ = std::fs::remove_dir_all(world.path("r"));
+    let study = world.study(&format!(
+        "name = \"own\"\n[workload]\nname = \"command\"\n{workload}\n[sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0\n"
+    ));
+    let (_, err) = world.exits(4, &["run", &study, "--out", "r"]);
+    let records = trials(&world.path("r"));
+    assert_eq!(records.len(), 2, "the study goes on: {err}");
+    world.assert_clean();
+    records[1]["reason"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn every_way_to_fail_is_told_apart_and_leaves_nothing() {
+    let world = World::new();
+    let said = reason(&world, "command = [\"sh\", \"-c\", \"echo last words; echo and more >&2; exit 7\"]");
+    assert!(said.contains("exit status: 7") && said.contains("last words") && said.contains("and more"), "{said}");
+    let here = world.path("").display().to_string();
+    let said = reason(
+        &world,
+        &format!("command = \"sh -c 'cd {here}; echo hanging; sleep 300 & sleep 300'\"\ntimeout_s = 0.5"),
+    );
+    assert!(said.contains("had not ended after") && said.contains("hanging"), "{said}");
+    let said = reason(&world, &format!("command = \"sh -c 'cd {here}; setsid sleep 300 & sleep 0.2'\""));
+    assert!(said.contains("left processes running") && said.contains("sleep ("), "{said}");
+    let said = reason(&world, "command = \"echo nothing here\"\nmetrics = \"sysbench\"");
+    assert!(said.contains("has no result") && said.contains("nothing here"), "{said}");
+    let said = reason(&world, "command = \"echo score NaN\"\nmetrics = \"regex 'score (.*)' as score\"");
+    assert!(said.contains("has no result") && said.contains("score NaN"), "{said}");
+    let said = reason(&world, "command = \"echo score 0\"\nmetrics = \"regex 'score (.*)' as tps\"");
+    assert!(said.contains("has no result: tps is 0"), "a throughput of nothing is no result: {said}");
+    let said = reason(&world, "command = \"yes\"");
+    assert!(said.contains("more than 64 MiB"), "{said}");
+    let said = reason(&world, "command = \"no-such-program\"");
+    assert!(said.contains("cannot run no-such-program"), "{said}");
+    let logs = crate::support::names(&world.path("r/logs"));
+    assert!(logs.iter().any(|name| name.starts_with("trial-00000")), "{logs:?}");
+}
+
+#[test]
+fn after_kill_9_of_everything_the_helpers_of_a_program_are_ended_by_the_next_start() {
+    let world = World::new();
+    // A helper in a session of its own, whose parent has ended: nothing but its mark tells whose it is.
+    let script = "(setsid sleep 600 & echo $! >helper) ; : >ready ; exec sleep 600";
+    let study = world.study(&format!(
+        "name = \"own\"\n[workload]\nname = \"command\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\n\
+         [sampling]\ntrials = 1\nwarmup_s = 0\n"
+    ));
+    let mut run = world.tare(&["run", &study, "--out", "r"]).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !world.path("ready").exists() {
+        assert!(Instant::now() < deadline, "the program does not run");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let helper: u32 = std::fs::read_to_string(world.path("helper")).unwrap().trim().parse().unwrap();
+    // The run and its trial, and then what is left of the program.
+    let all = world.processes();
+    for pid in all.into_iter().filter(|pid| *pid != helper) {
+        let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
+    }
+    run.wait().unwrap();
+    // Killed ones take a moment to be gone.
+    while world.processes() != [helper] {
+        assert!(Instant::now() < deadline, "it alone outlives all of them: {:?} {helper}", world.processes());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let (out, _) = world.exits(0, &["restore"]);
+    assert!(out.contains("removed what 1 killed"), "{out}");
+    world.assert_clean();
+}
+
+#[test]
+fn own_metrics_are_read_and_the_output_is_kept() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"own\"\n[workload]\nname = \"command\"\n\
+         command = [\"sh\", \"-c\", \"test -f ready && echo '{\\\"rate\\\": {threads}5, \\\"seed\\\": {seed}}'\"]\n\
+         environment = \"X=1\"\nprepare = \"touch ready\"\ncleanup = \"rm ready\"\nwarmup_runs = 1\nthreads = 2\n\
+         metrics = [\"json /rate as rate_per_s\", \"regex 'seed.: ([0-9]+)' as seed\"]\n\
+         [sampling]\ntrials = 2\nsamples = 2\nwarmup_s = 0\n",
+    );
+    world.exits(0, &["run", &study, "--out", "r"]);
+    let records = trials(&world.path("r"));
+    assert_eq!(records[1]["samples"][1]["metrics"]["rate_per_s"], 25.0);
+    assert!(records[1]["samples"][1]["metrics"]["wall_s"].is_null());
+    let log = std::fs::read_to_string(world.path("r/logs/client-1-00001-1.log")).unwrap();
+    assert!(log.contains("\"rate\": 25"), "{log}");
+    assert!(!world.path("ready").exists());
+}
+
+#[test]
+fn a_mistake_in_a_command_is_shown_where_it_is_and_nothing_starts() {
+    let world = World::new();
+    let wrong = |workload: &str, words: &[&str]| {
+        let study = world.study(&format!("name = \"own\"\n[workload]\nname = \"command\"\n{workload}\n"));
+        let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
+        assert!(err.contains("study.toml:4:") && words.iter().all(|word| err.contains(word)), "{err}");
+        assert!(!world.path("r").exists());
+    };
+    wrong("command = \"client {sockt}\"", &["did you mean {socket}?"]);
+    wrong("command = \"client 'x\"", &["every quote closed"]);
+    wrong("metrics = \"sysbnch\"", &["sysbench, pgbench, hammerdb"]);
+    wrong("command = 5.5.5", &["not TOML"]);
+    let (_, err) = world.exits(2, &["run", "--command", "a 'b"]);
+    assert!(err.contains("--command") && err.contains("every quote closed"), "{err}");
+}

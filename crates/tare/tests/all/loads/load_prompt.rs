@@ -1,0 +1,270 @@
+//! `tare load` as somebody at a prompt uses it who knows sysbench: names, lines, histogram, proof, results directory.
+
+use crate::support::{World, json, server_beside, trials};
+use std::path::Path;
+use tare_engine::{Server, Sqlite};
+
+/// A world with such a server, and what leads to it.
+struct Prompt {
+    world: World,
+    server: Box<dyn Server>,
+    socket: String,
+}
+
+impl Prompt {
+    fn new() -> Self {
+        let world = World::new();
+        let server = server_beside(&world, &Sqlite);
+        let socket = server.address().to_string();
+        Self { world, server, socket }
+    }
+
+    /// Standard output and standard error of a load that exits with `code`.
+    fn load(&self, code: i32, words: &[&str]) -> (String, String) {
+        let to = ["--engine", "sqlite", "--socket", &self.socket];
+        let all = [&["load"], words, &to].concat();
+        self.world.exits(code, &all)
+    }
+}
+
+#[test]
+fn lines_histogram_and_proof_are_those_of_sysbench_and_more() {
+    let prompt = Prompt::new();
+    let tables = ["--tables=2", "--table_size=1000"];
+    prompt.load(0, &[&["oltp_read_write", "prepare"][..], &tables].concat());
+    let options = [
+        "--threads=2",
+        "--time=2.5",
+        "--warmup=0",
+        "--percentile=99",
+        "--histogram",
+        "--rand-type=special",
+        "--db-ps-mode=disable",
+    ];
+    let (out, err) = prompt.load(0, &[&["oltp_read_write", "run"][..], &tables, &options].concat());
+    let lines: Vec<&str> = err.lines().filter(|line| line.starts_with("[ ")).collect();
+    assert_eq!(lines.len(), 2, "{err}");
+    for (line, second) in lines.iter().zip(1..) {
+        assert!(
+            line.starts_with(&format!("[ {second}s ] thds: 2 tps: ")) && line.contains(" lat (ms,99%): "),
+            "{line}"
+        );
+        // 14 reads, 4 writes and 2 others a transaction.
+        let (_, rates) = line.split_once("(r/w/o: ").unwrap();
+        let rates: Vec<f64> = rates.split_once(')').unwrap().0.split('/').map(|rate| rate.parse().unwrap()).collect();
+        assert!(rates[0] > rates[1] && rates[1] > rates[2] && rates[2] > 0.0, "{line}");
+    }
+    assert!(!err.contains("ids are drawn") && !err.contains("warm-up are left out"), "both were said: {err}");
+    assert!(out.contains("------------- distribution ------------- count"), "{out}");
+    for client in 0..2 {
+        let line = out.lines().find(|line| line.starts_with(&format!("client {client} "))).expect(&out);
+        assert!(line.contains("CPUs allowed ") && line.contains("; served by ") && line.contains(", seen "), "{line}");
+    }
+    let (_, err) = prompt.load(0, &[&["read_only"][..], &tables, &["--time=1", "--report-interval=0"]].concat());
+    let first = err.lines().next().unwrap();
+    assert!(first.contains("ids are drawn uniformly (sysbench: special)"), "{first}");
+    assert!(first.contains("1 s of warm-up are left out"), "never longer than it measures: {first}");
+    assert!(!err.contains("[ 1s ]"), "{err}");
+    prompt.load(0, &[&["oltp_read_write", "cleanup"][..], &tables].concat());
+    prompt.load(2, &[&["oltp_read_write"][..], &tables].concat());
+}
+
+#[test]
+fn json_has_what_the_lines_and_the_end_have() {
+    let prompt = Prompt::new();
+    prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
+    for workload in ["insert", "insert", "delete", "delete"] {
+        if workload == "delete" {
+            // More rows than it is told of are another table than the one meant.
+            prompt.load(2, &["delete", "--rows", "500", "--time", "1s"]);
+            prompt.load(0, &["insert", "--cleanup"]);
+            prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
+        }
+        let (out, err) = prompt.load(
+            0,
+            &[
+                workload,
+                "--rows",
+                "500",
+                "--threads",
+                "2",
+                "--time",
+                "500ms",
+                "--warmup",
+                "0s",
+                "--histogram",
+                "--json",
+            ],
+        );
+        let document = json(&out);
+        assert_eq!(err, "");
+        assert!(document["tps"].as_f64().unwrap() > 0.0 && document["reconnects"] == 0, "{document}");
+        let counted: u64 =
+            document["histogram"].as_array().unwrap().iter().map(|bucket| bucket[1].as_u64().unwrap()).sum();
+        assert_eq!(counted, document["transactions"].as_u64().unwrap());
+        let threads = document["threads"].as_array().unwrap();
+        let pairs =
+            |role: &str| threads.iter().filter(|thread| thread["role"] == role && thread["pair"].is_u64()).count();
+        assert_eq!((pairs("client"), pairs("server")), (2, 2), "{document}");
+    }
+    // As many rows more as events were asked for, and no more.
+    prompt.load(0, &["insert", "--cleanup"]);
+    prompt.load(0, &["insert", "--rows", "500", "--prepare"]);
+    let (_, err) = prompt.load(0, &["insert", "--rows", "500", "--threads", "4", "--events=321"]);
+    assert!(!err.contains("warm-up"), "{err}");
+    let mut session = prompt.server.connect().unwrap();
+    assert_eq!(session.query("SELECT COUNT(*) FROM sbtest1").unwrap(), [[Some("821".to_owned())]]);
+    prompt.load(0, &["insert", "--cleanup"]);
+    prompt.load(0, &["insert", "--rows", "600", "--prepare"]);
+    // Fewer rows than were prepared: what reads whole tables says so.
+    let (_, err) = prompt.load(2, &["read_only", "--rows", "500"]);
+    assert!(err.contains("table sbtest1 has ") && err.contains("--prepare"), "{err}");
+    prompt.load(0, &["bulk_insert", "--threads", "2", "--cleanup"]);
+    let (_, err) = prompt.load(4, &["bulk_insert", "--threads", "2", "--time", "200ms", "--json"]);
+    assert!(err.contains("own table for each client"), "{err}");
+    prompt.load(0, &["bulk_insert", "--threads", "2", "--prepare"]);
+    for _ in 0..2 {
+        let (out, _) =
+            prompt.load(0, &["bulk_insert", "--threads", "2", "--time", "500ms", "--warmup", "0s", "--json"]);
+        let document = json(&out);
+        assert!(document["transactions"].as_u64().unwrap() > 20_000, "a row is a transaction: {document}");
+    }
+    let (_, err) = prompt.load(2, &["select_random_points", "--tables", "2"]);
+    assert!(err.contains("reads sbtest1 alone"), "{err}");
+}
+
+#[test]
+fn a_results_directory_of_a_load_is_that_of_any_run() {
+    let prompt = Prompt::new();
+    prompt.load(0, &["read_only", "--rows", "1000", "--prepare"]);
+    let times = ["--rows", "1000", "--time", "300ms", "--warmup", "100ms", "--repeat", "3"];
+    let quiet = ["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"];
+    for (out, more) in [("before", &["--skip-trx"][..]), ("after", &["--point-selects", "2"])] {
+        prompt.load(0, &[&["read_only", "--out", out][..], &times, &quiet, more].concat());
+        let records = trials(&prompt.world.path(out));
+        assert_eq!(records.len(), 3);
+        for record in &records {
+            assert_eq!(
+                (&record["outcome"], &record["samples"][0]["threads"][0]["role"]),
+                (&"ok".into(), &"client".into())
+            );
+        }
+        assert!(prompt.world.path(out).join("report.html").exists());
+        let (shown, _) = prompt.world.exits(0, &["show", out]);
+        assert!(shown.contains("tps"), "{shown}");
+    }
+    let study = std::fs::read_to_string(prompt.world.path("before/study.toml")).unwrap();
+    assert!(study.contains("skip_trx = true") && study.contains(&prompt.socket), "{study}");
+    let (compared, _) = prompt.world.exits(0, &["compare", "before", "after"]);
+    assert!(compared.contains("tps"), "{compared}");
+    // A results directory is never written over, and --repeat means nothing without one.
+    prompt.load(2, &[&["read_only", "--out", "before"][..], &times].concat());
+    prompt.load(2, &["read_only", "--repeat", "3"]);
+}
+
+#[test]
+fn tpcc_is_made_driven_checked_and_dropped_and_nothing_else_is() {
+    let prompt = Prompt::new();
+    let tpcc = |code, words: &[&str]| prompt.load(code, &[&["tpcc"][..], words].concat());
+    let sql = |sql: &str| prompt.server.connect().unwrap().run(sql).unwrap();
+    let small = ["--scale", "0.01", "--warehouses", "2"];
+    let with = |words: &[&'static str]| [words, &small].concat();
+    let (_, err) = tpcc(2, &with(&["run"]));
+    assert!(err.contains("table warehouse cannot be read") && err.contains("prepare --warehouses 2 --scale"), "{err}");
+    tpcc(0, &with(&["prepare"]));
+    let (_, err) = tpcc(4, &with(&["prepare"]));
+    assert!(err.contains("tare load tpcc cleanup"), "{err}");
+    let (out, err) = tpcc(0, &with(&["--threads", "2", "--time", "2.2", "--warmup", "1"]));
+    let nopm = |line: &str| line.split_once(" nopm: ").unwrap().1.split(' ').next().unwrap().parse::<f64>().unwrap();
+    let lines: Vec<&str> = err.lines().filter(|line| line.starts_with("[ ") && !line.ends_with("(warm-up)")).collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("[ 1s ] thds: 2 nopm: "), "{err}");
+    let of_run = out.lines().next().unwrap().split("   ").last().unwrap().split(' ').next().unwrap();
+    let (mean, of_run) = (lines.iter().map(|line| nopm(line)).sum::<f64>() / 2.0, of_run.parse::<f64>().unwrap());
+    assert!(mean > 0.0 && (0.7..1.4).contains(&(mean / of_run)), "{err}{out}");
+    assert!(err.starts_with("tpcc: not an official TPC-C result") && out.contains("! not an official"), "{err}{out}");
+    let words = ["run", "--json", "--events", "100", "--time", "0", "--threads", "3"];
+    assert_eq!(json(&tpcc(0, &with(&words)).0)["transactions"], 100);
+    let document = json(&tpcc(0, &with(&["run", "--json", "--time", "1", "--warmup", "0"])).0);
+    let of_kinds = document["of_kinds"].as_object().unwrap().values();
+    let sum: u64 = of_kinds.map(|kind| kind["transactions"].as_u64().unwrap()).sum();
+    let all = document["transactions"].as_u64().unwrap();
+    // Those under way when it ends may be in one of both.
+    assert!(sum.abs_diff(all) <= 1 && document["nopm"].as_f64().unwrap() > 0.0, "{document}");
+
+    let (out, _) = tpcc(0, &with(&["check"]));
+    assert_eq!(out.lines().filter(|line| line.contains(" holds ")).count(), 12, "{out}");
+    sql("UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = 2 AND c_d_id = 3 AND c_id = 5");
+    let (out, err) = tpcc(4, &with(&["check"]));
+    let broken: Vec<&str> = out.lines().filter(|line| line.contains("DOES NOT HOLD")).collect();
+    assert!(broken.len() == 1 && broken[0].starts_with("3.3.2.11 ") && err.contains("1 did not hold"), "{out}{err}");
+    assert!(broken[0].contains("warehouse 2, district 3: "), "{out}");
+    tpcc(2, &["check", "--scale", "0.01"]);
+
+    // Somebody else's table of the same name keeps all of them.
+    sql("ALTER TABLE history RENAME TO mine");
+    sql("CREATE TABLE history (what VARCHAR(10))");
+    let (_, err) = tpcc(4, &["cleanup"]);
+    assert!(err.contains("table history is not TPC-C's") && err.contains("nothing was dropped"), "{err}");
+    sql("DROP TABLE history");
+    sql("ALTER TABLE mine RENAME TO history");
+    assert!(tpcc(0, &["cleanup"]).1.contains("dropped 9 tables"));
+    assert!(tpcc(0, &["cleanup"]).1.contains("dropped 0 tables"));
+}
+
+#[test]
+fn a_driver_of_sysbench_stands_for_its_engines_and_for_no_other() {
+    let world = World::new();
+    let to = |words: &[&'static str]| [&["load"][..], words, &["--socket", "no-such-socket"]].concat();
+    let (_, err) = world.exits(3, &to(&["read_only", "--db-driver=pgsql"]));
+    assert!(err.contains("no-such-socket"), "{err}");
+    world.exits(3, &to(&["read_only", "--engine=mysql", "--db-driver=mysql"]));
+    let (_, err) = world.exits(2, &to(&["tpcc", "--engine=mysql", "--db_driver=pgsql"]));
+    assert!(err.contains("does not speak to mysql") && err.contains("--engine postgresql"), "{err}");
+}
+
+/// A group of version 1 or 2 whose CPU quota is a tenth of a CPU; none where this user may make none.
+fn small_quota() -> Option<std::path::PathBuf> {
+    let name = format!("tare-test-{}", std::process::id());
+    let (first, second) = (Path::new("/sys/fs/cgroup/cpu").join(&name), Path::new("/sys/fs/cgroup").join(&name));
+    let set = |group: &Path, file: &str, text: &str| std::fs::write(group.join(file), text).is_ok();
+    for (group, files) in [
+        (first, &[("cpu.cfs_period_us", "50000"), ("cpu.cfs_quota_us", "5000")][..]),
+        (second, &[("cpu.max", "5000 50000")]),
+    ] {
+        if std::fs::create_dir(&group).is_err() {
+            continue;
+        }
+        if files.iter().all(|(file, text)| set(&group, file, text)) {
+            return Some(group);
+        }
+        let _ = std::fs::remove_dir(&group);
+    }
+    None
+}
+
+#[test]
+fn a_client_without_cpu_is_named_as_the_limit_and_one_that_idles_is_not() {
+    let prompt = Prompt::new();
+    prompt.load(0, &["point_select", "--rows", "1000", "--prepare"]);
+    let words = ["--rows", "1000", "--time", "2s", "--warmup", "0s", "--json"];
+    for _ in 0..3 {
+        let (out, _) = prompt.load(0, &[&["point_select", "--rate", "20"][..], &words].concat());
+        assert_eq!(json(&out)["client_limit"], serde_json::Value::Null, "{out}");
+    }
+    // Only root may make one as a rule; the counters themselves are tested where they are read.
+    let Some(group) = small_quota() else { return };
+    for _ in 0..3 {
+        let line = [&["load", "point_select", "--engine", "sqlite", "--socket", &prompt.socket][..], &words].concat();
+        let tare = prompt.world.tare(&line);
+        let mut inside = std::process::Command::new("sh");
+        inside.args(["-c", "echo $$ > \"$0/cgroup.procs\" && exec \"$@\""]).arg(&group);
+        inside.arg(tare.get_program()).args(tare.get_args());
+        inside.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = inside.output().unwrap();
+        let out = crate::support::text(&output.stdout);
+        assert!(output.status.success(), "{}", crate::support::text(&output.stderr));
+        let why = json(&out)["client_limit"].as_str().unwrap_or_default().to_owned();
+        assert!(why.contains("the CPU quota of its control group"), "{out}");
+    }
+    std::fs::remove_dir(group).unwrap();
+}

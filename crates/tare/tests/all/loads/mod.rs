@@ -1,0 +1,14 @@
+//! What drives a server: every load, and programs of others, against real servers.
+
+mod clients;
+mod commands;
+mod counters;
+mod dbt3;
+mod dbt3_run;
+mod load_prompt;
+mod objective;
+mod own_sql;
+mod same_as_sysbench;
+mod tpcc;
+mod tpcc_statements;
+mod warm;

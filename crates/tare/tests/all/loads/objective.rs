@@ -1,0 +1,132 @@
+//! The search for the highest rate that meets an objective: on the embedded engine with a known service time, with a
+//! client that is frozen meanwhile, and with mistakes in the study.
+
+use crate::support::{World, text, trials};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::fs;
+use std::process::Stdio;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Connections that the load has.
+const THREADS: f64 = 16.0;
+/// What each transaction takes, seconds.
+const SERVICE_S: f64 = 0.02;
+/// Share of the time that a connection may be busy when nine of ten transactions of a queue with equal service times
+/// and Poisson arrivals (M/D/1) are to take no longer than three of them: P(wait <= 2) = 0.9 by Erlang (1909).
+const BUSY: f64 = 0.587;
+
+fn study(world: &World, sampling: &str, more: &str) -> String {
+    let file = format!("[[transaction]]\nname = \"work\"\nstatements = [\"SELECT sleep({SERVICE_S})\"]\n");
+    fs::write(world.path("mix.toml"), file).unwrap();
+    world.study(&format!(
+        "name = \"capacity\"\n[workload]\nname = \"sql\"\nfile = \"mix.toml\"\nthreads = {THREADS}\n{more}\n\
+         [sampling]\nwarmup_s = 0.5\n{sampling}\n"
+    ))
+}
+
+const OBJECTIVE: &str = "objective = \"latency_ms_p90 <= 60\"";
+
+/// These measure times: one after the other.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Whether others used the machine, so that times mean little.
+fn is_disturbed(record: &Value) -> bool {
+    number(&record["samples"][0]["covariates"]["foreign_cpu_fraction"]) > 0.1
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// One trial of short steps: benches/objective holds more of longer ones to 3%.
+#[test]
+fn the_capacity_of_a_known_service_time_is_found_on_the_embedded_engine() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let world = World::new();
+    let study = study(&world, "trials = 1\nsample_s = 1", OBJECTIVE);
+    let (out, err) = world.exits(0, &["run", &study, "--out", "r"]);
+    assert!(out.contains("max_tps_under_objective"), "{out}\n{err}");
+    for record in trials(&world.path("r")).into_iter().filter(|record| record["outcome"] == "ok") {
+        let found = number(&record["samples"][0]["metrics"]["max_tps_under_objective"]);
+        let exact = BUSY * THREADS / SERVICE_S;
+        let near = (found / exact - 1.0).abs() < 0.15;
+        assert!(near || is_disturbed(&record), "{found} of {exact}: {}", record["searches"]);
+        let search = &record["searches"][0];
+        assert_eq!(search["objective"], "latency_ms_p90 <= 60");
+        assert!(search["limit"] == "server" || is_disturbed(&record), "{search}");
+        assert_eq!(number(&search["found_tps"]), found);
+        let steps = search["steps"].as_array().unwrap();
+        let met = |rate: &dyn Fn(f64) -> bool, met: bool| {
+            steps.iter().any(|step| rate(number(&step["asked_tps"]) / found) && step["met"] == met)
+        };
+        assert!(met(&|ratio| ratio == 1.0, true) && met(&|ratio| ratio > 1.0 && ratio <= 1.011, false), "{search}");
+        for step in steps {
+            assert!(step["met"] == false || number(&step["value"]) <= 60.0, "{step}");
+        }
+    }
+    world.assert_clean();
+}
+
+#[test]
+fn the_backlog_of_a_frozen_client_is_not_called_the_servers() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let world = World::new();
+    let study = study(&world, "trials = 1\nattempts = 1\nsample_s = 1", OBJECTIVE);
+    let mut run = world.tare(&["run", &study, "--out", "r"]);
+    let run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // By then the data are made, and the load goes through its steps, of 1.25 s each.
+    std::thread::sleep(Duration::from_secs(4));
+    let client = loop {
+        std::thread::sleep(Duration::from_millis(50));
+        let is_trial = |pid: &u32| {
+            let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.split('\0').nth(1) == Some("trial")
+        };
+        if let Some(pid) = world.processes().into_iter().find(is_trial) {
+            break Pid::from_raw(pid.cast_signed()).unwrap();
+        }
+    };
+    for _ in 0..2 {
+        kill_process(client, Signal::STOP).unwrap();
+        std::thread::sleep(Duration::from_millis(300));
+        kill_process(client, Signal::CONT).unwrap();
+        std::thread::sleep(Duration::from_millis(1500));
+    }
+    let output = run.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let record = &trials(&world.path("r"))[0];
+    let search = &record["searches"][0];
+    let steps = search["steps"].as_array().unwrap();
+    let frozen = steps.iter().filter(|step| step["limit"]["client"].is_object());
+    assert!(frozen.clone().count() > 0, "{search}");
+    if is_disturbed(record) {
+        return;
+    }
+    assert!(frozen.clone().all(|step| step["repeated"] == true), "{search}");
+    let (found, exact) = (number(&search["found_tps"]), BUSY * THREADS / SERVICE_S);
+    assert!((found / exact - 1.0).abs() < 0.25, "{found} of {exact}: {search}");
+    assert_eq!(search["limit"], "server", "{search}");
+    world.assert_clean();
+}
+
+#[test]
+fn a_mistake_in_an_objective_is_shown_and_nothing_starts() {
+    let world = World::new();
+    let wrong = |more: &str, line: &str, words: &[&str]| {
+        let study = study(&world, "trials = 1\nsample_s = 1", more);
+        let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
+        assert!(err.contains(line) && words.iter().all(|word| err.contains(word)), "{err}");
+        assert!(!world.path("r").exists());
+    };
+    wrong("objective = \"latency_ms_p98 <= 5\"", "study.toml:6:13", &["latency_ms_p98", "did you mean", "such as"]);
+    wrong("objective = \"latency_ms_p99 < 5\"", "study.toml:6:13", &["<= and milliseconds"]);
+    wrong("objective = 5", "study.toml:6:13", &["a latency, <= and milliseconds"]);
+    wrong("objective = \"latency_ms_p99 <= 5\"\nrate = 10", "study.toml:6:1", &["either rate, or objective"]);
+    wrong(
+        "rate = 10\n[factors]\nobjective = [\"latency_ms_p99 <= 5\"]\n",
+        "study.toml:8:",
+        &["either rate, or objective"],
+    );
+}

@@ -1,0 +1,105 @@
+//! Statements of one's own on every engine: the same file, schema and rows from SQL and CSV, latency and rows by
+//! statement, errors counted by class.
+
+use crate::engines::support::binary_of;
+use crate::support::{World, trials};
+use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
+
+const FILE: &str = "errors = \"count\"\n\
+    [data]\nschema = \"CREATE TABLE accounts (id INTEGER NOT NULL PRIMARY KEY, owner VARCHAR(20), balance INTEGER NOT NULL); \
+    CREATE TABLE log (id INTEGER NOT NULL PRIMARY KEY)\"\n\
+    files = [\"more.sql\"]\ncsv = { accounts = \"accounts.csv\" }\nafter = \"CREATE INDEX by_owner ON accounts (owner)\"\n\
+    [parameters]\nid = { range = [1, 50] }\nother = { range = [1, 50], distribution = \"zipfian\" }\n\
+    sum = { list = [1, 2, 3] }\nowner = { list = [\"ann\", \"b;o'b\"] }\n\
+    [[transaction]]\nname = \"transfer\"\nweight = 2\nstatements = [\
+    \"UPDATE accounts SET balance = balance - :sum WHERE id = :id\", \
+    \"UPDATE accounts SET balance = balance + :sum WHERE id = :other\"]\n\
+    [[transaction]]\nname = \"look\"\nweight = 7\nstatements = [\"SELECT id, balance FROM accounts WHERE owner = :owner\"]\n\
+    [[transaction]]\nname = \"note\"\nweight = 1\nstatements = [\"INSERT INTO log (id) VALUES (:id)\"]\n";
+
+fn runs_on(engine: &dyn Engine) {
+    let world = World::new();
+    std::fs::create_dir(world.path("mine")).unwrap();
+    std::fs::write(world.path("mine/mix.toml"), FILE).unwrap();
+    std::fs::write(world.path("mine/more.sql"), "-- one; more\nCREATE TABLE other (a INTEGER);\n").unwrap();
+    let rows: String = (1..=50).map(|id| format!("{id},{},100\n", ["ann", "b;o'b", ""][id % 3])).collect();
+    std::fs::write(world.path("mine/accounts.csv"), format!("id,owner,balance\n{rows}")).unwrap();
+    let study = world.study(
+        "name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"mine/mix.toml\"\nthreads = 2\n\
+         [sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0.2\nsample_s = 1\n",
+    );
+    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
+    let mut args = vec!["run", &study, "--out", "r", "--engine", engine.name()];
+    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
+    world.exits(0, &args);
+    for record in trials(&world.path("r")) {
+        assert_eq!(record["outcome"], "ok", "{}: {record}", engine.name());
+        let sample = &record["samples"][0];
+        let covariate = |name: &str| sample["covariates"][name].as_f64().unwrap_or_else(|| panic!("{name}: {sample}"));
+        // 17 of the 50 are ann's, 17 are the other's; each read finds them all.
+        let rows = covariate("statement_rows_look_1") / covariate("statement_executions_look_1");
+        assert!((16.0..=17.0).contains(&rows), "{}: {rows}", engine.name());
+        let all = covariate("statement_executions_transfer_1") + covariate("statement_executions_look_1");
+        let share = covariate("statement_executions_transfer_1") / all;
+        assert!((0.1..0.4).contains(&share), "2 of 9: {share}");
+        // The log has 50 numbers and is full soon: every engine has its own code for that, and it is counted.
+        let errors = sample["covariates"].as_object().unwrap().keys().any(|name| name.starts_with("statement_errors_"));
+        assert!(errors, "{}: {sample}", engine.name());
+        for metric in ["tps", "latency_ms_p99_of_look_1", "latency_ms_mean_of_transfer_2"] {
+            assert!(sample["metrics"][metric].as_f64().unwrap() > 0.0, "{metric}: {sample}");
+        }
+    }
+    // The run keeps what the file said: it can go on when the file has changed.
+    let kept = std::fs::read_to_string(world.path("r/study.toml")).unwrap();
+    assert!(kept.contains("balance + :sum") && kept.contains("data_directory"), "{kept}");
+    world.assert_clean();
+}
+
+#[test]
+fn one_file_of_statements_runs_on_sqlite_and_mariadb() {
+    runs_on(&Sqlite);
+    runs_on(&Mariadb);
+}
+
+#[test]
+fn one_file_of_statements_runs_on_mysql() {
+    runs_on(&Mysql);
+}
+
+#[test]
+fn one_file_of_statements_runs_on_postgresql() {
+    runs_on(&Postgresql);
+}
+
+#[test]
+fn a_sample_in_which_no_transaction_ends_fails_its_trial() {
+    let world = World::new();
+    let slow =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000000) SELECT count(*) FROM n";
+    std::fs::write(world.path("mix.toml"), format!("[[transaction]]\nname = \"slow\"\nstatements = [\"{slow}\"]\n"))
+        .unwrap();
+    let study = world.study(
+        "name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"mix.toml\"\n[sampling]\ntrials = 1\nattempts = 1\n\
+         warmup_s = 0\nsample_s = 0.05\n",
+    );
+    let (_, err) = world.exits(4, &["run", &study, "--out", "r"]);
+    let reason = trials(&world.path("r"))[0]["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("no transaction was finished"), "{reason}\n{err}");
+}
+
+#[test]
+fn a_mistake_in_the_file_is_shown_and_nothing_starts() {
+    let world = World::new();
+    let study = world.study("name = \"own\"\n[workload]\nname = \"sql\"\nfile = \"mix.toml\"\n");
+    let wrong = |text: &str, words: &[&str]| {
+        std::fs::write(world.path("mix.toml"), text).unwrap();
+        let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
+        assert!(err.contains("study.toml:4:") && words.iter().all(|word| err.contains(word)), "{err}");
+        assert!(!world.path("r").exists());
+    };
+    wrong(&FILE.replace("weight = 2", "wieght = 2"), &["mix.toml", "line", "wieght"]);
+    wrong(&FILE.replace(":sum WHERE id = :id", ":sun WHERE id = :id"), &["transaction transfer, statement 1", ":sum?"]);
+    std::fs::remove_file(world.path("mix.toml")).unwrap();
+    let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
+    assert!(err.contains("a file of statements in place of mix.toml"), "{err}");
+}

@@ -1,0 +1,343 @@
+//! The workload tpcc on every engine, each really started: what the standard says must hold holds after runs, also
+//! when clients were killed in the middle; and each damage is found.
+
+use crate::engines::support::{PATIENCE, Place, binary_of};
+use crate::support::{World, trials};
+use std::ops::ControlFlow;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+use tare::workload::LoadError;
+use tare::workload::tpcc::{self, CONDITIONS, Constants, Fill, Kind, Sizes, Tally, TpccClient};
+use tare_engine::{Engine, Interrupter, Mariadb, Mysql, Postgresql, PrepareRequest, Server, Session, Sqlite};
+use tare_load::{ClientThread, LoadSettings, RunError, Unobserved};
+
+/// Thirty customers a district, a thousand items.
+const SCALE: f64 = 0.01;
+
+fn sizes() -> Sizes {
+    Sizes::new(2, SCALE)
+}
+
+/// A server with fresh tables.
+struct Company {
+    server: Box<dyn Server>,
+    place: Place,
+}
+
+impl Company {
+    fn new(engine: &dyn Engine) -> Self {
+        let place = Place::new();
+        let binary = binary_of(engine);
+        let request = PrepareRequest { dataset: "tpcc".to_owned(), ..place.prepare_request(binary.as_deref()) };
+        let data = engine
+            .prepare_data(&request, &mut |server| {
+                let fill = Fill { sizes: sizes(), seed: 3, sessions: 2, dialect: server.dialect() };
+                Ok(tpcc::prepare(&fill, &|| server.connect(), &|_| ControlFlow::Continue(()))?)
+            })
+            .unwrap();
+        let server = engine.start(&place.start_request(&data, binary.as_deref())).unwrap();
+        Self { server, place }
+    }
+
+    fn session(&self) -> Box<dyn Session> {
+        self.server.connect().unwrap()
+    }
+
+    /// Something of every table as it was filled; blanks at the end of a CHAR are shown by some.
+    fn rows(&self) -> Vec<Vec<Vec<String>>> {
+        let mut session = self.session();
+        let of = |sql: &&str| {
+            let rows = session.query(sql).unwrap();
+            let text = |value: Option<String>| value.unwrap_or_default().trim_end().to_owned();
+            rows.into_iter().map(|row| row.into_iter().map(text).collect::<Vec<_>>()).collect::<Vec<_>>()
+        };
+        [
+            "SELECT c_id, c_last, c_first, c_credit, c_data FROM customer WHERE c_w_id = 2 ORDER BY c_d_id, c_id",
+            "SELECT s_i_id, s_quantity, s_dist_07, s_data FROM stock WHERE s_w_id = 1 ORDER BY s_i_id",
+            "SELECT o_id, o_c_id, o_carrier_id, o_ol_cnt FROM orders WHERE o_w_id = 1 ORDER BY o_d_id, o_id",
+            "SELECT COUNT(*), COUNT(ol_delivery_d), SUM(ol_i_id), SUM(ol_quantity) FROM order_line",
+            "SELECT COUNT(*), MIN(no_o_id), MAX(no_o_id) FROM new_order",
+        ]
+        .iter()
+        .map(of)
+        .collect()
+    }
+
+    fn stop(self) {
+        let Self { mut server, place } = self;
+        server.stop(PATIENCE).unwrap();
+        drop(place);
+    }
+
+    /// Numbers of the conditions that do not hold.
+    fn broken(&self) -> Vec<usize> {
+        let mut session = self.session();
+        let holds = |condition: &&tpcc::Condition| match tpcc::check(session.as_mut(), sizes(), condition) {
+            Ok(()) => false,
+            Err(tpcc::TpccError::Inconsistent { number, .. }) => number == condition.number,
+            Err(other) => panic!("condition {}: {other}", condition.number),
+        };
+        CONDITIONS.iter().filter(holds).map(|condition| condition.number).collect()
+    }
+
+    /// Runs four clients for so long; what they did, or why it ended early.
+    fn run(&self, seconds: f64, interrupters: &Mutex<Vec<Interrupter>>) -> (Tally, Option<String>) {
+        let tally = Arc::new(Mutex::new(Tally::default()));
+        let settings = LoadSettings { threads: 4, warmup_s: 0.0, sample_s: seconds, ..LoadSettings::default() };
+        let connect = |thread: ClientThread| -> Result<TpccClient, LoadError> {
+            let session = self.server.connect()?;
+            interrupters.lock().unwrap().extend(session.interrupter());
+            let (dialect, constants) = (self.server.dialect(), Constants::of_run(1));
+            Ok(TpccClient::new(session, dialect, thread.index, sizes(), constants, Arc::clone(&tally))?)
+        };
+        let ended = match tare_load::run(&settings, &connect, &mut Unobserved) {
+            Ok(_) => None,
+            Err(RunError::Transaction { source, .. }) => Some(source.to_string()),
+            Err(other) => panic!("{other}"),
+        };
+        let tally = tally.lock().unwrap().clone();
+        (tally, ended)
+    }
+
+    fn run_sql(&self, sql: &str) {
+        let changed = self.session().run(sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+        assert_eq!(changed, 1, "{sql}");
+    }
+}
+
+/// What every engine must have been filled with.
+fn filled() -> &'static Vec<Vec<Vec<String>>> {
+    static FILLED: OnceLock<Vec<Vec<Vec<String>>>> = OnceLock::new();
+    FILLED.get_or_init(|| {
+        let company = Company::new(&Sqlite);
+        let rows = company.rows();
+        company.stop();
+        assert_eq!((rows[0].len(), rows[2].len()), (300, 300));
+        assert_eq!(rows[4], [["180", "22", "30"]]);
+        rows
+    })
+}
+
+/// Fills, runs, cuts all connections in the middle of a run, kills clients, damages: on one engine.
+fn life(engine: &dyn Engine) {
+    let company = Company::new(engine);
+    let name = engine.name();
+    assert!(company.rows() == *filled(), "{name}: other rows of the same seed than SQLite");
+    assert_eq!(company.broken(), [0; 0], "{name}: as filled");
+    let (tally, ended) = company.run(1.5, &Mutex::default());
+    assert_eq!(ended, None, "{name}");
+    for kind in [Kind::NewOrder, Kind::Payment, Kind::OrderStatus, Kind::Delivery, Kind::StockLevel] {
+        assert!(tally.took(kind).count() > 0, "{name}: no {kind} of {}", tally.count());
+    }
+    assert_eq!(company.broken(), [0; 0], "{name}: after {} transactions", tally.count());
+
+    let interrupters = Mutex::default();
+    let ended = std::thread::scope(|scope| {
+        let run = scope.spawn(|| company.run(10.0, &interrupters));
+        std::thread::sleep(Duration::from_millis(700));
+        interrupters.lock().unwrap().iter().for_each(Interrupter::interrupt);
+        run.join().unwrap().1
+    });
+    assert!(ended.is_some(), "{name}: clients outlived their connections");
+    assert_eq!(company.broken(), [0; 0], "{name}: after clients were cut off");
+    if name != Sqlite.name() {
+        kill(&company, name);
+        assert_eq!(company.broken(), [0; 0], "{name}: after clients were killed");
+    }
+    damages(&company, name);
+    company.stop();
+}
+
+/// Each damage breaks exactly the conditions that say something of it.
+fn damages(company: &Company, name: &str) {
+    let mut session = company.session();
+    let open = "SELECT MIN(no_o_id) + 1 FROM new_order WHERE no_w_id = 1 AND no_d_id = 3";
+    let open = crate::engines::support::one(session.as_mut(), open).unwrap();
+    drop(session);
+    let order =
+        |set: &str, id: &str| format!("UPDATE orders SET {set} WHERE o_w_id = 1 AND o_d_id = 3 AND o_id = {id}");
+    let customer = |set: &str| format!("UPDATE customer SET {set} WHERE c_w_id = 2 AND c_d_id = 3 AND c_id = 5");
+    let paid = |set: &str, district: i32| {
+        format!(
+            "UPDATE history SET {set} WHERE h_w_id = 1 AND h_d_id = {district} AND h_c_w_id = 1 AND h_c_d_id = 3 \
+             AND h_c_id = 5 AND h_date < '2026-01-02 00:00:00'"
+        )
+    };
+    let line = |set: &str| {
+        format!("UPDATE order_line SET {set} WHERE ol_w_id = 1 AND ol_d_id = 3 AND ol_o_id = 1 AND ol_number = 2")
+    };
+    let key = "no_w_id = 1 AND no_d_id = 3";
+    let table: [(Vec<String>, Vec<String>, &[usize]); 13] = [
+        (
+            vec!["UPDATE warehouse SET w_ytd = w_ytd + 0.01 WHERE w_id = 2".into()],
+            vec!["UPDATE warehouse SET w_ytd = w_ytd - 0.01 WHERE w_id = 2".into()],
+            &[1, 8],
+        ),
+        (
+            vec!["UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 3".into()],
+            vec!["UPDATE district SET d_next_o_id = d_next_o_id - 1 WHERE d_w_id = 1 AND d_id = 3".into()],
+            &[2],
+        ),
+        (
+            vec![format!("DELETE FROM new_order WHERE {key} AND no_o_id = {open}")],
+            vec![format!("INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (1, 3, {open})")],
+            &[3, 5, 11],
+        ),
+        (vec![order("o_ol_cnt = o_ol_cnt + 1", "2")], vec![order("o_ol_cnt = o_ol_cnt - 1", "2")], &[4, 6]),
+        (vec![order("o_carrier_id = 3", &open)], vec![order("o_carrier_id = NULL", &open)], &[5, 7]),
+        (
+            vec![order("o_ol_cnt = o_ol_cnt + 1", "2"), order("o_ol_cnt = o_ol_cnt - 1", "3")],
+            vec![order("o_ol_cnt = o_ol_cnt - 1", "2"), order("o_ol_cnt = o_ol_cnt + 1", "3")],
+            &[6],
+        ),
+        (vec![line("ol_delivery_d = NULL")], vec![line("ol_delivery_d = '2026-01-01 00:00:00'")], &[7]),
+        (vec![paid("h_amount = h_amount + 0.01", 3)], vec![paid("h_amount = h_amount - 0.01", 3)], &[8, 9, 10]),
+        (vec![paid("h_d_id = 4", 3)], vec![paid("h_d_id = 3", 4)], &[9]),
+        (
+            vec![customer("c_balance = c_balance + 0.01, c_ytd_payment = c_ytd_payment - 0.01")],
+            vec![customer("c_balance = c_balance - 0.01, c_ytd_payment = c_ytd_payment + 0.01")],
+            &[10],
+        ),
+        (
+            vec![customer("c_delivery_cnt = c_delivery_cnt + 1")],
+            vec![customer("c_delivery_cnt = c_delivery_cnt - 1")],
+            &[11],
+        ),
+        (
+            vec![customer("c_ytd_payment = c_ytd_payment + 0.01")],
+            vec![customer("c_ytd_payment = c_ytd_payment - 0.01")],
+            &[12],
+        ),
+        (
+            vec!["UPDATE district SET d_ytd = d_ytd - 0.01 WHERE d_w_id = 2 AND d_id = 10".into()],
+            vec!["UPDATE district SET d_ytd = d_ytd + 0.01 WHERE d_w_id = 2 AND d_id = 10".into()],
+            &[1, 9],
+        ),
+    ];
+    for (damage, repair, expected) in table {
+        damage.iter().for_each(|sql| company.run_sql(sql));
+        assert_eq!(company.broken(), expected, "{name}: {damage:?}");
+        repair.iter().for_each(|sql| company.run_sql(sql));
+    }
+    assert_eq!(company.broken(), [0; 0], "{name}: repaired");
+}
+
+#[test]
+fn all_conditions_hold_after_runs_and_cuts_and_find_each_damage_on_sqlite() {
+    life(&Sqlite);
+}
+
+#[test]
+fn all_conditions_hold_after_runs_and_cuts_and_find_each_damage_on_mariadb() {
+    life(&Mariadb);
+}
+
+#[test]
+fn all_conditions_hold_after_runs_and_cuts_and_find_each_damage_on_mysql() {
+    life(&Mysql);
+}
+
+#[test]
+fn all_conditions_hold_after_runs_and_cuts_and_find_each_damage_on_postgresql() {
+    life(&Postgresql);
+}
+
+const STUDY: &str = "name = \"company\"\n[workload]\nname = \"tpcc\"\nwarehouses = 2\ntpcc_scale = 0.01\nthreads = 2\n\
+    [placement]\nclient = \"all\"\nserver = \"all\"\nbind = \"thread\"\npairing = \"same-pu\"\n\
+    [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0.3\nsample_s = 2\n";
+
+fn runs_on(engine: &dyn Engine) {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
+    let mut args = vec!["run", &study, "--out", "r", "--engine", engine.name()];
+    args.extend(binary.iter().flat_map(|set| ["--set", set.as_str()]));
+    world.exits(0, &args);
+    for record in trials(&world.path("r")) {
+        assert_eq!(record["outcome"], "ok", "{}: {record}", engine.name());
+        let sample = &record["samples"][0];
+        let metric = |name: &str| sample["metrics"][name].as_f64().unwrap_or_else(|| panic!("{name}: {sample}"));
+        let share = metric("tpmC") / (60.0 * metric("tps"));
+        assert!((0.3..0.6).contains(&share), "45 of 100 are new orders: {share}");
+        assert!(metric("latency_ms_p95_of_new_order") <= metric("latency_ms_p99_of_new_order"));
+        assert!(metric("latency_ms_mean_of_payment") > 0.0);
+        let covariates = sample["covariates"].as_object().unwrap();
+        for name in ["restarts", "tpcc_rollbacks", "tpcc_retries_new_order", "tpcc_transactions_payment"] {
+            assert!(covariates.contains_key(name), "{name}: {sample}");
+        }
+        let threads = sample["threads"].as_array().unwrap();
+        let paired = |role: &str| threads.iter().filter(|t| t["role"] == role && t["pair"].is_u64()).count();
+        assert_eq!((paired("client"), paired("server")), (2, 2), "{threads:#?}");
+        let verified = |factor: &str| {
+            let setting = record["settings"].as_array().unwrap().iter().find(|s| s["factor"] == factor);
+            setting.unwrap_or_else(|| panic!("{factor}: {record}"))["verified"].as_str().unwrap().to_owned()
+        };
+        assert!(verified("conditions").ends_with("3.3.2.12"), "{}", verified("conditions"));
+        assert!(verified("tpcc").contains("not an audited TPC-C result"));
+    }
+    let (shown, _) = world.exits(0, &["show", "r"]);
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    assert!(words.join(" ").contains("it is not an audited TPC-C result"), "{shown}");
+    world.exits(0, &["report", "r"]);
+    assert!(std::fs::read_to_string(world.path("r/report.html")).unwrap().contains("not an audited TPC-C result"));
+    world.assert_clean();
+}
+
+#[test]
+fn a_study_measures_checks_and_says_what_it_is_not() {
+    for engine in [&Sqlite as &dyn Engine, &Postgresql] {
+        runs_on(engine);
+    }
+}
+
+/// A study on a server of the test's own.
+fn on_running(company: &Company, world: &World, engine: &str, sample_s: f64) -> String {
+    world.study(&format!(
+        "name = \"theirs\"\n[engine]\nname = \"{engine}\"\nsocket = \"{}\"\n\
+         [workload]\nname = \"tpcc\"\nwarehouses = 2\ntpcc_scale = 0.01\nthreads = 4\n\
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = {sample_s}\n",
+        company.server.address()
+    ))
+}
+
+/// Kills (-9) all of tare in the middle of a study on this server.
+fn kill(company: &Company, name: &str) {
+    let world = World::new();
+    let study = on_running(company, &world, name, 60.0);
+    let mut run = world.tare(&["run", &study, "--out", "r"]);
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut session = company.session();
+    let mut payments = || -> u64 {
+        crate::engines::support::one(session.as_mut(), "SELECT COUNT(*) FROM history").unwrap().parse().unwrap()
+    };
+    let (before, deadline) = (payments(), Instant::now() + PATIENCE);
+    while payments() < before + 50 {
+        assert!(Instant::now() < deadline && run.try_wait().unwrap().is_none(), "{name}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    for pid in world.processes() {
+        let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL); // it may have ended
+    }
+    run.wait().unwrap();
+}
+
+#[test]
+fn a_trial_after_which_a_condition_does_not_hold_fails_with_which_and_where() {
+    let (company, world) = (Company::new(&Mariadb), World::new());
+    let study = on_running(&company, &world, "mariadb", 0.5);
+    world.exits(0, &["run", &study, "--out", "whole"]);
+    company.run_sql(
+        "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = 2 AND c_d_id = 3 AND c_id = 5",
+    );
+    let (_, err) = world.exits(4, &["run", &study, "--out", "damaged"]);
+    let words: Vec<&str> = err.split_whitespace().collect();
+    let words = words.join(" ");
+    for expected in ["consistency condition 11 does not hold (clause 3.3.2.11:", "): warehouse 2, district 3: "] {
+        assert!(words.contains(expected), "{err}");
+    }
+    // Tables of other sizes are said before anything is measured.
+    let (_, err) = world.exits(3, &["run", &study, "--out", "other", "--set", "workload.warehouses=3"]);
+    assert!(err.contains("warehouse has 2 rows") && err.contains("expected 3 rows"), "{err}");
+}

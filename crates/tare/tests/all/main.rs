@@ -1,0 +1,18 @@
+//! Tests of the whole program, in one test program: linking it once takes as long as many of them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod ends;
+mod engines;
+mod fuzz;
+mod loads;
+#[path = "../../../noise/tests/all/common.rs"]
+mod noise_common;
+mod numa;
+mod report;
+mod shipped;
+mod studies;
+mod support;
+#[path = "../../../topology/tests/all/common.rs"]
+mod topology_common;
+mod two_hosts;

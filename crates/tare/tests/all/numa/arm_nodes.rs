@@ -1,0 +1,138 @@
+//! The program on 64-bit Arm: four nodes in software emulation, the embedded engine and a cell of MariaDB. `make arm`
+//! builds what runs there; `scripts/arm-exact` is the counters' own test of exactness.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::numa::counting;
+use crate::numa::four_nodes::ladder;
+use crate::numa::guest::Guest;
+use crate::numa::image::Image;
+use crate::numa::judge::{interleaved_over, of_condition, only_on, pairs, trials};
+use crate::numa::machine::{Evidence, Machine, Node};
+
+/// What both studies share: the server's memory without a mapping of the file, whose pages lie where they were written.
+const HEAD: &str = r#"
+[engine]
+name = "sqlite"
+[engine.options]
+mmap_size = 0
+[workload]
+threads = 2
+rows = 10000
+[sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
+trials = 1
+warmup_s = 0.2
+sample_s = 1
+"#;
+
+const POLICIES: &str = r#"
+[placement]
+client = "node:1"
+server = "node:0"
+[factors]
+memory = ["default", "local", "bind:0", "bind:3", "preferred:1", "interleave:all"]
+"#;
+
+/// On cores of one hardware thread without known caches three pairings are left.
+const PAIRS: &str = r#"
+[placement]
+client = "node:0.pu:0+node:2.pu:0"
+server = "node:0+node:2"
+bind = "thread"
+[factors]
+pairing = ["same-pu", "same-node", "other-node"]
+"#;
+
+/// Each pair on a node of its own. The machine itself makes the data, with the server's own script.
+const MARIADB: &str = r#"
+name = "mariadb"
+[engine]
+name = "mariadb"
+[engine.options]
+innodb_log_file_size = "8M"
+[workload]
+threads = 2
+rows = 500
+[sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
+trials = 1
+warmup_s = 0.5
+sample_s = 1
+[placement]
+client = "node:0.pu:0+node:2.pu:0"
+server = "node:0.pu:1+node:2.pu:1"
+bind = "thread"
+pairing = "same-node"
+memory = "interleave:all"
+"#;
+
+fn four_nodes() -> Machine {
+    let nodes = ["0-1", "2-3", "4-5", "6-7"].map(|cpus| Node { cpus: Some(cpus), memory_mib: Some(512) });
+    Machine {
+        smp: "8,sockets=4,cores=2,threads=1",
+        nodes: nodes.into(),
+        distances: &[(0, 1, 16), (0, 2, 32), (0, 3, 33), (1, 2, 25), (1, 3, 32), (2, 3, 16)],
+    }
+}
+
+#[test]
+#[ignore = "boots a virtual machine with cross-built programs: make arm"]
+fn on_arm_topology_placements_pairs_and_pages_are_what_was_asked() {
+    let guest = Guest::Aarch64;
+    let image = Image::arm(guest);
+    counting::prepare(&image);
+    image.write("studies/mariadb.toml", MARIADB);
+    for (name, text) in [("policies", POLICIES), ("pairs", PAIRS)] {
+        image.write(&format!("studies/{name}.toml"), &format!("name = \"{name}\"\n{HEAD}{text}"));
+    }
+    let evidence = four_nodes().boot(&image, include_str!("guest/arm-nodes"), Duration::from_secs(1800));
+    let topo: Value = serde_json::from_str(&evidence.step("topo", 0)).unwrap();
+    let distances = json!([[10, 16, 32, 33], [16, 10, 25, 32], [32, 25, 10, 16], [33, 32, 16, 10]]);
+    assert_eq!((&topo["distances"], &topo["pus"]), (&distances, &json!(8)));
+    let environment: Value = serde_json::from_str(&evidence.text("sqlite/environment.json")).unwrap();
+    let name = environment["cpu_model"].as_str().unwrap();
+    assert!(name.starts_with("Cortex-A72 r"), "{name}, of {}", evidence.text("midr"));
+    let climbed = ladder(&evidence, "sqlite");
+    assert_eq!(climbed.len(), 3 * 2, "1, 2 and 4 nodes by 2 workloads");
+    for (trial, nodes) in climbed {
+        only_on(&trial, &nodes, 0.0);
+    }
+    policies(&evidence);
+    paired(&evidence);
+    counting::judge(&evidence, "6-7");
+    counting::strategies(&evidence, "counters", 14);
+    evidence.step("mariadb", 0);
+    let cell = trials(&evidence.path("mariadb"));
+    assert_eq!((cell.len(), pairs(&cell[0])), (1, vec![(0, 1), (4, 5)]));
+    interleaved_over(&cell[0], &[0, 1, 2, 3]);
+}
+
+fn policies(evidence: &Evidence) {
+    evidence.step("policies", 0);
+    let trials = trials(&evidence.path("policies"));
+    for (policy, node) in [("default", 0), ("local", 0), ("bind:0", 0), ("bind:3", 3), ("preferred:1", 1)] {
+        for trial in of_condition(&trials, &format!("memory={policy}")) {
+            only_on(trial, &[node], 0.01);
+        }
+    }
+    for trial in of_condition(&trials, "memory=interleave:all") {
+        interleaved_over(trial, &[0, 1, 2, 3]);
+    }
+}
+
+fn paired(evidence: &Evidence) {
+    evidence.step("pairs", 0);
+    let trials = trials(&evidence.path("pairs"));
+    for (pairing, expected) in
+        [("same-pu", [(0, 0), (4, 4)]), ("same-node", [(0, 1), (4, 5)]), ("other-node", [(0, 5), (4, 1)])]
+    {
+        for trial in of_condition(&trials, &format!("pairing={pairing}")) {
+            assert_eq!(pairs(trial), expected, "{pairing}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Article D's machine in small: 4 nodes with its distances, 2 cores each.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::numa::counting;
+use crate::numa::image::Image;
+use crate::numa::judge::{cpus, interleaved_over, kept_to, only_on, trials};
+use crate::numa::machine::{Evidence, Machine, Node};
+
+/// The data of `numa-scaling --quick`, made on the host.
+const PREPARE: &str = r#"
+name = "prepare"
+[engine]
+name = "mariadb"
+[engine.options]
+innodb_log_file_size = "8M"
+[workload]
+rows = 10000
+[sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
+trials = 1
+warmup_s = 0
+sample_s = 0.1
+"#;
+
+fn boot() -> Evidence {
+    let image = Image::new();
+    image.prepare(PREPARE);
+    counting::prepare(&image);
+    let nodes = ["0-1", "2-3", "4-5", "6-7"].map(|cpus| Node { cpus: Some(cpus), memory_mib: Some(1024) });
+    let machine = Machine {
+        smp: "8,sockets=4,cores=2,threads=1",
+        nodes: nodes.into(),
+        distances: &[(0, 1, 16), (0, 2, 32), (0, 3, 33), (1, 2, 25), (1, 3, 32), (2, 3, 16)],
+    };
+    machine.boot(&image, include_str!("guest/four-nodes"), Duration::from_secs(400))
+}
+
+#[test]
+#[ignore = "boots a virtual machine: make test-numa"]
+fn article_ds_ladder_keeps_threads_and_pages_on_its_nodes() {
+    let evidence = boot();
+    let topo: Value = serde_json::from_str(&evidence.step("topo", 0)).unwrap();
+    let distances = json!([[10, 16, 32, 33], [16, 10, 25, 32], [32, 25, 10, 16], [33, 32, 16, 10]]);
+    assert_eq!(topo["distances"], distances);
+    measured(&evidence);
+    counting::judge(&evidence, "6-7");
+    let on_mariadb = ladder(&evidence, "mariadb");
+    assert_eq!(on_mariadb.len(), 3 * 2, "1, 2 and 4 nodes by 2 and 4 threads");
+    for (trial, nodes) in on_mariadb {
+        interleaved_over(&trial, &nodes);
+    }
+    let on_sqlite = ladder(&evidence, "sqlite");
+    assert_eq!(on_sqlite.len(), 3 * 2, "1, 2 and 4 nodes by 2 workloads");
+    for (trial, nodes) in on_sqlite {
+        // It allocates too few pages to be even.
+        only_on(&trial, &nodes, 0.0);
+    }
+}
+
+/// Tables of the right shape, filled; the figures themselves mean nothing here.
+fn measured(evidence: &Evidence) {
+    let topo: Value = serde_json::from_str(&evidence.step("measure", 0)).unwrap();
+    let measured = &topo["measured"];
+    assert_eq!(measured["cpus"], json!([0, 1, 2, 3, 4, 5, 6, 7]));
+    let table = |name: &str| -> Vec<Vec<Option<f64>>> { serde_json::from_value(measured[name].clone()).unwrap() };
+    let lines = table("line_ns");
+    for (i, row) in lines.iter().enumerate() {
+        for (j, ns) in row.iter().enumerate() {
+            assert_eq!(ns.is_some_and(|ns| ns > 0.0), i != j, "line {i} to {j}: {ns:?}");
+            assert_eq!(*ns, lines[j][i]);
+        }
+    }
+    for name in ["latency_ns", "bandwidth_bytes_per_s"] {
+        let table = table(name);
+        assert_eq!((table.len(), table[0].len()), (4, 4), "{name}");
+        assert!(table.iter().flatten().all(|value| value.is_some_and(|v| v > 0.0)), "{name}: {table:?}");
+    }
+    let sentence = measured["costs"]["sentences"][0].as_str().unwrap();
+    assert!(sentence.starts_with("a cache line to another node takes"), "{sentence}");
+    assert!(evidence.text("heat.html").contains("<svg"), "heat maps");
+}
+
+/// Every trial ran on exactly the first nodes: of each, the second CPU for the clients and the first for the server.
+/// With each trial the nodes on which its memory belongs.
+pub fn ladder(evidence: &Evidence, name: &str) -> Vec<(Value, Vec<u64>)> {
+    evidence.step(name, 0);
+    let trials = trials(&evidence.path(name)).into_iter();
+    let checked = trials.map(|trial| {
+        let level = |factor: &str| trial["levels"][factor].as_str().unwrap().parse::<usize>().unwrap();
+        let (nodes, threads) = (level("nodes"), level("threads"));
+        let (client, server) = match nodes {
+            1 => ("1", "0"),
+            2 => ("1,3", "0,2"),
+            4 => ("1,3,5,7", "0,2,4,6"),
+            other => panic!("{other} nodes"),
+        };
+        kept_to(&trial, "client", &cpus(client), threads);
+        kept_to(&trial, "server", &cpus(server), threads);
+        for thread in crate::numa::judge::threads(&trial, "background") {
+            assert!(crate::numa::judge::seen(thread).is_subset(&cpus(server)), "{thread}");
+        }
+        (trial, (0..nodes as u64).collect())
+    });
+    checked.collect()
+}

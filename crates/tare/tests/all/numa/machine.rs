@@ -1,0 +1,177 @@
+//! A virtual machine with NUMA nodes, in software emulation: real kernels with several nodes on any x86-64 host, its
+//! own or those of 64-bit Arm.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::numa::guest::{Guest, RESULTS_BEGIN, RESULTS_END};
+use crate::numa::image::Image;
+
+/// A NUMA node of a machine.
+pub struct Node {
+    /// Its CPUs, "0-11"; none for a memory-only node.
+    pub cpus: Option<&'static str>,
+    /// Its memory; none for a node without.
+    pub memory_mib: Option<u32>,
+}
+
+/// A machine to boot.
+pub struct Machine {
+    /// qemu's description of sockets, cores and threads.
+    pub smp: &'static str,
+    pub nodes: Vec<Node>,
+    /// From, to, distance, both ways.
+    pub distances: &'static [(usize, usize, u32)],
+}
+
+/// What a machine left: the files its job wrote. Kept for whoever looks when a test fails.
+pub struct Evidence {
+    directory: TempDir,
+}
+
+impl Drop for Evidence {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.directory.disable_cleanup(true);
+            eprintln!("what the machine left is in {}", self.directory.path().display());
+        }
+    }
+}
+
+impl Evidence {
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_else(|e| panic!("the machine left no {name}: {e}"))
+    }
+
+    /// What a step printed; it must have ended with `code`.
+    pub fn step(&self, name: &str, code: i32) -> String {
+        let found = self.text(&format!("{name}.code"));
+        let (out, err) = (self.text(&format!("{name}.out")), self.text(&format!("{name}.err")));
+        assert_eq!(found.trim(), code.to_string(), "{name}\n{out}\n{err}");
+        out
+    }
+}
+
+/// What the guest says when the kernel has booted.
+const JOB_BEGINS: &str = "job begins";
+/// Boots that are tried.
+const BOOTS: usize = 3;
+
+/// How a machine ended.
+#[derive(Debug)]
+enum End {
+    Off,
+    Failed(ExitStatus),
+    NeverBooted,
+    TimeUp,
+}
+
+/// Ends with the test, also when that panics.
+struct Emulator(Child);
+
+impl Drop for Emulator {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Machine {
+    /// Boots the image with `job`, waits for its end, unpacks what it left.
+    pub fn boot(&self, image: &Image, job: &str, limit: Duration) -> Evidence {
+        let directory = TempDir::new().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        image.pack(job, &at("initrd.gz"));
+        let began = Instant::now();
+        let mut attempt = 1;
+        let console = loop {
+            let end = self.run(image.guest(), directory.path(), limit);
+            let console = String::from_utf8_lossy(&std::fs::read(at("console")).unwrap_or_default()).into_owned();
+            match end {
+                End::Off => break console,
+                // The emulator sometimes never gets a kernel going on a busy host. Nothing of ours has run by then.
+                End::NeverBooted if attempt < BOOTS => eprintln!("boot {attempt} hung, once more\n{console}"),
+                End::Failed(status) => panic!("the emulator failed: {status}\n{console}"),
+                end => panic!("the machine did not end in {limit:?}: {end:?}\n{console}"),
+            }
+            attempt += 1;
+        };
+        let lines = console.lines().skip_while(|line| !line.contains(JOB_BEGINS));
+        let job: String = lines.take_while(|line| !line.contains(RESULTS_BEGIN)).map(|l| format!("{l}\n")).collect();
+        eprintln!("{job}the machine ran {:.0?}", began.elapsed());
+        if image.guest().is_arm() {
+            decode(&console, &at("out.tgz"));
+        }
+        let untar = Command::new("tar").arg("-xzf").arg(at("out.tgz")).current_dir(directory.path()).status().unwrap();
+        assert!(untar.success(), "no results came out of the machine\n{console}");
+        Evidence { directory }
+    }
+
+    /// Runs qemu until the machine is off or time is up.
+    fn run(&self, guest: Guest, directory: &Path, limit: Duration) -> End {
+        let file = |name: &str| format!("file:{}", directory.join(name).display());
+        let (emulator, arguments) = guest.emulator();
+        let mut qemu = Command::new(emulator);
+        qemu.args(arguments).args(["-smp", self.smp]).args(self.memory()).args(["-serial", &file("console")]);
+        if !guest.is_arm() {
+            qemu.args(["-serial", &file("out.tgz")]);
+        }
+        qemu.arg("-kernel").arg(guest.kernel()).arg("-initrd").arg(directory.join("initrd.gz"));
+        qemu.args(["-append", guest.kernel_line()]);
+        let boot_limit = Duration::from_secs(guest.boot_limit_s());
+        let began = Instant::now();
+        let mut child = Emulator(qemu.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("qemu starts"));
+        let mut booted = false;
+        loop {
+            if let Some(status) = child.0.try_wait().unwrap() {
+                return if status.success() { End::Off } else { End::Failed(status) };
+            }
+            std::thread::sleep(Duration::from_millis(200));
+            booted = booted || std::fs::read_to_string(directory.join("console")).is_ok_and(|t| t.contains(JOB_BEGINS));
+            if !booted && began.elapsed() > boot_limit {
+                return End::NeverBooted;
+            }
+            if began.elapsed() > limit {
+                return End::TimeUp;
+            }
+        }
+    }
+
+    fn memory(&self) -> Vec<String> {
+        let total: u32 = self.nodes.iter().filter_map(|node| node.memory_mib).sum();
+        let mut arguments = vec!["-m".to_owned(), format!("{total}M")];
+        for (i, node) in self.nodes.iter().enumerate() {
+            let mut numa = format!("node,nodeid={i}");
+            if let Some(mib) = node.memory_mib {
+                arguments.extend(["-object".to_owned(), format!("memory-backend-ram,id=m{i},size={mib}M")]);
+                numa.push_str(&format!(",memdev=m{i}"));
+            }
+            if let Some(cpus) = node.cpus {
+                numa.push_str(&format!(",cpus={cpus}"));
+            }
+            arguments.extend(["-numa".to_owned(), numa]);
+        }
+        for (from, to, distance) in self.distances {
+            arguments.extend(["-numa".to_owned(), format!("dist,src={from},dst={to},val={distance}")]);
+        }
+        arguments
+    }
+}
+
+/// Results that came as text on the console.
+fn decode(console: &str, into: &Path) {
+    let lines = console.lines().skip_while(|line| line.trim() != RESULTS_BEGIN).skip(1);
+    let text: String = lines.take_while(|line| line.trim() != RESULTS_END).map(|l| format!("{}\n", l.trim())).collect();
+    let encoded = into.with_extension("base64");
+    std::fs::write(&encoded, text).unwrap();
+    let out = std::fs::File::create(into).unwrap();
+    let decoded = Command::new("base64").arg("-d").arg(&encoded).stdout(out).status().unwrap();
+    assert!(decoded.success(), "no results came out of the machine\n{console}");
+}

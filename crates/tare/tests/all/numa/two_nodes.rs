@@ -1,0 +1,205 @@
+//! Article A's machine: 24 vCPUs, 2 nodes, 2 threads a core.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::numa::image::Image;
+use crate::numa::judge::{cpus, interleaved_over, kept_to, of_condition, only_on, pairs, trials};
+use crate::numa::machine::{Evidence, Machine, Node};
+
+/// A cell of MariaDB: the article's first balanced one, every pair on one node.
+const MARIADB: &str = r#"
+name = "cell"
+[engine]
+name = "mariadb"
+[engine.options]
+innodb_log_file_size = "8M"
+[workload]
+threads = 2
+rows = 2000
+[sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
+trials = 1
+warmup_s = 0.2
+sample_s = 0.6
+[placement]
+client = "node:0-1.core:0.pu:0"
+server = "node:0-1.core:2.pu:0"
+bind = "thread"
+pairing = "same-node"
+memory = "interleave:all"
+"#;
+
+/// The same data on the host, which has only to make them.
+const PREPARE: &str = r#"
+name = "prepare"
+[engine]
+name = "mariadb"
+[engine.options]
+innodb_log_file_size = "8M"
+[workload]
+rows = 2000
+[sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
+trials = 1
+warmup_s = 0
+sample_s = 0.1
+"#;
+
+/// Server on node 0, memory as each level says. Without a mapping of the file: its pages would lie where they were
+/// written.
+const POLICIES: &str = r#"
+name = "policies"
+[engine]
+name = "sqlite"
+[engine.options]
+mmap_size = 0
+[workload]
+threads = 2
+rows = 20000
+[sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
+trials = 1
+warmup_s = 0.1
+sample_s = 0.4
+[placement]
+client = "node:1.core:0"
+server = "node:0.core:2-3"
+[factors]
+memory = ["default", "local", "bind:0", "bind:1", "preferred:1", "interleave:all"]
+"#;
+
+const KILLED: &str = r#"
+name = "killed"
+[machine]
+numa_balancing = "off"
+[workload]
+rows = 500
+[sampling]
+steal_limit = "off"
+foreign_cpu_limit = "off"
+trials = 1
+warmup_s = 60
+sample_s = 60
+"#;
+
+fn boot() -> Evidence {
+    let image = Image::new();
+    image.prepare(PREPARE);
+    std::fs::create_dir(image.at("studies")).unwrap();
+    for (name, text) in [("policies", POLICIES), ("mariadb", MARIADB), ("killed", KILLED)] {
+        image.write(&format!("studies/{name}.toml"), text);
+    }
+    let node = |cpus| Node { cpus: Some(cpus), memory_mib: Some(1024) };
+    let machine = Machine {
+        smp: "24,sockets=2,cores=6,threads=2",
+        nodes: vec![node("0-11"), node("12-23")],
+        distances: &[(0, 1, 20)],
+    };
+    machine.boot(&image, include_str!("guest/two-nodes"), Duration::from_secs(400))
+}
+
+#[test]
+#[ignore = "boots a virtual machine: make test-numa"]
+fn article_as_machine_does_what_was_asked() {
+    let evidence = boot();
+    let topo: Value = serde_json::from_str(&evidence.step("topo", 0)).unwrap();
+    assert_eq!((&topo["packages"], &topo["cores"], &topo["pus"]), (&2.into(), &12.into(), &24.into()));
+    assert_eq!(topo["distances"], serde_json::json!([[10, 20], [20, 10]]));
+    grid(&evidence);
+    numa_balancing(&evidence);
+    policies(&evidence);
+    mariadb(&evidence);
+}
+
+/// Every cell of the article's table, with the article's own vCPU numbers.
+fn grid(evidence: &Evidence) {
+    evidence.step("grid", 0);
+    let trials = trials(&evidence.path("grid"));
+    assert_eq!(trials.len(), 25);
+    let clients = [
+        ("node:near.core:0", "0,1"),
+        ("node:near.core:0-1.pu:0", "0,2"),
+        ("node:near.core:0.pu:0", "0"),
+        ("node:far.core:0", "12,13"),
+        ("node:far.core:0-1.pu:0", "12,14"),
+        ("node:far.core:0.pu:0", "12"),
+    ];
+    let servers = [("node:near.core:2-", "4-11"), ("node:near.core:2-3.pu:0", "4,6"), ("node:near.core:2", "4,5")];
+    let mut cells: Vec<(String, &str, &str)> = Vec::new();
+    for (client, client_cpus) in clients {
+        cells.extend(servers.map(|(server, cpus)| (format!("client={client} server={server}"), client_cpus, cpus)));
+    }
+    let one = "server=node:near.core:2.pu:0+node:far.core:2.pu:0";
+    let both = "client=node:near.core:0.pu:0+node:far.core:0.pu:0";
+    for (balanced, client, server) in [
+        (
+            "client=node:near.core:0+node:far.core:0 server=node:near.core:1-+node:far.core:1- numa_balancing=on"
+                .to_owned(),
+            "0,1,12,13",
+            "2-11,14-23",
+        ),
+        (format!("{both} {one} numa_balancing=on"), "0,12", "4,16"),
+        (format!("{both} {one} numa_balancing=off"), "0,12", "4,16"),
+        (format!("client=node:near.core:0.pu:0 {one} numa_balancing=off"), "0", "4,16"),
+        (format!("client=node:far.core:0.pu:0 {one} numa_balancing=off"), "12", "4,16"),
+    ] {
+        cells.push((balanced, client, server));
+    }
+    for (condition, client, server) in &cells {
+        for trial in of_condition(&trials, condition) {
+            kept_to(trial, "client", &cpus(client), 2);
+            kept_to(trial, "server", &cpus(server), 2);
+        }
+    }
+    for (pairing, partner) in [("same-node", [(0, 4), (12, 16)]), ("other-node", [(0, 16), (12, 4)])] {
+        let condition = format!("{both} {one} bind=thread pairing={pairing} numa_balancing=off");
+        for trial in of_condition(&trials, &condition) {
+            assert_eq!(pairs(trial), partner, "{condition}");
+        }
+    }
+}
+
+fn numa_balancing(evidence: &Evidence) {
+    let during = evidence.text("balancing-during");
+    for value in ["0", "1"] {
+        assert!(during.lines().any(|line| line == value), "numa_balancing was never {value} during the grid");
+    }
+    assert_eq!(evidence.text("balancing-after").trim(), "1", "numa_balancing after the grid");
+    for trial in trials(&evidence.path("grid")) {
+        let Some(level) = trial["levels"]["numa_balancing"].as_str() else { continue };
+        let settings = trial["settings"].as_array().unwrap();
+        let applied = settings.iter().find(|s| s["factor"] == "numa_balancing").expect("it was applied");
+        assert_eq!(applied["level"], level);
+        assert_eq!(applied["verified"], format!("reads back {level}"));
+    }
+    assert_eq!(evidence.text("balancing-killed").trim(), "0", "numa_balancing after kill -9");
+    evidence.step("restore", 0);
+    assert_eq!(evidence.text("balancing-restored").trim(), "1", "numa_balancing after tare restore");
+}
+
+fn policies(evidence: &Evidence) {
+    evidence.step("policies", 0);
+    let trials = trials(&evidence.path("policies"));
+    for (policy, node) in [("default", 0), ("local", 0), ("bind:0", 0), ("bind:1", 1), ("preferred:1", 1)] {
+        for trial in of_condition(&trials, &format!("memory={policy}")) {
+            eprintln!("{policy}: {:?}", crate::numa::judge::memory(trial));
+            only_on(trial, &[node], 0.01);
+        }
+    }
+    for trial in of_condition(&trials, "memory=interleave:all") {
+        interleaved_over(trial, &[0, 1]);
+    }
+}
+
+fn mariadb(evidence: &Evidence) {
+    evidence.step("mariadb", 0);
+    for trial in trials(&evidence.path("mariadb")) {
+        assert_eq!(pairs(&trial), [(0, 4), (12, 16)]);
+        interleaved_over(&trial, &[0, 1]);
+    }
+}

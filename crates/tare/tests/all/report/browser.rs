@@ -1,0 +1,271 @@
+//! Pages in a real browser (headless Chromium), at the widths of a phone, a small window and a large one, light and
+//! dark: nothing sticks out, no text is cut or lies on another, the script runs and says no error. A page is laid out
+//! in a frame of that width, measured by a script of the test, and the findings are read from the document. What people
+//! who cannot see or use a mouse would meet is judged by axe-core (`scripts/get-readers` puts it beside the build).
+
+use crate::report::fake::{self, Fake};
+use crate::report::first_lines;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use tare::report::write_report;
+use tare::study::builtin::BUILTIN;
+
+const WIDTHS: [u32; 3] = [360, 800, 1600];
+
+/// Measures what is laid out; every finding is a line.
+const MEASURE: &str = r#"
+const findings = [], shown = e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length;
+const root = document.documentElement;
+if (root.scrollWidth > innerWidth + 1) findings.push(`the page is ${root.scrollWidth} wide in a window of ${innerWidth}`);
+for (const e of document.querySelectorAll("body *")) {
+  if (!shown(e) || e.closest("svg") || e.closest(".scroll") || e.closest("pre")) continue;
+  const box = e.getBoundingClientRect();
+  if (box.right > innerWidth + 1 || box.left < -1) findings.push(`${e.tagName}.${e.className} sticks out: ${e.textContent.slice(0, 60)}`);
+}
+for (const svg of document.querySelectorAll("svg[role=img]")) {
+  if (!shown(svg)) continue;
+  const frame = svg.getBoundingClientRect(), title = svg.querySelector("title")?.textContent;
+  const texts = [...svg.querySelectorAll("text")].filter(t => shown(t) && t.textContent.trim());
+  const boxes = texts.map(t => t.getBoundingClientRect());
+  boxes.forEach((box, i) => {
+    if (box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1)
+      findings.push(`cut in "${title}": ${texts[i].textContent}`);
+    for (let j = i + 1; j < boxes.length && texts.length < 400; j++) {
+      const w = Math.min(box.right, boxes[j].right) - Math.max(box.left, boxes[j].left);
+      const h = Math.min(box.bottom, boxes[j].bottom) - Math.max(box.top, boxes[j].top);
+      if (w > 1.5 && h > 3) findings.push(`overlap in "${title}": ${texts[i].textContent} | ${texts[j].textContent}`);
+    }
+  });
+}
+"#;
+
+/// Uses what the script of the page adds.
+const USE: &str = r#"
+const used = [];
+const table = document.querySelector("table"), head = table.tHead.rows[0].cells[2];
+head.click();
+const numbers = () => [...table.tBodies[0].rows].map(r => parseFloat(r.cells[2].textContent)).filter(n => !isNaN(n));
+const down = numbers().every((n, i, all) => !i || all[i - 1] >= n);
+head.dispatchEvent(new KeyboardEvent("keydown", {key: "Enter"}));
+const up = numbers().every((n, i, all) => !i || all[i - 1] <= n);
+used.push(`sorted ${down} ${up}`);
+const box = document.querySelector("form.filter select");
+box.value = box.options[1].value; box.dispatchEvent(new Event("input", {bubbles: true}));
+const rows = [...document.querySelectorAll("svg.chart g.row")].filter(g => g.style.display !== "none");
+used.push(`left ${new Set(rows.map(g => g.dataset.c)).size}`);
+const buttons = text => [...document.querySelectorAll("button")].filter(b => b.textContent === text);
+used.push(`saves ${buttons("CSV").length > 0} ${buttons("SVG").length > 0}`);
+const saved = []; URL.createObjectURL = blob => { saved.push(blob); return "data:,"; };
+buttons("CSV")[0].click(); buttons("SVG")[0].click();
+used.push(`types ${saved.map(b => b.type).sort().join(" ")}`);
+buttons("SVG").forEach(b => b.click());
+Promise.all(saved.filter(b => b.type.startsWith("image")).map(b => b.text())).then(all => {
+  const whole = t => new DOMParser().parseFromString(t, "image/svg+xml").querySelector("parsererror") === null && t.includes("<style");
+  parent.found(`used drawings ${all.length > 1 && all.every(whole)}`);
+});
+used.push(`hover ${document.querySelectorAll("svg.chart .trial > title").length > 9}`);
+const stops = [...document.querySelectorAll("a[href], button, select, input, summary, th.sorts, .scroll[tabindex]")].filter(shown);
+used.push(`keyboard ${stops.every(e => { e.focus(); return document.activeElement === e; })}`);
+const folds = [...document.querySelectorAll("details:not([open])")];
+dispatchEvent(new Event("beforeprint")); const opened = folds.length > 0 && folds.every(d => d.open);
+dispatchEvent(new Event("afterprint")); used.push(`prints ${opened && folds.every(d => !d.open)}`);
+"#;
+
+/// Judges one of the frames by axe-core: what keeps somebody from using the page, or makes it hard.
+const JUDGE: &str = r#"
+if (innerWidth === 800) {
+  parent.found("judging");
+  axe.run(document, {resultTypes: ["violations"]}).then(result => {
+    for (const v of result.violations) if (v.impact === "serious" || v.impact === "critical")
+      for (const n of v.nodes.slice(0, 3)) parent.found(`axe: ${v.id}: ${v.help}: ${n.html.slice(0, 120)}`);
+    parent.found(`judged by ${result.passes.length > 5 ? "many" : "no"} rules`);
+  }).catch(e => parent.found("broken: axe " + e));
+}
+"#;
+
+fn chromium(page: &Path, dark: bool) -> (String, String) {
+    let name = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()));
+    let name = name.expect("chromium is not installed: apt-get install chromium, or scripts/setup test");
+    let home = tempfile::tempdir().unwrap();
+    let mut command = Command::new(name);
+    command
+        .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"])
+        .args([
+            "--enable-logging=stderr",
+            "--v=0",
+            "--virtual-time-budget=8000",
+            "--window-size=1700,1000",
+            "--dump-dom",
+        ])
+        .arg(format!("--blink-settings=preferredColorScheme={}", if dark { 0 } else { 1 }))
+        .arg(format!("--user-data-dir={}", home.path().display()))
+        .env("HOME", home.path())
+        .arg(format!("file://{}", page.display()));
+    let out = assert_cmd::Command::from_std(command).timeout(Duration::from_secs(120)).output().unwrap();
+    (String::from_utf8_lossy(&out.stdout).into_owned(), String::from_utf8_lossy(&out.stderr).into_owned())
+}
+
+/// axe-core, as `scripts/get-readers` keeps it.
+fn axe() -> String {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
+    let file = target.join("readers/axe.min.js");
+    std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("{} is not here: run scripts/get-readers", file.display()))
+}
+
+/// The pages in frames of every width, each measured; what the frames found. The document may hold a script of its own
+/// that the frames use.
+fn findings(dir: &Path, pages: &[(&str, String)], script: &str, extra: &str, dark: bool) -> Vec<String> {
+    let mut outer = "<!DOCTYPE html><ul id=found></ul><script>function found(text) { const li = document.createElement('li'); \
+                     li.textContent = 'FOUND ' + text.replaceAll('\\n', ' '); document.querySelector('#found').append(li) }</script>"
+        .to_owned();
+    // Scripts lie beside: the document that is read back would hold them once a frame.
+    std::fs::write(dir.join("frames.js"), script).unwrap();
+    for (name, page) in pages {
+        let page = framed(name, page, extra, !script.is_empty());
+        for width in WIDTHS {
+            let _ = write!(outer, "<iframe width={width} height=900 style='border:0' srcdoc=\"{page}\"></iframe>");
+        }
+    }
+    let file = dir.join("frames.html");
+    std::fs::write(&file, outer).unwrap();
+    let (dom, _) = chromium(&file, dark);
+    let found = dom.split("<li>FOUND ").skip(1).map(|rest| rest.split("</li>").next().unwrap().to_owned());
+    let found: Vec<String> = found.collect();
+    for (name, _) in pages {
+        for width in WIDTHS {
+            assert!(
+                found.contains(&format!("measured {name} {width}")),
+                "the frame of {name} at {width} was not measured: {found:?}\n{dom:.2000}"
+            );
+        }
+    }
+    found.into_iter().filter(|line| !line.starts_with("measured")).collect()
+}
+
+/// A page as the content of a frame, with the scripts of the test.
+fn framed(name: &str, page: &str, extra: &str, script: bool) -> String {
+    // Scripts of the test may run in it; that the page's own policy lets its own script run has a test of its own.
+    let (head, rest) = page.split_once("<meta http-equiv=\"Content-Security-Policy\"").unwrap();
+    let page = format!("{head}{}", rest.split_once('>').unwrap().1);
+    let own = if script { "<script src=\"frames.js\"></script>" } else { "" };
+    let probe = format!(
+        "{own}<script>addEventListener('error', e => parent.found('error: ' + e.message));\
+         addEventListener('load', () => {{ try {{ {MEASURE} {extra} findings.forEach(parent.found); \
+         (typeof used === 'undefined' ? [] : used).forEach(u => parent.found('used ' + u)); }} \
+         catch (e) {{ parent.found('broken: ' + e) }} parent.found('measured {name} ' + innerWidth) }})</script>"
+    );
+    page.replacen("<head>", &format!("<head>{probe}"), 1).replace('&', "&amp;").replace('"', "&quot;")
+}
+
+fn page_of(study: &fake::Study) -> (tempfile::TempDir, String) {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(study, dir.path());
+    let text = std::fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    (dir, text)
+}
+
+/// Five hundred conditions with long names.
+fn many() -> fake::Study {
+    let mut conditions = Vec::new();
+    for (placement, pool, threads) in (0..500_u32).map(|i| (i % 5, i / 5 % 10, i / 50)) {
+        let placement = ["float", "same-pu", "smt-sibling", "same-last-level-cache", "other-node"][placement as usize];
+        let name = format!("placement={placement} option.buffer_pool_instances={pool} threads={}", threads + 1);
+        let tps = 10_000.0 * (1.0 + f64::from(pool) / 20.0) + f64::from(threads) * 700.0;
+        conditions.push(Fake { name: name.leak(), tps: vec![tps], between: 0.02, cpus: vec![[0, 16, 12, 4]] });
+    }
+    fake::Study { name: "many", conditions, trials: 2, samples: 1, bad: Vec::new(), missing: 0 }
+}
+
+/// A page of a study whose trials each searched for the highest rate under an objective.
+fn searched() -> String {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    let client = json!({"client": {"cpu_used_fraction": 0.97}});
+    let steps =
+        [(500.0, 1.2, json!(null)), (1000.0, 300.5, json!("server")), (707.0, 8.5, client), (595.0, 4.9, json!(null))];
+    let steps = steps.map(|(asked, value, limit)| {
+        json!({"asked_tps": asked, "done_tps": 0.99 * asked, "value": value, "value_of_prompt_client": value,
+            "met": limit.is_null(), "limit": limit, "repeated": false})
+    });
+    let search = json!([{"search": 0, "objective": "latency_ms_p99 <= 5", "closed_loop_tps": 1000.0, "found_tps": 595.0,
+        "limit": "server", "steps": steps}]);
+    let file = dir.path().join("trials.jsonl");
+    let with_search = |line: &str| {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        record["searches"] = search.clone();
+        format!("{record}\n")
+    };
+    let records: String = std::fs::read_to_string(&file).unwrap().lines().map(with_search).collect();
+    std::fs::write(&file, records).unwrap();
+    let page = std::fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    // A trial that failed has none to show.
+    assert!(page.contains("595 /s in 4 steps") && page.contains("the client's limit: its threads used 97%"), "{page}");
+    page
+}
+
+/// Pages of every built-in study as a rehearsal makes them, and of one with failed and disturbed trials and modes.
+fn built_in() -> Vec<(&'static str, String)> {
+    let studies = BUILTIN.iter().map(|builtin| first_lines::study(builtin.name, 1.3, 2));
+    let rehearsals = studies.map(|study| (study.name, page_of(&study).1));
+    rehearsals.chain([("everything", page_of(&fake::bimodal()).1), ("searches", searched())]).collect()
+}
+
+#[test]
+fn pages_of_all_built_in_studies_fit_phones_and_screens_and_serve_everybody() {
+    let (dir, pages, axe) = (tempfile::tempdir().unwrap(), built_in(), axe());
+    for dark in [false, true] {
+        let mut found = findings(dir.path(), &pages, &axe, JUDGE, dark);
+        let said = |found: &[String], what: &str| found.iter().filter(|line| *line == what).count();
+        assert_eq!(said(&found, "judging"), pages.len(), "{found:?}");
+        assert_eq!(said(&found, "judged by many rules"), pages.len(), "axe-core did not come to an end: {found:?}");
+        found.retain(|line| !line.starts_with("judg"));
+        assert!(found.is_empty(), "dark {dark}:\n{}", found.join("\n"));
+    }
+}
+
+#[test]
+fn five_hundred_conditions_fit_too() {
+    let (dir, page) = page_of(&many());
+    let found = findings(dir.path(), &[("many", page)], "", "", false);
+    assert!(found.is_empty(), "{} findings:\n{}", found.len(), found[..found.len().min(20)].join("\n"));
+}
+
+#[test]
+fn tables_sort_conditions_filter_values_show_and_all_can_be_saved_printed_and_reached() {
+    let (dir, page) = page_of(&fake::eight());
+    let found = findings(dir.path(), &[("eight", page)], "", USE, false);
+    let uses = [
+        "sorted true true",
+        "left 4",
+        "saves true true",
+        "types image/svg+xml text/csv",
+        "drawings true",
+        "hover true",
+        "keyboard true",
+        "prints true",
+    ];
+    for used in uses {
+        assert_eq!(found.iter().filter(|line| **line == format!("used {used}")).count(), 3, "{used}: {found:?}");
+    }
+}
+
+#[test]
+fn the_pages_own_policy_lets_its_own_script_run_and_no_other() {
+    let (dir, page) = page_of(&fake::eight());
+    let intruder = page.replacen("<main>", "<main><script>document.title = 'INTRUDED'</script>", 1);
+    let file = dir.path().join("intruder.html");
+    std::fs::write(&file, intruder).unwrap();
+    let (dom, log) = chromium(&file, false);
+    assert!(dom.contains("class=\"filter\""), "the page's script did not run: {log}");
+    assert!(!dom.contains("<title>INTRUDED"), "a foreign script ran");
+    std::fs::write(&file, page).unwrap();
+    let (_, log) = chromium(&file, false);
+    let said: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+    assert!(said.is_empty(), "{said:?}");
+}

@@ -1,0 +1,394 @@
+//! The commands as a user runs them: output, files and exit codes.
+
+use crate::report::fake::{self, Noise};
+use assert_cmd::Command;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub fn tare(arguments: &[&str]) -> (i32, String, String) {
+    tare_in(Path::new("."), arguments)
+}
+
+fn tare_in(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::cargo_bin("tare").unwrap();
+    let output = command.current_dir(folder).args(arguments).env("NO_COLOR", "1").output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+pub fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// A CSV of one condition: `trials` trials about `centre`.
+fn made_up(dir: &Path, name: &str, centre: f64, cov: f64, trials: usize) -> PathBuf {
+    let mut noise = Noise::new(name.len() as u64 + centre as u64);
+    let mut text = "condition,trial,sample,metric,value\n".to_owned();
+    for trial in 0..trials {
+        text.push_str(&format!("base,{trial},0,tps,{}\n", centre * (1.0 + cov * noise.bell())));
+    }
+    let file = dir.join(format!("{name}.csv"));
+    fs::write(&file, text).unwrap();
+    file
+}
+
+#[test]
+fn show_prints_tables_and_one_json_document() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    let (code, out, _) = tare(&["show", path(dir.path())]);
+    assert_eq!(code, 0);
+    assert!(out.contains("placement=same-pu") && !out.contains('\u{1b}'), "{out}");
+    let (code, out, _) = tare(&["show", path(dir.path()), "--json"]);
+    assert_eq!(code, 0);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let metric = &json["conditions"][1]["metrics"][0];
+    for key in
+        ["name", "unit", "better", "mean", "ci_low", "ci_high", "within_cov", "between_cov", "min", "max", "modes"]
+    {
+        assert!(metric.get(key).is_some(), "{key} is missing");
+    }
+    assert!(json["effects"].is_array() && json["scaling"].is_array());
+}
+
+#[test]
+fn report_writes_where_it_is_told_and_says_where() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    let (code, out, _) = tare(&["report", path(dir.path())]);
+    assert_eq!((code, Path::new(out.trim())), (0, dir.path().join("report.html").as_path()));
+    assert!(fs::read_to_string(dir.path().join("report.html")).unwrap().starts_with("<!DOCTYPE html>"));
+    let elsewhere = dir.path().join("other.html");
+    assert_eq!(tare(&["report", path(dir.path()), "-o", path(&elsewhere)]).0, 0);
+    assert!(elsewhere.exists());
+    let (code, _, err) = tare(&["report", path(dir.path()), "-o", path(&dir.path().join("no/such/report.html"))]);
+    assert_eq!(code, 3);
+    assert!(err.contains("cannot write the report") && err.contains("a directory that exists"), "{err}");
+}
+
+#[test]
+fn compare_is_a_gate_with_three_outcomes() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = made_up(dir.path(), "base", 10_000.0, 0.01, 10);
+    let same = made_up(dir.path(), "same", 10_010.0, 0.01, 10);
+    let slower = made_up(dir.path(), "slower", 8_000.0, 0.01, 10);
+    let noisy = made_up(dir.path(), "noisy", 9_600.0, 0.2, 4);
+    let single = made_up(dir.path(), "single", 10_000.0, 0.01, 1);
+    let gate = |b: &Path| tare(&["compare", path(&base), path(b), "--fail-if-slower", "5"]).0;
+    assert_eq!(gate(&same), 0);
+    assert_eq!(gate(&slower), 1);
+    assert_eq!(gate(&noisy), 5);
+    assert_eq!(gate(&single), 5);
+    // Faster is no regression, and without a gate nothing fails.
+    assert_eq!(tare(&["compare", path(&slower), path(&base), "--fail-if-slower", "5%"]).0, 0);
+    let (code, out, _) = tare(&["compare", path(&base), path(&slower), "--json"]);
+    assert_eq!(code, 0);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let metric = &json["metrics"][0];
+    assert_eq!((metric["name"].as_str(), metric["verdict"].as_str()), (Some("tps"), Some("slower")));
+    assert!((metric["ratio"].as_f64().unwrap() - 0.8).abs() < 0.02, "{metric}");
+    assert!(metric["ci_low"].as_f64().unwrap() < metric["ci_high"].as_f64().unwrap());
+}
+
+#[test]
+fn a_metric_that_is_better_when_lower_turns_the_verdict_round() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, value: f64| {
+        let rows: String = (0..8).map(|t| format!("q,{t},0,query_s_q1,{}\n", value + 0.001 * t as f64)).collect();
+        let file = dir.path().join(name);
+        fs::write(&file, format!("condition,trial,sample,metric,value\n{rows}")).unwrap();
+        file
+    };
+    let (short, long) = (file("short.csv", 1.0), file("long.csv", 1.2));
+    assert_eq!(tare(&["compare", path(&short), path(&long), "--fail-if-slower", "5"]).0, 1);
+    assert_eq!(tare(&["compare", path(&long), path(&short), "--fail-if-slower", "5"]).0, 0);
+}
+
+#[test]
+fn conditions_of_one_directory_are_compared_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    let side = |condition: &str| format!("{}:{condition}", path(dir.path()));
+    let (code, out, _) = tare(&["compare", &side("placement=same-pu"), &side("placement=other-node")]);
+    assert_eq!(code, 0);
+    assert!(out.contains("factor placement") && out.contains("slower"), "{out}");
+    let (code, _, err) = tare(&["compare", &side("placement=same-po"), &side("placement=float")]);
+    assert_eq!(code, 2);
+    assert!(err.contains("did you mean `placement=same-pu`?"), "{err}");
+    let (code, _, err) = tare(&["compare", path(dir.path()), path(dir.path()), "--metric", "tpss"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("did you mean `tps`?"), "{err}");
+}
+
+#[test]
+fn bad_results_give_file_line_column_and_exit_2() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("bad.csv");
+    fs::write(&file, "condition,trial,sample,metric,value\na,0,0,tps,fast\n").unwrap();
+    for command in ["show", "report"] {
+        let (code, out, err) = tare(&[command, path(&file)]);
+        assert_eq!((code, out.as_str()), (2, ""));
+        assert!(err.contains("bad.csv, line 2, column 5") && err.contains("a finite number"), "{err}");
+    }
+    assert!(!dir.path().join("bad.html").exists());
+    let (code, _, err) = tare(&["show", path(&dir.path().join("nowhere"))]);
+    assert_eq!(code, 2);
+    assert!(err.contains("nowhere"), "{err}");
+    fs::write(dir.path().join("plan.json"), "{\"schema\":3}").unwrap();
+    let (code, _, err) = tare(&["show", path(dir.path())]);
+    assert_eq!(code, 2);
+    assert!(err.contains("schema 3, newer than this tare reads") && err.contains("schema 2 or older"), "{err}");
+}
+
+/// Scales the throughput of the trials that `hit` chooses and marks them as counted although disturbed.
+fn disturb(dir: &Path, hit: impl Fn(usize) -> bool, scale: f64) {
+    let path = dir.join("trials.jsonl");
+    let lines = fs::read_to_string(&path).unwrap();
+    let changed = lines.lines().map(|line| {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        if hit(record["trial"].as_u64().unwrap() as usize) {
+            record["reason"] = "counted although disturbed, for no attempt is left: stress (77) took 76%".into();
+            for sample in record["samples"].as_array_mut().unwrap() {
+                sample["metrics"]["tps"] = (sample["metrics"]["tps"].as_f64().unwrap() * scale).into();
+            }
+        }
+        record.to_string() + "\n"
+    });
+    let text: String = changed.collect();
+    fs::write(&path, text).unwrap();
+}
+
+#[test]
+fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
+    let study = || {
+        let mut study = fake::bimodal();
+        study.conditions.drain(..1);
+        study.bad.clear();
+        study
+    };
+    let (base, hog) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for dir in [&base, &hog] {
+        fake::write(&study(), dir.path());
+    }
+    disturb(hog.path(), |_| true, 0.716);
+    let gate = |b: &Path| tare(&["compare", path(base.path()), path(b), "--fail-if-slower", "5", "--metric", "tps"]);
+    let (code, out, _) = gate(hog.path());
+    assert_eq!(code, 5, "{out}");
+    assert!(out.contains("disturbed: inconclusive") && out.contains("quieter machine"), "{out}");
+    assert!(out.contains("10 of 10 trials were disturbed and count all the same"), "{out}");
+    // A few disturbed trials that change nothing leave the verdict, and say that they are there.
+    let some = tempfile::tempdir().unwrap();
+    fake::write(&study(), some.path());
+    disturb(some.path(), |_| true, 0.716);
+    let lines = fs::read_to_string(some.path().join("trials.jsonl")).unwrap();
+    let clean: String = lines
+        .lines()
+        .map(|line| {
+            let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+            if record["trial"].as_u64().unwrap() >= 4 {
+                record["reason"] = serde_json::Value::Null;
+            }
+            record.to_string() + "\n"
+        })
+        .collect();
+    fs::write(some.path().join("trials.jsonl"), clean).unwrap();
+    let (code, out, _) = gate(some.path());
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("disturbed: slower"), "{out}");
+    let (_, out, _) = tare(&["show", path(hog.path()), "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (&json["conditions"][0]["clean_trials"], &json["conditions"][0]["disturbed_trials"]),
+        (&0.into(), &10.into())
+    );
+    assert_eq!(json["answer"]["disturbed"], true);
+    assert!(
+        json["answer"]["text"].as_str().unwrap().starts_with("20 of 20 trials were disturbed"),
+        "{}",
+        json["answer"]
+    );
+}
+
+/// Makes `dir` a study of one condition that said in advance that it is adjusted by the probe chain; its throughput is
+/// `scale` times 10,000 and goes with the probe, but for `noise`.
+fn probed(dir: &Path, scale: f64, seed: u64, extra_study: &str) {
+    let mut study = fake::bimodal();
+    study.conditions.drain(..1);
+    study.conditions.truncate(1);
+    study.bad.clear();
+    fake::write(&study, dir);
+    fs::write(dir.join("study.toml"), format!("name = \"probed\"\n[sampling]\nprobe = \"chain\"\n{extra_study}"))
+        .unwrap();
+    let mut noise = Noise::new(seed);
+    let text = fs::read_to_string(dir.join("trials.jsonl")).unwrap();
+    let changed: String = text
+        .lines()
+        .map(|line| {
+            let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+            let machine = 1.0 + 0.1 * noise.bell();
+            let own = 1.0 + 0.01 * noise.bell();
+            for sample in record["samples"].as_array_mut().unwrap() {
+                sample["metrics"]["tps"] = (10_000.0 * scale * own / machine).into();
+                sample["covariates"]["probe_chain_ns"] = (90.0 * machine).into();
+                sample["covariates"]["probe_spin_ns"] = (30.0 + noise.bell()).into();
+            }
+            record.to_string() + "\n"
+        })
+        .collect();
+    fs::write(dir.join("trials.jsonl"), changed).unwrap();
+}
+
+#[test]
+fn a_probe_said_in_advance_decides_what_the_plain_interval_cannot() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    probed(a.path(), 1.0, 3, "");
+    probed(b.path(), 0.94, 4, "");
+    let options = ["--metric", "tps", "--fail-if-slower", "2", "--json"];
+    let (code, out, _) = tare(&[["compare", path(a.path()), path(b.path())].as_slice(), &options].concat());
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let metric = &json["metrics"][0];
+    assert!(metric["ci_low"].as_f64().unwrap() < 0.94 && metric["ci_high"].as_f64().unwrap() > 1.0, "{metric}");
+    let adjusted = &metric["adjusted"];
+    assert_eq!(adjusted["by"], "chain");
+    assert!(adjusted["ci_low"].as_f64().unwrap() > 0.91 && adjusted["ci_high"].as_f64().unwrap() < 0.98, "{adjusted}");
+    assert_eq!((code, metric["verdict"].as_str()), (1, Some("slower")), "{metric}");
+    let (_, out, _) = tare(&["compare", path(a.path()), path(b.path())]);
+    assert!(out.contains("by chain") && out.starts_with("A and B are the same thing"), "{out}");
+    let (_, out, _) = tare(&["show", path(a.path())]);
+    assert!(out.contains("what each probe leaves") && out.contains("mean at the same chain"), "{out}");
+    let (_, out, _) = tare(&["show", path(a.path()), "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let weighed = &json["conditions"][0]["metrics"][0]["probes"];
+    assert_eq!((weighed[0]["probe"].as_str(), weighed[1]["probe"].as_str()), (Some("chain"), Some("spin")));
+    assert!(weighed[0]["left"].as_f64().unwrap() < 0.3 && weighed[1]["left"].as_f64().unwrap() > 0.6, "{weighed}");
+    assert!(weighed[0]["ci_low"].is_number() && weighed[1]["ci_low"].is_null(), "{weighed}");
+    tare(&["report", path(a.path())]);
+    let page = fs::read_to_string(a.path().join("report.html")).unwrap();
+    assert!(page.contains("The reference weight") && page.contains("left by chain"));
+}
+
+#[test]
+fn what_can_move_a_probe_is_never_adjusted_by_it() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    probed(a.path(), 1.0, 3, "[placement]\nserver = \"pu:0\"\n");
+    probed(b.path(), 0.94, 4, "[placement]\nserver = \"pu:1\"\n");
+    let (_, out, _) = tare(&["compare", path(a.path()), path(b.path()), "--metric", "tps", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert!(json["metrics"][0].get("adjusted").is_none(), "{json}");
+    let notes = json["notes"].to_string();
+    assert!(notes.contains("nothing is adjusted by the probe chain") && notes.contains("placement.server"), "{notes}");
+    assert!(json.get("identical").is_none());
+}
+
+#[test]
+fn changes_are_exported_as_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    made_up(dir.path(), "base", 10_000.0, 0.01, 10);
+    made_up(dir.path(), "slower", 8_000.0, 0.01, 10);
+    let (code, _, err) = tare_in(dir.path(), &["compare", "base.csv", "slower.csv", "--csv", "rows.csv"]);
+    assert_eq!(code, 0, "{err}");
+    let text = fs::read_to_string(dir.path().join("rows.csv")).unwrap();
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    let cell = |name: &str| lines[1][lines[0].iter().position(|head| *head == name).unwrap()];
+    assert_eq!((cell("side"), cell("metric"), cell("verdict")), ("slower.csv", "tps", "slower"));
+    assert!((cell("ratio").parse::<f64>().unwrap() - 0.8).abs() < 0.02, "{text}");
+    let (code, _, err) = tare_in(dir.path(), &["compare", "base.csv", "slower.csv", "--csv", "no/such.csv"]);
+    assert_eq!(code, 3);
+    assert!(err.contains("cannot") && err.contains("no"), "{err}");
+}
+
+#[test]
+fn many_sides_are_compared_with_the_first() {
+    let dir = tempfile::tempdir().unwrap();
+    made_up(dir.path(), "base", 10_000.0, 0.01, 10);
+    made_up(dir.path(), "slower", 8_000.0, 0.01, 10);
+    made_up(dir.path(), "same", 10_010.0, 0.01, 10);
+    let page = dir.path().join("changes.html");
+    // Short names: a long path of a temporary folder wraps inside its cell.
+    let sides = ["compare", "base.csv", "slower.csv", "same.csv", "--html", "changes.html"];
+    let (code, out, _) = tare_in(dir.path(), &sides);
+    assert_eq!(code, 0, "{out}");
+    let rows = &out[out.find("the largest first").unwrap()..];
+    let (first, second) = (rows.find("slower.csv").unwrap(), rows.find("same.csv").unwrap());
+    assert!(first < second && out.contains("-20%"), "the largest change first: {out}");
+    assert_eq!(fs::read_to_string(&page).unwrap().matches("<rect").count(), 2);
+    let (_, out, _) = tare_in(dir.path(), &[&sides[..4], &["--json"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["sides"].as_array().unwrap().len(), 3);
+    assert_eq!(
+        (json["metrics"][0]["verdict"].as_str(), json["metrics"][0]["name"].as_str()),
+        (Some("slower"), Some("tps"))
+    );
+    assert_eq!(tare_in(dir.path(), &[&sides[..4], &["--fail-if-slower", "5"]].concat()).0, 1);
+    // The slower one is told from both others, which cannot be told apart.
+    let grouped: Vec<(&str, &str)> = json["groups"][0]["sides"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|side| (side["side"].as_str().unwrap(), side["letters"].as_str().unwrap()))
+        .collect();
+    assert_eq!(grouped.last(), Some(&("slower.csv", "b")), "the best first: {grouped:?}");
+    assert!(grouped[..2].iter().all(|(_, letters)| *letters == "a"), "{grouped:?}");
+    assert!(rows.contains("base.csv is in a") && rows.contains("group"), "{rows}");
+    let text = fs::read_to_string(&page).unwrap();
+    assert!(text.contains("Sides that share a letter") && text.contains(">base</td>"), "the base has its letters too");
+}
+
+#[test]
+fn some_of_the_levels_stand_for_every_condition_that_has_them() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::eight(), dir.path());
+    let side = |levels: &str| format!("{}:{levels}", path(dir.path()));
+    let (code, out, err) = tare(&["compare", &side("aslr=off"), &side("aslr=on"), "--json", "--metric", "tps"]);
+    assert_eq!(code, 0, "{err}");
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let judged: Vec<&str> = json["metrics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|m| m["judged"] == true)
+        .map(|m| m["condition"].as_str().unwrap())
+        .collect();
+    assert_eq!(judged.len(), 4, "a pair for each level of the other two factors: {judged:?}");
+    assert!(judged.contains(&"ahi=on aslr=off preload=off -> ahi=on aslr=on preload=off"), "{judged:?}");
+    // The words' order is free, and one condition a side pairs as it did.
+    let (code, _, err) = tare(&["compare", &side("preload=on aslr=off ahi=on"), &side("ahi=off aslr=off preload=on")]);
+    assert_eq!(code, 0, "{err}");
+    let (code, _, err) = tare(&["compare", &side("aslr=maybe"), &side("aslr=on")]);
+    assert!(code == 2 && err.contains("there is no condition `aslr=maybe`"), "{err}");
+}
+
+#[test]
+fn a_failed_gate_marks_the_lines_of_a_github_step_and_fills_its_summary() {
+    let dir = tempfile::tempdir().unwrap();
+    let (fast, slow) = (made_up(dir.path(), "fast", 1000.0, 0.01, 12), made_up(dir.path(), "slow", 800.0, 0.01, 12));
+    let summary = dir.path().join("summary.md");
+    let gate = |a: &Path, b: &Path| {
+        let mut command = Command::cargo_bin("tare").unwrap();
+        command.args(["compare", path(a), path(b), "--fail-if-slower", "5", "--json"]);
+        let command = command.env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", &summary);
+        let output = command.output().unwrap();
+        (
+            output.status.code().unwrap(),
+            String::from_utf8(output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (code, out, err) = gate(&fast, &slow);
+    assert_eq!(code, 1);
+    assert!(serde_json::from_str::<serde_json::Value>(&out).is_ok(), "standard output stays one document");
+    let marked: Vec<&str> = err.lines().filter(|line| line.starts_with("::error title=tare::tps of base")).collect();
+    assert!(marked.len() == 1 && marked[0].contains("is slower") && marked[0].contains("%25"), "{err}");
+    assert!(
+        fs::read_to_string(&summary).unwrap().contains("| base | tps | 1.0"),
+        "{}",
+        fs::read_to_string(&summary).unwrap()
+    );
+    let (code, _, err) = gate(&slow, &fast);
+    assert!(code == 0 && !err.contains("::"), "{err}");
+    assert!(fs::read_to_string(&summary).unwrap().contains("gate passed"), "a second comparison is appended");
+    let file = dir.path().join("elsewhere.md");
+    assert_eq!(tare(&["compare", path(&fast), path(&slow), "--markdown", path(&file)]).0, 0);
+    assert!(fs::read_to_string(file).unwrap().starts_with("### tare: comparison"));
+}

@@ -1,0 +1,277 @@
+//! Every export read back by a reader that is not ours, with equal values: pyarrow, duckdb, prometheus-client and
+//! junitparser (`scripts/get-readers`), benchstat where it is installed, Markdown by pulldown-cmark. No LaTeX is at
+//! hand: its table is held against the rules of a `tabular`, and Bencher's format against its published shape.
+
+use crate::report::commands::{path, tare};
+use crate::report::fake;
+use clap::ValueEnum;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tare::export::format::Format;
+use tare::export::tables::Table;
+
+/// A study with failed and disturbed attempts, and reasons that need escaping in every format.
+fn results() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    dir
+}
+
+fn export(dir: &Path, arguments: &[&str]) -> String {
+    let (code, out, err) = tare(&[&["export", path(dir)], arguments].concat());
+    assert_eq!(code, 0, "{arguments:?}: {err}");
+    out
+}
+
+fn shown(dir: &Path) -> serde_json::Value {
+    serde_json::from_str(&tare(&["show", path(dir), "--json"]).1).unwrap()
+}
+
+/// Runs a script of `readers.py` on files; it fails where anything differs.
+fn read_by(script: &str, files: &[&Path]) {
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"), PathBuf::from);
+    let python = target.join("readers/bin/python");
+    assert!(python.exists(), "{} is not here: run scripts/get-readers", python.display());
+    let readers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/report/readers.py");
+    let out = Command::new(python).arg(readers).arg(script).args(files).output().unwrap();
+    assert!(
+        out.status.success(),
+        "{script}: {}{}",
+        String::from_utf8_lossy(&out.stdout),
+        String::from_utf8_lossy(&out.stderr)
+    );
+}
+
+#[test]
+fn tables_hold_what_the_records_hold_by_pyarrow_duckdb_and_python() {
+    let dir = results();
+    for table in Table::all().map(|table| table.to_string()) {
+        for format in ["csv", "parquet"] {
+            let file = dir.path().join(format!("{table}.{format}"));
+            export(dir.path(), &["--format", format, "--table", &table, "--out", path(&file)]);
+        }
+        read_by("same", &[&dir.path().join(format!("{table}.csv")), &dir.path().join(format!("{table}.parquet"))]);
+    }
+    let file = |name: &str| dir.path().join(name);
+    read_by(
+        "records",
+        &[
+            &file("trials.jsonl"),
+            &file("samples.parquet"),
+            &file("trials.parquet"),
+            &file("threads.parquet"),
+            &file("covariates.parquet"),
+        ],
+    );
+}
+
+#[test]
+fn exported_values_are_results_again() {
+    let dir = results();
+    let values = dir.path().join("again.csv");
+    export(dir.path(), &["--format", "csv", "--table", "values", "--out", path(&values)]);
+    let (before, after) = (shown(dir.path()), shown(&values));
+    for (before, after) in before["conditions"].as_array().unwrap().iter().zip(after["conditions"].as_array().unwrap())
+    {
+        assert_eq!((&before["name"], &before["metrics"][0]["mean"]), (&after["name"], &after["metrics"][0]["mean"]));
+    }
+}
+
+#[test]
+fn metrics_are_read_by_the_parser_of_prometheus() {
+    let dir = results();
+    let (metrics, summary) = (dir.path().join("metrics.txt"), dir.path().join("summary.json"));
+    export(dir.path(), &["--format", "openmetrics", "--out", path(&metrics)]);
+    std::fs::write(&summary, shown(dir.path()).to_string()).unwrap();
+    read_by("openmetrics", &[&metrics, &summary]);
+}
+
+#[test]
+fn a_failed_trial_is_a_failure_to_junitparser_with_its_reason_whole() {
+    let dir = results();
+    let xml = dir.path().join("junit.xml");
+    export(dir.path(), &["--format", "junit", "--out", path(&xml)]);
+    read_by("junit", &[&xml, &dir.path().join("trials.jsonl")]);
+}
+
+#[test]
+fn a_chart_is_a_picture_that_xml_readers_can_read() {
+    let dir = results();
+    let svg = dir.path().join("chart.svg");
+    export(dir.path(), &["--format", "svg", "--metric", "latency_ms_p99", "--out", path(&svg)]);
+    read_by("svg", &[&svg]);
+}
+
+#[test]
+fn a_picture_has_the_size_the_colours_and_the_words_of_the_chart() {
+    let dir = results();
+    let file = dir.path().join("chart.png");
+    export(dir.path(), &["--format", "png", "--metric", "tps", "--out", path(&file)]);
+    let mut reader =
+        png::Decoder::new(std::io::BufReader::new(std::fs::File::open(&file).unwrap())).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    let svg = export(dir.path(), &["--format", "svg", "--metric", "tps"]);
+    let size = |name: &str| {
+        svg.split_once(&format!(" {name}=\"")).unwrap().1.split('"').next().unwrap().parse::<u32>().unwrap()
+    };
+    assert_eq!((info.width, info.height), (2 * size("width"), 2 * size("height")));
+    let colour = |rgb: [u8; 3]| pixels.chunks_exact(4).filter(|pixel| pixel[..3] == rgb).count();
+    let all = (info.width * info.height) as usize;
+    assert!(colour([255, 255, 255]) > all / 2, "white ground");
+    assert!(colour([0x0b, 0x68, 0xb3]) > 100, "the colour of the first condition");
+    // Words lie left of the marks, dark on white: a picture without a font has none there.
+    let row = info.width as usize * 4;
+    let dark = pixels.chunks_exact(row).flat_map(|line| line[..row / 8].chunks_exact(4)).filter(|pixel| pixel[0] < 100);
+    assert!(dark.count() > 200, "labels");
+}
+
+#[test]
+fn benchmark_lines_have_a_value_a_trial_and_benchstat_takes_them() {
+    let dir = results();
+    let file = dir.path().join("bench.txt");
+    export(dir.path(), &["--format", "benchstat", "--metric", "tps", "--out", path(&file)]);
+    let text = std::fs::read_to_string(&file).unwrap();
+    // The grammar of the format: name, iterations, then pairs of value and unit.
+    let lines: Vec<Vec<&str>> =
+        text.lines().filter(|l| l.starts_with("Benchmark")).map(|l| l.split(' ').collect()).collect();
+    assert_eq!(lines.len(), 30, "one line an analysed trial:\n{text}");
+    for line in &lines {
+        assert!(line[0].starts_with("BenchmarkMind-your-core/placement="), "{line:?}");
+        assert!(line[1].parse::<u64>().is_ok() && line.len() == 4 && line[3] == "tps", "{line:?}");
+    }
+    let pu: Vec<f64> = lines.iter().filter(|l| l[0].ends_with("=same-pu")).map(|l| l[2].parse().unwrap()).collect();
+    let mean = pu.iter().sum::<f64>() / pu.len() as f64;
+    let summary = shown(dir.path());
+    let condition =
+        summary["conditions"].as_array().unwrap().iter().find(|c| c["name"] == "placement=same-pu").unwrap();
+    assert!((mean / condition["metrics"][0]["mean"].as_f64().unwrap() - 1.0).abs() < 1e-12);
+    if let Ok(out) = Command::new("benchstat").args(["-format", "csv"]).arg(&file).output() {
+        let out = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+        assert!(out.contains("placement=same-pu") && !out.contains("bench.txt:"), "{out}");
+    }
+}
+
+#[test]
+fn measures_for_bencher_are_the_means_with_their_intervals() {
+    let dir = results();
+    let bmf: serde_json::Value = serde_json::from_str(&export(dir.path(), &["--format", "bmf"])).unwrap();
+    for condition in shown(dir.path())["conditions"].as_array().unwrap() {
+        let benchmark = &bmf[format!("mind-your-core {}", condition["name"].as_str().unwrap())];
+        for metric in condition["metrics"].as_array().unwrap() {
+            let measure = &benchmark[metric["name"].as_str().unwrap()];
+            assert_eq!(measure["value"], metric["mean"]);
+            assert_eq!((&measure["lower_value"], &measure["upper_value"]), (&metric["ci_low"], &metric["ci_high"]));
+        }
+    }
+}
+
+#[test]
+fn a_history_has_a_row_a_run_and_a_column_a_condition() {
+    let (one, other) = (results(), results());
+    let text = export(one.path(), &[path(other.path()), "--format", "otava"]);
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!((rows.len(), rows[0].len()), (3, 6), "{text}");
+    assert_eq!(rows[0][..3], ["time", "study", "tare_version"]);
+    assert!(rows[1][0].starts_with("2026-11-20T09:00"), "{text}");
+    let mean = shown(one.path())["conditions"][0]["metrics"][0]["mean"].as_f64().unwrap();
+    let column = rows[0].iter().position(|name| *name == "placement=float tps").unwrap();
+    assert_eq!(rows[1][column].parse::<f64>().unwrap(), mean);
+    let (code, _, err) = tare(&["export", path(one.path()), path(other.path()), "--format", "bmf"]);
+    assert!(code == 2 && err.contains("one RESULTS"), "{err}");
+}
+
+#[test]
+fn the_latex_table_is_a_table_whose_rows_have_equal_cells() {
+    let dir = results();
+    let text = export(dir.path(), &["--format", "latex", "--metric", "tps", "--metric", "latency_ms_p99"]);
+    let body: Vec<&str> = text.lines().filter(|line| line.ends_with("\\\\")).collect();
+    assert_eq!(body.len(), 4, "{text}");
+    for line in body {
+        assert_eq!(line.replace("\\&", "").matches('&').count(), 4, "{line}");
+        let plain = line.replace("\\_", "").replace("\\%", "").replace("$\\pm$", "").replace("$\\mu$", "");
+        assert!(!plain.contains(['_', '%', '#', '$', '^', '~']), "not escaped: {line}");
+    }
+    assert!(text.contains("\\begin{tabular}{lrrrr}") && text.contains("latency\\_ms\\_p99"), "{text}");
+}
+
+#[test]
+fn the_markdown_summary_has_a_row_a_condition_and_no_foreign_markup() {
+    let dir = results();
+    let text = export(dir.path(), &["--format", "markdown"]);
+    let (mut rows, mut cells, mut html) = (0, 0, String::new());
+    for event in Parser::new_ext(&text, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::TableRow) => rows += 1,
+            Event::End(TagEnd::TableCell) => cells += 1,
+            Event::Html(markup) | Event::InlineHtml(markup) => html.push_str(&markup),
+            _ => {}
+        }
+    }
+    assert_eq!((rows, cells % (rows + 1)), (3, 0), "{text}");
+    assert!(html.contains("<details>") && !html.contains("<b>"), "{html}");
+}
+
+/// Made-up results and those of a real run: what is written is what is published.
+#[test]
+fn results_keep_to_the_published_schemas() {
+    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    let dir = results();
+    read_by("schema", &[&schemas, dir.path()]);
+    let world = tempfile::tempdir().unwrap();
+    let out = world.path().join("out");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_tare"));
+    for name in ["TARE_STATE_DIR", "TARE_CACHE_DIR", "TARE_LOCK_DIR"] {
+        let folder = world.path().join(name);
+        std::fs::create_dir(&folder).unwrap();
+        run.env(name, folder);
+    }
+    let sets = ["factors.placement=float,same-pu", "sampling.steal_limit=off", "sampling.foreign_cpu_limit=off"];
+    run.args(["run", "first-look", "--quick", "--out", path(&out)]);
+    run.args(sets.iter().flat_map(|set| ["--set", set]));
+    let ran = run.output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    read_by("schema", &[&schemas, &out]);
+}
+
+#[test]
+fn a_metric_that_was_not_measured_is_refused_with_the_nearest() {
+    let dir = results();
+    let (code, _, err) = tare(&["export", path(dir.path()), "--format", "csv", "--metric", "tsp"]);
+    assert!(code == 2 && err.contains("did you mean `tps`?"), "{err}");
+    let missing = dir.path().join("no/such.csv");
+    let (code, _, err) = tare(&["export", path(dir.path()), "--format", "csv", "--out", path(&missing)]);
+    assert!(code == 3 && err.contains("a directory that exists"), "{err}");
+}
+
+/// Every table with its columns, as `docs/export.md` has them.
+#[test]
+fn the_page_of_exports_names_every_format() {
+    let text = include_str!("../../../../../docs/export.md");
+    let named: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name).collect();
+    let formats: Vec<String> = Format::value_variants().iter().map(ToString::to_string).collect();
+    assert_eq!(named[..formats.len()], formats);
+}
+
+#[test]
+fn the_page_of_exports_names_every_column() {
+    let mut made = String::new();
+    for table in Table::all() {
+        made.push_str(&format!("### {table}\n\n| column | type | what |\n| --- | --- | --- |\n"));
+        for field in table.fields(&["FACTOR".to_owned()]) {
+            made.push_str(&format!("| `{}` | {} | {} |\n", field.name, field.kind, field.help));
+        }
+        made.push('\n');
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/export.md");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (head, found) = text.split_once("<!-- made by a test -->\n\n").unwrap();
+    if std::env::var_os("TARE_UPDATE_DOCS").is_some() {
+        std::fs::write(&file, format!("{head}<!-- made by a test -->\n\n{}\n", made.trim_end())).unwrap();
+    } else {
+        assert_eq!(found.trim_end(), made.trim_end(), "TARE_UPDATE_DOCS=1 cargo test -p tare --test report");
+    }
+}

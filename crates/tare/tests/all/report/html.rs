@@ -1,0 +1,118 @@
+//! The HTML report.
+
+use crate::report::fake;
+use std::fs;
+use tare::report::write_report;
+
+fn report_of(study: &fake::Study) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(study, dir.path());
+    let path = write_report(dir.path()).unwrap();
+    let text = fs::read_to_string(path).unwrap();
+    // For a look with a browser.
+    if let Ok(out) = std::env::var("TARE_TEST_REPORTS") {
+        fs::write(std::path::Path::new(&out).join(format!("{}.html", study.name)), &text).unwrap();
+    }
+    text
+}
+
+#[test]
+fn every_outside_string_is_escaped() {
+    const EVIL: &str = "<script>alert(1)</script>\"'&";
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    // Into every string of the records, whatever its field: the names of conditions stay in step.
+    for file in ["plan.json", "environment.json", "trials.jsonl"] {
+        let path = dir.path().join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<String> = if file == "trials.jsonl" {
+            text.lines().map(|line| poison(serde_json::from_str(line).unwrap(), EVIL).to_string() + "\n").collect()
+        } else {
+            vec![poison(serde_json::from_str(&text).unwrap(), EVIL).to_string()]
+        };
+        fs::write(path, lines.concat()).unwrap();
+    }
+    fs::write(dir.path().join("study.toml"), EVIL).unwrap();
+    let text = fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    assert_eq!(text.matches("<script").count(), 1, "an unescaped string at {:?}", text.find("<script"));
+    assert!(text.matches("&lt;script&gt;").count() > 50);
+    // In attributes too: no quote of an outside string may end one.
+    assert!(!text.contains("</script>\"'"), "an unescaped quote");
+}
+
+/// Appends `evil` to every string and every key of the maps that carry outside names.
+fn poison(value: serde_json::Value, evil: &str) -> serde_json::Value {
+    use serde_json::Value;
+    const KEPT: [&str; 5] = ["started_at", "outcome", "role", "origin", "machine"];
+    const NAMED: [&str; 4] = ["levels", "settings", "metrics", "covariates"];
+    match value {
+        Value::String(text) => Value::String(text + evil),
+        Value::Array(items) => Value::Array(items.into_iter().map(|item| poison(item, evil)).collect()),
+        Value::Object(fields) => Value::Object(
+            fields
+                .into_iter()
+                .map(|(key, value)| match value {
+                    kept if KEPT.contains(&key.as_str()) => (key, kept),
+                    Value::Object(named) if NAMED.contains(&key.as_str()) => {
+                        let named = named.into_iter().map(|(name, value)| (name + evil, poison(value, evil)));
+                        (key, Value::Object(named.collect()))
+                    }
+                    value => (key, poison(value, evil)),
+                })
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
+#[test]
+fn a_thousand_trials_stay_under_a_megabyte() {
+    let mut study = fake::eight();
+    study.name = "thousand";
+    study.trials = 125;
+    let text = report_of(&study);
+    assert!(text.len() < 1_000_000, "{} bytes", text.len());
+    assert!(text.len() > 100_000, "the trials are missing: {} bytes", text.len());
+}
+
+#[test]
+fn a_report_of_a_csv_and_of_nothing_is_still_a_report() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("made-up.csv");
+    fs::write(&path, "condition,trial,sample,metric,value\na,0,0,tps,10\na,1,0,tps,11\nb,0,0,tps,12\n").unwrap();
+    let results = tare_results::open(&path).unwrap();
+    let text = tare::report::html::render(&results, &tare::analysis::summarize(&results));
+    assert!(text.contains("order in the file") && text.contains("says nothing of the machine"));
+    let mut study = fake::bimodal();
+    study.missing = 30;
+    assert!(report_of(&fake::Study { name: "nothing", ..study }).contains("No trial has been recorded"));
+}
+
+#[test]
+fn drawings_show_both_sides_and_tables_have_heads() {
+    let text = report_of(&fake::bimodal());
+    // Two modes of the floating condition, and one drawing for each of the others.
+    assert_eq!(text.matches("<svg class=\"machine\"").count(), 4);
+    assert!(
+        text.matches("<circle class=\"client\"").count() >= 8 && text.matches("<rect class=\"server\"").count() >= 8
+    );
+    assert_eq!(text.matches("<path class=\"pair\"").count(), 8);
+    assert_eq!(
+        text.matches("<svg").count() - text.matches("aria-hidden=\"true\"").count(),
+        text.matches("role=\"img\"").count()
+    );
+    assert_eq!(text.matches("role=\"img\"").count(), text.matches("<desc>").count());
+    assert_eq!(text.matches("<table>").count(), text.matches("<thead>").count());
+}
+
+#[test]
+fn nothing_is_loaded_from_anywhere() {
+    for study in [fake::bimodal(), fake::eight()] {
+        let text = report_of(&study);
+        assert!(!text.contains("http://") && !text.contains("https://"), "a network address");
+        assert_eq!(text.matches("<script>").count(), 1, "the page's own script");
+        for tag in ["<script ", "src=", "<link", "<img", "<iframe", "@import", "url("] {
+            assert!(!text.contains(tag), "{tag} in the report");
+        }
+    }
+}

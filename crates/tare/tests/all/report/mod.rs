@@ -1,0 +1,15 @@
+//! Results read back, analysed and drawn.
+
+mod browser;
+mod captures;
+mod commands;
+mod export;
+mod fake;
+mod first_lines;
+mod grid;
+mod html;
+mod nulls;
+mod numbers;
+mod reading_files;
+mod stability;
+mod terminal;

@@ -1,0 +1,155 @@
+//! What the analysis says of results whose contents are known.
+
+use crate::report::fake::{self, Noise};
+use std::fs;
+use tare::analysis::summarize;
+use tare::analysis::summary::Summary;
+use tare_results::open;
+
+fn summary_of(study: &fake::Study) -> Summary {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(study, dir.path());
+    summarize(&open(dir.path()).unwrap())
+}
+
+fn summary_of_csv(rows: &str) -> Summary {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("made-up.csv");
+    fs::write(&path, format!("condition,trial,sample,metric,value\n{rows}")).unwrap();
+    summarize(&open(&path).unwrap())
+}
+
+#[test]
+fn only_trials_that_ended_ok_are_analysed() {
+    let summary = summary_of(&fake::bimodal());
+    let other = summary.conditions.iter().find(|c| c.name == "placement=other-node").unwrap();
+    assert_eq!((other.trials, other.failed_trials, other.contaminated_trials), (10, 1, 1));
+    assert_eq!(other.metrics[0].trials, 10);
+    assert!(
+        summary.odd.iter().any(|line| line.contains("signal 11") && line.contains("run again")),
+        "{:?}",
+        summary.odd
+    );
+    assert!(summary.odd.iter().any(|line| line.contains("steal time was 4.1%")), "{:?}", summary.odd);
+    assert!(summary.odd.iter().any(|line| line.contains("smt-sibling")), "{:?}", summary.odd);
+}
+
+#[test]
+fn two_modes_are_found_and_their_cause_named() {
+    let summary = summary_of(&fake::bimodal());
+    let float = summary.metric("placement=float", "tps").unwrap();
+    assert_eq!(float.modes.len(), 2, "{float:?}");
+    assert!((float.modes[0].mean / 24_400.0 - 1.0).abs() < 0.02 && (float.modes[1].mean / 37_200.0 - 1.0).abs() < 0.02);
+    assert!((float.modes[0].weight + float.modes[1].weight - 1.0).abs() < 1e-9);
+    let cause = float.mode_cause.as_deref().unwrap();
+    let (slow, fast) = cause.split_once(", client").unwrap();
+    assert!(slow.contains("every pair on different nodes") && fast.contains("under one cache"), "{cause}");
+    assert!(summary.metric("placement=same-pu", "tps").unwrap().modes.is_empty());
+    assert!(summary.further_reading[0].contains("its mean describes no trial"), "{:?}", summary.further_reading);
+}
+
+#[test]
+fn the_reading_is_careful() {
+    let clear = summary_of(&fake::bimodal()).reading;
+    assert!(
+        clear.starts_with(
+            "placement alone moved throughput 5.0x, 95% interval 4.9x to 5.1x for all pairs together: from 13.0 k/s"
+        ),
+        "{clear}"
+    );
+    let one = summary_of_csv("a,0,0,tps,10\na,1,0,tps,11\n").reading;
+    assert!(one.contains("Only a was measured") && one.contains("nothing to compare"), "{one}");
+    let luck = summary_of_csv("a,0,0,tps,10\nb,0,0,tps,20\n").reading;
+    assert!(luck.contains("cannot tell a difference of throughput from luck"), "{luck}");
+    let same =
+        summary_of_csv("a,0,0,tps,10\na,1,0,tps,12\na,2,0,tps,11\nb,0,0,tps,10.5\nb,1,0,tps,12.5\nb,2,0,tps,11\n");
+    assert!(
+        same.reading.starts_with("No difference of throughput is shown between the 2 conditions"),
+        "{}",
+        same.reading
+    );
+    assert!(same.reading.contains("3 trials a condition are few"), "{}", same.reading);
+    let names = summary_of_csv(
+        "p=1,0,0,tps,10\np=1,1,0,tps,10\np=1,2,0,tps,10.1\np=2,0,0,tps,20\np=2,1,0,tps,20.1\np=2,2,0,tps,20\n",
+    )
+    .reading;
+    assert!(names.starts_with("p alone moved throughput 2.0x, 95% interval"), "{names}");
+}
+
+#[test]
+fn effects_name_the_factor_of_the_mean_and_of_the_spread() {
+    let summary = summary_of(&fake::eight());
+    assert!(summary.reading.starts_with("ahi moved throughput 1.10x (on against off"), "{}", summary.reading);
+    assert!(summary.reading.ends_with("no other factor is shown to."), "{}", summary.reading);
+    assert!(
+        summary.further_reading[0].starts_with("aslr (on rather than off) accounts for"),
+        "{:?}",
+        summary.further_reading
+    );
+    let effect = |term: &str| summary.effects.iter().find(|e| e.metric == "tps" && e.term == term).unwrap();
+    let ahi = effect("ahi");
+    assert_eq!(ahi.levels, "on/off");
+    assert!((ahi.mean_ratio - 1.1).abs() < 0.02, "{ahi:?}");
+    assert!(ahi.ci.unwrap().low > 1.05 && ahi.ci.unwrap().high < 1.15, "{ahi:?}");
+    // Made up with CoVs of 3% and 0.5%, and a within-trial noise of 0.4% / 2 that both share.
+    let aslr = effect("aslr");
+    assert!((4.0..8.0).contains(&aslr.spread_ratio.unwrap()), "{aslr:?}");
+    assert!(aslr.spread_ci.unwrap().low > 2.0, "{aslr:?}");
+    // Factors keep the order of the condition's name.
+    assert!((effect("ahi:aslr").mean_ratio - 1.0).abs() < 0.02);
+    let sources = summary.spread_sources.unwrap();
+    assert_eq!((sources.ranking[0].factor.as_str(), sources.ranking[0].noisy_level.as_str()), ("aslr", "on"));
+    assert!(sources.ranking[0].shown && sources.ranking[0].share > 0.8, "{sources:?}");
+}
+
+#[test]
+fn a_scalability_law_comes_back() {
+    let mut noise = Noise::new(3);
+    let mut rows = String::new();
+    for n in [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0] {
+        let x = 1000.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.002 * n * (n - 1.0));
+        for trial in 0..5 {
+            rows.push_str(&format!("threads={n} build=a,{trial},0,tps,{}\n", x * (1.0 + 0.01 * noise.bell())));
+        }
+    }
+    let summary = summary_of_csv(&rows);
+    let law = &summary.scaling[0];
+    assert_eq!((law.metric.as_str(), law.over.as_str()), ("tps", "threads"));
+    assert!((law.sigma - 0.05).abs() < 0.01 && (law.kappa - 0.002).abs() < 0.0004, "{law:?}");
+    assert!((law.peak.unwrap() - (0.95f64 / 0.002).sqrt()).abs() < 3.0, "{law:?}");
+    assert!(law.retrograde && law.steps.len() == 6, "{law:?}");
+}
+
+#[test]
+fn results_without_a_usable_trial_say_so() {
+    let mut study = fake::bimodal();
+    study.missing = 30;
+    let summary = summary_of(&study);
+    assert_eq!(summary.headline_metric, None);
+    assert!(summary.reading.contains("No trial has been recorded"), "{}", summary.reading);
+    assert!(summary.odd.iter().any(|line| line.contains("30 of 30 planned trials")), "{:?}", summary.odd);
+}
+
+#[test]
+fn the_first_line_answers_the_question_of_the_study() {
+    let ask = |question: &str, command: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        fake::write(&fake::eight(), dir.path());
+        let study = format!("name = \"single-thread-stability\"\nquestion = \"{question}\"\n");
+        fs::write(dir.path().join("study.toml"), study).unwrap();
+        let path = dir.path().join("environment.json");
+        let environment = fs::read_to_string(&path).unwrap().replace("--engine mariadb", command);
+        fs::write(&path, environment).unwrap();
+        summarize(&open(dir.path()).unwrap()).answer
+    };
+    let spread = ask("spread", "--engine mariadb");
+    assert!(spread.tested && spread.text.starts_with("aslr (on rather than off) accounts for"), "{spread:?}");
+    let effect = ask("effect", "--engine mariadb");
+    assert!(effect.tested && effect.text.starts_with("ahi moved throughput 1.10x"), "{effect:?}");
+    let best = ask("best aslr", "--engine mariadb");
+    assert_eq!(best.text, "No aslr of 2 is shown to be better than another.");
+    let scaling = ask("scaling", "--engine mariadb");
+    assert!(!scaling.tested && scaling.text.contains("cannot be answered here"), "{scaling:?}");
+    let rehearsal = ask("effect", "--quick");
+    assert!(rehearsal.text.starts_with("A rehearsal (--quick)"), "{rehearsal:?}");
+}

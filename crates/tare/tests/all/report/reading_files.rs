@@ -1,0 +1,185 @@
+//! Results directories and CSV files, good and bad.
+
+use crate::report::fake;
+use proptest::prelude::*;
+use std::fs;
+use std::path::Path;
+use tare_results::schema::{Outcome, SCHEMA};
+use tare_results::{ReadError, open};
+
+fn csv(text: &str) -> Result<tare_results::Results, ReadError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("results.csv");
+    fs::write(&path, text).unwrap();
+    open(&path)
+}
+
+/// Line, column and text of a malformed file.
+fn malformed(result: Result<tare_results::Results, ReadError>) -> (usize, usize, String) {
+    match result {
+        Err(ReadError::Malformed { line, column, what, .. }) => (line, column, what),
+        other => panic!("expected a malformed file, got {other:?}"),
+    }
+}
+
+#[test]
+fn a_results_directory_comes_back_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let records = fake::write(&fake::bimodal(), dir.path());
+    let results = open(dir.path()).unwrap();
+    assert_eq!(results.trials.len(), records);
+    assert_eq!(results.trials.iter().filter(|trial| trial.outcome == Outcome::Ok).count(), 30);
+    assert_eq!(results.study, "mind-your-core");
+    assert_eq!(results.plan.unwrap().conditions.len(), 4);
+    assert!(results.environment.unwrap().command.starts_with("tare run"));
+    assert_eq!(results.warnings, Vec::<String>::new());
+}
+
+#[test]
+fn a_damaged_line_is_named_and_set_aside_and_the_rest_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let records = fake::write(&fake::bimodal(), dir.path());
+    let path = dir.path().join("trials.jsonl");
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - 40]).unwrap();
+    let results = open(dir.path()).unwrap();
+    assert_eq!(results.trials.len(), records - 1);
+    assert!(results.warnings[0].contains("line 32") && results.warnings[0].contains("cut short"));
+
+    let lines: Vec<&str> = std::str::from_utf8(&whole).unwrap().lines().collect();
+    let garbage = [&lines[..2], &["\u{0}garbage", "{\"schema\":1}"], &lines[2..]].concat().join("\n") + "\n";
+    fs::write(&path, garbage).unwrap();
+    let results = open(dir.path()).unwrap();
+    assert_eq!(results.trials.len(), records);
+    assert_eq!(results.damaged.iter().map(|d| d.line).collect::<Vec<_>>(), [3, 4]);
+    assert!(results.warnings[1].contains("line 4 of trials.jsonl"), "{:?}", results.warnings);
+}
+
+#[test]
+fn a_record_that_is_there_twice_or_was_never_planned_is_said_and_not_analysed() {
+    let dir = tempfile::tempdir().unwrap();
+    let records = fake::write(&fake::bimodal(), dir.path());
+    let path = dir.path().join("trials.jsonl");
+    let whole = fs::read_to_string(&path).unwrap();
+    let first: serde_json::Value = serde_json::from_str(whole.lines().next().unwrap()).unwrap();
+    let mut stranger = first.clone();
+    stranger["trial"] = 100_000.into();
+    let mut renamed = first.clone();
+    renamed["condition"] = "another".into();
+    fs::write(&path, format!("{whole}{first}\n{stranger}\n{renamed}\n")).unwrap();
+    let results = open(dir.path()).unwrap();
+    assert_eq!(results.trials.len(), records);
+    assert!(results.warnings[0].contains("1 record is not analysed"), "{:?}", results.warnings);
+    assert!(results.warnings[1].contains("2 records are not analysed"), "{:?}", results.warnings);
+}
+
+#[test]
+fn links_and_pipes_in_a_results_directory_are_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    for file in ["study.toml", "environment.json", "trials.jsonl", "plan.json"] {
+        let path = dir.path().join(file);
+        let _ = fs::remove_file(&path); // not every fake has every file
+        std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+        assert!(matches!(open(dir.path()), Err(ReadError::File(_))), "{file}");
+        fs::remove_file(&path).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        assert!(matches!(open(dir.path()), Err(ReadError::File(_))), "{file}");
+    }
+    assert!(matches!(open(&dir.path().join("plan.json")), Err(ReadError::File(_))), "as a CSV file");
+}
+
+#[test]
+fn a_newer_schema_is_refused_with_both_numbers() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    // A newer format need not even have today's fields.
+    fs::write(dir.path().join("trials.jsonl"), "{\"schema\": 99, \"unheard_of\": []}\n").unwrap();
+    let error = open(dir.path()).unwrap_err();
+    assert!(matches!(error, ReadError::NewerSchema { found: 99, known: SCHEMA, .. }), "{error}");
+    assert!(error.to_string().contains("trials.jsonl has schema 99"), "{error}");
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(open(dir.path()), Err(ReadError::NotResults { .. })));
+    assert!(matches!(open(&dir.path().join("nowhere")), Err(ReadError::Io { .. })));
+    fs::write(dir.path().join("plan.json"), "not json").unwrap();
+    assert_eq!(malformed(open(dir.path())).0, 1);
+}
+
+#[test]
+fn missing_environment_and_trials_are_warnings() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    fs::remove_file(dir.path().join("environment.json")).unwrap();
+    fs::remove_file(dir.path().join("trials.jsonl")).unwrap();
+    let results = open(dir.path()).unwrap();
+    assert_eq!(results.warnings.len(), 2);
+    assert!(results.trials.is_empty());
+}
+
+#[test]
+fn csv_rows_become_trials_with_levels() {
+    let results = csv("metric,condition,trial,sample,value\n\
+                       tps,aslr=on ahi=off,1,0,10.5\n\
+                       tps,aslr=on ahi=off,1,1,11.5\n\
+                       tps,aslr=off ahi=off,1,0,9\n\
+                       \"latency_ms_p99\",\"aslr=on ahi=off\",1,0,1.25e-3\n")
+    .unwrap();
+    assert_eq!(results.trials.len(), 2);
+    let trial = &results.trials[0];
+    assert_eq!(trial.levels.get("ahi").map(String::as_str), Some("off"));
+    assert_eq!(trial.sample_count(), 2);
+    assert_eq!(trial.all_samples().next().unwrap().metrics["latency_ms_p99"], 1.25e-3);
+    assert_eq!(trial.values("tps"), [10.5, 11.5]);
+}
+
+#[test]
+fn csv_mistakes_name_line_and_column() {
+    let header = "condition,trial,sample,metric,value\n";
+    let good = "a,0,0,tps,1\n";
+    let cases = [
+        ("condition,trial,sample,metric\n".to_owned(), 1, 4, "column `value` is missing"),
+        ("condition,trial,sample,metric,value,host\n".to_owned(), 1, 6, "unknown column `host`"),
+        ("condition,trial,trial,metric,value\n".to_owned(), 1, 3, "appears twice"),
+        (format!("{header}{good}a,0,1,tps,fast\n"), 3, 5, "`fast` in column `value` is not a number"),
+        (format!("{header}{good}a,0,1,tps,NaN\n"), 3, 5, "`NaN`"),
+        (format!("{header}{good}a,0,1,tps,inf\n"), 3, 5, "`inf`"),
+        (format!("{header}{good}a,-1,1,tps,1\n"), 3, 2, "`-1` in column `trial`"),
+        (format!("{header}{good}a,0,1.5,tps,1\n"), 3, 3, "`1.5` in column `sample`"),
+        (format!("{header}{good}a,0,1,tps\n"), 3, 5, "the row has 4 fields"),
+        (format!("{header}{good}a,0,1,tps,1,2\n"), 3, 6, "the row has 6 fields"),
+        (format!("{header}{good},0,1,tps,1\n"), 3, 1, "the condition is empty"),
+        (format!("{header}{good}{good}"), 3, 1, "a second value"),
+        (header.to_owned(), 1, 1, "no rows"),
+        (String::new(), 1, 1, "column `condition` is missing"),
+    ];
+    for (text, line, column, what) in cases {
+        let (found_line, found_column, found) = malformed(csv(&text));
+        assert!(found.contains(what), "{text:?}: {found}");
+        assert_eq!((found_line, found_column), (line, column), "{text:?}: {found}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn no_bytes_make_the_readers_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("results.csv");
+        fs::write(&path, &bytes).unwrap();
+        let _ = open(&path);
+        let headed = [b"condition,trial,sample,metric,value\n".as_slice(), &bytes].concat();
+        fs::write(&path, headed).unwrap();
+        let _ = open(&path);
+        open_as_plan(dir.path(), &bytes);
+    }
+}
+
+fn open_as_plan(dir: &Path, bytes: &[u8]) {
+    fs::write(dir.join("plan.json"), bytes).unwrap();
+    let _ = open(dir);
+}

@@ -1,0 +1,277 @@
+//! Made-up results with known components, effects and causes, through `tare show FILE.csv --json` and the analysis.
+
+use crate::report::fake::{self, Noise};
+use assert_cmd::Command;
+use std::fmt::Write;
+use std::fs;
+use tare::analysis::summarize;
+use tare::analysis::summary::Summary;
+
+const HEAD: &str = "condition,trial,sample,metric,value\n";
+
+fn show(rows: &str) -> serde_json::Value {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("made-up.csv");
+    fs::write(&path, format!("{HEAD}{rows}")).unwrap();
+    let output = Command::cargo_bin("tare").unwrap().args(["show", "--json"]).arg(&path).output().unwrap();
+    assert!(output.status.success());
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn summary_of_csv(rows: &str) -> Summary {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("made-up.csv");
+    fs::write(&path, format!("{HEAD}{rows}")).unwrap();
+    summarize(&tare_results::open(&path).unwrap())
+}
+
+#[test]
+fn components_come_back_from_a_csv_of_200_trials_of_50_samples() {
+    // The CoV of 200 trials itself varies by 5%: four queries of the same components are averaged. In the second
+    // condition samples vary so much that the CoV of the trial means is mostly theirs.
+    let truth = [("plain", 0.04, 0.06), ("restless", 0.01, 0.1)];
+    let mut noise = Noise::new(11);
+    let mut rows = String::new();
+    for (condition, between, within) in truth {
+        for query in 1..=4 {
+            for trial in 0..200 {
+                let centre = 2.0 * (1.0 + between * noise.bell());
+                for sample in 0..50 {
+                    let value = centre + 2.0 * within * noise.bell();
+                    writeln!(rows, "{condition},{trial},{sample},query_s_q{query},{value}").unwrap();
+                }
+            }
+        }
+    }
+    let shown = show(&rows);
+    for ((name, between, within), condition) in truth.iter().zip(shown["conditions"].as_array().unwrap()) {
+        assert_eq!(condition["name"], *name);
+        let metrics = condition["metrics"].as_array().unwrap();
+        let average = |of: &dyn Fn(&serde_json::Value) -> f64| metrics.iter().map(of).sum::<f64>() / 4.0;
+        for (key, known) in [("within_cov", within), ("between_cov", between)] {
+            let found = average(&|metric| metric["components"][key].as_f64().unwrap());
+            assert!((found / known - 1.0).abs() < 0.1, "{name} {key}: {found} for {known}");
+        }
+        let means = average(&|metric| metric["between_cov"].as_f64().unwrap());
+        let expected = (between * between + within * within / 50.0).sqrt();
+        assert!((means / expected - 1.0).abs() < 0.1, "{name}: {means} for {expected}");
+    }
+}
+
+#[test]
+fn the_articles_columns_are_the_range_over_the_best_trial_averaged_and_largest_over_queries() {
+    // Trial means 10, 11 and 10.5 of q1: 10%. 20, 21, 20 of q2: 5%.
+    let rows: String = [("query_s_q1", [10.0, 11.0, 10.5]), ("query_s_q2", [20.0, 21.0, 20.0])]
+        .iter()
+        .flat_map(|(query, means)| means.iter().enumerate().map(move |(trial, mean)| (query, trial, mean)))
+        .map(|(query, trial, mean)| {
+            // Two samples a trial about its mean, 1% apart: a CoV of 0.01 / sqrt(2).
+            format!("a,{trial},0,{query},{}\na,{trial},1,{query},{}\n", mean * 0.995, mean * 1.005)
+        })
+        .collect();
+    let spread = &show(&rows)["conditions"][0]["spread"];
+    let close = |key: &str, expected: f64| {
+        let found = spread[key].as_f64().unwrap();
+        assert!((found - expected).abs() < 1e-9, "{key}: {found} for {expected}");
+    };
+    assert_eq!((&spread["metrics"], &spread["range_largest_metric"]), (&2.into(), &"query_s_q1".into()));
+    close("range_average", 0.075);
+    close("range_largest", 0.1);
+    close("within_cov_average", 0.01 / 2f64.sqrt());
+    close("between_cov_largest", 0.5 / 10.5);
+    // 20, 21, 20: deviations -1/3, 2/3, -1/3, so s = 1/sqrt(3).
+    close("between_cov_average", (0.5 / 10.5 + (1.0 / 3f64).sqrt() / (61.0 / 3.0)) / 2.0);
+}
+
+/// A study over `levels` of two factors: rows of ten trials a condition with this mean and spread.
+fn design(conditions: &[(&str, f64, f64)], queries: usize, trials: usize, seed: u64) -> String {
+    let mut noise = Noise::new(seed);
+    let mut rows = String::new();
+    for (condition, mean, spread) in conditions {
+        for trial in 0..trials {
+            for query in 1..=queries {
+                let value = mean * query as f64 * (1.0 + spread * noise.bell());
+                writeln!(rows, "{condition},{trial},0,query_s_q{query},{value}").unwrap();
+            }
+        }
+    }
+    rows
+}
+
+#[test]
+fn a_factor_of_three_levels_beside_one_of_two_has_its_effects_each_against_the_first() {
+    let conditions = [
+        ("allocator=system aslr=on", 1.0, 0.03),
+        ("allocator=system aslr=off", 1.0, 0.01),
+        ("allocator=jemalloc aslr=on", 0.9, 0.03),
+        ("allocator=jemalloc aslr=off", 0.9, 0.01),
+        ("allocator=tcmalloc aslr=on", 0.8, 0.03),
+        ("allocator=tcmalloc aslr=off", 0.8, 0.01),
+    ];
+    let summary = summary_of_csv(&design(&conditions, 6, 20, 3));
+    let terms: Vec<String> =
+        summary.effects.iter().filter(|e| e.metric == "query_s_q1").map(|e| e.term.to_string()).collect();
+    let expected = ["allocator=jemalloc", "allocator=tcmalloc", "aslr"];
+    assert_eq!(terms[..3], expected, "{terms:?}");
+    assert!(terms[3..].iter().all(|term| term.contains(':')) && terms.len() == 5, "{terms:?}");
+    for (term, levels, mean, spread) in [
+        ("allocator=jemalloc", "jemalloc/system", 0.9, 1.0),
+        ("allocator=tcmalloc", "tcmalloc/system", 0.8, 1.0),
+        ("aslr", "on/off", 1.0, 3.0),
+    ] {
+        let of = |metric: &str| summary.effects.iter().find(|e| e.metric == metric && e.term == term).unwrap();
+        let queries: Vec<String> = (1..=6).map(|q| format!("query_s_q{q}")).collect();
+        let covered = queries
+            .iter()
+            .map(|q| of(q))
+            .filter(|e| e.ci.unwrap().contains(mean) && e.spread_ci.unwrap().contains(spread));
+        // Of twelve 95% intervals a term, one or two may miss.
+        assert!(covered.count() >= 4, "{term}: {:?}", of("query_s_q1"));
+        assert_eq!(of("query_s_q1").levels, levels);
+    }
+    let sources = summary.spread_sources.unwrap();
+    let first = &sources.ranking[0];
+    assert_eq!((first.factor.as_str(), first.noisy_level.as_str(), first.quiet_level.as_str()), ("aslr", "on", "off"));
+    // Three times the CoV is nine times the variance: 8/9 goes.
+    assert!(first.shown && (first.share - 8.0 / 9.0).abs() < 0.05, "{sources:?}");
+    assert!(sources.ranking[1..].iter().all(|source| !source.shown && source.share == 0.0), "{sources:?}");
+    let shares: f64 = sources.ranking.iter().map(|source| source.share).sum();
+    assert!((shares + sources.unexplained - 1.0).abs() < 1e-9);
+    let sentence = summary.further_reading.iter().find(|s| s.contains("accounts for")).unwrap();
+    assert!(sentence.starts_with("aslr (on rather than off) accounts for 8") && sentence.contains("unexplained 1"));
+}
+
+#[test]
+fn one_factor_at_a_time_is_compared_with_the_base() {
+    let conditions = [
+        ("aslr=on allocator=system governor=as-found", 1.0, 0.04),
+        ("aslr=off allocator=system governor=as-found", 1.0, 0.01),
+        ("aslr=on allocator=jemalloc governor=as-found", 0.9, 0.04),
+        ("aslr=on allocator=tcmalloc governor=as-found", 1.0, 0.04),
+        ("aslr=on allocator=system governor=performance", 1.0, 0.04),
+    ];
+    let summary = summary_of_csv(&design(&conditions, 8, 20, 5));
+    let jemalloc = summary.effects.iter().find(|e| e.metric == "query_s_q1" && e.term == "allocator=jemalloc").unwrap();
+    assert!((jemalloc.mean_ratio - 0.9).abs() < 0.03, "{jemalloc:?}");
+    assert!(summary.effects.iter().all(|e| e.term.main().is_some()), "interactions cannot be told");
+    let sources = summary.spread_sources.unwrap();
+    assert_eq!((sources.ranking[0].factor.as_str(), sources.ranking[0].noisy_level.as_str()), ("aslr", "on"));
+    assert!(sources.ranking[0].shown && (sources.ranking[0].share - 15.0 / 16.0).abs() < 0.05, "{sources:?}");
+    let shown: Vec<&str> = sources.ranking.iter().filter(|s| s.shown).map(|s| s.factor.as_str()).collect();
+    assert_eq!(shown, ["aslr"]);
+}
+
+#[test]
+fn factors_that_always_change_together_are_not_told_apart() {
+    let conditions =
+        [("placement=default aslr=on preload=off", 1.0, 0.05), ("placement=bound aslr=off preload=on", 1.0, 0.01)];
+    let summary = summary_of_csv(&design(&conditions, 4, 20, 7));
+    let effects: Vec<(String, &str)> = summary
+        .effects
+        .iter()
+        .filter(|e| e.metric == "query_s_q1")
+        .map(|e| (e.term.to_string(), e.levels.as_str()))
+        .collect();
+    assert_eq!(effects, [("placement+aslr+preload".to_owned(), "default+on+off/bound+off+on")]);
+    let sentence = summary.further_reading.iter().find(|s| s.contains("accounts for")).unwrap();
+    let expected = "placement+aslr+preload (default+on+off rather than bound+off+on) accounts for 9";
+    assert!(sentence.starts_with(expected), "{sentence}");
+}
+
+#[test]
+fn a_recorded_covariate_that_moves_the_trials_is_named_and_an_idle_one_is_not() {
+    for planted in [true, false] {
+        let dir = tempfile::tempdir().unwrap();
+        fake::write(&fake::eight(), dir.path());
+        let path = dir.path().join("trials.jsonl");
+        let mut noise = Noise::new(9);
+        let mut lines = String::new();
+        for line in fs::read_to_string(&path).unwrap().lines() {
+            let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+            let (moved, idle) = (noise.bell(), noise.bell());
+            for sample in record["samples"].as_array_mut().unwrap() {
+                let covariates = sample["covariates"].as_object_mut().unwrap();
+                covariates.insert("layout_mmap_page".into(), (200.0 + 30.0 * moved).into());
+                covariates.insert("layout_heap_page".into(), (200.0 + 30.0 * idle).into());
+                if planted {
+                    let tps = sample["metrics"]["tps"].as_f64().unwrap();
+                    sample["metrics"]["tps"] = (tps * (1.0 + 0.06 * moved)).into();
+                }
+            }
+            writeln!(lines, "{record}").unwrap();
+        }
+        fs::write(&path, lines).unwrap();
+        let summary = summarize(&tare_results::open(dir.path()).unwrap());
+        let named: Vec<&str> = summary.residual_causes.iter().map(|cause| cause.covariate.as_str()).collect();
+        if planted {
+            assert_eq!(named, ["layout_mmap_page"]);
+            assert!(summary.residual_causes[0].share > 0.6, "{:?}", summary.residual_causes);
+            assert!(summary.further_reading.iter().any(|s| s.contains("layout_mmap_page with")));
+        } else {
+            assert_eq!(named, Vec::<&str>::new());
+        }
+    }
+}
+
+/// The stability article's study: 22 queries under eight conditions, ASLR and AHI as sources of spread.
+fn article() -> String {
+    let mut noise = Noise::new(22);
+    let mut rows = String::new();
+    for index in 0..8 {
+        let on = |bit: usize| if index >> bit & 1 == 1 { "on" } else { "off" };
+        let condition = format!("aslr={} ahi={} preload={}", on(2), on(1), on(0));
+        let spread = 0.004 * if on(2) == "on" { 4.0 } else { 1.0 } * if on(1) == "on" { 2.0 } else { 1.0 };
+        for trial in 0..10 {
+            for query in 1..=22 {
+                let centre = 0.05 * query as f64 * if on(1) == "on" { 0.93 } else { 1.0 };
+                let own = if query % 5 == 0 { 3.0 } else { 1.0 };
+                let mean = centre * (1.0 + spread * own * noise.bell());
+                for sample in 0..2 {
+                    let value = mean * (1.0 + 0.001 * noise.bell());
+                    writeln!(rows, "{condition},{trial},{sample},query_s_q{query},{value}").unwrap();
+                }
+            }
+        }
+    }
+    rows
+}
+
+#[test]
+fn the_report_shows_every_query_its_spread_and_its_factors() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("made-up.csv");
+    fs::write(&path, format!("{HEAD}{}", article())).unwrap();
+    let results = tare_results::open(&path).unwrap();
+    let summary = summarize(&results);
+    let text = tare::report::html::render(&results, &summary);
+    // For a look with a browser.
+    if let Ok(out) = std::env::var("TARE_TEST_REPORTS") {
+        fs::write(std::path::Path::new(&out).join("article.html"), &text).unwrap();
+    }
+    assert!(text.len() < 1_000_000, "{} bytes", text.len());
+    // A cell a query and condition, and in it its figure.
+    let map = text.split("<svg class=\"heat\"").nth(1).unwrap().split("</svg>").next().unwrap();
+    assert_eq!(map.matches("<rect").count(), 22 * 8);
+    assert_eq!(map.matches("%</text>").count(), 22 * 8);
+    for words in ["What makes restarts differ", "How steady each query was", "Each query&#39;s trials", "aslr on/off, "]
+    {
+        assert!(text.contains(words) || text.contains(&words.replace("&#39;", "'")), "{words}");
+    }
+    // Three main effects and three interactions on each of 22 queries, mean and spread; three sources.
+    assert!(text.matches("class=\"label\"").count() >= 22 * 6 * 2);
+    assert!(
+        summary.reading.starts_with("ahi moved the 22 queries on average 0.93x (on against off, 95% interval 0.9"),
+        "{}",
+        summary.reading
+    );
+    let largest = summary.conditions.iter().max_by(|a, b| {
+        let range = |c: &tare::analysis::summary::ConditionSummary| c.spread.as_ref().unwrap().range_average;
+        range(a).total_cmp(&range(b))
+    });
+    assert_eq!(largest.unwrap().name.split(" preload").next(), Some("aslr=on ahi=on"));
+    let sentence = summary.further_reading.iter().find(|s| s.contains("accounts for")).unwrap();
+    assert!(
+        sentence.starts_with("aslr (on rather than off)") && sentence.contains("ahi (on rather than off) for"),
+        "{sentence}"
+    );
+}

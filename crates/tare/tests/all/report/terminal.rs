@@ -1,0 +1,134 @@
+//! The terminal tables and the JSON, word for word.
+
+use crate::report::fake;
+use tare::analysis::compare::{Options, Side, compare};
+use tare::analysis::summarize;
+use tare::report::terminal::{self, Style};
+use tare_results::open;
+
+const PLAIN: Style = Style { colour: false, width: Some(100), plain: false, all: false, statistic: None };
+
+fn shown(study: &fake::Study) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(study, dir.path());
+    let results = open(dir.path()).unwrap();
+    let text = terminal::show(&results, &summarize(&results), PLAIN);
+    assert_narrow(&text);
+    text
+}
+
+fn assert_narrow(text: &str) {
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{} columns: {line}", line.chars().count());
+    }
+    assert!(!text.contains('\u{1b}'), "colour without being asked");
+}
+
+#[test]
+fn two_modes_on_a_terminal() {
+    insta::assert_snapshot!(shown(&fake::bimodal()));
+}
+
+#[test]
+fn eight_conditions_on_a_terminal() {
+    insta::assert_snapshot!(shown(&fake::eight()));
+}
+
+#[test]
+fn the_json_of_show() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut study = fake::bimodal();
+    study.trials = 6;
+    fake::write(&study, dir.path());
+    let results = open(dir.path()).unwrap();
+    let mut json = serde_json::to_value(summarize(&results)).unwrap();
+    // One metric says all of the shape.
+    for condition in json["conditions"].as_array_mut().unwrap() {
+        condition["metrics"].as_array_mut().unwrap().truncate(1);
+    }
+    round(&mut json);
+    insta::assert_json_snapshot!(json);
+}
+
+/// Four significant digits: the last bits of a fit may differ between processors.
+fn round(json: &mut serde_json::Value) {
+    match json {
+        serde_json::Value::Array(items) => items.iter_mut().for_each(round),
+        serde_json::Value::Object(items) => items.values_mut().for_each(round),
+        serde_json::Value::Number(number) if number.is_f64() => {
+            *json = serde_json::json!(format!("{:.3e}", number.as_f64().unwrap()).parse::<f64>().unwrap());
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_comparison_on_a_terminal() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), dir.path());
+    let results = open(dir.path()).unwrap();
+    let side = |condition| Side { results: &results, condition: Some(condition) };
+    let options = Options { min_effect: 0.01, fail_if_slower: Some(0.05), judged: Vec::new() };
+    let found = compare(side("placement=same-pu"), side("placement=float"), &options).unwrap();
+    let text = terminal::comparison(&found, &options, PLAIN);
+    assert_narrow(&text);
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn long_names_and_escape_sequences_stay_within_the_table() {
+    let mut study = fake::eight();
+    study.conditions.truncate(2);
+    study.conditions[0].name =
+        "client=node:0.core:0-1.pu:0+node:1.core:0-1.pu:0 server=node:1.core:2-5 numa_balancing=on aslr=off";
+    study.conditions[1].name = "\u{1b}[31mred=\u{1b}[0m";
+    shown(&study);
+}
+
+/// Conditions of two factors with long levels, more than a screen of them.
+fn long(levels: usize) -> String {
+    let mut noise = fake::Noise::new(3);
+    let mut text = "condition,trial,sample,metric,value\n".to_owned();
+    for level in 0..levels {
+        for (trial, metric) in (0..6).flat_map(|trial| ["tps", "latency_ms_mean"].map(|metric| (trial, metric))) {
+            let value = if metric == "tps" { 1000.0 + level as f64 } else { 0.031 } * (1.0 + 0.01 * noise.bell());
+            text.push_str(&format!(
+                "placement=other-last-level-cache buffer_pool_instances={level},{trial},0,{metric},{value}\n"
+            ));
+        }
+    }
+    text
+}
+
+fn long_shown(style: Style, levels: usize) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("long.csv");
+    std::fs::write(&file, long(levels)).unwrap();
+    let results = open(&file).unwrap();
+    terminal::show(&results, &summarize(&results), style)
+}
+
+#[test]
+fn tables_have_a_column_a_factor_fit_the_terminal_and_break_no_name() {
+    for width in [70, 100, 160] {
+        let text = long_shown(Style { width: Some(width), ..PLAIN }, 12);
+        let headed = |line: &&str| line.starts_with("buffer_pool_instances") && line.contains("placement");
+        assert!(text.lines().any(|line| headed(&line)), "a column a factor at {width}:\n{text}");
+        let too_wide = text.lines().find(|line| line.chars().count() > usize::from(width));
+        assert_eq!(too_wide, None, "{width}:\n{text}");
+        assert!(text.matches("other-last-level-cache").count() >= 12, "no name is broken at {width}:\n{text}");
+        assert_eq!(text.contains('●'), width >= 160, "the picture is there where there is room, {width}:\n{text}");
+        assert!(text.contains("latency_ms_mean") && text.contains(" ms") && !text.contains("µs"), "{text}");
+    }
+    let piped = long_shown(Style { width: None, ..PLAIN }, 12);
+    assert!(piped.lines().any(|line| line.chars().count() > 160), "a pipe has no width:\n{piped}");
+}
+
+#[test]
+fn a_long_study_is_a_screen_unless_all_is_asked_for() {
+    let text = long_shown(PLAIN, 120);
+    let lines = text.lines().count();
+    assert!(lines < 120 && text.contains("98 rows between them: tare show RESULTS --all"), "{lines} lines\n{text}");
+    let all = long_shown(Style { all: true, ..PLAIN }, 120);
+    assert!(all.lines().count() > 240 && !all.contains("--all"), "{all}");
+}

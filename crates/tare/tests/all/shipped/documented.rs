@@ -1,0 +1,187 @@
+//! Every command that README and docs show is typed here as it stands there: none is wrong, and what can run here runs.
+//!
+//! What would take long is planned (`--dry-run`) or shortened (`--quick`); what needs a server of the reader's own must
+//! fail because there is none, not because the command is wrong.
+
+use crate::support::World;
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A page's commands, and its studies: fenced blocks of TOML that have a name.
+#[derive(Default)]
+struct Page {
+    /// From fenced and indented blocks: whole commands.
+    shown: Vec<String>,
+    /// From the running text: commands, or parts of them.
+    mentioned: Vec<String>,
+    toml: Vec<String>,
+}
+
+impl Page {
+    fn read(path: &str) -> Self {
+        let text = std::fs::read_to_string(top().join(path)).unwrap();
+        let mut page = Self::default();
+        let mut block: Option<(bool, String)> = None;
+        for event in Parser::new_ext(&text, Options::ENABLE_TABLES) {
+            match event {
+                Event::Start(Tag::CodeBlock(kind)) => {
+                    let toml = matches!(kind, CodeBlockKind::Fenced(language) if &*language == "toml");
+                    block = Some((toml, String::new()));
+                }
+                Event::Text(text) => block.iter_mut().for_each(|(_, block)| block.push_str(&text)),
+                Event::End(TagEnd::CodeBlock) => match block.take() {
+                    Some((true, text)) => page.toml.push(text),
+                    Some((false, text)) => page.shown.extend(commands(&text)),
+                    None => {}
+                },
+                Event::Code(text) if text.starts_with("tare ") => page.mentioned.push(text.to_string()),
+                _ => {}
+            }
+        }
+        page
+    }
+}
+
+/// The lines that begin with `tare`, continued ones joined, without a prompt.
+fn commands(block: &str) -> Vec<String> {
+    let joined = block.replace("\\\n", " ");
+    let lines = joined.lines().map(|line| line.trim_start().trim_start_matches("$ "));
+    lines.filter(|line| line.starts_with("tare ")).map(String::from).collect()
+}
+
+/// Types a command in a shell of this world.
+fn type_it(world: &World, command: &str) -> Output {
+    let bin = world.path("bin");
+    if !bin.exists() {
+        std::fs::create_dir(&bin).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tare"), bin.join("tare")).unwrap();
+    }
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("bash");
+    for (name, value) in world.tare(&[]).get_envs() {
+        shell.env(name, value.unwrap_or_default());
+    }
+    shell.args(["-c", command]).env("PATH", path).current_dir(world.path("")).output().unwrap()
+}
+
+fn succeeds(world: &World, command: &str, from: &str) {
+    let out = type_it(world, command);
+    let err = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{from}: {command}\n{}{err}", String::from_utf8_lossy(&out.stdout));
+}
+
+/// The command as it can be typed here, and whether it needs a server that is not there.
+fn fitted(command: &str) -> (String, bool) {
+    let command = command.split(" #").next().unwrap().trim();
+    // Other tests run beside this one; and a rehearsal is enough.
+    let rehearsal = "--quick --set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off";
+    match command.split_whitespace().nth(1).unwrap() {
+        "run" if ["--resume", "--topology", "--shard"].iter().any(|option| command.contains(option)) => {
+            (command.to_string(), false)
+        }
+        "shard" => (format!("{command} {rehearsal} --set sampling.sample_s=0.1").replacen("--quick", "", 1), false),
+        "run" if command.contains("mine.toml --out") => (format!("{command} {rehearsal}"), false),
+        // On a described machine that has what every study asks for.
+        "run" => (format!("{} --dry-run --topology 'node:4 core:32 pu:2'", command.replace(" --dry-run", "")), false),
+        "topo" if command.contains("--measure") => (format!("{command} --limit-s 2"), false),
+        "load" => (command.replace("/run/mysqld/mysqld.sock", "no-such-socket"), true),
+        _ => (command.to_string(), false),
+    }
+}
+
+fn check(world: &World, command: &str, from: &str) {
+    let (command, needs_server) = fitted(command);
+    if needs_server {
+        let out = type_it(world, &command);
+        let err = String::from_utf8_lossy(&out.stderr);
+        assert!(matches!(out.status.code(), Some(3 | 4)), "{from}: {command}\n{err}");
+        assert!(err.contains("no-such-socket"), "{from}: {command}\n{err}");
+    } else {
+        succeeds(world, &command, from);
+    }
+}
+
+#[test]
+fn the_tutorial_followed_literally_works() {
+    let world = World::new();
+    let page = Page::read("docs/tutorial.md");
+    assert!(page.shown.len() >= 9, "{:?}", page.shown);
+    for command in &page.shown {
+        check(&world, command, "docs/tutorial.md");
+        if command.contains("> mine.toml") {
+            let study = std::fs::read_to_string(world.path("mine.toml")).unwrap();
+            let (before, after) = study.split_once("[[conditions]]").unwrap();
+            let rest = &after[after.find("[placements").unwrap()..];
+            std::fs::write(world.path("mine.toml"), format!("{before}{}{rest}", page.toml[0])).unwrap();
+        }
+    }
+    // What the text says between the blocks.
+    for command in ["tare run --resume mine", "tare studies --keys", "tare restore"] {
+        assert!(page.mentioned.iter().any(|mentioned| mentioned == command), "{command}");
+        check(&world, command, "docs/tutorial.md");
+    }
+}
+
+#[test]
+fn every_command_of_readme_and_docs_can_be_typed() {
+    let world = World::new();
+    let made = "tare run first-look --quick --out RESULTS --set factors.placement=float,same-pu \
+                --set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off";
+    succeeds(&world, made, "here");
+    for name in ["A", "B", "before", "builds"] {
+        std::os::unix::fs::symlink("RESULTS", world.path(name)).unwrap();
+    }
+    let own = Page::read("README.md").toml.into_iter().find(|toml| toml.contains("name = \"my-study\"")).unwrap();
+    for name in ["my-study.toml", "my.toml"] {
+        std::fs::write(world.path(name), &own).unwrap();
+    }
+    let mut count = 0;
+    for path in pages() {
+        let page = Page::read(&path);
+        for study in page.toml.iter().filter(|toml| toml.starts_with("name = ")) {
+            let name = study.split('"').nth(1).unwrap();
+            std::fs::write(world.path(&format!("{name}.toml")), study).unwrap();
+        }
+        // README shows its commands in a table and in the text.
+        let whole = if path == "README.md" { [page.shown, page.mentioned.clone()].concat() } else { page.shown };
+        for command in whole.iter().filter(|command| !command.contains("COMMAND") && !command.contains("--help")) {
+            check(&world, command, &path);
+            count += 1;
+        }
+        for command in &page.mentioned {
+            options_exist(&world, command, &path);
+        }
+    }
+    assert!(count >= 25, "{count} commands were found");
+}
+
+/// README and the pages of docs, but the tutorial, which has a test of its own.
+fn pages() -> Vec<String> {
+    let docs = std::fs::read_dir(top().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
+    let docs = docs.map(|name| format!("docs/{}", name.to_str().unwrap())).filter(|path| path.ends_with(".md"));
+    let mut pages: Vec<_> = docs.filter(|path| path != "docs/tutorial.md").collect();
+    pages.push("README.md".into());
+    pages.sort();
+    pages
+}
+
+/// Whether the command and the options that a text mentions are in its help.
+fn options_exist(world: &World, command: &str, from: &str) {
+    let name = command.split_whitespace().nth(1).unwrap();
+    if name.starts_with('-') || !name.chars().all(|c| c.is_ascii_lowercase() || c == '-') {
+        return;
+    }
+    // A load with options of its own.
+    let load = command.split_whitespace().nth(2).filter(|word| (name, *word) == ("load", "tpcc"));
+    let words: Vec<_> = [Some(name), load, Some("--help")].into_iter().flatten().collect();
+    let (help, _) = world.exits(0, &words);
+    let options = command.split_whitespace().filter(|word| word.starts_with("--"));
+    for option in options.map(|option| option.split('=').next().unwrap()) {
+        assert!(help.contains(option), "{from}: {command}: {name} has no {option}");
+    }
+}

@@ -1,0 +1,56 @@
+//! What is here, what takes disk, and what removes it.
+
+use crate::support::{World, json, names};
+
+#[test]
+fn clean_removes_prepared_data_and_keeps_results_and_whatever_is_not_ours() {
+    let world = World::new();
+    let short = ["--set", "factors.placement=float", "--set", "sampling.trials=1", "--set", "sampling.sample_s=0.1"];
+    for name in ["tare-results/kept", "tare-results/named"] {
+        world.exits(0, &[&["run", "first-look", "--quick", "--out", name], short.as_slice()].concat());
+    }
+    let (cache, _) = world.exits(0, &["clean", "--dry-run", "--json"]);
+    let used = json(&cache)["cache"].as_array().unwrap().clone();
+    let place = std::path::PathBuf::from(used[0]["path"].as_str().unwrap());
+    assert!(used.iter().any(|entry| entry["bytes"].as_u64().unwrap() > 100_000), "{cache}");
+    assert!(place.exists(), "a dry run removes nothing");
+    let folder = place.parent().unwrap();
+    std::fs::write(folder.join("thesis-final.txt"), "not ours").unwrap();
+    let (told, _) = world.exits(0, &["clean", "tare-results/named"]);
+    assert!(told.contains("removed  tare-results/named") && told.contains("kept  tare-results/kept"), "{told}");
+    assert_eq!(names(&world.path("tare-results")), ["kept"]);
+    assert_eq!(names(folder).into_iter().filter(|name| name.contains("sqlite-")).count(), 0);
+    assert!(folder.join("thesis-final.txt").exists(), "what is not ours stays");
+    let (_, err) = world.exits(2, &["clean", "."]);
+    assert!(err.contains("error:"), "{err}");
+    world.exits(0, &["show", "tare-results/kept"]);
+}
+
+#[test]
+fn setup_says_what_is_here_and_what_would_install_the_rest_and_changes_nothing() {
+    let world = World::new();
+    let told = json(&world.exits(0, &["setup", "--json"]).0);
+    let of = |name: &str| told.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap().clone();
+    assert!(of("sqlite")["path"].is_string() && of("sqlite")["install"].is_null());
+    for name in ["mariadb", "mysql", "postgres", "sysbench", "pgbench", "perf"] {
+        assert!(!of(name)["purpose"].as_str().unwrap().is_empty());
+        assert!(of(name)["path"].is_null() || of(name)["install"].is_null(), "{}", of(name));
+    }
+    // Nothing is on this path: what is missing has a command, and nothing is run without being asked for.
+    let out = world.tare(&["setup", "sysbench"]).env("PATH", "/nowhere").output().unwrap();
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(out.status.success() && text.contains("sysbench  missing"), "{text}");
+    let (_, err) = world.exits(2, &["setup", "mariadbb"]);
+    assert!(err.contains("mariadb"), "{err}");
+}
+
+#[test]
+fn the_doctor_begins_with_what_is_missing_for_what() {
+    let world = World::new();
+    let out = world.tare(&["doctor", "--spin", "0.01"]).env("PATH", "/nowhere").output().unwrap();
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(text.starts_with("here: sqlite"), "{text}");
+    assert!(text.contains("missing: sysbench, for ") && text.contains("see: tare setup sysbench"), "{text}");
+    let programs = json(&world.exits(0, &["doctor", "--spin", "0.01", "--json"]).0)["programs"].clone();
+    assert_eq!(programs[0]["name"], "sqlite");
+}

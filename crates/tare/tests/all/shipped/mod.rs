@@ -1,0 +1,7 @@
+//! What is shipped: commands that the docs show, pages of reference, packages, completions.
+
+mod documented;
+mod housekeeping;
+mod package;
+mod reference;
+mod shell;

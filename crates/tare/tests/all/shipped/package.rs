@@ -1,0 +1,44 @@
+//! The Debian package: unpacked somewhere, what is in it works.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(program: &str, args: &[&str]) -> Output {
+    let output = Command::new(program).args(args).output().unwrap_or_else(|error| panic!("{program}: {error}"));
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program} {args:?}\n{err}");
+    output
+}
+
+#[test]
+fn what_a_package_unpacks_runs_and_explains_itself() {
+    let scratch = tempfile::TempDir::new().unwrap();
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let out = scratch.path().to_str().unwrap();
+    let made = run(top.join("scripts/deb").to_str().unwrap(), &[env!("CARGO_BIN_EXE_tare"), out]);
+    let package = String::from_utf8(made.stdout).unwrap().trim().to_string();
+    let control = String::from_utf8(run("dpkg-deb", &["--field", &package]).stdout).unwrap();
+    for line in [concat!("Version: ", env!("CARGO_PKG_VERSION")), "libhwloc", "libc6"] {
+        assert!(control.contains(line), "{line} is missing:\n{control}");
+    }
+
+    let root = scratch.path().join("root");
+    run("dpkg-deb", &["--extract", &package, root.to_str().unwrap()]);
+    let tare = root.join("usr/bin/tare");
+    let version = String::from_utf8(run(tare.to_str().unwrap(), &["--version"]).stdout).unwrap();
+    assert_eq!(version.trim(), concat!("tare ", env!("CARGO_PKG_VERSION")));
+    let plan = run(tare.to_str().unwrap(), &["run", "first-look", "--dry-run", "--topology", "core:2 pu:2", "--json"]);
+    assert!(String::from_utf8(plan.stdout).unwrap().contains("\"conditions\""), "the built-in studies are in it");
+    for file in [
+        "man/man1/tare.1.gz",
+        "man/man1/tare-run.1.gz",
+        "bash-completion/completions/tare",
+        "zsh/vendor-completions/_tare",
+        "fish/vendor_completions.d/tare.fish",
+        "doc/tare/copyright",
+        "doc/tare/tutorial.md",
+    ] {
+        let path = root.join("usr/share").join(file);
+        assert!(path.metadata().is_ok_and(|meta| meta.len() > 0), "{file} is missing or empty");
+    }
+}

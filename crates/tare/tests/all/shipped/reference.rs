@@ -1,0 +1,48 @@
+//! The pages of reference say what the program does: keys from its own table, exit codes from its own type.
+
+use crate::support::World;
+use std::path::{Path, PathBuf};
+use tare::cli::Exit;
+
+/// Set to anything, it makes the tests write the pages in place of comparing them.
+const UPDATE: &str = "TARE_UPDATE_DOCS";
+
+fn page(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name)
+}
+
+#[test]
+fn the_page_of_study_keys_is_what_the_program_prints() {
+    let (keys, _) = World::new().exits(0, &["studies", "--keys"]);
+    let expected = format!(
+        "# Keys of a study\n\nWhat `tare studies --keys` prints. Made by `{UPDATE}=1 cargo test -p tare --test \
+         reference`; a test compares it.\n\n```text\n{keys}```\n"
+    );
+    let path = page("study-keys.md");
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&path, &expected).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == expected, "docs/study-keys.md is not current: {UPDATE}=1 cargo test -p tare --test reference");
+}
+
+#[test]
+fn every_exit_code_is_explained_in_help_and_in_the_reference() {
+    let text = std::fs::read_to_string(page("reference.md")).unwrap();
+    let (help, _) = World::new().exits(0, &["--help"]);
+    let help = help.split("Exit codes:").nth(1).unwrap();
+    let all = [
+        Exit::Done,
+        Exit::GateFailed,
+        Exit::Usage,
+        Exit::Machine,
+        Exit::TrialFailed,
+        Exit::Inconclusive,
+        Exit::Interrupted,
+    ];
+    for exit in all {
+        let code = exit as u8;
+        assert!(text.contains(&format!("\n| {code} | ")), "docs/reference.md does not explain {code}");
+        assert!(help.contains(&format!("{code} ")), "help does not explain {code}");
+    }
+}

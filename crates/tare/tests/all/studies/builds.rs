@@ -1,0 +1,162 @@
+//! Several servers in one study: named, told apart, each with data of its own.
+
+use crate::support::{World, json, trials};
+use std::os::unix::fs::PermissionsExt;
+use tare_engine::{Engine, Mariadb, Postgresql};
+
+const REST: &str = "[workload]\nrows = 100\n[sampling]\ntrials = 2\nattempts = 1\nwarmup_s = 0\nsample_s = 0.2\n";
+
+#[test]
+fn servers_of_several_makers_run_interleaved_in_one_study_and_are_ranked() {
+    let world = World::new();
+    let study = world.study(&format!(
+        "name = \"makers\"\nquestion = \"best\"\n{REST}[factors]\nbuild = [\"maria\", \"post\", \"small\", \"gone\"]\n\
+         [builds.maria]\nname = \"mariadb\"\ndefaults_file = \"my.cnf\"\noptions = {{ innodb_old_blocks_time = 7 }}\n\
+         [builds.post]\nname = \"postgresql\"\ndefaults_file = \"postgresql.conf\"\n\
+         [builds.small]\nname = \"sqlite\"\n[builds.gone]\nname = \"mysql\"\nbinary = \"/no/such/mysqld\"\n"
+    ));
+    let file = "[mysqld]\ninnodb-old-blocks-time = 9\ninnodb_buffer_pool_size = 24M\nport = 3307\n[client]\nport = 1\n";
+    std::fs::write(world.path("my.cnf"), file).unwrap();
+    std::fs::write(world.path("postgresql.conf"), "work_mem = 9MB # each\nlisten_addresses = '*'\n").unwrap();
+    let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
+    assert!(err.contains("note: 2 options for mariadb from my.cnf"), "{err}");
+    assert!(err.contains("port of my.cnf left out") && err.contains("listen_addresses of postgresql.conf"), "{err}");
+    assert!(err.contains("build=gone") && err.contains("/no/such/mysqld"), "left out with its reason: {err}");
+    assert!(err.contains("note: maria is MariaDB ") && err.contains("note: post is PostgreSQL "), "{err}");
+    let records = trials(&world.path("results"));
+    assert_eq!(records.len(), 6);
+    for (build, version) in [("maria", "MariaDB"), ("post", "."), ("small", "3.")] {
+        let of: Vec<_> = records.iter().filter(|record| record["levels"]["build"] == build).collect();
+        assert_eq!(of.len(), 2);
+        for record in of {
+            assert_eq!(record["outcome"], "ok", "{record}");
+            assert!(record["server_version"].as_str().unwrap().contains(version), "{record}");
+            let options = record["settings"].as_array().unwrap();
+            let set = options.iter().any(|s| s["factor"] == "option.innodb_old_blocks_time");
+            assert_eq!(set, build == "maria", "{record}");
+        }
+    }
+    the_servers_are_told_whole(&world, &records);
+    // The first three are one block, in whatever order.
+    let mut block: Vec<&str> = records[..3].iter().map(|r| r["levels"]["build"].as_str().unwrap()).collect();
+    block.sort_unstable();
+    assert_eq!(block, ["maria", "post", "small"]);
+    let (shown, _) = world.exits(0, &["show", "results", "--json"]);
+    let shown = json(&shown);
+    let measured = shown["conditions"].as_array().unwrap().iter().filter(|c| c["trials"] == 2);
+    for condition in measured {
+        let tps = condition["metrics"].as_array().unwrap().iter().find(|m| m["name"] == "tps").unwrap();
+        assert!(tps["ci_low"].is_number() && tps["ci_high"].is_number(), "{condition}");
+    }
+    // Going on reads the builds back from what the run wrote.
+    world.exits(0, &["run", "--resume", "results"]);
+    world.assert_clean();
+}
+
+/// What peers ask for: the build, the command line, all settings and which were changed.
+fn the_servers_are_told_whole(world: &World, records: &[serde_json::Value]) {
+    let of = |build: &str| records.iter().filter(|r| r["levels"]["build"] == build).collect::<Vec<_>>();
+    for (build, setting, value, pool) in [
+        ("maria", "innodb_old_blocks_time", "7", Some(24 << 20)),
+        ("maria", "innodb_buffer_pool_size", "25165824", Some(24 << 20)),
+        ("post", "work_mem", "9216", None),
+    ] {
+        for record in of(build) {
+            let server = &record["server"];
+            assert_eq!(server["changed"][setting]["value"], value, "{server}");
+            assert!(server["changed"][setting]["default"].is_string(), "{server}");
+            assert_eq!(server["build_id"].as_str().map(|id| id.len() >= 16), Some(true), "{server}");
+            let words = server["arguments"].as_array().unwrap();
+            assert!(words.len() > 8 && words[0].as_str().unwrap().contains('/'), "{server}");
+            assert!(server["option_files"].to_string().contains("f\""), "{server}");
+            match pool {
+                Some(bytes) => assert_eq!(server["buffer_pool_bytes"], bytes),
+                None => assert!(server["buffer_pool_bytes"].as_u64().unwrap() > 1 << 20, "{server}"),
+            }
+            let file = world.path("results").join(record["captures"]["settings"].as_str().unwrap());
+            let all = json(&std::fs::read_to_string(file).unwrap());
+            assert!(all["settings"].as_object().unwrap().len() > 300, "{build}");
+            assert_eq!(all["settings"][setting]["value"], value);
+        }
+        let files: Vec<_> = of(build).iter().map(|record| record["captures"]["settings"].clone()).collect();
+        assert_eq!(files[0], files[1], "trials with the same settings share a file");
+    }
+    assert!(of("post")[0]["server"]["build"]["CFLAGS"].as_str().unwrap().contains("-O"));
+    assert_eq!(of("small")[0]["server"]["product"], "SQLite");
+    let report = std::fs::read_to_string(world.path("results/report.html")).unwrap();
+    assert!(report.contains("Table of servers") && report.contains("innodb_old_blocks_time"));
+}
+
+#[test]
+fn programs_as_levels_are_of_the_engine_that_they_say_and_named_by_their_version() {
+    let world = World::new();
+    let (maria, post) = (Mariadb.binary(None).unwrap(), Postgresql.binary(None).unwrap());
+    let study = world.study(&format!(
+        "name = \"paths\"\n[engine]\nname = \"mariadb\"\n{REST}[factors]\nbinary = [\"{}\", \"{}\"]\n",
+        maria.path.display(),
+        post.path.display()
+    ));
+    let (out, _) = world.exits(0, &["run", &study, "--dry-run", "--json"]);
+    let plan = json(&out);
+    let conditions = plan["conditions"].as_array().unwrap();
+    let short = |version: &str| version.split(['-', '+']).next().unwrap().to_owned();
+    let expected = [
+        ("mariadb", format!("mariadb-{}", short(&maria.version))),
+        ("postgresql", format!("postgresql-{}", short(&post.version))),
+    ];
+    for (condition, (engine, name)) in conditions.iter().zip(expected) {
+        assert_eq!(condition["settings"]["engine.name"], engine, "{condition}");
+        assert_eq!(condition["levels"]["binary"], name, "{condition}");
+        assert_eq!(condition["name"], format!("binary={name}"));
+        assert_eq!(condition["realizable"], true);
+    }
+    assert!(plan["notes"].to_string().contains(maria.path.to_str().unwrap()), "{plan}");
+}
+
+#[test]
+fn a_rehearsal_of_a_study_that_is_not_trusted_runs_nothing_that_it_names() {
+    let world = World::new();
+    let (server, mark) = (world.path("server"), world.path("mark"));
+    std::fs::write(&server, format!("#!/bin/sh\ntouch {}\n", mark.display())).unwrap();
+    std::fs::set_permissions(&server, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let study = world
+        .study(&format!("name = \"theirs\"\n[engine]\nname = \"mariadb\"\nbinary = \"{}\"\n{REST}", server.display()));
+    std::fs::set_permissions(&study, std::fs::Permissions::from_mode(0o666)).unwrap();
+    world.exits(0, &["run", &study, "--dry-run"]);
+    assert!(!mark.exists());
+    // Once it is trusted, the program is asked, and is no server.
+    let (_, err) = world.exits(3, &["run", &study, "--dry-run", "--trust"]);
+    assert!(mark.exists() && err.contains("is not a MariaDB server"), "{err}");
+}
+
+#[test]
+fn a_build_that_the_study_does_not_have_and_a_wrong_key_are_named() {
+    let world = World::new();
+    let of = |text: &str| world.exits(2, &["run", &world.study(&format!("name = \"wrong\"\n{text}")), "--dry-run"]).1;
+    let err = of("[factors]\nbuild = [\"mariia\"]\n[builds.maria]\nname = \"mariadb\"\n");
+    assert!(err.contains("build = mariia") && err.contains("maria"), "{err}");
+    let err = of("[builds.a]\nbinery = \"/x\"\n");
+    assert!(err.contains("binery") && err.contains("binary"), "{err}");
+    let err = of("[builds.a]\nname = \"orakel\"\n");
+    assert!(err.contains("orakel") && err.contains("mariadb"), "{err}");
+}
+
+#[test]
+fn the_servers_of_this_machine_are_listed_and_how_the_others_are_installed() {
+    let world = World::new();
+    let (out, _) = world.exits(0, &["studies", "--engines", "--json"]);
+    let engines = json(&out);
+    let of = |name: &str| engines.as_array().unwrap().iter().find(|e| e["engine"] == name).unwrap().clone();
+    for (name, product) in [("mariadb", "MariaDB"), ("postgresql", "PostgreSQL"), ("sqlite", "SQLite")] {
+        let usual: Vec<_> =
+            of(name)["found"].as_array().unwrap().iter().filter(|f| f["usual"] == true).cloned().collect();
+        assert_eq!(usual.len(), 1, "{engines}");
+        assert_eq!(usual[0]["product"], product);
+    }
+    let text = world.exits(0, &["studies", "--engines"]).0;
+    assert!(text.contains("/mariadbd") && text.contains("build id"), "{text}");
+    // Nothing is found where the PATH leads nowhere but the usual places: what is missing comes with its command.
+    let mysql = of("mysql");
+    let missing = mysql["found"].as_array().unwrap().is_empty();
+    assert_eq!(mysql["install"].is_string(), missing, "{mysql}");
+}

@@ -1,0 +1,288 @@
+//! What is captured beside the metrics, on the embedded engine: the culprit is planted, so it is known what must be
+//! named.
+
+use crate::support::{World, json, trials};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// One test at a time: a profile of a server that gets no PU has no sample.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const LADDER: &str = r#"
+name = "planted"
+[workload]
+rows = 500
+[engine.options]
+tare_planted_lock_us = 2
+[capture]
+profile = "on"
+locks = "on"
+[sampling]
+trials = 1
+warmup_s = 0.1
+sample_s = 1
+[factors]
+threads = [1, 2, 4]
+"#;
+
+const SHORT: &str = r#"
+name = "short"
+[workload]
+rows = 100
+[capture]
+profile = "on"
+locks = "on"
+status = "on"
+[sampling]
+trials = 1
+warmup_s = 0
+sample_s = 0.3
+"#;
+
+fn document(results: &Path, record: &Value, capture: &str) -> Value {
+    let path = record["captures"][capture].as_str().unwrap_or_else(|| panic!("no {capture}: {record}"));
+    json(&std::fs::read_to_string(results.join(path)).unwrap())
+}
+
+/// Whether this user may look into other programs here; where not, the record must say what changes that.
+fn may_profile(record: &Value) -> bool {
+    match record["captures_missing"]["profile"].as_str() {
+        None => true,
+        Some(reason) => {
+            assert!(reason.contains("sysctl kernel.perf_event_paranoid"), "sudo apt-get install linux-perf\n{reason}");
+            false
+        }
+    }
+}
+
+#[test]
+fn a_planted_lock_is_named_first_by_its_growth() {
+    let _alone = alone();
+    let world = World::new();
+    let study = world.study(LADDER);
+    let (out, err) = world.exits(0, &["run", &study, "--out", "results", "--json"]);
+    let summary = json(&out);
+    let results = world.path("results");
+    let records = trials(&results);
+    let ranking = |what: &str| {
+        let all = summary["growth"].as_array().unwrap_or_else(|| panic!("{out}\n{err}"));
+        let found = all.iter().find(|ranking| ranking["what"] == what && ranking["over"] == "threads");
+        found.unwrap_or_else(|| panic!("no {what}\n{out}"))["grown"].clone()
+    };
+    let locks = ranking("locks");
+    assert_eq!(locks[0]["name"], "tare_planted_lock", "{locks}");
+    assert!(locks[0]["last"].as_f64().unwrap() > 10.0 * locks[0]["first"].as_f64().unwrap(), "{locks}");
+    if may_profile(&records[0]) {
+        let symbols = ranking("symbols");
+        assert!(symbols[0]["name"].as_str().unwrap().contains("tare_planted_lock"), "{symbols}");
+        // Not inlined, its only caller grows as it does.
+        let calls = ranking("calls");
+        assert!(calls[0]["name"].as_str().unwrap().contains("planted::"), "{calls}");
+        for record in &records {
+            let profile = document(&results, record, "profile");
+            assert!(profile["samples"].as_u64().unwrap() > 10, "{record}");
+            assert!(!profile["event"].as_str().unwrap().is_empty());
+            let kernel = &record["captures_missing"]["profile.kernel"];
+            match profile["kernel"].as_bool().unwrap() {
+                true => assert!(kernel.is_null(), "{kernel}"),
+                false => assert!(kernel.as_str().unwrap().contains("sysctl kernel.perf_event_paranoid=1"), "{kernel}"),
+            }
+            for capture in ["profile.folded", "profile.flame_graph"] {
+                let path = results.join(record["captures"][capture].as_str().unwrap());
+                let text = std::fs::read_to_string(path).unwrap();
+                assert!(text.contains("tare_planted_lock"), "{capture}");
+            }
+        }
+    }
+    for record in &records {
+        assert_eq!(record["samples"].as_array().unwrap().len(), 1, "the capture sample is none of the measured ones");
+        let sample = &record["capture_sample"];
+        let measured = record["samples"][0]["metrics"]["tps"].as_f64().unwrap();
+        let ratio = sample["tps"].as_f64().unwrap() / measured;
+        assert!((sample["tps_ratio"].as_f64().unwrap() - ratio).abs() < 1e-9, "{record}");
+        let server =
+            record["samples"][0]["threads"].as_array().unwrap().iter().find(|t| t["role"] == "server").unwrap();
+        let schedule = &server["schedule"];
+        let spent: f64 = ["ran_s", "waited_s", "slept_s"].iter().map(|key| schedule[key].as_f64().unwrap()).sum();
+        let elapsed = record["samples"][0]["elapsed_s"].as_f64().unwrap();
+        assert!((spent / elapsed - 1.0).abs() < 0.25, "{schedule} of {elapsed} s");
+        assert!(schedule["ran_s"].as_f64().unwrap() > 0.0);
+        assert!(record["samples"][0]["covariates"]["server_memory_bytes_node0"].as_f64().unwrap() > 0.0);
+    }
+    let (shown, _) = world.exits(0, &["show", "results"]);
+    assert!(shown.contains("locks whose share of the connections' time grows over threads"), "{shown}");
+    world.assert_clean();
+}
+
+#[test]
+fn what_cannot_be_captured_is_said_and_the_rest_goes_on() {
+    let _alone = alone();
+    let world = World::new();
+    let study = world.study(SHORT);
+    let run = |path: &str, out: &str| {
+        let output = world.tare(&["run", &study, "--out", out]).env("PATH", path).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", crate::support::text(&output.stderr));
+        trials(&world.path(out)).remove(0)
+    };
+    // No perf anywhere.
+    let record = run("/nonexistent", "without");
+    assert_eq!(record["outcome"], "ok", "{record}");
+    let missing = &record["captures_missing"];
+    assert!(missing["profile"].as_str().unwrap().contains("apt-get install linux-perf"), "{missing}");
+    assert!(missing["status"].as_str().unwrap().contains("no counters of the whole server"), "{missing}");
+    assert_eq!(document(&world.path("without"), &record, "locks")["waits"][0]["name"], "sqlite/busy");
+    let (shown, _) = world.exits(0, &["show", "without"]);
+    assert!(shown.contains("profile was not captured in 1 trial: perf is not installed"), "{shown}");
+    // A perf that may not look, in the kernel's own words.
+    let fake = world.path("bin");
+    std::fs::create_dir(&fake).unwrap();
+    let refusal = "#!/bin/sh\necho 'Error: Access to performance monitoring and observability operations is limited.' >&2\n\
+                   echo 'Consider adjusting /proc/sys/kernel/perf_event_paranoid setting' >&2\nexit 255\n";
+    std::fs::write(fake.join("perf"), refusal).unwrap();
+    std::fs::set_permissions(fake.join("perf"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let record = run(&format!("{}:/usr/bin:/bin", fake.display()), "refused");
+    let reason = record["captures_missing"]["profile"].as_str().unwrap();
+    assert!(reason.contains("sudo sysctl kernel.perf_event_paranoid=1"), "{reason}");
+    assert!(record["captures"]["locks"].is_string(), "{record}");
+    world.assert_clean();
+}
+
+#[test]
+fn nothing_is_captured_unless_asked_for() {
+    let _alone = alone();
+    let world = World::new();
+    let study = world.study(&SHORT.replace("\"on\"", "\"off\""));
+    world.exits(0, &["run", &study, "--out", "results"]);
+    let record = &trials(&world.path("results"))[0];
+    assert!(record.get("capture_sample").is_none() && record.get("captures_missing").is_none(), "{record}");
+    assert_eq!(record["captures"], serde_json::json!({}));
+    assert!(!world.path("results/captures").exists());
+    let off = world.study(
+        &SHORT.replace("\"on\"", "\"off\"").replace("[sampling]", "schedule = \"off\"\nmemory = \"off\"\n[sampling]"),
+    );
+    world.exits(0, &["run", &off, "--out", "bare"]);
+    let sample = &trials(&world.path("bare"))[0]["samples"][0];
+    assert!(sample["threads"].as_array().unwrap().iter().all(|thread| thread.get("schedule").is_none()));
+    assert!(sample["covariates"].get("server_memory_bytes_node0").is_none());
+    // A capture is no factor: it must not change what is measured.
+    let factor = world.study("name = \"x\"\n[factors]\nprofile = [\"on\", \"off\"]\n");
+    let (_, err) = world.exits(2, &["run", &factor, "--out", "never"]);
+    assert!(err.contains("profile"), "{err}");
+}
+
+const MARIADB: &str = r#"
+name = "mariadb"
+[engine]
+name = "mariadb"
+[workload]
+name = "read_write"
+threads = 2
+rows = 1000
+[capture]
+profile = "on"
+locks = "on"
+status = "on"
+[sampling]
+trials = 1
+warmup_s = 0.2
+sample_s = 0.7
+"#;
+
+#[test]
+fn mariadb_tells_its_lock_waits_its_counters_and_its_innodb_status() {
+    let _alone = alone();
+    let world = World::new();
+    let study = world.study(MARIADB);
+    let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
+    let results = world.path("results");
+    let record = &trials(&results)[0];
+    assert_eq!(record["outcome"], "ok", "sudo apt-get install mariadb-server\n{record}\n{err}");
+    let locks = document(&results, record, "locks");
+    assert!(locks["source"].as_str().unwrap().contains("for this sample only"), "{locks}");
+    let waits = locks["waits"].as_array().unwrap();
+    let innodb = waits.iter().find(|wait| wait["name"].as_str().unwrap().contains("/innodb/")).unwrap();
+    assert!(innodb["count"].as_u64().unwrap() > 0 && innodb["wait_ms"].as_f64().unwrap() > 0.0, "{innodb}");
+    assert!(
+        waits.iter().all(|wait| !wait["name"].as_str().unwrap().contains("/cond/")),
+        "idle threads are no contention"
+    );
+    let set = record["settings"].as_array().unwrap().iter().find(|set| set["factor"] == "capture.locks").unwrap();
+    assert!(set["verified"].as_str().unwrap().contains("ON"), "{set}");
+    // What the clients did in the capture sample is what the server counted.
+    let commits = document(&results, record, "status")["differences"]["Com_commit"].as_f64().unwrap();
+    let sample = &record["capture_sample"];
+    let transactions = sample["tps"].as_f64().unwrap() * sample["elapsed_s"].as_f64().unwrap();
+    assert!((commits / transactions - 1.0).abs() < 0.5, "{commits} of {transactions}");
+    let report = std::fs::read_to_string(results.join(record["captures"]["status.report"].as_str().unwrap())).unwrap();
+    assert!(report.contains("INNODB MONITOR OUTPUT"), "{report}");
+    if may_profile(record) {
+        let symbols = document(&results, record, "profile")["symbols"].to_string();
+        assert!(symbols.contains("handle_one_connection") || symbols.contains("do_handle_one_connection"), "{symbols}");
+        assert!(!symbols.contains("_ZN"), "names are not demangled: {symbols}");
+    }
+    // Switched off by the study: the record says so, and the rest is there.
+    let off = [
+        "run",
+        &study,
+        "--out",
+        "off",
+        "--set",
+        "engine.options.performance_schema=OFF",
+        "--set",
+        "capture.profile=off",
+    ];
+    world.exits(0, &off);
+    let record = &trials(&world.path("off"))[0];
+    let reason = record["captures_missing"]["locks"].as_str().unwrap();
+    assert!(reason.contains("performance_schema is OFF"), "{reason}");
+    assert!(record["captures"]["status"].is_string(), "{record}");
+    world.assert_clean();
+}
+
+#[test]
+fn a_killed_trial_leaves_no_perf_and_its_recording_is_removed() {
+    let _alone = alone();
+    let world = World::new();
+    let study =
+        world.study(&SHORT.replace("sample_s = 0.3", "sample_s = 1").replace("trials = 1", "trials = 1\nattempts = 2"));
+    let mut run = world.tare(&["run", &study, "--out", "results"]).stderr(std::process::Stdio::null()).spawn().unwrap();
+    // Their command lines may name the directory relative to where they were started.
+    let here = world.directory.path().canonicalize().unwrap();
+    let find = |words: &str| {
+        crate::support::names(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok()).find(|id| {
+            let command = std::fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+            std::fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|cwd| cwd == here)
+                && crate::support::text(&command).contains(words)
+        })
+    };
+    let wait_for = |what: &str, done: &dyn Fn() -> bool| {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        while !done() {
+            assert!(std::time::Instant::now() < deadline, "{what}");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    };
+    let captures = world.path("results/captures/trial-00000-1");
+    // Where this user may not profile, perf ends by itself, and there is nothing to see.
+    wait_for("no recording", &|| find("perf\0record").is_some() || !trials(&world.path("results")).is_empty());
+    let found = (find("perf\0record"), find("tare\0trial"));
+    if let (Some(perf), Some(trial)) = found {
+        rustix::process::kill_process(
+            rustix::process::Pid::from_raw(trial.cast_signed()).unwrap(),
+            rustix::process::Signal::KILL,
+        )
+        .unwrap();
+        wait_for("perf goes on", &|| find("perf\0record") != Some(perf));
+    }
+    assert_eq!(run.wait().unwrap().code(), Some(0), "the second attempt");
+    assert!(!captures.join("perf.data").exists());
+    let records = trials(&world.path("results"));
+    assert!(found.0.is_some() || !may_profile(records.last().unwrap()), "no perf was seen");
+    // What else a killed trial leaves, the next start puts right.
+    world.exits(0, &["run", "--resume", "results"]);
+    world.assert_clean();
+}

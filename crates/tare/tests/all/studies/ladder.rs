@@ -1,0 +1,114 @@
+//! Ladders within one server lifetime, rests between trials, and samples that are left out.
+
+use crate::support::{World, json, names, trials};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+const STUDY: &str = r#"
+name = "climb"
+[workload]
+rows = 1000
+tables = 1
+[sampling]
+trials = 3
+samples = 2
+drop_samples = 1
+pause_s = 0.1
+warmup_s = 0.1
+sample_s = 0.1
+attempts = 1
+steal_limit = "off"
+foreign_cpu_limit = "off"
+[design]
+ladder = "threads"
+[factors]
+distribution = ["uniform", "zipfian"]
+threads = [1, 2, 3]
+"#;
+
+fn server_pid(record: &Value) -> u64 {
+    let threads = record["samples"][0]["threads"].as_array().unwrap();
+    threads.iter().find(|thread| thread["role"] == "server").unwrap()["pid"].as_u64().unwrap()
+}
+
+#[test]
+fn rungs_share_a_server_in_an_order_that_is_drawn_and_recorded() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    world.exits(0, &["run", &study, "--out", "results"]);
+    let records = trials(&world.path("results"));
+    assert_eq!(records.len(), 18);
+    let mut lifetimes: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
+    for record in &records {
+        assert_eq!(record["outcome"], "ok", "{record}");
+        let of = |field: &str| record[field].as_array().unwrap().len();
+        assert_eq!((of("samples"), of("dropped")), (2, 1), "{record}");
+        assert!(record["settings"].to_string().contains("rested 0.1 s"), "{record}");
+        lifetimes.entry(record["lifetime"]["number"].as_u64().unwrap()).or_default().push(record);
+    }
+    assert_eq!(lifetimes.len(), 6);
+    let mut orders = BTreeSet::new();
+    for rungs in lifetimes.values() {
+        assert_eq!(rungs.iter().map(|r| server_pid(r)).collect::<BTreeSet<_>>().len(), 1, "one server");
+        assert_eq!(rungs.iter().map(|r| r["levels"]["distribution"].as_str()).collect::<BTreeSet<_>>().len(), 1);
+        let order: Vec<&str> = rungs.iter().map(|r| r["levels"]["threads"].as_str().unwrap()).collect();
+        assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 3);
+        for (place, rung) in rungs.iter().enumerate() {
+            assert_eq!(rung["lifetime"]["place"], place);
+            assert_eq!(rung["lifetime"]["order"][place], rung["condition"]);
+        }
+        orders.insert(order);
+    }
+    assert!(orders.len() > 1, "the order is drawn anew: {orders:?}");
+    let servers = names(&world.path("results/logs")).into_iter().filter(|name| name.starts_with("server-")).count();
+    assert_eq!(servers, 6);
+    let (out, _) = world.exits(0, &["show", "results"]);
+    let said = out.replace('\n', " ");
+    assert!(said.contains("Rungs shared servers, up to 3 each: what a restart changes"), "{out}");
+    assert!(said.contains("Left out, as the study asks: the first sample of each trial"), "{out}");
+    let (out, _) = world.exits(0, &["show", "results", "--statistic", "best"]);
+    assert!(out.contains("best of N") && out.contains("is what luck can do"), "{out}");
+    let (out, _) = world.exits(0, &["show", "results", "--statistic", "median"]);
+    assert!(out.contains("The median hides"), "{out}");
+    let (out, _) = world.exits(0, &["show", "results", "--json"]);
+    assert_eq!(json(&out)["lifetimes"]["lifetimes"], 6);
+    world.assert_clean();
+}
+
+/// What a kill or a Ctrl-C leaves of a lifetime goes on with the rungs that are missing, on a server of their own.
+#[test]
+fn a_ladder_that_was_cut_off_goes_on_with_the_rungs_that_are_left() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    world.exits(0, &["run", &study, "--out", "results", "--set", "sampling.trials=1"]);
+    let file = world.path("results/trials.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let kept: Vec<&str> = text.lines().take(4).collect();
+    std::fs::write(&file, kept.join("\n") + "\n").unwrap();
+    world.exits(0, &["run", "--resume", "results"]);
+    let records = trials(&world.path("results"));
+    let seen: Vec<u64> = records.iter().map(|r| r["trial"].as_u64().unwrap()).collect();
+    assert_eq!(seen, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(server_pid(&records[4]), server_pid(&records[5]));
+    assert!(server_pid(&records[3]) != server_pid(&records[4]));
+    assert_eq!((&records[4]["lifetime"]["place"], &records[5]["lifetime"]["place"]), (&json("0"), &json("1")));
+    world.assert_clean();
+}
+
+#[test]
+fn rungs_that_cannot_share_a_server_have_their_reason() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let reasons = |sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]).collect::<Vec<_>>();
+        let args = [&["run", study.as_str(), "--dry-run", "--topology", "node:1 core:8 pu:1"], &sets[..]].concat();
+        let output = world.tare(&args).output().unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        said.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(reasons(&["factors.rows=10,20", "design.ladder=rows"]).contains("they differ in its data"));
+    let bound = ["placement.client=all", "placement.server=all", "placement.bind=thread"];
+    assert!(reasons(&bound).contains("where it runs (with bind"), "{}", reasons(&bound));
+    let unknown = reasons(&["design.ladder=thread"]);
+    assert!(unknown.contains("did you mean `threads`?"), "{unknown}");
+}

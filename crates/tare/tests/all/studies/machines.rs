@@ -1,0 +1,144 @@
+//! Whatever machine is described, every built-in study has a plan without duplicates or a reason, in under a second.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+use std::time::Instant;
+
+use crate::support::{World, json};
+use crate::topology_common::{TestPackage, xml};
+
+/// All that are built in, and those of the articles at their own size.
+const STUDIES: [(&str, bool); 11] = [
+    ("first-look", false),
+    ("luck", false),
+    ("mind-your-core", false),
+    ("numa-scaling", false),
+    ("global-counters", false),
+    ("single-thread-stability", false),
+    ("no-effect-list", false),
+    ("mind-your-core", true),
+    ("numa-scaling", true),
+    ("global-counters", true),
+    ("single-thread-stability", true),
+];
+
+/// Levels that say where something runs; the placement that a plan shows says the same for good.
+const SAY_WHERE: [&str; 11] = [
+    "placement",
+    "client",
+    "server",
+    "background",
+    "bind",
+    "pairing",
+    "memory",
+    "nodes",
+    "caches",
+    "client_pus_per_node",
+    "client_pus",
+];
+
+/// A plan's conditions are distinct, and each of them has CPUs or a reason.
+fn judge(machine: &str, study: &str, document: &serde_json::Value) {
+    let mut seen = BTreeSet::new();
+    for condition in document["conditions"].as_array().unwrap() {
+        let name = &condition["name"];
+        if condition["realizable"] != true {
+            let reason = condition["reason"].as_str().unwrap_or_default();
+            assert!(reason.len() > 10, "{study} on {machine}: {name} has no reason");
+            continue;
+        }
+        // Its two placements are the same CPUs: one leaves to chance which thread is beside which.
+        if study == "luck" {
+            continue;
+        }
+        let levels = condition["levels"].as_object().unwrap().iter();
+        let others: Vec<String> =
+            levels.filter(|(key, _)| !SAY_WHERE.contains(&key.as_str())).map(|(k, v)| format!("{k}={v}")).collect();
+        // Which of several bound server threads serves whom is drawn in every trial, or is not.
+        let chance = condition["settings"]["placement.bind"] == "thread"
+            && condition["settings"]["placement.pairing"] == "none"
+            && condition["placement"]["server"].as_array().is_some_and(|server| server.len() > 1);
+        let what = (others, chance, condition["placement"].to_string());
+        assert!(seen.insert(what), "{study} on {machine}: {name} is the same as another");
+    }
+}
+
+/// CPU time of a command and of what it starts, seconds: what it takes on a computer that has nothing else to do.
+fn cpu_s(command: &Command) -> f64 {
+    let mut timed = Command::new("bash");
+    timed.args(["-c", "TIMEFORMAT='%U %S'; time \"$0\" \"$@\" >/dev/null 2>&1"]);
+    timed.arg(command.get_program()).args(command.get_args()).current_dir(command.get_current_dir().unwrap());
+    timed.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let told = String::from_utf8(timed.output().unwrap().stderr).unwrap();
+    let times: Vec<f64> = told.split_whitespace().map(|s| s.parse().unwrap_or_else(|_| panic!("{told}"))).collect();
+    assert_eq!(times.len(), 2, "{told}");
+    times.iter().sum()
+}
+
+/// The plan of every study on a machine, in under a second; on a busy computer CPU time stands for that.
+fn plans(world: &World, machine: &str) {
+    for (study, article) in STUDIES {
+        // At their own size they are the same conditions: some of the machines will do.
+        if article && !machine.contains("core:16") && !machine.contains(".xml") {
+            continue;
+        }
+        let article: &[&str] = if article { &["--article"] } else { &[] };
+        let args = [&["run", study, "--dry-run", "--json", "--topology", machine], article].concat();
+        let began = Instant::now();
+        let output = world.tare(&args).output().unwrap();
+        let took_s = began.elapsed().as_secs_f64();
+        let err = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(0) => judge(machine, study, &json(&String::from_utf8(output.stdout).unwrap())),
+            Some(3) => assert!(err.contains("this machine can"), "{study} on {machine}: {err}"),
+            other => panic!("{study} on {machine}: {other:?} {err}"),
+        }
+        if took_s >= 1.0 {
+            let cpu_s = cpu_s(&world.tare(&args));
+            assert!(cpu_s < 1.0, "{study} on {machine} took {took_s} s, and {cpu_s} s of CPU time");
+        }
+    }
+}
+
+#[test]
+fn machines_of_2_to_24_nodes_with_and_without_smt_and_shared_caches() {
+    let world = World::new();
+    for nodes in [1, 2, 3, 4, 6, 8, 12, 16, 24] {
+        for inside in ["core:6 pu:1", "core:16 pu:2", "l3:4 core:4 pu:2"] {
+            plans(&world, &format!("node:{nodes} {inside}"));
+        }
+    }
+    // Nodes within packages, several packages to a node, one huge node, and more threads a core than two.
+    let others =
+        ["package:2 node:4 l3:2 core:8 pu:2", "node:2 package:2 core:4 pu:2", "package:24 core:64 pu:2", "node:2 pu:1"];
+    for machine in others.into_iter().chain(["node:2 core:12 pu:8", "package:2 die:2 l2:2 core:2 pu:1"]) {
+        plans(&world, machine);
+    }
+}
+
+#[test]
+fn machines_with_memory_only_nodes_bare_nodes_and_unequal_cores() {
+    let world = World::new();
+    let cores = |first: u32, count: u32, threads: u32| -> Vec<Vec<u32>> {
+        (0..count).map(|c| (0..threads).map(|t| first + c * threads + t).collect()).collect()
+    };
+    let package = |memory_bytes: u64, cores: Vec<Vec<u32>>| TestPackage { memory_bytes, cores };
+    let gib = 1u64 << 30;
+    let hybrid = [cores(0, 6, 2), cores(12, 8, 1)].concat();
+    let kinds =
+        "<cpukind cpuset=\"0xff000\" forced_efficiency=\"0\"/><cpukind cpuset=\"0xfff\" forced_efficiency=\"1\"/>";
+    let zoo = [
+        ("cxl", xml(&[package(gib, cores(0, 8, 2)), package(gib, cores(16, 8, 2))], &[8 * gib, 8 * gib], 0, "")),
+        ("hybrid", xml(&[package(gib, hybrid)], &[], 0, kinds)),
+        ("unequal", xml(&[package(gib, cores(0, 6, 2)), package(gib, cores(12, 7, 1))], &[], 0, "")),
+        ("bare", xml(&[package(gib, cores(0, 6, 2)), package(0, cores(12, 6, 2))], &[], 0, "")),
+        ("offline", xml(&[package(gib, cores(0, 6, 1)), package(gib, cores(6, 6, 1))], &[], 3 << 30, "")),
+        ("untold", xml(&[package(0, cores(0, 6, 2)), package(0, cores(12, 6, 2))], &[], 0, "")),
+        ("one", xml(&[package(gib, cores(0, 1, 1))], &[gib], 0, "")),
+    ];
+    for (name, text) in zoo {
+        let file = format!("{name}.xml");
+        std::fs::write(world.path(&file), text).unwrap();
+        plans(&world, &file);
+    }
+}

@@ -1,0 +1,17 @@
+//! From a study to a plan, a run and its records.
+
+mod article;
+mod builds;
+mod captures;
+mod configuration;
+mod data;
+mod ladder;
+mod machine_changed;
+mod machines;
+mod plan;
+mod run;
+mod schedulers;
+mod shards;
+mod stability;
+mod topo;
+mod topology_files;

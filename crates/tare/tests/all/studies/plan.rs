@@ -1,0 +1,229 @@
+//! Plans, and everything that is wrong before anything starts.
+
+use crate::support::{World, json};
+
+/// Client and server CPUs of the conditions of a dry run, in order.
+fn cells(document: &serde_json::Value) -> Vec<(String, String)> {
+    let side = |c: &serde_json::Value, name: &str| c["placement"][name].to_string();
+    let conditions = document["conditions"].as_array().unwrap();
+    conditions.iter().map(|c| (side(c, "client"), side(c, "server"))).collect()
+}
+
+#[test]
+fn mind_your_core_on_the_articles_machine_has_the_articles_vcpus() {
+    let world = World::new();
+    let spec = "package:2 node:1 core:6 pu:2";
+    let (out, _) = world.exits(0, &["run", "mind-your-core", "--dry-run", "--topology", spec, "--json"]);
+    let document = json(&out);
+    let clients = ["[[0,1]]", "[[0,2]]", "[[0]]", "[[12,13]]", "[[12,14]]", "[[12]]"];
+    let servers = ["[[4,5,6,7,8,9,10,11]]", "[[4,6]]", "[[4,5]]"];
+    let mut expected: Vec<(String, String)> = Vec::new();
+    for client in clients {
+        expected.extend(servers.iter().map(|server| (client.to_owned(), (*server).to_owned())));
+    }
+    let balanced = "[[2,3,4,5,6,7,8,9,10,11,14,15,16,17,18,19,20,21,22,23]]";
+    for (client, server) in [
+        ("[[0,1,12,13]]", balanced),
+        ("[[0,12]]", "[[4,16]]"),
+        ("[[0,12]]", "[[4,16]]"),
+        ("[[0]]", "[[4,16]]"),
+        ("[[12]]", "[[4,16]]"),
+        ("[[0],[12]]", "[[4],[16]]"),
+        ("[[0],[12]]", "[[16],[4]]"),
+    ] {
+        expected.push((client.to_owned(), server.to_owned()));
+    }
+    assert_eq!(cells(&document), expected);
+    assert!(document["conditions"].as_array().unwrap().iter().all(|c| c["realizable"] == true));
+    assert_eq!(document["trials"], 25 * 9);
+}
+
+#[test]
+fn what_a_two_pu_machine_cannot_do_is_listed_with_its_reason() {
+    let world = World::new();
+    let (out, _) = world.exits(0, &["run", "first-look", "--dry-run", "--topology", "core:2 pu:1", "--json"]);
+    let document = json(&out);
+    let of = |name: &str| {
+        let all = document["conditions"].as_array().unwrap();
+        all.iter().find(|c| c["name"] == format!("placement={name}")).unwrap().clone()
+    };
+    assert_eq!(of("float")["placement"], serde_json::Value::Null);
+    assert_eq!(of("same-pu")["realizable"], true);
+    assert!(of("other-node")["reason"].as_str().unwrap().contains("no second NUMA node"));
+    assert!(of("smt-sibling")["reason"].as_str().unwrap().contains("second hardware thread"));
+    // Two client threads, the same CPUs: once with pairs by chance, once by design.
+    for luck in ["pairs-by-luck threads=2", "pairs-by-design threads=2"] {
+        assert_eq!(of(luck)["realizable"], true);
+        assert_eq!(of(luck)["placement"]["server"], json("[[0],[1]]"));
+    }
+}
+
+#[test]
+fn factors_beside_a_list_of_conditions_choose_among_it_or_join_it() {
+    let world = World::new();
+    let plan = |sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        let args = ["run", "first-look", "--dry-run", "--json", "--topology", "core:2 pu:1"];
+        let document = json(&world.exits(0, &args.into_iter().chain(sets).collect::<Vec<_>>()).0);
+        let all = document["conditions"].as_array().unwrap();
+        all.iter().map(|c| c["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(plan(&["factors.placement=float,same-pu"]), ["placement=float", "placement=same-pu"]);
+    assert_eq!(
+        plan(&["factors.placement=pairs-by-luck", "factors.rows=10,20"]),
+        ["placement=pairs-by-luck threads=2 rows=10", "placement=pairs-by-luck threads=2 rows=20"]
+    );
+    let (_, err) = world.exits(2, &["run", "mind-your-core", "--dry-run", "--set", "factors.pairing=same-pu"]);
+    assert!(err.contains("no entry of [[conditions]] has pairing = same-pu"), "{err}");
+}
+
+#[test]
+fn a_machine_that_can_do_nothing_of_a_study_is_exit_3() {
+    let world = World::new();
+    let (_, err) = world.exits(3, &["run", "mind-your-core", "--dry-run", "--topology", "core:2 pu:1"]);
+    assert!(err.contains("none of the 25 conditions"), "{err}");
+    assert!(err.contains("core:2-") && err.contains("node:far"), "{err}");
+}
+
+#[test]
+fn mistakes_in_a_study_have_a_place_an_expectation_and_the_nearest_name() {
+    let world = World::new();
+    for (study, place, expected) in [
+        ("name = \"x\"\n[sampling]\nwarmup = 3\n", "study.toml:3:1", "warmup_s"),
+        ("name = \"x\"\n[sampling]\nwarmup_s = \"10s\"\n", "study.toml:3:12", "seconds"),
+        ("name = \"x\"\n[engine]\nname = \"mariabd\"\n", "study.toml:3:8", "mariadb"),
+        ("name = \"x\"\n[workload]\nthreads = 0\n", "study.toml:3:11", "whole number from 1"),
+        ("name = \"x\"\n[placement]\nclient = \"nod:1\"\n", "study.toml:3:10", "node"),
+        ("name = \"x\"\n[placments.a]\n", "study.toml:2:2", "placements"),
+        ("name = \"x\"\n[factors]\nthread = [1, 2]\n", "study.toml:3:1", "threads"),
+        ("name = \"x\"\n[factors]\nthreads = [1, \"many\"]\n", "study.toml:3:15", "whole number"),
+        ("name = \"x\"\n[placements.pairs]\n[factors]\nplacement = [\"pears\"]\n", "study.toml:4:14", "pairs"),
+        ("name = \"x\"\n[machine]\nnuma_balancing = \"sometimes\"\n", "study.toml:3:18", "on or off"),
+        ("name = \"x\"\nthis is not toml\n", "study.toml:2", "TOML"),
+        ("title = \"x\"\n", "study.toml:1:1", "name"),
+    ] {
+        let path = world.study(study);
+        let (_, err) = world.exits(2, &["run", &path, "--out", "never"]);
+        assert!(err.contains(place), "{study}\n{err}");
+        assert!(err.contains(expected), "{study}\n{err}");
+        assert!(!world.path("never").exists(), "something was started");
+    }
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_exit_2() {
+    let world = World::new();
+    for (args, expected) in [
+        (vec!["run", "first-lok"], "first-look"),
+        (vec!["run", "--set", "sampling.trials=none"], "whole number"),
+        (vec!["run", "--set", "sampling"], "path.to.key=value"),
+        (vec!["run", "--engine", "oracle"], "mariadb"),
+        (vec!["run", "--dry-run", "--topology", "node:two"], "synthetic"),
+        (vec!["run", "--topology", "core:2"], "--dry-run"),
+    ] {
+        let (_, err) = world.exits(2, &args);
+        assert!(err.contains(expected), "{args:?}\n{err}");
+    }
+}
+
+#[test]
+fn a_study_can_be_changed_from_the_command_line() {
+    let world = World::new();
+    let (out, _) = world.exits(
+        0,
+        &["run", "--dry-run", "--json", "--set", "sampling.trials=7", "--set", "factors.placement=float,same-pu"],
+    );
+    let document = json(&out);
+    assert_eq!(document["trials"], 14);
+    assert_eq!(document["conditions"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn numa_scaling_on_article_ds_machine_climbs_node_by_node() {
+    let world = World::new();
+    let args = ["run", "numa-scaling", "--dry-run", "--topology", "node:4 core:32 pu:1", "--json"];
+    let (out, _) = world.exits(0, &args);
+    let document = json(&out);
+    let conditions = document["conditions"].as_array().unwrap();
+    assert_eq!(conditions.len(), 5 * 2 * 4 * 11);
+    let range = |first: u64, last: u64| (first..=last).collect::<Vec<u64>>();
+    let nodes = |count: u64, from: u64, to: u64| -> Vec<u64> {
+        (0..count).flat_map(|node| range(32 * node + from, 32 * node + to)).collect()
+    };
+    for condition in conditions {
+        let name = condition["name"].as_str().unwrap();
+        let count: u64 = condition["levels"]["nodes"].as_str().unwrap().parse().unwrap();
+        if count == 8 {
+            assert!(condition["reason"].as_str().unwrap().contains("this machine has 4 NUMA nodes"), "{name}");
+            continue;
+        }
+        let placement = &condition["placement"];
+        assert_eq!(placement["client"], serde_json::json!([nodes(count, 20, 31)]), "{name}");
+        assert_eq!(placement["server"], serde_json::json!([nodes(count, 0, 19)]), "{name}");
+        let memory =
+            ["interleave:0", "interleave:0-1", "interleave:0-3"][[1, 2, 4].iter().position(|n| *n == count).unwrap()];
+        assert_eq!(placement["memory"], memory, "{name}");
+    }
+    assert_eq!(document["trials"], 5 * 2 * 3 * 11 * 3);
+
+    let quick = ["run", "numa-scaling", "--quick", "--dry-run", "--topology", "node:4 core:2 pu:1", "--json"];
+    let (out, _) = world.exits(0, &quick);
+    let realizable = json(&out)["conditions"].as_array().unwrap().iter().filter(|c| c["realizable"] == true).count();
+    assert_eq!(realizable, 3 * 2);
+    let (_, err) = world.exits(3, &["run", "numa-scaling", "--dry-run", "--topology", "node:2 core:4 pu:2"]);
+    assert!(err.contains("node:0 has 8 PUs: 12 for the clients leave none for the server"), "{err}");
+}
+
+#[test]
+fn options_and_keys_that_mean_nothing_are_refused_before_anything_starts() {
+    let world = World::new();
+    let study = world.study("name = \"s\"\n[factors]\noption.innodb_adaptive_hash_index = [\"ON\", \"OFF\"]\n");
+    let (_, err) = world.exits(2, &["run", &study, "--dry-run"]);
+    assert!(err.contains("option innodb_adaptive_hash_index is unknown to sqlite"), "{err}");
+    let refused = |sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set", set]);
+        world.exits(2, &["run", "first-look", "--dry-run"].into_iter().chain(sets).collect::<Vec<_>>()).1
+    };
+    let dead = refused(&["workload.point_selects=5"]);
+    assert!(dead.contains("`point_selects` means nothing to the workload point_select"), "{dead}");
+    let factor = refused(&["factors.range_size=10,20"]);
+    assert!(factor.contains("--set factors.range_size") && !factor.contains(":1:1"), "{factor}");
+    let misplaced = refused(&["option.cache_size=1"]);
+    assert!(misplaced.contains("engine.options.cache_size=1") && !misplaced.contains("conditions"), "{misplaced}");
+    let word = refused(&["placement.bind=threads"]);
+    assert!(!word.contains("expected: expected"), "{word}");
+    let (_, moved) = world
+        .exits(2, &["run", "mind-your-core", "--engine", "sqlite", "--set", "engine.options.innodb_x=1", "--dry-run"]);
+    assert!(moved.contains("sqlite has no option innodb_x, which --set asks for"), "{moved}");
+}
+
+#[test]
+fn reasons_why_nothing_can_be_done_are_said_once() {
+    let world = World::new();
+    let nothing =
+        ["run", "first-look", "--set", "factors.placement=other-node", "--dry-run", "--topology", "core:2 pu:1"];
+    let (out, err) = world.exits(3, &nothing);
+    assert_eq!(format!("{out}{err}").matches("no second NUMA node").count(), 1, "{out}{err}");
+}
+
+#[test]
+fn data_that_are_there_already_are_not_waited_for_again() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"s\"\n[engine]\nname = \"sqlite\"\n[workload]\nrows = 20000\n[sampling]\ntrials = 1\nwarmup_s = 0\n\
+         sample_s = 0.1\n",
+    );
+    let said = |more: &[&str]| {
+        let words: Vec<&str> = ["run", &study, "--dry-run", "--json"].iter().chain(more).copied().collect();
+        json(&world.exits(0, &words).0)["estimated_s"].as_f64().unwrap()
+    };
+    // Data of these rows at 25 MB a second, and the server that fills them.
+    let (before, others) = (said(&[]), said(&["--set", "workload.rows=30000"]));
+    world.exits(0, &["run", &study, "--out", "results"]);
+    let (after, others_after) = (said(&[]), said(&["--set", "workload.rows=30000"]));
+    assert!((0.3..1.0).contains(&(before - after)), "{before} and then {after}");
+    assert_eq!(others, others_after, "other data");
+    // On a described machine nothing is there.
+    let described = said(&["--topology", "core:2 pu:1"]);
+    assert!(described > after + 0.3, "{described} and here {after}");
+}

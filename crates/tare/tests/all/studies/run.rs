@@ -1,0 +1,230 @@
+//! Runs from start to report on the embedded engine, and what interrupts them.
+
+use crate::support::{World, json, trials, wait_for_trials};
+use std::process::Stdio;
+use std::time::Duration;
+use tare_topology::ThreadRef;
+use tare_topology::bind::{affinity_of, bind_thread};
+
+const STUDY: &str = r#"
+name = "short"
+[workload]
+rows = 500
+[sampling]
+trials = 4
+warmup_s = 0.1
+sample_s = 0.4
+seed = 11
+[factors]
+placement = ["float", "same-pu"]
+[placements.float]
+[placements.same-pu]
+client = "all"
+server = "all"
+bind = "thread"
+pairing = "same-pu"
+"#;
+
+#[test]
+fn a_run_measures_proves_every_thread_and_leaves_nothing() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let (out, err) = world.exits(0, &["run", &study, "--out", "results", "--json"]);
+    let summary = json(&out);
+    assert_eq!(summary["conditions"].as_array().unwrap().len(), 2, "{err}");
+    let results = world.path("results");
+    for file in ["study.toml", "plan.json", "environment.json", "trials.jsonl", "report.html"] {
+        assert!(results.join(file).is_file(), "{file}");
+    }
+    let records = trials(&results);
+    assert_eq!(records.len(), 8);
+    for record in &records {
+        assert_eq!(record["outcome"], "ok", "{record}");
+        let sample = &record["samples"][0];
+        assert!(sample["metrics"]["tps"].as_f64().unwrap() > 0.0);
+        let threads = sample["threads"].as_array().unwrap();
+        let of = |role: &str| threads.iter().find(|t| t["role"] == role && t["pair"] == 0).unwrap();
+        if record["condition"] == "placement=same-pu" {
+            assert_eq!(of("client")["allowed_cpus"], of("server")["allowed_cpus"]);
+            for role in ["client", "server"] {
+                let seen: Vec<&String> = of(role)["seen_cpus"].as_object().unwrap().keys().collect();
+                assert_eq!(seen, [of(role)["allowed_cpus"].as_str().unwrap()], "{record}");
+            }
+        }
+    }
+    world.assert_clean();
+}
+
+#[test]
+fn ctrl_c_leaves_a_usable_directory_and_resume_keeps_the_order() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let results = world.path("results");
+    let mut run =
+        world.tare(&["run", &study, "--out", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    wait_for_trials(&results, 2);
+    rustix::process::kill_process(
+        rustix::process::Pid::from_raw(run.id().cast_signed()).unwrap(),
+        rustix::process::Signal::INT,
+    )
+    .unwrap();
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    world.assert_clean();
+    let before = trials(&results);
+    assert!((2..8).contains(&before.len()), "{}", before.len());
+    world.exits(0, &["show", "results"]);
+    world.exits(0, &["run", "--resume", "results"]);
+    let after = trials(&results);
+    assert_eq!(after[..before.len()], before[..], "finished trials were touched");
+    let order: Vec<u64> = after.iter().map(|r| r["trial"].as_u64().unwrap()).collect();
+    assert_eq!(order, (0..8).collect::<Vec<u64>>());
+    let plan = json(&std::fs::read_to_string(results.join("plan.json")).unwrap());
+    for (record, planned) in after.iter().zip(plan["trials"].as_array().unwrap()) {
+        assert_eq!(record["condition"], planned["condition"]);
+    }
+    world.assert_clean();
+}
+
+#[test]
+fn after_kill_9_the_next_start_finds_no_server_and_completes_the_schedule() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let results = world.path("results");
+    let mut run =
+        world.tare(&["run", &study, "--out", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    wait_for_trials(&results, 1);
+    std::thread::sleep(Duration::from_millis(350)); // into the next trial
+    run.kill().unwrap();
+    run.wait().unwrap();
+    // Three more times, at other moments of a trial.
+    for wait_ms in [30, 230, 480] {
+        let mut run =
+            world.tare(&["run", "--resume", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(wait_ms));
+        run.kill().unwrap();
+        run.wait().unwrap();
+        std::thread::sleep(Duration::from_millis(1500));
+    }
+    world.exits(0, &["run", "--resume", "results"]);
+    let mut done: Vec<u64> =
+        trials(&results).iter().filter(|r| r["outcome"] == "ok").map(|r| r["trial"].as_u64().unwrap()).collect();
+    done.sort_unstable();
+    assert_eq!(done, (0..8).collect::<Vec<u64>>());
+    world.assert_clean();
+}
+
+#[test]
+fn a_results_directory_that_cannot_be_used_is_a_clear_error() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    std::fs::create_dir(world.path("occupied")).unwrap();
+    std::fs::write(world.path("occupied/file"), "mine").unwrap();
+    let (_, err) = world.exits(2, &["run", &study, "--out", "occupied"]);
+    assert!(err.contains("not empty"), "{err}");
+    let (_, err) = world.exits(2, &["run", "--resume", "occupied"]);
+    assert!(err.contains("not a results directory"), "{err}");
+    let (_, err) = world.exits(2, &["show", "nowhere"]);
+    assert!(err.contains("nowhere"), "{err}");
+
+    world.exits(0, &["run", &study, "--out", "good", "--quick", "--set", "sampling.trials=1"]);
+    let plan = world.path("good/plan.json");
+    let text = std::fs::read_to_string(&plan).unwrap();
+    std::fs::write(&plan, text.replacen("\"schema\": 2", "\"schema\": 999", 1)).unwrap();
+    for args in [["show", "good"].as_slice(), &["run", "--resume", "good"]] {
+        let (_, err) = world.exits(2, args);
+        assert!(err.contains("999"), "{err}");
+    }
+}
+
+#[test]
+fn a_second_run_at_the_same_time_is_refused_and_the_first_goes_on() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let results = world.path("results");
+    let mut run =
+        world.tare(&["run", &study, "--out", "results"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    wait_for_trials(&results, 1);
+    for args in [["run", "--resume", "results"].as_slice(), &["run", &study, "--out", "other"]] {
+        let (_, err) = world.exits(3, args);
+        assert!(err.contains(&run.id().to_string()), "{err}");
+    }
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    assert_eq!(trials(&results).len(), 8);
+    world.assert_clean();
+}
+
+/// Uses 76% of the first CPU until it is dropped; not a process of the run, and so foreign to it.
+struct Hog(std::sync::Arc<std::sync::atomic::AtomicBool>);
+
+impl Hog {
+    fn new() -> Self {
+        let stop = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let flag = stop.clone();
+        std::thread::spawn(move || {
+            let own = ThreadRef::of_this_thread();
+            let first = affinity_of(own).unwrap().first().unwrap();
+            bind_thread(own, &first.into()).unwrap();
+            while !flag.load(std::sync::atomic::Ordering::Relaxed) {
+                let clock = std::time::Instant::now();
+                while clock.elapsed() < Duration::from_micros(7600) {
+                    std::hint::spin_loop();
+                }
+                std::thread::sleep(Duration::from_micros(2400));
+            }
+        });
+        Self(stop)
+    }
+}
+
+impl Drop for Hog {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// The same study twice, once with somebody else on its CPUs: never a regression, and never a pass.
+#[test]
+fn a_hog_beside_one_of_two_identical_runs_leaves_the_gate_undecided() {
+    const LIMIT: &str = "sampling.foreign_cpu_limit=0.05";
+    let world = World::new();
+    let study = world.study(
+        "name = \"gate\"\n[workload]\nrows = 500\n[sampling]\ntrials = 3\nwarmup_s = 0.1\nsample_s = 0.5\n\
+         [placement]\nclient = \"pu:0\"\nserver = \"pu:0\"\n",
+    );
+    world.exits(0, &["run", &study, "--out", "base", "--json", "--set", LIMIT]);
+    {
+        let _hog = Hog::new();
+        world.exits(0, &["run", &study, "--out", "new", "--json", "--set", LIMIT]);
+    }
+    let (out, _) = world.exits(5, &["compare", "base", "new", "--fail-if-slower", "5"]);
+    assert!(out.contains("gate inconclusive: disturbed trials decide") && out.contains("quieter machine"), "{out}");
+    assert!(out.contains("3 of 3 trials were disturbed and count all the same"), "{out}");
+}
+
+#[test]
+fn a_probe_stands_beside_every_sample_of_every_load() {
+    let world = World::new();
+    for (load, set) in
+        [("oltp", "workload.rows=500"), ("dbt3", "workload.queries=1,6"), ("counters", "workload.rounds=50")]
+    {
+        let name = if load == "oltp" { "point_select" } else { load };
+        let scale = if load == "dbt3" { "scale = 0.01\n" } else { "" };
+        let study = world.study(&format!(
+            "name = \"probed\"\n[workload]\nname = \"{name}\"\n{scale}[sampling]\ntrials = 2\nsamples = 2\n\
+             warmup_s = 0.1\nsample_s = 0.2\nprobe = \"spin\"\nprobe_share = 1.0\n"
+        ));
+        world.exits(0, &["run", &study, "--out", load, "--set", set, "--json"]);
+        for record in trials(&world.path(load)) {
+            for sample in record["samples"].as_array().unwrap() {
+                for probe in ["probe_chain_ns", "probe_spin_ns", "probe_wakeup_ns"] {
+                    assert!(sample["covariates"][probe].as_f64().unwrap() > 0.0, "{load}: {probe}: {sample}");
+                }
+                let beside_a_query = sample["covariates"]["probe_spin_ns_query_s_q6"].is_number();
+                assert_eq!(beside_a_query, load == "dbt3", "{sample}");
+            }
+        }
+    }
+    let study = world.study("name = \"rate\"\n[workload]\nrate = 100\n[sampling]\nprobe = \"record\"\nattempts = 1\n");
+    let (_, err) = world.exits(4, &["run", &study, "--quick", "--out", "rate", "--set", "sampling.trials=1"]);
+    assert!(err.contains("a probe beside the samples needs a server that idles"), "{err}");
+}

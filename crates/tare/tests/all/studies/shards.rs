@@ -1,0 +1,233 @@
+//! A study cut into shards: whole blocks on whoever runs them, merged into what one machine would have left.
+
+use crate::support::{World, json, names, trials, wait_for_trials};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Stdio;
+
+/// Twelve trials: four blocks of three conditions.
+const STUDY: &str = r#"
+name = "shared"
+[workload]
+rows = 200
+name = "read_only"
+[sampling]
+trials = 4
+warmup_s = 0
+sample_s = 0.1
+foreign_cpu_limit = "off"
+steal_limit = "off"
+[factors]
+point_selects = [5, 10, 15]
+"#;
+
+fn cut(world: &World, into: &str) {
+    let study = world.study(STUDY);
+    world.exits(0, &["shard", &study, "--into", into, "--out", "shards"]);
+}
+
+/// The name that a part has, the same as the machine's.
+fn host(world: &World) -> String {
+    names(&world.path("shards/shard-0000")).into_iter().find(|name| !name.starts_with('.')).unwrap()
+}
+
+/// Block -> trials with a good result.
+fn good(results: &Path) -> BTreeMap<u64, BTreeSet<u64>> {
+    let mut blocks: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    for record in trials(results).iter().filter(|record| record["outcome"] == "ok") {
+        blocks.entry(record["block"].as_u64().unwrap()).or_default().insert(record["trial"].as_u64().unwrap());
+    }
+    blocks
+}
+
+/// What a part says, with another machine's name in its records.
+fn becomes_another_machine(part: &Path, name: &str) -> std::path::PathBuf {
+    let moved = part.with_file_name(name);
+    std::fs::rename(part, &moved).unwrap();
+    let file = moved.join("trials.jsonl");
+    let (old, text) = (part.file_name().unwrap().to_str().unwrap(), std::fs::read_to_string(&file).unwrap());
+    let renamed = text.replace(&format!("\"host\":\"{old}\""), &format!("\"host\":\"{name}\""));
+    assert!(renamed != text, "the records say where they were made");
+    std::fs::write(file, renamed).unwrap();
+    moved
+}
+
+#[test]
+fn shards_hold_whole_blocks_and_merge_into_the_schedule_once() {
+    let world = World::new();
+    cut(&world, "2");
+    world.exits(0, &["run", "--shard", "shards", "1"]);
+    let (out, err) = world.exits(0, &["show", "shards"]);
+    assert!(out.contains("`tare run --shard shards 0` completes them"), "{out}");
+    assert!(err.contains("shard 0        0 of 6 trials   not begun"), "{err}");
+    assert!(err.contains("shard 1        6 of 6 trials   on "), "{err}");
+    world.exits(0, &["run", "--shard", "shards", "0"]);
+    // Again: nothing is left to run.
+    world.exits(0, &["run", "--shard", "shards", "0"]);
+    let (_, err) = world.exits(0, &["merge", "shards", "--out", "merged"]);
+    assert!(err.contains("12 records of 2 parts"), "{err}");
+
+    let merged = world.path("merged");
+    let plan = json(&std::fs::read_to_string(world.path("shards/plan.json")).unwrap());
+    let all: BTreeSet<u64> = trials(&merged).iter().map(|record| record["trial"].as_u64().unwrap()).collect();
+    assert_eq!(all, (0..12).collect(), "every trial once");
+    assert_eq!(trials(&merged).len(), 12);
+    for record in trials(&merged) {
+        let planned = &plan["trials"][record["trial"].as_u64().unwrap() as usize];
+        assert_eq!(planned["condition"], record["condition"], "the schedule of the cut");
+    }
+    // The same records as one machine's run would have them.
+    let local = world.path("local");
+    std::fs::create_dir_all(local.join("logs")).unwrap();
+    for name in ["study.toml", "plan.json"] {
+        std::fs::copy(world.path("shards").join(name), local.join(name)).unwrap();
+    }
+    std::fs::copy(merged.join("environment.json"), local.join("environment.json")).unwrap();
+    std::fs::copy(merged.join("trials.jsonl"), local.join("trials.jsonl")).unwrap();
+    let shown = |results: &str| world.exits(0, &["show", results, "--json"]).0;
+    assert_eq!(shown("merged"), shown("local"));
+    assert_eq!(json(&shown("shards"))["conditions"], json(&shown("merged"))["conditions"], "as far as it is");
+
+    let logs = names(&merged.join("logs")).len();
+    assert!(logs >= 12, "{logs} logs");
+    world.assert_clean();
+}
+
+#[test]
+fn merging_again_changes_nothing_and_adds_what_came_since() {
+    let world = World::new();
+    cut(&world, "2");
+    world.exits(0, &["run", "--shard", "shards", "0"]);
+    let (_, err) = world.exits(0, &["merge", "shards", "--out", "merged"]);
+    assert!(err.contains("6 trials of the schedule have no good result yet"), "{err}");
+    let file = world.path("merged/trials.jsonl");
+    let half = std::fs::read(&file).unwrap();
+    world.exits(0, &["merge", "shards", "--out", "merged"]);
+    assert_eq!(std::fs::read(&file).unwrap(), half);
+    world.exits(0, &["run", "--shard", "shards", "1"]);
+    world.exits(0, &["merge", "shards", "--out", "merged"]);
+    assert_eq!(trials(&world.path("merged")).len(), 12);
+    // The same part under two names is one part.
+    let part = format!("shards/shard-0000/{}", host(&world));
+    let (_, err) = world.exits(0, &["merge", "shards", &part, "--out", "merged"]);
+    assert!(err.contains("12 records") && !err.contains("left out"), "{err}");
+    assert_eq!(trials(&world.path("merged")).len(), 12);
+    assert!(!world.exits(0, &["show", "merged"]).0.starts_with("A rehearsal"));
+    // Another study is none of it.
+    let other = STUDY.replace("rows = 200", "rows = 300");
+    std::fs::write(world.path("other.toml"), other).unwrap();
+    world.exits(0, &["run", "other.toml", "--out", "other", "--set", "sampling.trials=1"]);
+    let (_, err) = world.exits(2, &["merge", "shards", "other", "--out", "mixed"]);
+    assert!(err.contains("another study"), "{err}");
+    let (_, err) = world.exits(2, &["merge", "shards", "--out", "other"]);
+    assert!(err.contains("not empty"), "{err}");
+}
+
+#[test]
+fn a_rehearsal_stays_one_in_its_shards_and_merged() {
+    let world = World::new();
+    let study = world.study(&format!("{STUDY}[quick.sampling]\ntrials = 2\n"));
+    world.exits(0, &["shard", &study, "--quick", "--into", "2", "--out", "shards"]);
+    for shard in ["0", "1"] {
+        world.exits(0, &["run", "--shard", "shards", shard]);
+    }
+    world.exits(0, &["merge", "shards", "--out", "merged"]);
+    for results in ["shards", "merged", &format!("shards/shard-0000/{}", host(&world))] {
+        let (out, _) = world.exits(0, &["show", results]);
+        assert!(out.contains("A rehearsal (--quick)"), "{results}: {out}");
+    }
+}
+
+#[test]
+fn a_block_that_another_machine_had_begun_is_run_whole_again() {
+    let world = World::new();
+    cut(&world, "1");
+    world.exits(0, &["run", "--shard", "shards", "0"]);
+    let part = world.path("shards/shard-0000").join(host(&world));
+    // A machine that died in its third block.
+    let text = std::fs::read_to_string(part.join("trials.jsonl")).unwrap();
+    let kept: Vec<&str> = text.lines().take(7).collect();
+    std::fs::write(part.join("trials.jsonl"), kept.join("\n") + "\n").unwrap();
+    let dead = becomes_another_machine(&part, "dead-node");
+    world.exits(0, &["run", "--shard", "shards", "0"]);
+    let here = world.path("shards/shard-0000").join(host_but(&world, "dead-node"));
+    let blocks: Vec<u64> = good(&here).into_keys().collect();
+    assert_eq!(good(&dead).len(), 3, "two whole blocks and one begun");
+    assert_eq!(blocks, [2, 3], "what was finished there stays there");
+    let (_, err) = world.exits(0, &["merge", "shards", "--out", "merged"]);
+    assert!(err.contains("1 good trials are left out"), "{err}");
+    let mut hosts: BTreeMap<u64, BTreeSet<String>> = BTreeMap::new();
+    for record in trials(&world.path("merged")) {
+        let host = record["ran_on"]["host"].as_str().unwrap().to_owned();
+        hosts.entry(record["block"].as_u64().unwrap()).or_default().insert(host);
+    }
+    assert_eq!(trials(&world.path("merged")).len(), 12);
+    assert!(hosts.values().all(|hosts| hosts.len() == 1), "no block of two machines: {hosts:?}");
+    let (out, _) = world.exits(0, &["show", "merged", "--json"]);
+    let machines = json(&out)["machines"]["rows"].as_array().unwrap().len();
+    assert_eq!(machines, 2);
+}
+
+fn host_but(world: &World, other: &str) -> String {
+    let parts = names(&world.path("shards/shard-0000"));
+    parts.into_iter().find(|name| !name.starts_with('.') && name != other).unwrap()
+}
+
+#[test]
+fn a_shard_is_one_runs_at_a_time_and_a_killed_one_loses_a_trial_at_most() {
+    let world = World::new();
+    let study = world.study(&STUDY.replace("sample_s = 0.1", "sample_s = 0.5"));
+    world.exits(0, &["shard", &study, "--into", "2", "--out", "shards"]);
+    let mut run =
+        world.tare(&["run", "--shard", "shards", "0"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let shard = world.path("shards/shard-0000");
+    let part = loop {
+        if let Some(name) = names(&shard).into_iter().find(|name| !name.starts_with('.')) {
+            break shard.join(name);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    wait_for_trials(&part, 2);
+    // Another lock directory: as on another machine that shares the folder.
+    std::fs::create_dir(world.path("other-lock")).unwrap();
+    let second =
+        world.tare(&["run", "--shard", "shards", "0"]).env("TARE_LOCK_DIR", world.path("other-lock")).output().unwrap();
+    let err = crate::support::text(&second.stderr);
+    assert_eq!(second.status.code(), Some(2), "{err}");
+    assert!(err.contains("another tare run is working on"), "{err}");
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let had = good(&part).values().map(BTreeSet::len).sum::<usize>();
+    world.exits(0, &["run", "--shard", "shards", "0"]);
+    let records = trials(&part);
+    assert_eq!(good(&part).values().map(BTreeSet::len).sum::<usize>(), 6);
+    assert!(records.len() <= 7 && had >= 2, "{} records, {had} before", records.len());
+    world.assert_clean();
+}
+
+#[test]
+fn what_cannot_be_cut_or_run_is_refused_with_the_reason() {
+    let world = World::new();
+    let study = world.study(STUDY);
+    let (_, err) = world.exits(2, &["shard", &study, "--into", "5"]);
+    assert!(err.contains("1 to 4 shards") && err.contains("--set sampling.trials=5"), "{err}");
+    let (_, err) = world.exits(2, &["run", "--shard", ".", "0"]);
+    assert!(err.contains("tare shard STUDY"), "{err}");
+    cut(&world, "2");
+    let (_, err) = world.exits(2, &["run", "--shard", "shards", "2"]);
+    assert!(err.contains("from 0 to 1"), "{err}");
+    // A study cut for machines that have what this one lacks.
+    let paired = STUDY.replace("[factors]", "[factors]\nplacement = [\"same-cache\", \"other-node\"]");
+    let path = world.path("paired.toml");
+    std::fs::write(
+        &path,
+        format!(
+            "{paired}\n[placements.same-cache]\n[placements.other-node]\nclient = \"node:0\"\nserver = \"node:1\"\n"
+        ),
+    )
+    .unwrap();
+    let cut = ["shard", "paired.toml", "--into", "2", "--out", "two", "--topology", "node:9 core:2 pu:1"];
+    world.exits(0, &cut);
+    let (_, err) = world.exits(3, &["run", "--shard", "two", "0"]);
+    assert!(err.contains("this machine cannot do") && err.contains("other-node"), "{err}");
+}

@@ -1,0 +1,220 @@
+//! What holds a trial still and what shows that it was not: properties of the server process, contaminated trials,
+//! counts chosen from a pilot.
+
+use crate::support::{World, json, trials, wait_for_trials};
+use std::process::{Child, Command, Stdio};
+
+const SHORT: &str = r#"
+name = "short"
+[workload]
+rows = 200
+[sampling]
+trials = 1
+warmup_s = 0
+sample_s = 0.2
+"#;
+
+/// The proof of a factor in a record.
+fn verified(record: &serde_json::Value, factor: &str) -> String {
+    let settings = record["settings"].as_array().unwrap();
+    let setting = settings.iter().find(|s| s["factor"] == factor).unwrap_or_else(|| panic!("{factor} in {record}"));
+    setting["verified"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn properties_of_the_process_are_verified_in_it_and_what_is_not_there_is_not_realizable() {
+    let world = World::new();
+    // A part of every glibc stands in for an allocator: preloading it changes nothing.
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    let libc = maps.lines().filter_map(|l| l.split_whitespace().nth(5)).find(|p| p.ends_with("/libc.so.6")).unwrap();
+    let library = libc.replace("libc.so.6", "libresolv.so.2");
+    let study = format!(
+        "{SHORT}[[conditions]]\naslr = [\"off\", \"layout:7\"]\nallocator = [\"system\", \"{library}\", \"/no/such.so\"]\n\
+         environment_bytes = 5000\n"
+    );
+    let study = world.study(&study);
+    let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
+    assert!(err.contains("there is no file /no/such.so"), "{err}");
+    let records = trials(&world.path("results"));
+    assert_eq!(records.len(), 4);
+    for record in &records {
+        assert_eq!(record["outcome"], "ok", "{record}");
+        assert!(verified(record, "aslr").contains("00040000"), "{record}");
+        assert!(verified(record, "environment_bytes").starts_with("5000 bytes"), "{record}");
+        let library = record["levels"]["allocator"] == "system";
+        assert_eq!(verified(record, "allocator").starts_with("no other allocator"), library, "{record}");
+        for name in ["layout_mmap_page", "layout_stack_offset", "foreign_cpu_fraction", "suspended_s"] {
+            assert!(record["samples"][0]["covariates"][name].is_number(), "{name} in {record}");
+        }
+    }
+    let top = |layout: &str| {
+        let of = |r: &&serde_json::Value| r["levels"]["aslr"] == layout && r["levels"]["allocator"] == "system";
+        records.iter().find(of).unwrap()["samples"][0]["covariates"]["layout_mmap_page"].clone()
+    };
+    assert_ne!(top("off"), top("layout:7"));
+    let jemalloc = world.output(&["run", &study, "--dry-run", "--json", "--set", "process.allocator=jemalloc"]);
+    assert!(jemalloc.status.success());
+    world.assert_clean();
+}
+
+#[test]
+fn a_setting_survives_a_wrapper_script_or_the_trial_says_what_undid_it() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    let study = world.study(SHORT);
+    let wrapper = |name: &str, line: &str| {
+        let path = world.path(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{line} {} \"$@\"\n", env!("CARGO_BIN_EXE_tare"))).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        format!("engine.binary={}", path.display())
+    };
+    // A script that starts a script: what counts is the process that answers.
+    let inner = wrapper("inner", "exec");
+    let outer = world.path("outer");
+    std::fs::write(&outer, format!("#!/bin/sh\nexec {} \"$@\"\n", world.path("inner").display())).unwrap();
+    std::fs::set_permissions(&outer, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let outer = format!("engine.binary={}", outer.display());
+    for (out, binary, aslr) in [("one", &inner, "process.aslr=off"), ("two", &outer, "process.aslr=layout:2")] {
+        world.exits(0, &["run", &study, "--out", out, "--set", binary, "--set", aslr]);
+        let records = trials(&world.path(out));
+        assert!(verified(&records[0], "aslr").contains("00040000"), "{}", records[0]);
+    }
+    // One that stays: the server behind it is placed, verified and stopped.
+    let stays = wrapper("stays", "");
+    let placement = ["--set", "placement.server=pu:0", "--set", "placement.client=pu:0"];
+    let run = ["run", &study, "--out", "three", "--set", &stays, "--set", "process.aslr=off"];
+    world.exits(0, &[&run[..], &placement[..]].concat());
+    let record = trials(&world.path("three")).remove(0);
+    assert!(verified(&record, "aslr").contains("00040000"), "{record}");
+    let threads = record["samples"][0]["threads"].as_array().unwrap();
+    assert!(threads.iter().any(|thread| thread["role"] == "server"), "{record}");
+    let undoes = wrapper("undoes", "exec setarch $(uname -m)");
+    let (_, err) = world.exits(4, &["run", &study, "--out", "four", "--set", &undoes, "--set", "process.aslr=off"]);
+    assert!(err.contains("aslr: asked for off, the running server has on"), "{err}");
+    world.assert_clean();
+}
+
+#[test]
+fn a_level_that_no_process_can_have_is_a_mistake_of_the_study() {
+    let world = World::new();
+    let study = world.study(SHORT);
+    for (set, expected) in [
+        ("process.aslr=layout:0", "layout:N"),
+        ("process.allocator=mimalloc", "path of a library"),
+        ("process.environment_bytes=3", "131072"),
+        ("sampling.foreign_cpu_limit=5", "fraction from 0 to 1"),
+    ] {
+        let (_, err) = world.exits(2, &["run", &study, "--set", set]);
+        assert!(err.contains(expected), "{set}\n{err}");
+    }
+    // The workload without a server has no process to be set.
+    let counters = ["run", &study, "--set", "workload.name=counters", "--set", "process.aslr=off"];
+    let (_, err) = world.exits(2, &counters);
+    assert!(err.contains("rows"), "{err}");
+}
+
+/// A process that never rests, on CPU 0.
+struct Busy(Child);
+
+impl Busy {
+    fn start() -> Self {
+        let script = "while :; do :; done";
+        let child = Command::new("taskset").args(["-c", "0", "sh", "-c", script]).stdout(Stdio::null()).spawn();
+        Self(child.expect("sudo apt-get install util-linux"))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_trial_beside_a_busy_process_is_contaminated_kept_and_run_again() {
+    let world = World::new();
+    let study = format!(
+        "{SHORT}sample_s = 1\ntrials = 3\nattempts = 3\nforeign_cpu_limit = 0.2\n[placement]\nclient = \"cpus:0\"\n\
+         server = \"cpus:0\"\n"
+    );
+    let study = world.study(&study.replace("trials = 1\n", "").replace("sample_s = 0.2\n", ""));
+    let busy = Busy::start();
+    let results = world.path("results");
+    let mut run = world.tare(&["run", &study, "--out", "results", "--set", "sampling.steal_limit=off"]);
+    let mut run = run.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    wait_for_trials(&results, 1);
+    drop(busy);
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    let records = trials(&results);
+    let first = &records[0];
+    assert_eq!((first["trial"].as_u64(), first["outcome"].as_str()), (Some(0), Some("contaminated")), "{first}");
+    let reason = first["reason"].as_str().unwrap();
+    assert!(reason.contains("other processes took") && reason.contains("sh ("), "{reason}");
+    assert!(!first["samples"].as_array().unwrap().is_empty(), "what was measured is kept");
+    let order: Vec<u64> = records.iter().map(|r| r["trial"].as_u64().unwrap()).collect();
+    assert_eq!(order[..4], [0, 1, 2, 0], "again at the end of the schedule");
+    assert!(records.iter().any(|r| r["trial"] == 0 && r["attempt"] != 1 && r["outcome"] == "ok"), "{order:?}");
+
+    let (out, _) = world.exits(0, &["show", "results"]);
+    assert!(out.contains("was disturbed and put aside: sample 0: other processes took"), "{out}");
+    let summary = json(&world.exits(0, &["show", "results", "--json"]).0);
+    assert!(summary["conditions"][0]["contaminated_trials"].as_u64().unwrap() >= 1);
+    assert_eq!(summary["conditions"][0]["trials"], 3);
+    let report = std::fs::read_to_string(results.join("report.html")).unwrap();
+    let (odd, table) = (report.find("other processes took").unwrap(), report.find("<table").unwrap());
+    assert!(odd < table, "odd things stand on top");
+    world.assert_clean();
+}
+
+#[test]
+fn a_trial_that_is_disturbed_each_time_counts_and_says_so() {
+    let world = World::new();
+    let study = world.study(&format!("{SHORT}attempts = 2\n"));
+    let _busy = Busy::start();
+    // A limit of nothing: the busy process alone is beyond it.
+    let set =
+        ["--set", "sampling.foreign_cpu_limit=0", "--set", "placement.client=cpus:0", "--set", "sampling.sample_s=1"];
+    let mut args = vec!["run", &study, "--out", "results", "--set", "placement.server=cpus:0"];
+    args.extend(set);
+    world.exits(0, &args);
+    let outcomes: Vec<String> = trials(&world.path("results")).iter().map(|r| r["outcome"].to_string()).collect();
+    assert_eq!(outcomes, ["\"contaminated\"", "\"ok\""]);
+    let (out, _) = world.exits(0, &["show", "results", "--json"]);
+    assert!(out.contains("no attempt is left"), "{out}");
+}
+
+#[test]
+fn counts_are_chosen_from_a_pilot_and_a_killed_run_completes_the_same_schedule() {
+    let world = World::new();
+    let study = world.study(&format!(
+        "{}target_half_width = 0.001\nbudget_s = 6\n[factors]\nthreads = [1, 2]\n",
+        SHORT.replace("trials = 1", "trials = 2")
+    ));
+    let results = world.path("results");
+    let (plan, _) = world.exits(0, &["run", &study, "--dry-run"]);
+    assert!(plan.contains("these trials are a pilot") && plan.contains("within 6 s"), "{plan}");
+    let mut run = world.tare(&["run", &study, "--out", "results"]);
+    let mut run = run.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    wait_for_trials(&results, 5); // the pilot has four
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let plan = || json(&std::fs::read_to_string(results.join("plan.json")).unwrap());
+    let decided = plan();
+    let trials_each = decided["decision"]["trials"].as_u64().unwrap();
+    assert!(trials_each >= 3 && decided["decision"]["first_trial"] == 4, "{decided}");
+    assert_eq!(decided["trials"].as_array().unwrap().len() as u64, 2 * trials_each);
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    world.exits(0, &["run", "--resume", "results"]);
+    assert_eq!(plan(), decided, "decided once");
+    let mut done: Vec<u64> =
+        trials(&results).iter().filter(|r| r["outcome"] == "ok").map(|r| r["trial"].as_u64().unwrap()).collect();
+    done.sort_unstable();
+    assert_eq!(done, (0..2 * trials_each).collect::<Vec<u64>>());
+    let (out, _) = world.exits(0, &["show", "results"]);
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(out.contains("Counts were chosen after a pilot of 2 trials") && out.contains("fits into 6 s"), "{out}");
+    let report = std::fs::read_to_string(results.join("report.html")).unwrap();
+    assert!(report.contains("Counts were chosen after a pilot"));
+    world.assert_clean();
+}

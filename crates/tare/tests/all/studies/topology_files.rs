@@ -1,0 +1,165 @@
+//! Descriptions of machines from others: whatever they hold, this program ends in time with a machine or a reason.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::support::World;
+use tare_topology::{Machine, MachineError, TopologyReader};
+
+/// This program as the reader, as `tare topo --topology` uses it.
+fn reader() -> TopologyReader {
+    TopologyReader::new(env!("CARGO_BIN_EXE_tare"), ["read-topology"])
+}
+
+/// What hwloc itself writes of a machine with two packages, four nodes, caches and hardware threads.
+fn exported(folder: &Path) -> String {
+    let path = folder.join("exported.xml");
+    let written = Command::new("lstopo").args(["-i", "package:2 node:2 l3:2 core:2 pu:2"]).arg(&path).status();
+    assert!(written.expect("lstopo is missing: sudo apt-get install hwloc").success());
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// Small numbers from a fixed start, so that a failure can be repeated.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end
+    }
+}
+
+/// One damage of those that files suffer, and some that only malice does.
+fn damaged(xml: &str, dice: &mut Dice) -> Vec<u8> {
+    let mut bytes = xml.as_bytes().to_vec();
+    let lines: Vec<&str> = xml.lines().collect();
+    let without = |from: usize, to: usize| [&lines[..from], &lines[to..]].concat().join("\n").into_bytes();
+    let line = dice.below(lines.len());
+    match dice.below(8) {
+        0 => bytes.truncate(dice.below(bytes.len())),
+        1 => {
+            let at = dice.below(bytes.len());
+            bytes[at] = dice.below(256) as u8;
+        }
+        2 => return without(line, line + 1),
+        3 => return without(line, lines.len().min(line + 1 + dice.below(9))),
+        4 => return [&lines[..line], &lines[line..=line], &lines[line..]].concat().join("\n").into_bytes(),
+        5 => {
+            let with = ["0x0", "0xffffffff", "", "-1", "4294967295", "99999999999999999999", "0xf...f"][dice.below(7)];
+            let values: Vec<(usize, &str)> = xml.match_indices("=\"").collect();
+            let start = values[dice.below(values.len())].0 + 2;
+            let end = start + xml[start..].find('"').unwrap();
+            return format!("{}{with}{}", &xml[..start], &xml[end..]).into_bytes();
+        }
+        6 => {
+            let kinds = ["Machine", "Package", "NUMANode", "L3Cache", "Core", "PU", "Group", "Misc", "PCIDev"];
+            let (from, to) = (kinds[dice.below(6)], kinds[dice.below(kinds.len())]);
+            return xml.replace(&format!("\"{from}\""), &format!("\"{to}\"")).into_bytes();
+        }
+        _ => {
+            let other = dice.below(lines.len());
+            let mut lines = lines;
+            lines.swap(line, other);
+            return lines.join("\n").into_bytes();
+        }
+    }
+    bytes
+}
+
+#[test]
+fn a_sound_file_is_the_same_machine_as_read_in_this_process() {
+    let world = World::new();
+    exported(&world.path(""));
+    let path = world.path("exported.xml");
+    let machine = Machine::describe(path.to_str().unwrap(), &reader()).unwrap();
+    assert_eq!(machine, Machine::from_xml(&path).unwrap());
+    assert_eq!((machine.pu_count(), machine.node_count()), (32, 4));
+    let synthetic = "package:2 node:1 core:6 pu:2";
+    assert_eq!(Machine::describe(synthetic, &reader()).unwrap(), Machine::synthetic(synthetic).unwrap());
+}
+
+#[test]
+fn a_spec_is_a_file_or_a_description() {
+    let world = World::new();
+    let describe = |spec: &str| Machine::describe(spec, &reader());
+    let missing = world.path("none.xml");
+    assert!(matches!(describe(missing.to_str().unwrap()), Err(MachineError::XmlUnreadable { .. })));
+    let odd_name = world.path("machine");
+    for bad in ["", "not XML", "<topology version=\"2.0\"></topology>", "\0"] {
+        std::fs::write(&odd_name, bad).unwrap();
+        assert!(matches!(describe(odd_name.to_str().unwrap()), Err(MachineError::XmlInvalid { .. })), "{bad:?}");
+    }
+    for bad in ["", "node:4 core:", "cores:4", "pu:0", "node:4\0", "folder/none", "-h", "--help"] {
+        let e = describe(bad).unwrap_err();
+        assert!(matches!(e, MachineError::Synthetic { .. }), "{bad:?}: {e}");
+    }
+}
+
+#[test]
+fn damaged_files_give_a_machine_or_a_reason_in_time() {
+    let world = World::new();
+    let xml = exported(&world.path(""));
+    let path = world.path("damaged.xml");
+    let mut dice = Dice(1);
+    let mut outcomes: BTreeMap<&str, u32> = BTreeMap::new();
+    let reader = reader().within(Duration::from_secs(2));
+    for turn in 0..200 {
+        std::fs::write(&path, damaged(&xml, &mut dice)).unwrap();
+        let began = Instant::now();
+        let outcome = match reader.xml(&path) {
+            Ok(machine) => {
+                assert!(!machine.pus.is_empty(), "turn {turn}: a machine without PUs");
+                "machine"
+            }
+            Err(MachineError::XmlInvalid { .. } | MachineError::XmlTooNew { .. }) => "refused",
+            Err(MachineError::Reader { .. }) => "reader ended",
+            Err(e) => panic!("turn {turn}: {e}"),
+        };
+        assert!(began.elapsed() < Duration::from_secs(4), "turn {turn} took {:?}", began.elapsed());
+        *outcomes.entry(outcome).or_default() += 1;
+    }
+    println!("{outcomes:?}");
+    assert!(outcomes["refused"] > 20 && outcomes["machine"] > 20, "{outcomes:?}");
+}
+
+#[test]
+fn hostile_files_and_descriptions_cost_neither_time_nor_memory() {
+    let world = World::new();
+    let head = "<?xml version=\"1.0\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology version=\"2.0\">";
+    let mut laughs = String::from("<?xml version=\"1.0\"?>\n<!DOCTYPE topology [<!ENTITY a0 \"ha\">\n");
+    for i in 1..30 {
+        writeln!(laughs, "<!ENTITY a{i} \"&a{0};&a{0};&a{0};&a{0};\">", i - 1).unwrap();
+    }
+    laughs.push_str("]>\n<topology version=\"2.0\"><object type=\"Machine\" os_index=\"&a29;\"/></topology>");
+    let deep = format!("{head}{}", "<object type=\"Group\" cpuset=\"0x1\">".repeat(300_000));
+    let wide = format!("{head}<object type=\"Machine\" cpuset=\"0x{}\"", "f".repeat(20 << 20));
+    let path = world.path("hostile.xml");
+    for (name, text) in [("laughs", &laughs), ("deep", &deep), ("wide", &wide)] {
+        std::fs::write(&path, text).unwrap();
+        let began = Instant::now();
+        let e = reader().xml(&path).unwrap_err();
+        assert!(began.elapsed() < Duration::from_secs(11), "{name} took {:?}", began.elapsed());
+        assert!(matches!(e, MachineError::XmlInvalid { .. } | MachineError::Reader { .. }), "{name}: {e}");
+    }
+    let began = Instant::now();
+    for description in ["node:4000 core:4000 pu:4000", "pu:4294967295"] {
+        assert!(reader().within(Duration::from_secs(1)).synthetic(description).is_err(), "{description}");
+    }
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+}
+
+#[test]
+fn the_command_tells_what_is_wrong_with_a_file() {
+    let world = World::new();
+    let xml = exported(&world.path(""));
+    std::fs::write(world.path("new.xml"), xml.replacen("version=\"2.0\"", "version=\"3.0\"", 1)).unwrap();
+    let (_, err) = world.exits(2, &["topo", "--topology", "new.xml"]);
+    assert!(err.contains("lstopo --export-xml-flags V2 machine.xml"), "{err}");
+    let (out, _) = world.exits(0, &["topo", "--topology", "exported.xml"]);
+    assert!(out.contains("4 NUMA nodes"), "{out}");
+    let (_, err) = world.exits(2, &["topo", "--topology", "node:4 core:"]);
+    assert!(err.contains("neither an existing file nor"), "{err}");
+}

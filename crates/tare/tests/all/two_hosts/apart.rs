@@ -1,0 +1,92 @@
+//! Two hosts with networks, lists of processes and names of their own, and a real sshd between them.
+
+use crate::support::{World, text, trials};
+use crate::two_hosts::delay::{ADDRESSES, Networks};
+use crate::two_hosts::far::{Sshd, program, section};
+use std::process::Command;
+use std::time::Duration;
+
+/// Both hosts, and the way between them.
+pub struct Hosts {
+    pub world: World,
+    pub networks: Networks,
+    pub sshd: Sshd,
+    each_way: Duration,
+}
+
+impl Hosts {
+    /// Networks of their own need root: none where this user is not.
+    pub fn new(each_way: Duration) -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            println!("not tried: networks of their own need root");
+            return None;
+        }
+        let (world, networks) = (World::new(), Networks::new(each_way));
+        let start = format!("hostname far-{}; exec \"$@\"", std::process::id());
+        let [_, clients] = &networks.names;
+        let around = [
+            "nice",
+            "-n",
+            "-20",
+            "ip",
+            "netns",
+            "exec",
+            clients,
+            "unshare",
+            "--pid",
+            "--uts",
+            "--fork",
+            "--mount-proc",
+        ];
+        let around = [&around[..], &["--kill-child", "sh", "-c", &start, "sh"]].concat();
+        let sshd = Sshd::start(&world, ADDRESSES[1], &around);
+        Some(Self { world, networks, sshd, each_way })
+    }
+
+    /// `tare run` of a study on the server's host, to which the section of the clients is added.
+    pub fn run(&self, out: &str, study: &str) -> Command {
+        let client = section(&format!("root@{}", ADDRESSES[1]), &self.sshd.ssh, &program(&self.world, &[]), None);
+        self.started(out, &format!("{study}{client}"))
+    }
+
+    /// The same of a study whose servers are on the other host.
+    pub fn run_away(&self, out: &str, study: &str) -> Command {
+        let server = format!(
+            "[server]\nhost = \"root@{}\"\nssh = {}\nprogram = {}\n",
+            ADDRESSES[1],
+            serde_json::json!(self.sshd.ssh),
+            serde_json::json!(program(&self.world, &[]))
+        );
+        self.started(out, &format!("{study}{server}"))
+    }
+
+    fn started(&self, out: &str, study: &str) -> Command {
+        let study = self.world.study(study);
+        let tare = self.world.tare(&["run", &study, "--out", out]);
+        let mut command = Command::new("nice");
+        command
+            .args(["-n", "-20", "ip", "netns", "exec", &self.networks.names[0]])
+            .arg(tare.get_program())
+            .args(tare.get_args());
+        command.current_dir(self.world.directory.path());
+        command.envs(tare.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+    }
+
+    /// The record of a run of one trial that has ended.
+    pub fn record(&self, out: &str, ended: &std::process::Output) -> serde_json::Value {
+        let records = trials(&self.world.path(out));
+        assert!(ended.status.success(), "{}\n{records:?}", text(&ended.stderr));
+        let [record] = records.as_slice() else { panic!("{records:?}") };
+        assert_eq!(record["client_host"]["host"], format!("far-{}", std::process::id()), "{record}");
+        let half_way = record["client_host"]["clock_uncertainty_s"].as_f64().unwrap();
+        assert!(half_way < self.each_way.as_secs_f64() * 1.5 + 0.02, "half a round trip: {record}");
+        record.clone()
+    }
+
+    /// Nothing is left of either.
+    pub fn assert_clean(self) {
+        drop(self.sshd);
+        self.world.assert_clean();
+    }
+}

@@ -1,0 +1,198 @@
+//! kill -9 of the connection, and of either side, at random moments: no process and no changed setting is left on
+//! either. `TARE_TEST_KILLS` is how often.
+
+use crate::support::{World, names, text};
+use crate::two_hosts::far::{Sshd, may_log_in, program, section, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+use tare_noise::{Journal, fake};
+
+/// How often where nobody says it.
+const KILLS: u32 = 8;
+
+/// Whom a kill -9 hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Whom {
+    /// The program that holds the connection here.
+    Ssh,
+    /// sshd's process of this connection there.
+    Session,
+    /// The clients' half, there.
+    Agent,
+    /// The server's half, here.
+    Trial,
+    /// The run, here.
+    Run,
+    /// Everything here.
+    Here,
+}
+
+const EACH: [Whom; 6] = [Whom::Ssh, Whom::Session, Whom::Agent, Whom::Trial, Whom::Run, Whom::Here];
+
+/// Both hosts, each with a folder that plays its machine.
+struct Hosts {
+    world: World,
+    sshd: Sshd,
+    study: String,
+}
+
+pub fn lines_of(pid: u32) -> Vec<String> {
+    let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
+    line.split('\0').map(str::to_owned).collect()
+}
+
+pub fn parent_of(pid: u32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
+}
+
+/// Whether a process belongs to the other host of this world.
+pub fn is_far(world: &World, pid: u32) -> bool {
+    let variable = format!("TARE_STATE_DIR={}", world.path("far-state").display());
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
+}
+
+/// A folder without what is no setting.
+pub fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for name in names(&folder) {
+            let path = folder.join(name);
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_none_or(|extension| extension != "procs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                files.insert(path, text);
+            }
+        }
+    }
+    files
+}
+
+/// Kills by number, each with the moment after the run's start at which it comes: `TARE_TEST_KILLS` of them, in a run
+/// that takes as long as this one.
+pub fn random_moments(kills: u32, took: Duration) -> impl ExactSizeIterator<Item = (u32, Duration)> {
+    let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(kills);
+    let mut random = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;
+    println!("seed {random}");
+    (0..kills).map(move |kill| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (kill, took * (10 + (random >> 33) % 85) as u32 / 100)
+    })
+}
+
+/// A run of a study on the machine that a folder plays here.
+pub fn started(world: &World, study: &str, out: &str) -> Child {
+    let mut run = world.tare(&["run", study, "--out", out]);
+    run.env("TARE_SYSTEM_ROOT", world.path("machine")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// How long that takes when nobody kills anything.
+pub fn undisturbed(world: &World, study: &str) -> Duration {
+    let start = Instant::now();
+    assert!(started(world, study, "undisturbed").wait().unwrap().success());
+    start.elapsed()
+}
+
+impl Hosts {
+    fn new() -> Self {
+        let world = World::new();
+        for root in ["machine", "far-machine"] {
+            fake::create(&world.path(root)).unwrap();
+        }
+        let sshd = Sshd::start(&world, "127.0.0.1", &[]);
+        let program = program(&world, &[("TARE_SYSTEM_ROOT", world.path("far-machine"))]);
+        let client = section("127.0.0.1", &sshd.ssh, &program, None);
+        let study = world.study(&format!(
+            "name = \"killed\"\n[engine]\ntransport = \"tcp\"\n[workload]\nname = \"point_select\"\nrows = 20\n\
+             threads = 2\n{client}[machine]\nthp = \"never\"\nswappiness = 1\ngovernor = \"performance\"\n\
+             [sampling]\ntrials = 2\nwarmup_s = 0.1\nsample_s = 0.4\nattempts = 3\n"
+        ));
+        Self { world, sshd, study }
+    }
+
+    /// Processes of this test on the other host.
+    fn there(&self) -> Vec<u32> {
+        let all = names(Path::new("/proc")).into_iter().filter_map(|name| name.parse::<u32>().ok());
+        all.filter(|pid| is_far(&self.world, *pid)).collect()
+    }
+
+    /// And on this one: not the server of ssh, nor what is there.
+    fn here(&self) -> Vec<u32> {
+        let there = self.there();
+        let sshd = self.sshd.child.id();
+        let is_sshd = |pid: u32| pid == sshd || parent_of(pid) == Some(sshd);
+        self.world.processes().into_iter().filter(|pid| !is_sshd(*pid) && !there.contains(pid)).collect()
+    }
+
+    fn agent(&self) -> Option<u32> {
+        self.there().into_iter().find(|pid| lines_of(*pid).iter().any(|word| word == "client-agent"))
+    }
+
+    fn victims(&self, whom: Whom, run: u32) -> Vec<u32> {
+        let with = |word: &str| {
+            let has = |pid: &u32| lines_of(*pid).iter().any(|found| found.ends_with(word));
+            self.here().into_iter().filter(has).collect::<Vec<_>>()
+        };
+        match whom {
+            Whom::Ssh => with("client-agent"),
+            Whom::Session => self.agent().and_then(parent_of).filter(|pid| *pid > 1).into_iter().collect(),
+            Whom::Agent => self.agent().into_iter().collect(),
+            Whom::Trial => with("trial"),
+            Whom::Run => vec![run],
+            Whom::Here => self.here(),
+        }
+    }
+}
+
+#[test]
+fn kills_of_either_side_leave_nothing_on_either() {
+    if !may_log_in() {
+        println!("not tried: this user may not log in");
+        return;
+    }
+    let hosts = Hosts::new();
+    let world = &hosts.world;
+    let found = || ["machine", "far-machine"].map(|root| settings_of(&world.path(root)));
+    let before = found();
+    let moments = random_moments(KILLS, undisturbed(world, &hosts.study));
+    let kills = moments.len() as u32;
+    let (mut hits, mut changed) = (BTreeMap::<Whom, u32>::new(), 0);
+    for (kill, wait) in moments {
+        let out = format!("results-{kill}");
+        let mut run = started(world, &hosts.study, &out);
+        std::thread::sleep(wait);
+        let whom = EACH[kill as usize % EACH.len()];
+        let mut victims = hosts.victims(whom, run.id());
+        // Between two of them there is none: then the next one, as soon as it is there.
+        while victims.is_empty() && run.try_wait().unwrap().is_none() {
+            victims = hosts.victims(whom, run.id());
+        }
+        changed += u32::from(found() != before);
+        for pid in victims {
+            let hit = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).is_ok();
+            *hits.entry(whom).or_default() += u32::from(hit);
+        }
+        wait_until("the run's end", 90, || run.try_wait().unwrap().is_some());
+        if matches!(whom, Whom::Run | Whom::Here) {
+            // Nobody is left here; whatever comes next puts back.
+            wait_until("the trial's end", 60, || hosts.here().is_empty());
+            let restored = world.tare(&["restore"]).env("TARE_SYSTEM_ROOT", world.path("machine")).output().unwrap();
+            assert!(restored.status.success(), "{}", text(&restored.stderr));
+        }
+        let what = format!("kill {kill} of {whom:?} after {wait:?}");
+        wait_until(&format!("no process left, {what}"), 30, || hosts.here().is_empty() && hosts.there().is_empty());
+        assert_eq!(found(), before, "{what}");
+        for state in ["state", "far-state"] {
+            assert!(!Journal::pending(&world.path(state)), "{state}, {what}");
+        }
+    }
+    println!("{kills} kills, {changed} of them while settings were changed: {hits:?}");
+    assert!(hits.len() >= EACH.len().min(kills as usize) - 2, "{hits:?}: this test proves little");
+    assert!(changed > 0);
+}

@@ -1,0 +1,66 @@
+//! A way that takes 25 ms in each direction: what clients on the other side of it measure contains it.
+
+use crate::two_hosts::apart::Hosts;
+use std::time::Duration;
+
+/// How long a packet takes each way.
+const EACH_WAY: Duration = Duration::from_millis(25);
+/// Transactions a second of the open loop: some more than half of what one connection can do over that way.
+const RATE: f64 = 12.0;
+
+/// One trial; its only sample.
+fn sample(hosts: &Hosts, out: &str, more: &str) -> serde_json::Value {
+    let study = format!(
+        "name = \"far\"\n[engine]\ntransport = \"tcp\"\n[workload]\nname = \"point_select\"\nrows = 200\n{more}\
+         [placement]\nclient = \"pu:0\"\nserver = \"pu:0\"\nbind = \"thread\"\n\
+         [sampling]\ntrials = 1\nwarmup_s = 0.5\nsample_s = 3\nattempts = 1\n"
+    );
+    let ended = hosts.run(out, &study).output().unwrap();
+    let record = hosts.record(out, &ended);
+    for thread in record["samples"][0]["threads"].as_array().unwrap() {
+        assert_eq!(thread["allowed_cpus"], "0", "{thread}");
+    }
+    record["samples"][0].clone()
+}
+
+#[test]
+fn latency_and_throughput_contain_the_way() {
+    let (Some(near), Some(far)) = (Hosts::new(Duration::ZERO), Hosts::new(EACH_WAY)) else { return };
+    let of = |sample: &serde_json::Value, name: &str| sample["metrics"][name].as_f64().unwrap();
+    // A transaction is one statement, and so one round trip.
+    let service_ms = 1000.0 / of(&sample(&near, "near", ""), "tps");
+    let round_trip_ms = 2000.0 * EACH_WAY.as_secs_f64();
+    let quickest = 1000.0 / (service_ms + round_trip_ms);
+    // Other tests work on this machine at the same time, and then the way takes longer than it should, and threads wait
+    // for their turn: one quiet sample is enough.
+    let fits = (0..8).any(|attempt| {
+        far.networks.round_trip_ms();
+        let closed = sample(&far, &format!("closed-{attempt}"), "");
+        let tps = of(&closed, "tps");
+        let way_ms = far.networks.round_trip_ms();
+        let expected = 1000.0 / (service_ms + way_ms);
+        println!(
+            "service {service_ms:.2} ms, way {way_ms:.2} ms: {tps:.2} transactions a second, {expected:.2} expected"
+        );
+        println!(
+            "latency {:.2} ms, half of them {:.2} ms",
+            of(&closed, "latency_ms_mean"),
+            of(&closed, "latency_ms_p50")
+        );
+        assert!(of(&closed, "latency_ms_p50") >= round_trip_ms, "{closed}");
+        assert!(tps < 1.05 * quickest, "faster than the way: {closed}");
+        (tps / expected - 1.0).abs() < 0.05
+    });
+    assert!(fits, "throughput does not follow service and way");
+    // Transactions that are due while one is on its way wait for it, and that belongs to their latency: an M/D/1 queue
+    // has a mean wait of rho / 2 (1 - rho) services.
+    let open = sample(&far, "open", &format!("rate = {RATE}\n"));
+    let whole_ms = service_ms + round_trip_ms;
+    let rho = RATE * whole_ms / 1000.0;
+    let expected = whole_ms * (1.0 + rho / (2.0 * (1.0 - rho)));
+    let mean = of(&open, "latency_ms_mean");
+    println!("open loop: mean {mean:.1} ms, expected {expected:.1} ms; {:.2} transactions a second", of(&open, "tps"));
+    assert!(mean > 1.15 * whole_ms && mean < 2.0 * expected, "{mean} ms beside {expected} ms");
+    near.assert_clean();
+    far.assert_clean();
+}

@@ -1,0 +1,11 @@
+//! Machines described and this one, in one test program.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod binding;
+mod common;
+mod fingerprint;
+mod location;
+mod machine;
+mod measure;
+mod placement;

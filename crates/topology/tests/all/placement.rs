@@ -1,0 +1,508 @@
+//! Placements: article A's vCPU numbers, every pairing on the machines of the zoo, and pairings against brute force.
+
+use std::collections::BTreeMap;
+
+use crate::common::{ARTICLE_A, hybrid, lopsided, set, synthetic};
+use proptest::prelude::*;
+use tare_topology::{Bind, CpuSet, Location, Machine, MemoryPolicy, Pairing, Placement, ResolvedPlacement, Side};
+
+fn placement(client: &str, server: &str, bind: Bind, pairing: Pairing) -> Placement {
+    let (client, server) = (client.parse().unwrap(), server.parse().unwrap());
+    Placement { client, server, bind, pairing, ..Placement::default() }
+}
+
+/// CPUs of `threads` pairs as (client, server).
+fn pairs(machine: &Machine, client: &str, server: &str, pairing: Pairing, threads: usize) -> Vec<(u32, u32)> {
+    let resolved = placement(client, server, Bind::Thread, pairing).resolve(machine, threads).unwrap();
+    let one = |set: &CpuSet| {
+        assert_eq!(set.len(), 1);
+        set.first().unwrap()
+    };
+    assert_eq!((resolved.client.len(), resolved.server.len()), (threads, threads));
+    resolved.client.iter().map(one).zip(resolved.server.iter().map(one)).collect()
+}
+
+/// Article A's table: how tare writes each location, its vCPUs, and those of two threads bound one by one.
+const CLIENTS: [(&str, &str, [u32; 2]); 6] = [
+    ("node:0.core:0", "0,1", [0, 1]),
+    ("node:0.core:0-1.pu:0", "0,2", [0, 2]),
+    ("node:0.core:0.pu:0", "0", [0, 0]),
+    ("node:1.core:0", "12,13", [12, 13]),
+    ("node:1.core:0-1.pu:0", "12,14", [12, 14]),
+    ("node:1.core:0.pu:0", "12", [12, 12]),
+];
+const SERVERS: [(&str, &str, [u32; 2]); 3] =
+    [("node:0.core:2-5", "4-11", [4, 5]), ("node:0.core:2-3.pu:0", "4,6", [4, 6]), ("node:0.core:2", "4,5", [4, 5])];
+
+#[test]
+fn article_a_cells_have_its_vcpus() {
+    let machine = synthetic(ARTICLE_A);
+    for (client, client_cpus, clients) in CLIENTS {
+        for (server, server_cpus, servers) in SERVERS {
+            let shared = placement(client, server, Bind::Set, Pairing::None).resolve(&machine, 2).unwrap();
+            assert_eq!((shared.client, shared.server), (vec![set(client_cpus)], vec![set(server_cpus)]));
+            let expected = vec![(clients[0], servers[0]), (clients[1], servers[1])];
+            assert_eq!(pairs(&machine, client, server, Pairing::None, 2), expected, "{client} x {server}");
+        }
+    }
+}
+
+#[test]
+fn article_a_balanced_cases_have_its_vcpus() {
+    let machine = synthetic(ARTICLE_A);
+    let wide = placement("node:0-1.core:0", "node:0-1.core:1-", Bind::Set, Pairing::None).resolve(&machine, 4).unwrap();
+    assert_eq!((wide.client, wide.server), (vec![set("0,1,12,13")], vec![set("2-11,14-23")]));
+    let (client, server) = ("node:0-1.core:0.pu:0", "node:0-1.core:2.pu:0");
+    // The luck the article left open: which client meets which server.
+    assert_eq!(pairs(&machine, client, server, Pairing::SameNode, 2), [(0, 4), (12, 16)]);
+    assert_eq!(pairs(&machine, client, server, Pairing::OtherNode, 2), [(0, 16), (12, 4)]);
+}
+
+#[test]
+fn every_pairing_spreads_its_pairs() {
+    let machine = synthetic("package:2 node:1 l3:2 core:2 pu:2");
+    for (pairing, expected) in [
+        (Pairing::SamePu, [(0, 0), (1, 1), (2, 2)]),
+        (Pairing::SmtSibling, [(0, 1), (2, 3), (4, 5)]),
+        (Pairing::SameCore, [(0, 1), (2, 3), (4, 5)]),
+        (Pairing::SameCache, [(0, 2), (1, 3), (4, 6)]),
+        (Pairing::SameNode, [(0, 4), (1, 5), (2, 6)]),
+        (Pairing::OtherNode, [(0, 8), (1, 9), (2, 10)]),
+    ] {
+        assert_eq!(pairs(&machine, "all", "all", pairing, 3), expected, "{pairing}");
+        assert_eq!(pairs(&machine, "float", "float", pairing, 3), expected, "{pairing}, floating");
+    }
+}
+
+#[test]
+fn two_pus_hold_two_pairs_of_one_pu_each() {
+    let machine = synthetic("core:2 pu:1");
+    assert_eq!(pairs(&machine, "all", "all", Pairing::SamePu, 2), [(0, 0), (1, 1)]);
+    assert_eq!(pairs(&machine, "all", "all", Pairing::SameCore, 2), [(0, 0), (1, 1)]);
+}
+
+#[test]
+fn threads_beyond_the_pus_start_over() {
+    let machine = synthetic("core:2 pu:1");
+    assert_eq!(pairs(&machine, "all", "core:1", Pairing::None, 3), [(0, 1), (1, 1), (0, 1)]);
+}
+
+#[test]
+fn floating_sides_are_empty() {
+    let machine = synthetic(ARTICLE_A);
+    for bind in [Bind::Set, Bind::Thread] {
+        let resolved = placement("float", "cpus:4,6", bind, Pairing::None).resolve(&machine, 2).unwrap();
+        assert!(resolved.client.is_empty());
+        assert_eq!(resolved.server.len(), if bind == Bind::Set { 1 } else { 2 });
+    }
+}
+
+#[test]
+fn greedy_is_repaired_where_it_would_stack_threads() {
+    // Three cores, three pairs: lowest first leaves both PUs of the last core, which cannot pair with each other.
+    let machine = synthetic("l3:1 core:3 pu:2");
+    assert_eq!(most_loaded(&pairs(&machine, "all", "all", Pairing::SameCache, 3)), 1);
+    // The same with three big nodes.
+    let machine = synthetic("node:3 core:32 pu:1");
+    assert_eq!(most_loaded(&pairs(&machine, "all", "all", Pairing::OtherNode, 48)), 1);
+}
+
+#[test]
+fn many_threads_on_a_big_machine_are_balanced() {
+    let machine = synthetic("node:4 core:32 pu:1");
+    assert_eq!(most_loaded(&pairs(&machine, "all", "all", Pairing::OtherNode, 1024)), 16);
+    assert_eq!(most_loaded(&pairs(&machine, "node:0", "node:1-3", Pairing::OtherNode, 1024)), 32);
+    // Greedy and exchange do not find this one; the search does.
+    let machine = synthetic("node:3 core:2 pu:1");
+    assert_eq!(most_loaded(&pairs(&machine, "cpus:0,5", "cpus:0,2,4", Pairing::OtherNode, 4)), 2);
+    // One client PU faces many servers and the other way round: counting alone expects far less load.
+    let machine = synthetic("l3:2 core:16 pu:1");
+    assert_eq!(most_loaded(&pairs(&machine, "cpus:0,17-31", "cpus:1-16", Pairing::SameCache, 1024)), 512);
+}
+
+#[test]
+fn a_pairing_that_cannot_be_has_its_reason() {
+    let one_thread = synthetic("core:4 pu:1");
+    let article_a = synthetic(ARTICLE_A);
+    for (machine, client, server, bind, pairing, reason) in [
+        (&one_thread, "all", "all", Bind::Thread, Pairing::SmtSibling, "no core here has a second hardware thread"),
+        (&one_thread, "all", "all", Bind::Thread, Pairing::SameCache, "no two cores here share their last-level cache"),
+        (&one_thread, "all", "all", Bind::Thread, Pairing::OtherNode, "there is no second NUMA node with CPUs here"),
+        (
+            &article_a,
+            "node:0",
+            "node:1",
+            Bind::Thread,
+            Pairing::SamePu,
+            "no PU of server location node:1 is same-pu to a PU of client location node:0",
+        ),
+        (
+            &article_a,
+            "all",
+            "all",
+            Bind::Set,
+            Pairing::SamePu,
+            "pairing same-pu needs bind = \"thread\": threads that share a set have no place of their own",
+        ),
+        (&article_a, "node:2", "all", Bind::Set, Pairing::None, "this machine has 2 NUMA nodes; node:2 does not exist"),
+    ] {
+        let e = placement(client, server, bind, pairing).resolve(machine, 2).unwrap_err();
+        assert_eq!(e.reason, reason);
+    }
+    let e = placement("all", "all", Bind::Thread, Pairing::None).resolve(&one_thread, 0).unwrap_err();
+    assert_eq!(e.reason, "a placement needs at least one thread");
+}
+
+#[test]
+fn machines_say_which_pairings_they_have() {
+    use Pairing::{OtherCache, OtherNode, SameCache, SameCore, SameNode, SamePu, SmtSibling};
+    let distinct = |machine: &Machine| -> Vec<Pairing> {
+        let choices = machine.pairings().into_iter();
+        choices.filter(|c| c.missing.is_none() && c.same_as.is_none()).map(|c| c.pairing).collect()
+    };
+    assert_eq!(distinct(&synthetic("core:1 pu:1")), [SamePu]);
+    assert_eq!(distinct(&synthetic("l3:1 core:2 pu:1")), [SamePu, SameCache]);
+    assert_eq!(
+        distinct(&synthetic("package:2 node:1 l3:2 core:2 pu:2")),
+        [SamePu, SmtSibling, SameCache, OtherCache, OtherNode]
+    );
+    // A cluster of cores under a level 2 cache counts, one core's own does not.
+    assert_eq!(distinct(&synthetic("node:1 l2:2 core:4 pu:1")), [SamePu, SameCache, OtherCache]);
+    assert_eq!(distinct(&synthetic("node:1 l2:4 core:1 pu:2")), [SamePu, SmtSibling, SameNode]);
+    assert_eq!(distinct(&synthetic("node:1 l3:4 core:1 pu:1")), [SamePu, OtherCache]);
+    assert_eq!(distinct(&synthetic(ARTICLE_A)), [SamePu, SmtSibling, SameNode, OtherNode]);
+    assert_eq!(distinct(&lopsided()), [SamePu, SmtSibling, SameNode, OtherNode]);
+    assert_eq!(distinct(&hybrid()), [SamePu, SmtSibling, SameNode]);
+    let same_core = &synthetic(ARTICLE_A).pairings()[2];
+    assert_eq!((same_core.pairing, same_core.same_as), (SameCore, Some(SmtSibling)));
+}
+
+#[test]
+fn two_cpus_know_how_near_they_are() {
+    let machine = synthetic("package:2 node:1 l3:2 core:2 pu:2");
+    let near = [0, 1, 2, 4, 8, 99].map(|cpu| machine.relation(0, cpu));
+    use Pairing::{OtherCache, OtherNode, SameCache, SamePu, SmtSibling};
+    assert_eq!(near, [Some(SamePu), Some(SmtSibling), Some(SameCache), Some(OtherCache), Some(OtherNode), None]);
+    let one_cache_a_node = synthetic(ARTICLE_A);
+    assert_eq!(one_cache_a_node.relation(0, 2), Some(Pairing::SameNode));
+}
+
+#[test]
+fn memory_comes_from_nodes_that_have_some() {
+    let machine = lopsided();
+    let resolve = |text: &str| {
+        let policy: MemoryPolicy = text.parse().unwrap();
+        policy.resolve(&machine).map(|p| p.to_string()).map_err(|e| e.reason)
+    };
+    assert_eq!(resolve("interleave:all").unwrap(), "interleave:0-1,3");
+    assert_eq!(resolve("bind:3").unwrap(), "bind:3");
+    assert_eq!(resolve("preferred:1").unwrap(), "preferred:1");
+    assert_eq!(resolve("bind:1-2").unwrap_err(), "NUMA node 2 has no memory; memory can come from nodes 0-1,3");
+    assert_eq!(resolve("preferred:7").unwrap_err(), "NUMA node 7 does not exist; memory can come from nodes 0-1,3");
+}
+
+#[test]
+fn a_placement_is_read_as_a_study_writes_it() {
+    let json = r#"{"client":"node:0.core:0","server":"float","bind":"thread","pairing":"same-pu","memory":"bind:0"}"#;
+    let read: Placement = serde_json::from_str(json).unwrap();
+    assert_eq!((read.server.clone(), read.bind, read.pairing), (Side::Float, Bind::Thread, Pairing::SamePu));
+    assert_eq!(serde_json::to_string(&read).unwrap(), json);
+    assert_eq!(serde_json::from_str::<Placement>("{}").unwrap(), Placement::default());
+    let e = serde_json::from_str::<Placement>(r#"{"client":"nod:0"}"#).unwrap_err().to_string();
+    assert!(e.contains("did you mean \"node\"?"), "{e}");
+}
+
+fn most_loaded(pairs: &[(u32, u32)]) -> usize {
+    let mut load = BTreeMap::new();
+    for cpu in pairs.iter().flat_map(|(c, s)| [c, s]) {
+        *load.entry(*cpu).or_insert(0) += 1;
+    }
+    load.into_values().max().unwrap_or(0)
+}
+
+/// Whether two CPUs are so paired, from the machine's sets alone.
+fn paired(machine: &Machine, pairing: Pairing, c: u32, s: u32) -> bool {
+    let together = |sets: Vec<&CpuSet>| sets.iter().any(|set| set.contains(c) && set.contains(s));
+    let core = c == s || together(machine.cores.iter().map(|o| &o.cpus).collect());
+    let node = together(machine.nodes.iter().map(|o| &o.cpus).collect());
+    let last = machine.caches.iter().map(|cache| cache.level).max();
+    let cache = together(machine.caches.iter().filter(|o| Some(o.level) == last).map(|o| &o.cpus).collect());
+    match pairing {
+        Pairing::None => true,
+        Pairing::SamePu => c == s,
+        Pairing::SmtSibling => core && c != s,
+        Pairing::SameCore => core,
+        Pairing::SameCache => cache && !core,
+        // All caches of these machines are of level 3.
+        Pairing::OtherCache => node && !cache && last.is_some(),
+        Pairing::SameNode => node && !core,
+        Pairing::OtherNode => !node,
+    }
+}
+
+/// The fewest threads that the most loaded PU can have, by trying every choice of `n` edges.
+fn brute_force(edges: &[(u32, u32)], n: usize, from: usize, chosen: &mut Vec<(u32, u32)>) -> usize {
+    if chosen.len() == n {
+        return most_loaded(chosen);
+    }
+    let mut best = usize::MAX;
+    for i in from..edges.len() {
+        chosen.push(edges[i]);
+        best = best.min(brute_force(edges, n, i, chosen));
+        chosen.pop();
+    }
+    best
+}
+
+const SMALL: [&str; 7] = [
+    "l3:1 core:3 pu:2",
+    "l3:2 core:3 pu:1",
+    "node:3 core:2 pu:1",
+    "node:2 l3:2 core:1 pu:2",
+    "package:2 core:2 pu:2",
+    "l3:2 core:2 pu:1",
+    "core:3 pu:2",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Every pair satisfies its pairing and its locations, none is refused that exists, and no assignment has a less
+    /// loaded busiest PU.
+    #[test]
+    fn pairing_is_as_good_as_brute_force(
+        machine in prop::sample::select(&SMALL[..]),
+        pairing in prop::sample::select(&Pairing::PAIRED[..]),
+        client in prop::collection::btree_set(0u32..6, 1..=6),
+        server in prop::collection::btree_set(0u32..6, 1..=6),
+        threads in 1usize..=4,
+    ) {
+        let machine = synthetic(machine);
+        let cpus = machine.cpus();
+        let limit = |side: &std::collections::BTreeSet<u32>| side.iter().map(|cpu| cpu % cpus.len() as u32).collect::<CpuSet>();
+        let (client, server) = (limit(&client), limit(&server));
+        let edges: Vec<(u32, u32)> = client
+            .iter()
+            .flat_map(|c| server.iter().map(move |s| (c, s)))
+            .filter(|(c, s)| paired(&machine, pairing, *c, *s))
+            .collect();
+        let side = |cpus: &CpuSet| Side::At(Location::cpus(cpus.clone()).unwrap());
+        let asked = Placement {
+            client: side(&client),
+            server: side(&server),
+            bind: Bind::Thread,
+            pairing,
+            ..Placement::default()
+        };
+        match asked.resolve(&machine, threads) {
+            Err(e) => prop_assert!(edges.is_empty(), "{e}, but {edges:?}"),
+            Ok(_) => {
+                let found = pairs(&machine, &asked.client.to_string(), &asked.server.to_string(), pairing, threads);
+                for pair in &found {
+                    prop_assert!(edges.contains(pair), "{pair:?}");
+                }
+                prop_assert_eq!(most_loaded(&found), brute_force(&edges, threads, 0, &mut Vec::new()), "{:?}", found);
+            }
+        }
+    }
+}
+
+/// `nodes` on a machine: (client, server, memory) as the placement spells them out, and the CPUs they come to.
+fn nodes(machine: &Machine, nodes: u32, clients: Option<u32>) -> Result<[String; 5], String> {
+    let asked = Placement { nodes: Some(nodes), client_pus_per_node: clients, ..Placement::default() };
+    let explicit = asked.explicit(machine).map_err(|e| e.reason)?;
+    let resolved = asked.resolve(machine, 64).map_err(|e| e.reason)?;
+    assert_eq!(explicit.resolve(machine, 64).unwrap(), resolved);
+    let (client, server) = (explicit.client.to_string(), explicit.server.to_string());
+    Ok([client, server, explicit.memory.to_string(), resolved.client[0].to_string(), resolved.server[0].to_string()])
+}
+
+#[test]
+fn the_first_nodes_are_shared_as_stated() {
+    // Article D's machine.
+    let machine = synthetic("node:4 core:32 pu:1");
+    for (count, expected) in [
+        (1, ["node:0.pu:28-31", "node:0.pu:0-27", "interleave:0", "28-31", "0-27"]),
+        (2, ["node:0-1.pu:28-31", "node:0-1.pu:0-27", "interleave:0-1", "28-31,60-63", "0-27,32-59"]),
+        (
+            4,
+            [
+                "node:0-3.pu:28-31",
+                "node:0-3.pu:0-27",
+                "interleave:0-3",
+                "28-31,60-63,92-95,124-127",
+                "0-27,32-59,64-91,96-123",
+            ],
+        ),
+    ] {
+        assert_eq!(nodes(&machine, count, Some(4)).unwrap(), expected);
+    }
+    let shared = nodes(&machine, 2, None).unwrap();
+    assert_eq!(shared, ["node:0-1.pu:0-31", "node:0-1.pu:0-31", "interleave:0-1", "0-63", "0-63"]);
+    // Whole cores where they have two hardware threads.
+    let article_a = nodes(&synthetic(ARTICLE_A), 2, Some(2)).unwrap();
+    assert_eq!(article_a[3..], ["10-11,22-23", "0-9,12-21"]);
+}
+
+#[test]
+fn nodes_that_cannot_be_shared_have_their_reason() {
+    let machine = synthetic("node:2 core:2 pu:1");
+    assert_eq!(
+        nodes(&machine, 4, Some(1)).unwrap_err(),
+        "4 nodes are asked for, and this machine has 2 NUMA nodes with CPUs and memory"
+    );
+    assert_eq!(
+        nodes(&machine, 1, Some(2)).unwrap_err(),
+        "node:0 has 2 PUs: 2 for the clients leave none for the server"
+    );
+    let twice = Placement { nodes: Some(1), client: Side::At("all".parse().unwrap()), ..Placement::default() };
+    assert_eq!(
+        twice.resolve(&machine, 1).unwrap_err().reason,
+        "nodes says where both sides run: leave out client and server"
+    );
+    let alone = Placement { client_pus_per_node: Some(1), ..Placement::default() };
+    let reason = alone.resolve(&machine, 1).unwrap_err().reason;
+    assert_eq!(reason, "client_pus_per_node says nothing without nodes or caches");
+}
+
+/// What `caches` means on a machine: locations, memory, CPUs of either side.
+fn caches(machine: &Machine, caches: u32, clients: Option<u32>) -> Result<[String; 5], String> {
+    let asked = Placement { caches: Some(caches), client_pus_per_node: clients, ..Placement::default() };
+    let spelt = asked.explicit(machine).map_err(|e| e.reason)?;
+    let resolved = asked.resolve(machine, 2).map_err(|e| e.reason)?;
+    let cpus = [&resolved.client, &resolved.server].map(|sets| sets.first().map(ToString::to_string));
+    let [client, server] = cpus.map(Option::unwrap_or_default);
+    Ok([spelt.client.to_string(), spelt.server.to_string(), spelt.memory.to_string(), client, server])
+}
+
+#[test]
+fn last_level_caches_are_steps_finer_than_nodes() {
+    // Two nodes of two caches of four cores, as a processor of chiplets.
+    let machine = synthetic("node:2 l3:2 core:4 pu:1");
+    for (count, expected) in [
+        (1, ["l3:0.pu:3", "l3:0.pu:0-2", "interleave:0", "3", "0-2"]),
+        (2, ["l3:0-1.pu:3", "l3:0-1.pu:0-2", "interleave:0", "3,7", "0-2,4-6"]),
+        (3, ["l3:0-2.pu:3", "l3:0-2.pu:0-2", "interleave:0-1", "3,7,11", "0-2,4-6,8-10"]),
+    ] {
+        assert_eq!(caches(&machine, count, Some(1)).unwrap(), expected);
+    }
+    let shared = caches(&machine, 4, None).unwrap();
+    assert_eq!(shared[2..], ["interleave:0-1", "0-15", "0-15"]);
+}
+
+#[test]
+fn caches_that_cannot_be_had_have_their_reason() {
+    let machine = synthetic("node:2 l3:2 core:4 pu:1");
+    let five = caches(&machine, 5, None).unwrap_err();
+    assert_eq!(
+        five,
+        "5 last-level caches are asked for, and this machine has 4 that cores share on a node with memory"
+    );
+    // A level 2 cache of one core is no place to be near to.
+    assert!(caches(&synthetic("node:2 l2:4 pu:1"), 1, None).unwrap_err().contains("has none that cores share"));
+    assert!(caches(&synthetic("node:2 core:4 pu:1"), 1, None).unwrap_err().contains("has none"));
+    assert!(caches(&machine, 1, Some(4)).unwrap_err().starts_with("l3:0 has 4 PUs"));
+    let both = Placement { nodes: Some(1), caches: Some(1), ..Placement::default() };
+    assert!(both.resolve(&machine, 1).unwrap_err().reason.contains("leave out one of them"));
+}
+
+#[test]
+fn nodes_of_different_sizes_and_without_memory_or_cpus() {
+    // Nodes 0-1 and 3 have memory, node 2 has none.
+    let machine = lopsided();
+    let ladder = [1, 2, 3].map(|count| nodes(&machine, count, Some(1)).map(|spelt| spelt.join(" ")));
+    assert_eq!(ladder[0].as_deref(), Ok("node:0.pu:3 node:0.pu:0-2 interleave:0 7 0-1,6"));
+    assert_eq!(
+        ladder[1].as_deref(),
+        Ok("node:0.pu:3+node:1.pu:2 node:0.pu:0-2+node:1.pu:0-1 interleave:0-1 4,7 0-3,6")
+    );
+    let third = ladder[2].as_ref().unwrap_err();
+    assert_eq!(third, "3 nodes are asked for, and this machine has 2 NUMA nodes with CPUs and memory");
+    let kept = Placement { nodes: Some(1), memory: "local".parse().unwrap(), ..Placement::default() };
+    assert_eq!(kept.resolve(&machine, 1).unwrap().memory, MemoryPolicy::Local);
+}
+
+/// Any location that can be written.
+fn any_side() -> impl Strategy<Value = Side> {
+    let side = prop::sample::select(vec!["float", "all", "cpus:0-3,9", "node:0-", "node:1.core:0-1.pu:odd+l3:2"]);
+    side.prop_map(|text| text.parse().unwrap())
+}
+
+fn any_policy() -> impl Strategy<Value = MemoryPolicy> {
+    let policy = prop::sample::select(vec![
+        "default",
+        "local",
+        "bind:0-1,3",
+        "interleave:all",
+        "weighted-interleave:1",
+        "preferred:1",
+    ]);
+    policy.prop_map(|text| text.parse().unwrap())
+}
+
+fn any_pairing() -> impl Strategy<Value = Pairing> {
+    prop::sample::select([&[Pairing::None][..], &Pairing::PAIRED].concat())
+}
+
+proptest! {
+    #[test]
+    fn a_placement_is_stored_and_read_back_exactly(
+        client in any_side(),
+        server in any_side(),
+        thread in any::<bool>(),
+        pairing in any_pairing(),
+        memory in any_policy(),
+        nodes in prop::option::of(1..5u32),
+        client_pus_per_node in prop::option::of(1..5u32),
+    ) {
+        let bind = if thread { Bind::Thread } else { Bind::Set };
+        let background = Side::Float;
+        let placement = Placement { client, server, background, bind, pairing, memory, nodes, client_pus_per_node, ..Placement::default() };
+        let json = serde_json::to_string(&placement).unwrap();
+        prop_assert_eq!(serde_json::from_str::<Placement>(&json).unwrap(), placement);
+    }
+
+    #[test]
+    fn what_a_plan_resolved_is_stored_and_read_back_exactly(
+        client in prop::collection::vec(prop::collection::vec(0..=tare_topology::MAX_INDEX, 0..9), 0..9),
+        server in prop::collection::vec(prop::collection::vec(0..=tare_topology::MAX_INDEX, 0..9), 0..9),
+        thread in any::<bool>(),
+        pairing in any_pairing(),
+        memory in any_policy(),
+    ) {
+        let sets = |of: Vec<Vec<u32>>| of.into_iter().map(CpuSet::from_iter).collect::<Vec<_>>();
+        let bind = if thread { Bind::Thread } else { Bind::Set };
+        let resolved = ResolvedPlacement { client: sets(client), server: sets(server), background: None, bind, pairing, memory };
+        let json = serde_json::to_string(&resolved).unwrap();
+        prop_assert_eq!(serde_json::from_str::<ResolvedPlacement>(&json).unwrap(), resolved);
+    }
+}
+
+#[test]
+fn every_part_of_a_stored_placement_is_a_text_that_a_study_may_hold() {
+    let asked = Placement {
+        client: "node:0".parse().unwrap(),
+        server: "node:1".parse().unwrap(),
+        bind: Bind::Thread,
+        pairing: Pairing::OtherNode,
+        memory: "interleave:all".parse().unwrap(),
+        ..Placement::default()
+    };
+    let resolved = asked.resolve(&synthetic("node:2 core:2 pu:1"), 3).unwrap();
+    assert_eq!(
+        serde_json::to_string(&resolved).unwrap(),
+        r#"{"client":["0","1","0"],"server":["2","3","2"],"bind":"thread","pairing":"other-node","memory":"interleave:0-1"}"#
+    );
+}
+
+#[test]
+fn the_first_pus_of_each_node_can_be_the_clients_too() {
+    let placement = Placement {
+        nodes: Some(2),
+        client_pus_per_node: Some(4),
+        client_pus: tare_topology::ClientPus::First,
+        ..Placement::default()
+    };
+    let resolved = placement.resolve(&synthetic("node:4 core:32 pu:1"), 8).unwrap();
+    assert_eq!((&resolved.client, &resolved.server), (&vec![set("0-3,32-35")], &vec![set("4-31,36-63")]));
+}
