@@ -1,4 +1,4 @@
-//! What the tests of this crate share, with one of whole programs (`tests/kills.rs`).
+//! What the tests of this crate share, with one of whole programs (`tests/all/ends`).
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 use std::collections::BTreeMap;

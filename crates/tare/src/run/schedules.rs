@@ -15,8 +15,8 @@ use tare_results::schema::{Outcome, Plan, SampleRecord, TrialRecord};
 use tare_results::store::DirectoryError;
 use tare_topology::Machine;
 
-/// Schedules that are played.
-const SCHEDULES: u64 = 10_000;
+/// Schedules that are played where `TARE_TEST_SCHEDULES` does not say how many.
+const SCHEDULES: u64 = 2_000;
 /// Times a run may be taken up again before a schedule counts as endless.
 const MOST_RUNS: usize = 500;
 
@@ -279,17 +279,18 @@ fn check(study: &Study, shelf: &Shelf, begun: &[(usize, u32, Fate)], done: usize
 }
 
 #[test]
-fn ten_thousand_made_up_schedules_keep_every_promise() {
+fn made_up_schedules_keep_every_promise() {
+    let schedules = std::env::var("TARE_TEST_SCHEDULES").map_or(SCHEDULES, |number| number.parse().unwrap());
     let (mut runs, mut fates, mut grown) = (0, BTreeSet::new(), 0);
-    for seed in 0..SCHEDULES {
+    for seed in 0..schedules {
         let (taken_up, seen) = play(seed);
-        runs += taken_up;
+        runs += taken_up as u64;
         fates.extend(seen);
-        grown += usize::from(seed.is_multiple_of(3));
+        grown += u64::from(seed.is_multiple_of(3));
     }
     // A script in which nothing ever went wrong would prove nothing.
     assert_eq!(fates.len(), 7, "{fates:?}");
-    assert!(runs > 15_000 && grown > 3_000, "{runs} runs, {grown} pilots");
+    assert!(2 * runs > 3 * schedules && 10 * grown > 3 * schedules, "{runs} runs, {grown} pilots");
 }
 
 #[test]

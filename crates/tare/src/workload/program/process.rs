@@ -228,7 +228,7 @@ fn end_all(before: &BTreeSet<i32>, marked: &Marked, usage: &mut Usage) -> Vec<St
 mod tests {
     use super::*;
 
-    // What is ended with a program, `tests/commands.rs` shows: children are those of the whole process.
+    // What is ended with a program, `tests/all/loads/commands.rs` shows: children are those of the whole process.
     #[test]
     fn a_program_that_is_not_there_says_its_name() {
         let job = Job { words: vec!["no-such-program".into()], ..Job::default() };

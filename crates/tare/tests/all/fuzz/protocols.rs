@@ -130,7 +130,7 @@ fn what_is_escaped_comes_back() {
     assert_eq!(unescaped(&all.escape_ascii().to_string()), all);
 }
 
-/// `cargo test -p tare --test fuzz -- --ignored record`
+/// `cargo nextest run -p tare --run-ignored only fuzz::protocols::record`
 #[test]
 #[ignore = "makes the recordings anew, from real servers"]
 fn record() {

@@ -149,13 +149,13 @@ fn a_preload_reads_what_it_says() {
 }
 
 #[test]
-#[ignore = "takes about a minute: make test-dbt3-large"]
+#[ignore = "takes about a minute: make test-long"]
 fn all_engines_give_the_stored_answers_at_scale_0_1() {
     engines_agree("0.1");
 }
 
 #[test]
-#[ignore = "takes twenty minutes: cargo test --release -p tare --test dbt3 published -- --ignored"]
+#[ignore = "takes twenty minutes: cargo nextest run --release -p tare --run-ignored only published"]
 fn all_engines_give_the_published_answers_at_scale_1() {
     engines_agree("1");
 }

@@ -272,6 +272,6 @@ fn the_page_of_exports_names_every_column() {
     if std::env::var_os("TARE_UPDATE_DOCS").is_some() {
         std::fs::write(&file, format!("{head}<!-- made by a test -->\n\n{}\n", made.trim_end())).unwrap();
     } else {
-        assert_eq!(found.trim_end(), made.trim_end(), "TARE_UPDATE_DOCS=1 cargo test -p tare --test report");
+        assert_eq!(found.trim_end(), made.trim_end(), "TARE_UPDATE_DOCS=1 cargo nextest run -p tare report::export");
     }
 }
