@@ -1,11 +1,12 @@
 //! From a configuration to the code compiled for it.
 
+use tare_counters::cpus;
+
 use super::config::{Config, MemoryScope, Mode, Padding};
 use super::error::Error;
 use super::generator::{Locked, Own};
 use super::outcome::Outcome;
 use super::{memory, policy, worker};
-use crate::cpus;
 use crate::strategies::{
     Adaptive, Atomic, ByCachedNode, ByCpu, ByIndex, ByLibnuma, ByThread, Counting, Fuzzy, NodeAlloc, Own as OwnSet,
     Plan, PthreadMutex, Random, Sharded, StdMutex, Strategy, ThreadRow, node_count,
