@@ -3,8 +3,9 @@
 use tare_counters::cpus;
 
 use super::config::{Config, MemoryScope, Mode, Padding};
+use super::counted::{Counted, Kept};
 use super::error::Error;
-use super::generator::{Locked, Own};
+use super::generator::{Generator, Locked, Own};
 use super::outcome::Outcome;
 use super::{memory, policy, worker};
 use crate::strategies::{
@@ -20,61 +21,17 @@ use crate::strategies::{
 pub fn run(config: &Config<'_>) -> Result<Outcome, Error> {
     config.check()?;
     config.strategy.available()?;
-    let (outcome, refused) = policy::under(config, MemoryScope::Process, || dispatch(config, &Run))?;
+    let (outcome, refused) = policy::under(config, MemoryScope::Process, || {
+        let (plan, compiled) = (plan(config), Compiled::of(config));
+        memory::check(config, (compiled.planned_bytes_per_counter)(&plan))?;
+        worker::run(config, &plan, (compiled.prepare)(config, &plan)?)
+    })?;
     Ok(Outcome { not_interleaved: outcome.not_interleaved.clone().or(refused), ..outcome })
 }
 
 /// Bytes the counters and data of a run take, without the allocator's own.
 pub fn memory_bytes(config: &Config<'_>) -> u128 {
-    dispatch(config, &Size)
-}
-
-/// What is done once the types are known.
-trait Act {
-    type Answer;
-    fn act<S: Counting>(&self, config: &Config<'_>) -> Self::Answer;
-}
-
-/// The article's 24 shards, or the least of these that gives each CPU (each node) one. A few sizes, as each is code of
-/// its own; the machines above are served with shards shared by CPUs.
-fn dispatch<A: Act>(config: &Config<'_>, act: &A) -> A::Answer {
-    let (cpus, nodes) = match config.mode {
-        Mode::Faithful => (24, 2),
-        Mode::Corrected => (cpus::possible(), node_count()),
-    };
-    match (cpus, nodes) {
-        (..=24, ..=2) => by_padding::<A, 24, 2>(config, act),
-        (..=128, ..=8) => by_padding::<A, 128, 8>(config, act),
-        _ => by_padding::<A, 512, 32>(config, act),
-    }
-}
-
-/// The values from a shard to the next, of which one counts.
-fn by_padding<A: Act, const C: usize, const N: usize>(config: &Config<'_>, act: &A) -> A::Answer {
-    match config.padding {
-        Padding::Packed => by_strategy::<A, C, N, 1>(config, act),
-        Padding::Line => by_strategy::<A, C, N, 8>(config, act),
-        Padding::Pair => by_strategy::<A, C, N, 16>(config, act),
-    }
-}
-
-fn by_strategy<A: Act, const C: usize, const N: usize, const W: usize>(config: &Config<'_>, act: &A) -> A::Answer {
-    match config.strategy {
-        Strategy::PthreadMutex => act.act::<PthreadMutex>(config),
-        Strategy::StdMutex => act.act::<StdMutex>(config),
-        Strategy::Atomic => act.act::<Atomic>(config),
-        Strategy::Fuzzy => act.act::<Fuzzy<C, W>>(config),
-        Strategy::ShardIndex => act.act::<Sharded<ByIndex, C, W>>(config),
-        Strategy::ShardRandom => act.act::<Sharded<Random, C, W>>(config),
-        Strategy::ShardThread => act.act::<Sharded<ByThread, C, W>>(config),
-        Strategy::ShardCpu => act.act::<Sharded<ByCpu, C, W>>(config),
-        Strategy::ShardNodeLibnuma => act.act::<Sharded<ByLibnuma, N, W>>(config),
-        Strategy::ShardNodeCached => act.act::<Sharded<ByCachedNode, N, W>>(config),
-        Strategy::NodeAlloc => act.act::<NodeAlloc>(config),
-        Strategy::CounterSet => act.act::<OwnSet>(config),
-        Strategy::ThreadRow => act.act::<ThreadRow>(config),
-        Strategy::Adaptive => act.act::<Adaptive>(config),
-    }
+    memory::needed(config, (Compiled::of(config).planned_bytes_per_counter)(&plan(config)))
 }
 
 fn plan(config: &Config<'_>) -> Plan {
@@ -82,27 +39,56 @@ fn plan(config: &Config<'_>) -> Plan {
     Plan { counters: counters.unwrap_or(usize::MAX), threads: config.threads, seed: config.seed }
 }
 
-struct Size;
+/// What is compiled for a strategy, its shards and a generator.
+struct Compiled {
+    planned_bytes_per_counter: fn(&Plan) -> u64,
+    prepare: fn(&Config<'_>, &Plan) -> Result<Box<dyn Counted>, Error>,
+}
 
-impl Act for Size {
-    type Answer = u128;
+impl Compiled {
+    fn of(config: &Config<'_>) -> Self {
+        match config.mode {
+            // The article's 24 shards.
+            Mode::Faithful => by_padding::<Locked, 24, 2>(config),
+            // The least of these that gives each CPU (each node) one. A few sizes, as each is code of its own; the
+            // machines above are served with shards shared by CPUs.
+            Mode::Corrected => match (cpus::possible(), node_count()) {
+                (..=24, ..=2) => by_padding::<Own, 24, 2>(config),
+                (..=128, ..=8) => by_padding::<Own, 128, 8>(config),
+                _ => by_padding::<Own, 512, 32>(config),
+            },
+        }
+    }
 
-    fn act<S: Counting>(&self, config: &Config<'_>) -> u128 {
-        memory::needed(config, S::planned_bytes_per_counter(&plan(config)))
+    fn with<S: Counting + 'static, G: Generator>() -> Self {
+        Self { planned_bytes_per_counter: S::planned_bytes_per_counter, prepare: Kept::<S, G>::prepare }
     }
 }
 
-struct Run;
+/// The values from a shard to the next, of which one counts.
+fn by_padding<G: Generator, const C: usize, const N: usize>(config: &Config<'_>) -> Compiled {
+    match config.padding {
+        Padding::Packed => by_strategy::<G, C, N, 1>(config.strategy),
+        Padding::Line => by_strategy::<G, C, N, 8>(config.strategy),
+        Padding::Pair => by_strategy::<G, C, N, 16>(config.strategy),
+    }
+}
 
-impl Act for Run {
-    type Answer = Result<Outcome, Error>;
-
-    fn act<S: Counting>(&self, config: &Config<'_>) -> Self::Answer {
-        let plan = plan(config);
-        memory::check(config, S::planned_bytes_per_counter(&plan))?;
-        match config.mode {
-            Mode::Faithful => worker::run::<S, Locked>(config, &plan),
-            Mode::Corrected => worker::run::<S, Own>(config, &plan),
-        }
+fn by_strategy<G: Generator, const C: usize, const N: usize, const W: usize>(strategy: Strategy) -> Compiled {
+    match strategy {
+        Strategy::PthreadMutex => Compiled::with::<PthreadMutex, G>(),
+        Strategy::StdMutex => Compiled::with::<StdMutex, G>(),
+        Strategy::Atomic => Compiled::with::<Atomic, G>(),
+        Strategy::Fuzzy => Compiled::with::<Fuzzy<C, W>, G>(),
+        Strategy::ShardIndex => Compiled::with::<Sharded<ByIndex, C, W>, G>(),
+        Strategy::ShardRandom => Compiled::with::<Sharded<Random, C, W>, G>(),
+        Strategy::ShardThread => Compiled::with::<Sharded<ByThread, C, W>, G>(),
+        Strategy::ShardCpu => Compiled::with::<Sharded<ByCpu, C, W>, G>(),
+        Strategy::ShardNodeLibnuma => Compiled::with::<Sharded<ByLibnuma, N, W>, G>(),
+        Strategy::ShardNodeCached => Compiled::with::<Sharded<ByCachedNode, N, W>, G>(),
+        Strategy::NodeAlloc => Compiled::with::<NodeAlloc, G>(),
+        Strategy::CounterSet => Compiled::with::<OwnSet, G>(),
+        Strategy::ThreadRow => Compiled::with::<ThreadRow, G>(),
+        Strategy::Adaptive => Compiled::with::<Adaptive, G>(),
     }
 }

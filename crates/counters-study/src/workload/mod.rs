@@ -24,6 +24,7 @@
 
 mod blocks;
 mod config;
+mod counted;
 mod crc;
 mod dispatch;
 mod error;
