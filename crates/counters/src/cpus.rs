@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-/// How many CPUs there can be, and so the rows that a set needs: one past the highest CPU number this machine can ever have. A CPU that is offline now may come up
-/// later, so rows are sized by *possible* CPUs.
+/// How many CPUs there can be, and so the rows that a set needs: one past the highest CPU number this machine can ever
+/// have. A CPU that is offline now may come up later, so rows are sized by *possible* CPUs.
 pub fn possible() -> usize {
     static ROWS: OnceLock<usize> = OnceLock::new();
     *ROWS.get_or_init(read_possible)

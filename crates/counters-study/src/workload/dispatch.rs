@@ -42,8 +42,11 @@ fn plan(config: &Config<'_>) -> Plan {
 /// What is compiled for a strategy, its shards and a generator.
 struct Compiled {
     planned_bytes_per_counter: fn(&Plan) -> u64,
-    prepare: fn(&Config<'_>, &Plan) -> Result<Box<dyn Counted>, Error>,
+    prepare: Prepare,
 }
+
+/// Makes the strategy, without counters and data yet.
+type Prepare = fn(&Config<'_>, &Plan) -> Result<Box<dyn Counted>, Error>;
 
 impl Compiled {
     fn of(config: &Config<'_>) -> Self {
