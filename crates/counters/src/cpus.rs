@@ -2,15 +2,15 @@
 
 use std::sync::OnceLock;
 
-/// Rows a set needs: one past the highest CPU number this machine can ever have. A CPU that is offline now may come up
-/// later, so rows are sized by *possible* CPUs.
-pub(crate) fn possible() -> usize {
+/// How many CPUs there can be, and so the rows that a set needs: one past the highest CPU number this machine can ever
+/// have. A CPU that is offline now may come up later, so rows are sized by *possible* CPUs.
+pub fn possible() -> usize {
     static ROWS: OnceLock<usize> = OnceLock::new();
     *ROWS.get_or_init(read_possible)
 }
 
 /// Node of each possible CPU, `None` where the kernel does not say (a CPU that is offline, a machine without nodes).
-pub(crate) fn nodes() -> &'static [Option<u32>] {
+pub fn nodes() -> &'static [Option<u32>] {
     static NODES: OnceLock<Vec<Option<u32>>> = OnceLock::new();
     NODES.get_or_init(|| read_nodes(possible()))
 }
@@ -58,7 +58,7 @@ fn read_nodes(rows: usize) -> Vec<Option<u32>> {
 
 /// The kernel's list format, `0-3,8`: ascending numbers. `None` when it is not such a list. A bound on the size keeps a
 /// damaged file from asking for all memory.
-pub(crate) fn parse_list(text: &str) -> Option<Vec<u32>> {
+pub fn parse_list(text: &str) -> Option<Vec<u32>> {
     const LIMIT: u32 = 1 << 20;
     let mut numbers = Vec::new();
     for part in text.trim().split(',').filter(|part| !part.is_empty()) {

@@ -58,16 +58,12 @@
 //! holds one must not be unloaded (`dlclose`) while its threads run. Adds are safe in signal handlers; on `rseq-self`,
 //! if the thread has added before.
 //!
-//! # Features
-//! `study`: the strategies and the workload of the study `global-counters`, from "NUMA Smart Global Counter". Without
-//! it the crate depends on libc alone.
-//!
 //! [rseq]: https://www.kernel.org/doc/html/latest/userspace-api/rseq.html
 //! [ivl]: https://arxiv.org/abs/2006.12889
 
 mod backend;
 mod counter;
-mod cpus;
+pub mod cpus;
 mod error;
 mod placement;
 mod pool;
@@ -90,15 +86,13 @@ mod rseq;
 mod rseq;
 mod set;
 mod snapshot;
-#[cfg(all(feature = "study", target_os = "linux", not(any(miri, loom))))]
-pub mod strategies;
 mod stripe;
-#[cfg(all(feature = "study", target_os = "linux", not(any(miri, loom))))]
-pub mod workload;
 
 pub use backend::{BACKEND_VARIABLE, Backend, UnknownBackend};
 pub use counter::{Counter, UpDownCounter};
 pub use error::Error;
 pub use placement::Placement;
+#[doc(hidden)]
+pub use rows::Rows;
 pub use set::CounterSet;
 pub use snapshot::{PerCpu, PerNode, Snapshot};

@@ -174,9 +174,11 @@ impl CounterSet {
         }
     }
 
-    /// Where a counter's cells lie, one of each row.
-    #[cfg(feature = "study")]
-    pub(crate) fn addresses(&self, counter: usize) -> impl Iterator<Item = usize> {
+    /// Where a counter's cells lie, one of each row: addresses to ask the kernel about, as which node has them.
+    ///
+    /// # Panics
+    /// When `counter` is not below [`len`](Self::len).
+    pub fn addresses(&self, counter: usize) -> impl Iterator<Item = usize> {
         self.check(counter);
         (0..=self.cpus).map(move |row| std::ptr::from_ref(self.rows.cell(row, counter)).addr())
     }

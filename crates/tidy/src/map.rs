@@ -12,7 +12,8 @@ pub struct Crate {
 pub const CRATES: &[Crate] = &[
     Crate { folder: "text", may_use: &[] },
     Crate { folder: "files", may_use: &[] },
-    Crate { folder: "counters", may_use: &["text"] },
+    Crate { folder: "counters", may_use: &[] },
+    Crate { folder: "counters-study", may_use: &["text", "counters"] },
     Crate { folder: "stats", may_use: &[] },
     Crate { folder: "load", may_use: &["text", "files", "topology"] },
     Crate { folder: "topology", may_use: &["text", "files"] },
@@ -21,7 +22,7 @@ pub const CRATES: &[Crate] = &[
     Crate { folder: "results", may_use: &["text", "files", "topology", "stats"] },
     Crate {
         folder: "tare",
-        may_use: &["text", "files", "counters", "stats", "load", "topology", "noise", "engine", "results"],
+        may_use: &["text", "files", "counters-study", "stats", "load", "topology", "noise", "engine", "results"],
     },
     Crate { folder: "tidy", may_use: &[] },
 ];
@@ -55,7 +56,7 @@ pub const ROOMS: &[Room] = &[
     Room {
         name: "workload",
         rooms: &["subject"],
-        crates: &["counters", "engine", "load", "results", "text", "topology", "files"],
+        crates: &["counters-study", "engine", "load", "results", "text", "topology", "files"],
         until_mended: &[],
     },
     Room {
@@ -96,7 +97,7 @@ pub const ROOMS: &[Room] = &[
         rooms: &[
             "capture", "subject", "workload", "study", "hosts", "plan", "trial", "run", "analysis", "report", "export",
         ],
-        crates: &["text", "files", "counters", "stats", "load", "topology", "noise", "engine", "results"],
+        crates: &["text", "files", "stats", "load", "topology", "noise", "engine", "results"],
         until_mended: &[],
     },
 ];

@@ -7,23 +7,25 @@ use super::AtomicU64;
 /// Rows start this many counters apart at least: 128 bytes, two cache lines, as adjacent lines are fetched in pairs.
 const ALIGN: usize = 16;
 
+/// Rows of counters, one after the other.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub struct Rows {
     cells: Vec<AtomicU64>,
     stride: usize,
 }
 
 impl Rows {
     /// `rows` rows of `counters` zeros.
-    pub(crate) fn new(rows: usize, counters: usize) -> Result<Self, Option<io::Error>> {
+    pub fn new(rows: usize, counters: usize) -> Result<Self, Option<io::Error>> {
         // Padding would only multiply what loom has to look at.
         let stride = if cfg!(loom) { counters } else { counters.max(1).next_multiple_of(ALIGN) };
         let cells = stride.checked_mul(rows).ok_or(None)?;
         Ok(Self { cells: (0..cells).map(|_| AtomicU64::new(0)).collect(), stride })
     }
 
+    /// A row's cell of a counter; out of range is a panic.
     #[inline]
-    pub(crate) fn cell(&self, row: usize, counter: usize) -> &AtomicU64 {
+    pub fn cell(&self, row: usize, counter: usize) -> &AtomicU64 {
         &self.cells[row * self.stride + counter]
     }
 
@@ -36,7 +38,8 @@ impl Rows {
         self.stride * size_of::<u64>()
     }
 
-    pub(crate) fn bind(&self, _row: usize, _node: u32) -> io::Result<()> {
+    /// There are no nodes where this is compiled.
+    pub fn bind(&self, _row: usize, _node: u32) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

@@ -7,8 +7,9 @@ use std::ptr::{self, NonNull};
 
 use super::AtomicU64;
 
+/// Rows of counters, each in pages of its own, which can be bound to a node before anything touches them.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub struct Rows {
     base: NonNull<u8>,
     /// Bytes from a row to the next: whole pages.
     stride: usize,
@@ -24,7 +25,7 @@ unsafe impl Sync for Rows {}
 
 impl Rows {
     /// `rows` rows of `counters` zeros. Fails with the kernel's answer, or with none when the size overflows.
-    pub(crate) fn new(rows: usize, counters: usize) -> Result<Self, Option<io::Error>> {
+    pub fn new(rows: usize, counters: usize) -> Result<Self, Option<io::Error>> {
         let size = counters.max(1).checked_mul(size_of::<u64>()).ok_or(None)?;
         let stride = size.checked_next_multiple_of(page_size()).ok_or(None)?;
         let length = stride.checked_mul(rows).filter(|&length| isize::try_from(length).is_ok()).ok_or(None)?;
@@ -38,8 +39,9 @@ impl Rows {
         Ok(Self { base, stride, rows, counters })
     }
 
+    /// A row's cell of a counter; out of range is a panic.
     #[inline]
-    pub(crate) fn cell(&self, row: usize, counter: usize) -> &AtomicU64 {
+    pub fn cell(&self, row: usize, counter: usize) -> &AtomicU64 {
         assert!(row < self.rows && counter < self.counters, "row {row} or counter {counter} out of range");
         // SAFETY: in range, so within the mapping; 8-aligned; zeroed pages are valid values; lives as long as self.
         unsafe { self.base.add(row * self.stride).cast::<AtomicU64>().add(counter).as_ref() }
@@ -57,7 +59,7 @@ impl Rows {
     }
 
     /// Has the kernel take this row's pages from `node`. Nothing is touched yet, so nothing needs to move.
-    pub(crate) fn bind(&self, row: usize, node: u32) -> io::Result<()> {
+    pub fn bind(&self, row: usize, node: u32) -> io::Result<()> {
         let bits = c_ulong::BITS;
         let mut mask = vec![0 as c_ulong; (node / bits) as usize + 1];
         mask[(node / bits) as usize] = 1 << (node % bits);

@@ -7,9 +7,9 @@ mod heap;
 mod mapped;
 
 #[cfg(not(all(target_os = "linux", not(any(miri, loom)))))]
-pub(crate) use heap::Rows;
+pub use heap::Rows;
 #[cfg(all(target_os = "linux", not(any(miri, loom))))]
-pub(crate) use mapped::Rows;
+pub use mapped::Rows;
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::AtomicU64;

@@ -2,14 +2,14 @@
 
 use super::CountersSettings;
 use crate::workload::{Key, Keyed};
-use tare_counters::workload::Padding;
+use tare_counters_study::workload::Padding;
 
 impl Keyed for CountersSettings {
     const KEYS: &'static [Key<Self>] = &[
         Key {
             name: "strategy",
-            help: "how counters are kept: pthread-mutex, atomic, counter-set ... (tare-counters lists them; std-mutex is \
-                   Rust's, and libstdc++'s std::mutex is pthread-mutex)",
+            help: "how counters are kept: pthread-mutex, atomic, counter-set ... (tare-counters-study lists them; \
+                   std-mutex is Rust's, and libstdc++'s std::mutex is pthread-mutex)",
             get: |s| Some(s.strategy.to_string().into()),
             set: |s, v| v.parsed().map(|v| s.strategy = v),
         },

@@ -4,7 +4,7 @@ use super::CountersSettings;
 use super::eyes::Eyes;
 use super::proof;
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Progress, Stage};
-use tare_counters::workload::{Config, Hooks, Outcome};
+use tare_counters_study::workload::{Config, Hooks, Outcome};
 use tare_engine::Server;
 use tare_results::metric::{self, Named};
 use tare_results::schema::AppliedSetting;
@@ -53,7 +53,7 @@ impl Load for CountersSettings {
     }
 
     fn memory_bytes(&self, threads: usize) -> u64 {
-        let bytes = tare_counters::workload::memory_bytes(&self.config(threads, 0, Hooks::NONE));
+        let bytes = tare_counters_study::workload::memory_bytes(&self.config(threads, 0, Hooks::NONE));
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
@@ -109,7 +109,7 @@ impl CountersSettings {
             ready: &|| eyes.ready(),
             done: &|| eyes.done(),
         };
-        let run = tare_counters::workload::run(&self.config(stage.threads, stage.seed, hooks));
+        let run = tare_counters_study::workload::run(&self.config(stage.threads, stage.seed, hooks));
         // Why a thread is not where it belongs says more than that the run came to nothing.
         let sight = eyes.close()?;
         let outcome = run.map_err(LoadError::own)?;
@@ -136,7 +136,7 @@ fn metrics(outcome: &Outcome) -> Vec<(Named, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_counters::workload::Mode;
+    use tare_counters_study::workload::Mode;
 
     fn counts(threads: usize) -> Counts {
         Counts { samples: 1, warmup_s: 0.0, sample_s: 0.0, extra: false, threads, cpus: 24 }
@@ -181,7 +181,7 @@ mod tests {
     fn what_is_expected_of_rounds_is_what_they_take() {
         let of = |rounds| CountersSettings { rounds, data_blocks: 300, ..Default::default() };
         let expected = of(61).expected_s(&counts(1)) - of(1).expected_s(&counts(1));
-        let take = || tare_counters::workload::run(&of(60).config(1, 1, Hooks::NONE)).unwrap().elapsed_s;
+        let take = || tare_counters_study::workload::run(&of(60).config(1, 1, Hooks::NONE)).unwrap().elapsed_s;
         // Others use the CPUs of a test's machine: the least of many short ones.
         let taken = (0..20).map(|_| take()).fold(f64::INFINITY, f64::min);
         assert!(expected / taken < 2.5 && taken / expected < 2.5, "{expected} and {taken}");

@@ -3,7 +3,7 @@
 use super::CountersSettings;
 use crate::workload::{Counts, Load};
 use std::sync::OnceLock;
-use tare_counters::workload::{Hooks, Mode, run};
+use tare_counters_study::workload::{Hooks, Mode, run};
 
 /// Steps a second of all threads together that libc's locked generator lets through: with 24 CPUs (article C: 4,650
 /// rounds of 16), and how it falls with the CPUs that ask for the lock (2 of an AMD EPYC: 9,200 rounds).

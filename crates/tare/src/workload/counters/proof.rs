@@ -2,7 +2,7 @@
 
 use crate::subject::{SubjectError, stray_memory};
 use std::collections::BTreeMap;
-use tare_counters::workload::{MemoryScope, Outcome};
+use tare_counters_study::workload::{MemoryScope, Outcome};
 use tare_results::covariate::{COUNTER_PAGES, DATA_PAGES};
 use tare_results::schema::AppliedSetting;
 use tare_topology::observe::NodePages;
@@ -60,8 +60,8 @@ pub(super) fn memory(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_counters::strategies::Strategy;
-    use tare_counters::workload::{Config, run};
+    use tare_counters_study::strategies::Strategy;
+    use tare_counters_study::workload::{Config, run};
 
     fn outcome(data_pages: &[(u32, u64)]) -> Outcome {
         let config = Config { rounds: 1, data_blocks: 10, ..Config::article(Strategy::Atomic) };

@@ -1,7 +1,7 @@
 //! Which counters, how many, how long.
 
-use tare_counters::strategies::Strategy;
-use tare_counters::workload::{MemoryScope, Mode, Padding};
+use tare_counters_study::strategies::Strategy;
+use tare_counters_study::workload::{MemoryScope, Mode, Padding};
 
 /// Settings of the workload `counters`; see `tare-counters`.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -55,9 +55,9 @@ pub enum Error {
         /// What this machine lacks for it.
         reason: String,
     },
-    /// This crate's own counters could not be made.
+    /// The counters of `tare-counters` could not be made.
     #[error(transparent)]
-    Counters(#[from] crate::Error),
+    Counters(#[from] tare_counters::Error),
     /// A thread could not be started.
     #[error("thread {thread} could not be started")]
     Spawn {

@@ -6,7 +6,7 @@ use super::counting::{Counting, Plan};
 use crate::workload::Error;
 
 /// Which shard an increment goes to.
-pub(crate) trait Selector: Sync + Sized {
+pub(crate) trait Selector: Send + Sync + Sized {
     /// What a thread keeps to choose by.
     type Local;
 
@@ -51,6 +51,10 @@ impl<S: Selector, const N: usize, const W: usize> Counting for Sharded<S, N, W> 
     }
 
     fn sum(&self, cell: &Self::Cell, _: usize) -> u64 {
-        cell.iter().map(|shard| shard.value().load(Ordering::Relaxed)).sum()
+        let mut sum = 0;
+        for shard in cell {
+            sum += shard.value().load(Ordering::Relaxed);
+        }
+        sum
     }
 }

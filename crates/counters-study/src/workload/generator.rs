@@ -7,12 +7,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// A source of numbers from 0 to 2^31 - 1, as `rand()`.
-pub(super) trait Generator {
-    /// What all threads share.
-    type Shared: Sync;
-
-    fn prepare(seed: u64) -> Self::Shared;
-    fn enter(shared: &Self::Shared, thread: usize) -> Self;
+pub(super) trait Generator: 'static {
+    fn prepare(seed: u64) -> Shared;
+    fn enter(shared: &Shared, thread: usize) -> Self;
     fn draw(&mut self) -> usize;
     /// ns spent drawing, as far as it can be told.
     fn spent_ns(&self) -> Option<f64>;
@@ -22,6 +19,13 @@ pub(super) trait Generator {
     fn below(&mut self, bound: usize) -> usize {
         self.draw() % bound
     }
+}
+
+/// What all threads' generators share.
+pub(super) struct Shared {
+    seed: u64,
+    /// What timing a call adds to it; see [`Locked`].
+    timing_ns: f64,
 }
 
 /// One in this many calls is timed: the clock costs about as much as an uncontended call.
@@ -51,6 +55,7 @@ fn timing_ns() -> f64 {
 }
 
 impl Locked {
+    #[inline(never)]
     fn timed(&mut self) -> usize {
         let start = Instant::now();
         let drawn = rand();
@@ -60,16 +65,14 @@ impl Locked {
 }
 
 impl Generator for Locked {
-    type Shared = f64;
-
-    fn prepare(seed: u64) -> f64 {
+    fn prepare(seed: u64) -> Shared {
         let timing_ns = timing_ns();
         // SAFETY: takes its own lock.
         unsafe { libc::srand(seed as u32) };
-        timing_ns
+        Shared { seed, timing_ns }
     }
 
-    fn enter(&timing_ns: &f64, _: usize) -> Self {
+    fn enter(&Shared { timing_ns, .. }: &Shared, _: usize) -> Self {
         Self { calls: 0, timed_ns: 0.0, timing_ns }
     }
 
@@ -97,13 +100,11 @@ fn rand() -> usize {
 pub(super) struct Own(Xoshiro256PlusPlus);
 
 impl Generator for Own {
-    type Shared = u64;
-
-    fn prepare(seed: u64) -> u64 {
-        seed
+    fn prepare(seed: u64) -> Shared {
+        Shared { seed, timing_ns: 0.0 }
     }
 
-    fn enter(&seed: &u64, thread: usize) -> Self {
+    fn enter(&Shared { seed, .. }: &Shared, thread: usize) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed ^ thread as u64))
     }
 

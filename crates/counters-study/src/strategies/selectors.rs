@@ -2,11 +2,11 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use tare_counters::cpus;
 
 use super::counting::Plan;
 use super::numa::{Libnuma, current_cpu};
 use super::sharded::Selector;
-use crate::cpus;
 use crate::workload::Error;
 
 /// Selects by the counter's own number.

@@ -37,7 +37,7 @@ pub enum Strategy {
     /// A value on each node in a page of its own, as `numa_alloc_onnode` would give it. The article gave this one up
     /// for its memory.
     NodeAlloc,
-    /// This crate's own [`CounterSet`](crate::CounterSet).
+    /// The [`CounterSet`](tare_counters::CounterSet) of `tare-counters`.
     CounterSet,
     /// A row a thread, folded into the totals when the thread ends.
     ThreadRow,

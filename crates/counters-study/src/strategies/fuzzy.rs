@@ -39,8 +39,11 @@ impl<const N: usize, const W: usize> Counting for Fuzzy<N, W> {
     }
 
     fn sum(&self, cell: &Self::Cell, _: usize) -> u64 {
-        let slots = cell.lines.iter().map(|line| line[0].load(Ordering::Relaxed));
-        slots.sum::<u64>() + cell.empty[0].load(Ordering::Relaxed)
+        let mut sum = cell.empty[0].load(Ordering::Relaxed);
+        for line in &cell.lines {
+            sum += line[0].load(Ordering::Relaxed);
+        }
+        sum
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_ulong, c_void};
 use std::io;
 
-use crate::cpus;
+use tare_counters::cpus;
 
 /// The current CPU; 0 where the system does not say.
 #[inline]

@@ -1,5 +1,5 @@
 //! Ways to keep counters for many threads: those of "NUMA Smart Global Counter" and those it lacks, behind one trait.
-//! For the study `global-counters`; a program wants [`Counter`](crate::Counter) or [`CounterSet`](crate::CounterSet).
+//! A program wants [`Counter`](tare_counters::Counter) or [`CounterSet`](tare_counters::CounterSet).
 
 mod adaptive;
 mod counting;

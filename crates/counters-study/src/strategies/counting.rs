@@ -18,7 +18,7 @@ pub struct Plan {
 ///
 /// A counter is a `Cell`, which the workload keeps where the article keeps its counter objects (on the heap, between
 /// data blocks), and a number, for strategies that keep their counters elsewhere (their `Cell` is empty).
-pub trait Counting: Sync + Sized {
+pub trait Counting: Send + Sync + Sized {
     /// What is stored for one counter.
     type Cell: Send + Sync;
     /// What a thread keeps while it counts.

@@ -1,36 +1,35 @@
-//! A run of one strategy with one generator.
+//! A run: threads, gates, and what was found in the end.
 
 use std::collections::BTreeMap;
 use std::thread::{Builder, Scope, ScopedJoinHandle, scope};
 use std::time::{Duration, Instant};
 
-use super::blocks::{LOCAL_INCREMENTS, Payload};
+use super::blocks::{DATA_BYTES, LOCAL_INCREMENTS};
 use super::config::{Config, MemoryScope};
+use super::counted::{Counted, Gates, Shift};
 use super::error::Error;
 use super::gate::Gate;
-use super::generator::Generator;
+use super::generator::Shared;
 use super::outcome::Outcome;
+use super::pages::Pages;
 use super::policy;
-use crate::strategies::{Counting, Plan};
+use crate::strategies::Plan;
 
 /// A thread of the workload needs little; hundreds of them should not ask for 8 MiB each.
 const STACK_BYTES: usize = 512 * 1024;
-
-/// Counts and times of one thread.
-struct Shift {
-    start: Instant,
-    end: Instant,
-    generator_ns: Option<f64>,
-}
+/// Data blocks whose pages are looked at.
+const LOOKED_AT: usize = 4096;
 
 /// One whole run: allocates, lets all threads count, reads the counters.
-pub(super) fn run<S: Counting, G: Generator>(config: &Config<'_>, plan: &Plan) -> Result<Outcome, Error> {
-    let strategy = S::new(plan)?;
-    let (payload, not_interleaved) =
-        policy::under(config, MemoryScope::Payload, || Ok(Payload::allocate(config, &strategy)))?;
-    let (start, end, shared) = (Gate::default(), Gate::default(), G::prepare(config.seed));
+pub(super) fn run(config: &Config<'_>, plan: &Plan, mut counted: Box<dyn Counted>) -> Result<Outcome, Error> {
+    let ((), not_interleaved) = policy::under(config, MemoryScope::Payload, || {
+        allocate(config, &mut *counted);
+        Ok(())
+    })?;
+    let counted = &*counted;
+    let (start, end, shared) = (Gate::default(), Gate::default(), counted.shared(config.seed));
     let (shifts, seen) = scope(|scope| {
-        let handles = start_threads::<S, G>(scope, config, &strategy, &payload, (&start, &end, &shared));
+        let handles = start_threads(scope, config, counted, (&start, &end, &shared));
         let all_there = start.await_all(handles.as_ref().map_or(0, Vec::len));
         let able = handles.is_ok() && all_there;
         let ready = if able { (config.hooks.ready)() } else { Ok(()) };
@@ -44,41 +43,40 @@ pub(super) fn run<S: Counting, G: Generator>(config: &Config<'_>, plan: &Plan) -
         if done {
             (config.hooks.done)();
         }
-        let seen = Seen::look(&strategy, &payload, cpu_s);
+        let seen = Seen::look(config, counted, cpu_s);
         end.open(done);
         let shifts: Option<Vec<Shift>> =
             handles.into_iter().map(|handle| handle.join().ok().flatten()).collect::<Vec<_>>().into_iter().collect();
         shifts.map(|shifts| (shifts, seen)).ok_or(Error::Thread)
     })?;
-    Ok(Outcome { not_interleaved, ..summarise(config, plan, &strategy, &payload, &shifts, seen) })
+    Ok(Outcome { not_interleaved, ..summarise(config, plan, counted, &shifts, seen) })
+}
+
+/// In the article's order: a counter block, its share of the data blocks, and so on; what does not divide goes to the
+/// end.
+fn allocate(config: &Config<'_>, counted: &mut dyn Counted) {
+    let share = config.data_blocks / config.counter_blocks;
+    for _ in 0..config.counter_blocks {
+        counted.push_counters();
+        (0..share).for_each(|_| counted.push_data());
+    }
+    (share * config.counter_blocks..config.data_blocks).for_each(|_| counted.push_data());
 }
 
 type Handles<'scope> = Vec<ScopedJoinHandle<'scope, Option<Shift>>>;
 
-fn start_threads<'scope, 'env: 'scope, S: Counting, G: Generator>(
+fn start_threads<'scope, 'env: 'scope>(
     scope: &'scope Scope<'scope, 'env>,
     config: &'env Config<'_>,
-    strategy: &'env S,
-    payload: &'env Payload<S>,
-    (start, end, shared): (&'env Gate, &'env Gate, &'env G::Shared),
+    counted: &'env dyn Counted,
+    (start, end, shared): (&'env Gate, &'env Gate, &'env Shared),
 ) -> Result<Handles<'scope>, Error> {
     let mut handles = Vec::with_capacity(config.threads);
     for thread in 0..config.threads {
         let spawned = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, move || {
-            let (arrival, finish) = (start.arrival(), end.arrival());
+            let gates = Gates { start: start.arrival(), end: end.arrival() };
             (config.hooks.bind)(thread);
-            let mut local = strategy.enter(thread);
-            let mut random = G::enter(shared, thread);
-            if !arrival.wait() {
-                return None;
-            }
-            let begin = Instant::now();
-            (0..config.rounds).for_each(|_| round(config, strategy, payload, &mut local, &mut random));
-            let shift = Shift { start: begin, end: Instant::now(), generator_ns: random.spent_ns() };
-            // Stays until the counters were read once with all threads' state in place.
-            finish.wait();
-            strategy.leave(local);
-            Some(shift)
+            counted.work(config, thread, shared, gates)
         });
         match spawned {
             Ok(handle) => handles.push(handle),
@@ -91,20 +89,6 @@ fn start_threads<'scope, 'env: 'scope, S: Counting, G: Generator>(
     Ok(handles)
 }
 
-#[inline]
-fn round<S: Counting, G: Generator>(
-    config: &Config<'_>,
-    strategy: &S,
-    payload: &Payload<S>,
-    local: &mut S::Local,
-    random: &mut G,
-) {
-    if config.data_work {
-        (0..config.steps).for_each(|_| payload.data_step(strategy, local, random));
-    }
-    (0..config.increments_a_round()).for_each(|_| payload.count(strategy, local, random));
-}
-
 /// What was seen while the threads still held what they hold.
 struct Seen {
     cpu_s: f64,
@@ -114,22 +98,23 @@ struct Seen {
 }
 
 impl Seen {
-    fn look<S: Counting>(strategy: &S, payload: &Payload<S>, cpu_s: f64) -> Self {
+    fn look(config: &Config<'_>, counted: &dyn Counted, cpu_s: f64) -> Self {
         let read = Instant::now();
-        std::hint::black_box(payload.global_sum(strategy));
+        std::hint::black_box(counted.global_sum());
         let full_read_ns = read.elapsed().as_secs_f64() * 1e9;
-        Self { cpu_s, full_read_ns, counter_pages: payload.counter_pages(strategy), data_pages: payload.data_pages() }
+        let (mut counters, mut data) = (Pages::new(), Pages::new());
+        for counter in 0..config.counter_blocks * config.counters_per_block {
+            counted.stored(counter, &mut |address, bytes| counters.add(address, bytes));
+        }
+        // Of all blocks, or of some all over the memory. Whole blocks, as every fourth page alone would be on the same
+        // one of four nodes.
+        let one_in = config.data_blocks.div_ceil(LOOKED_AT).max(1);
+        (0..config.data_blocks).step_by(one_in).for_each(|block| data.add(counted.data_at(block), DATA_BYTES));
+        Self { cpu_s, full_read_ns, counter_pages: counters.by_node(), data_pages: data.by_node() }
     }
 }
 
-fn summarise<S: Counting>(
-    config: &Config<'_>,
-    plan: &Plan,
-    strategy: &S,
-    payload: &Payload<S>,
-    shifts: &[Shift],
-    seen: Seen,
-) -> Outcome {
+fn summarise(config: &Config<'_>, plan: &Plan, counted: &dyn Counted, shifts: &[Shift], seen: Seen) -> Outcome {
     let first = shifts.iter().map(|shift| shift.start).min();
     let last = shifts.iter().map(|shift| shift.end).max();
     let elapsed_s = first.zip(last).map_or(0.0, |(first, last)| (last - first).as_secs_f64());
@@ -138,17 +123,18 @@ fn summarise<S: Counting>(
     let rounds = config.threads as u64 * config.rounds;
     let local_per_round = if config.data_work { config.steps * LOCAL_INCREMENTS } else { 0 };
     let global_per_round = config.increments_a_round();
-    let bytes: u64 = payload.cells().map(|(_, cell)| strategy.bytes_of(plan, cell)).sum();
+    let globals = config.counter_blocks * config.counters_per_block;
+    let bytes: u64 = (0..globals).map(|counter| counted.bytes_of(plan, counter)).sum();
     Outcome {
         elapsed_s,
         cpu_s: seen.cpu_s,
         rounds_per_s: rounds as f64 / elapsed_s,
         ns_per_increment: elapsed_s * 1e9 / (config.rounds * (global_per_round + local_per_round)) as f64,
         expected: rounds * global_per_round,
-        counted: payload.global_sum(strategy),
+        counted: counted.global_sum(),
         local_expected: rounds * local_per_round,
-        local_counted: payload.local_sum(strategy),
-        bytes_per_counter: bytes as f64 / payload.cells().count() as f64,
+        local_counted: counted.local_sum(),
+        bytes_per_counter: bytes as f64 / globals as f64,
         full_read_ns: seen.full_read_ns,
         generator_share: generator_ns.map(|spent| (spent / working_ns).min(1.0)),
         counter_pages: seen.counter_pages,

@@ -1,12 +1,11 @@
 //! The study's workload: totals, errors before allocation, hooks.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, too, fail by panicking")]
-#![cfg(all(target_os = "linux", not(any(miri, loom))))]
 
 use std::sync::Mutex;
 use std::time::Instant;
 
-use tare_counters::strategies::Strategy;
-use tare_counters::workload::{Config, Error, Hooks, MemoryScope, Mode, Outcome, Padding, memory_bytes, run};
+use tare_counters_study::strategies::Strategy;
+use tare_counters_study::workload::{Config, Error, Hooks, MemoryScope, Mode, Outcome, Padding, memory_bytes, run};
 
 fn small(strategy: Strategy) -> Config<'static> {
     Config { threads: 4, rounds: 40, data_blocks: 203, ..Config::article(strategy) }

@@ -5,8 +5,9 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use tare_counters::cpus;
+
 use super::counting::{Counting, Plan};
-use crate::cpus;
 use crate::workload::Error;
 
 /// Level k holds the stripes from 2^k on (level 0 the first two): stripes stay where they are as their number grows.

@@ -1,8 +1,9 @@
-//! This crate's own.
+//! The counters of `tare-counters`.
+
+use tare_counters::{CounterSet, cpus};
 
 use super::counting::{Counting, Plan};
 use crate::workload::Error;
-use crate::{CounterSet, cpus};
 
 pub(crate) struct Own(CounterSet);
 

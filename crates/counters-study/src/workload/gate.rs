@@ -47,6 +47,7 @@ impl Gate {
 
 impl Arrival<'_> {
     /// Waits until the gate opens; false: give up.
+    #[inline(never)]
     pub(super) fn wait(mut self) -> bool {
         self.there = true;
         self.gate.lock().arrived += 1;

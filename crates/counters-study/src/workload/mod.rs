@@ -12,18 +12,19 @@
 //! volatile reads only.
 //!
 //! ```no_run
-//! use tare_counters::strategies::Strategy;
-//! use tare_counters::workload::{Config, Mode, run};
+//! use tare_counters_study::strategies::Strategy;
+//! use tare_counters_study::workload::{Config, Mode, run};
 //!
 //! let article = Config::article(Strategy::CounterSet);
 //! let config = Config { threads: 2, rounds: 1000, data_blocks: 10_000, mode: Mode::Corrected, ..article };
 //! let outcome = run(&config)?;
 //! println!("{:.0} rounds/s, {} of {} counted", outcome.rounds_per_s, outcome.counted, outcome.expected);
-//! # Ok::<(), tare_counters::workload::Error>(())
+//! # Ok::<(), tare_counters_study::workload::Error>(())
 //! ```
 
 mod blocks;
 mod config;
+mod counted;
 mod crc;
 mod dispatch;
 mod error;

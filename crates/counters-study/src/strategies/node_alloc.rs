@@ -2,10 +2,11 @@
 
 use std::sync::atomic::Ordering;
 
+use tare_counters::Rows;
+
 use super::counting::{Counting, Plan};
 use super::numa::node_count;
 use super::selectors::ByCachedNode;
-use crate::rows::Rows;
 use crate::workload::Error;
 
 pub(crate) struct NodeAlloc {
@@ -30,7 +31,7 @@ impl Counting for NodeAlloc {
 
     fn new(plan: &Plan) -> Result<Self, Error> {
         let (nodes, counters) = (node_count(), plan.counters);
-        let memory = |source| crate::Error::Memory { counters: counters * APART, rows: nodes, source };
+        let memory = |source| tare_counters::Error::Memory { counters: counters * APART, rows: nodes, source };
         let rows = Rows::new(nodes, counters * APART).map_err(memory)?;
         // Refused (a container may forbid it): pages then come from the node that touches them first, nearly the same.
         (0..nodes).for_each(|node| drop(rows.bind(node, node as u32)));

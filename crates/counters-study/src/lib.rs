@@ -1,0 +1,7 @@
+//! The study `global-counters`: ways to keep counters for many threads, and the workload of "NUMA Smart Global Counter"
+//! that compares them. A program that wants to count takes `tare-counters`.
+//!
+//! Linux only, as the article's program: nodes, memory policies and pages are asked of the kernel.
+
+pub mod strategies;
+pub mod workload;

@@ -1,0 +1,169 @@
+//! What is worked on: counter blocks between data blocks.
+
+use std::cell::UnsafeCell;
+use std::hint::black_box;
+
+use super::crc::crc32;
+use super::generator::Generator;
+use crate::strategies::Counting;
+
+/// Bytes of data in a block.
+pub(super) const DATA_BYTES: usize = 16 * 1024;
+/// Increments of blocks' own counters a data step.
+pub(super) const LOCAL_INCREMENTS: u64 = 6;
+
+/// Data aligned as the article's allocator would.
+#[repr(C, align(16))]
+struct Data(UnsafeCell<[u8; DATA_BYTES]>);
+
+// SAFETY: raced over by design: never reached but through raw copies, fills and volatile reads.
+unsafe impl Sync for Data {}
+
+// Out of line: code that does not depend on a strategy is there once, and not in the loop of each.
+impl Data {
+    fn at(&self, offset: usize) -> *mut u8 {
+        self.0.get().cast::<u8>().wrapping_add(offset)
+    }
+
+    #[inline(never)]
+    fn fill(&self, byte: usize) {
+        // SAFETY: within the block; races are meant.
+        unsafe { libc::memset(self.at(0).cast(), byte as i32, DATA_BYTES) };
+    }
+
+    /// Takes some bytes of another block, or of this one, over; from where, to where and how many is drawn.
+    #[inline(never)]
+    fn take_some<G: Generator>(&self, other: &Self, random: &mut G) {
+        let (to, from) = (random.below(DATA_BYTES / 10), random.below(DATA_BYTES / 10));
+        let length = random.below(DATA_BYTES / 2);
+        // SAFETY: both parts lie within their blocks (a tenth and a half of one); they may overlap; races are meant.
+        unsafe { libc::memmove(self.at(to).cast(), other.at(from).cast(), length) };
+    }
+
+    #[inline(never)]
+    fn checksum(&self) -> u32 {
+        // SAFETY: a whole block, aligned; races are meant.
+        unsafe { crc32(self.at(0).cast(), DATA_BYTES / 4) }
+    }
+}
+
+struct DataBlock<C> {
+    cell: C,
+    data: Data,
+}
+
+/// Each counter an object of its own on the heap, as in the article.
+type CounterBlock<C> = Box<[Box<C>]>;
+
+/// All blocks of a run. Of the type of cells and not of strategies, of which several have the same.
+pub(super) struct Payload<C> {
+    counters: Vec<CounterBlock<C>>,
+    data: Vec<Box<DataBlock<C>>>,
+    per_block: usize,
+}
+
+impl<C> Payload<C> {
+    pub(super) const fn new(counters_per_block: usize) -> Self {
+        Self { counters: Vec::new(), data: Vec::new(), per_block: counters_per_block }
+    }
+
+    /// A further block of counters.
+    pub(super) fn push_counters(&mut self, cell: &dyn Fn() -> C) {
+        let mut block = Vec::with_capacity(self.per_block);
+        for _ in 0..self.per_block {
+            block.push(Box::new(cell()));
+        }
+        self.counters.push(block.into_boxed_slice());
+    }
+
+    /// A further block of data. Filling it also touches it, so that its pages are placed now.
+    pub(super) fn push_data(&mut self, cell: C) {
+        let block = Box::new(DataBlock { cell, data: Data(UnsafeCell::new([0; DATA_BYTES])) });
+        // Not zeros: a page of zeros could be one the kernel shares.
+        block.data.fill(1 + self.data.len() % 254);
+        self.data.push(block);
+    }
+
+    fn globals(&self) -> usize {
+        self.counters.len() * self.per_block
+    }
+
+    /// A global counter, by its number.
+    pub(super) fn global(&self, number: usize) -> &C {
+        &self.counters[number / self.per_block][number % self.per_block]
+    }
+
+    /// Where a block's data lie.
+    pub(super) fn data_at(&self, block: usize) -> usize {
+        self.data[block].data.at(0).addr()
+    }
+
+    /// A data block's own counter, by its number after all global ones. Out of line, as six of these stand in a step:
+    /// their calls are nothing beside its 36 KiB of memory.
+    #[inline(never)]
+    fn touch<S: Counting<Cell = C>>(&self, strategy: &S, local: &mut S::Local, block: usize) {
+        strategy.increment(local, &self.data[block].cell, self.globals() + block);
+    }
+
+    /// One data step; see the module `workload`.
+    pub(super) fn data_step<S: Counting<Cell = C>, G: Generator>(
+        &self,
+        strategy: &S,
+        local: &mut S::Local,
+        random: &mut G,
+    ) {
+        let [one, two, three, four] = drawn_below(self.data.len(), random);
+        self.data[one].data.take_some(&self.data[two].data, random);
+        self.touch(strategy, local, one);
+        self.touch(strategy, local, two);
+
+        self.data[three].data.fill(random.below(255));
+        self.touch(strategy, local, three);
+        // The article's comparison of blocks three and two stood here.
+        self.touch(strategy, local, three);
+        self.touch(strategy, local, two);
+
+        black_box(self.data[four].data.checksum());
+        self.touch(strategy, local, four);
+    }
+
+    /// One increment of a random counter of a random block.
+    #[inline]
+    pub(super) fn count<S: Counting<Cell = C>, G: Generator>(
+        &self,
+        strategy: &S,
+        local: &mut S::Local,
+        random: &mut G,
+    ) {
+        let block = random.below(self.counters.len());
+        let index = random.below(self.per_block);
+        strategy.increment(local, &self.counters[block][index], block * self.per_block + index);
+    }
+
+    /// The sum of all global counters. A loop of the strategy's own, as it is timed.
+    pub(super) fn global_sum<S: Counting<Cell = C>>(&self, strategy: &S) -> u64 {
+        let (mut sum, mut number) = (0, 0);
+        for block in &self.counters {
+            for cell in block {
+                sum += strategy.sum(cell, number);
+                number += 1;
+            }
+        }
+        sum
+    }
+
+    /// The sum of all data blocks' counters.
+    pub(super) fn local_sum<S: Counting<Cell = C>>(&self, strategy: &S) -> u64 {
+        let (mut sum, first) = (0, self.globals());
+        for block in 0..self.data.len() {
+            sum += strategy.sum(&self.data[block].cell, first + block);
+        }
+        sum
+    }
+}
+
+/// The numbers of four blocks.
+#[inline(never)]
+fn drawn_below<G: Generator>(blocks: usize, random: &mut G) -> [usize; 4] {
+    [(); 4].map(|()| random.below(blocks))
+}

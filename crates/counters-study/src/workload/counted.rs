@@ -1,0 +1,120 @@
+//! What a run asks of a strategy with its counters and data. Behind this trait everything is compiled for each strategy
+//! and generator, a hundred times in all: as little as possible stands there, and what is measured among it.
+
+use std::marker::PhantomData;
+use std::time::Instant;
+
+use super::blocks::Payload;
+use super::config::Config;
+use super::error::Error;
+use super::gate::Arrival;
+use super::generator::{Generator, Shared};
+use crate::strategies::{Counting, Plan};
+
+/// A strategy with its counters and data. Called some ten times a run and thread, never for an increment.
+pub(super) trait Counted: Send + Sync {
+    /// What all threads' generators share.
+    fn shared(&self, seed: u64) -> Shared;
+    /// Makes a further block of counters.
+    fn push_counters(&mut self);
+    /// Makes a further block of data.
+    fn push_data(&mut self);
+    /// The work of a thread, by its number from 0.
+    fn work(&self, config: &Config<'_>, thread: usize, shared: &Shared, gates: Gates<'_>) -> Option<Shift>;
+    /// The sum of all global counters.
+    fn global_sum(&self) -> u64;
+    /// The sum of all data blocks' counters.
+    fn local_sum(&self) -> u64;
+    /// Bytes that a global counter takes now.
+    fn bytes_of(&self, plan: &Plan, counter: usize) -> u64;
+    /// Names the places where a global counter is stored: an address, and how many bytes from there on.
+    fn stored(&self, counter: usize, each: &mut dyn FnMut(usize, usize));
+    /// Where a block's data lie.
+    fn data_at(&self, block: usize) -> usize;
+}
+
+/// Where a thread waits: before its first round, and after its last.
+pub(super) struct Gates<'a> {
+    pub(super) start: Arrival<'a>,
+    pub(super) end: Arrival<'a>,
+}
+
+/// Counts and times of one thread.
+pub(super) struct Shift {
+    pub(super) start: Instant,
+    pub(super) end: Instant,
+    pub(super) generator_ns: Option<f64>,
+}
+
+/// Counters kept by a strategy, and incremented where the generator says.
+pub(super) struct Kept<S: Counting, G> {
+    strategy: S,
+    payload: Payload<S::Cell>,
+    generator: PhantomData<fn() -> G>,
+}
+
+impl<S: Counting + 'static, G: Generator> Kept<S, G> {
+    /// A strategy without counters yet.
+    pub(super) fn prepare(config: &Config<'_>, plan: &Plan) -> Result<Box<dyn Counted>, Error> {
+        let payload = Payload::new(config.counters_per_block);
+        Ok(Box::new(Self { strategy: S::new(plan)?, payload, generator: PhantomData }))
+    }
+}
+
+impl<S: Counting, G: Generator> Counted for Kept<S, G> {
+    fn shared(&self, seed: u64) -> Shared {
+        G::prepare(seed)
+    }
+
+    fn push_counters(&mut self) {
+        self.payload.push_counters(&|| self.strategy.cell());
+    }
+
+    fn push_data(&mut self) {
+        self.payload.push_data(self.strategy.cell());
+    }
+
+    fn work(&self, config: &Config<'_>, thread: usize, shared: &Shared, gates: Gates<'_>) -> Option<Shift> {
+        let mut local = self.strategy.enter(thread);
+        let mut random = G::enter(shared, thread);
+        if !gates.start.wait() {
+            return None;
+        }
+        let start = Instant::now();
+        for _ in 0..config.rounds {
+            if config.data_work {
+                for _ in 0..config.steps {
+                    self.payload.data_step(&self.strategy, &mut local, &mut random);
+                }
+            }
+            for _ in 0..config.increments_a_round() {
+                self.payload.count(&self.strategy, &mut local, &mut random);
+            }
+        }
+        let shift = Shift { start, end: Instant::now(), generator_ns: random.spent_ns() };
+        // Stays until the counters were read once with all threads' state in place.
+        gates.end.wait();
+        self.strategy.leave(local);
+        Some(shift)
+    }
+
+    fn global_sum(&self) -> u64 {
+        self.payload.global_sum(&self.strategy)
+    }
+
+    fn local_sum(&self) -> u64 {
+        self.payload.local_sum(&self.strategy)
+    }
+
+    fn bytes_of(&self, plan: &Plan, counter: usize) -> u64 {
+        self.strategy.bytes_of(plan, self.payload.global(counter))
+    }
+
+    fn stored(&self, counter: usize, each: &mut dyn FnMut(usize, usize)) {
+        self.strategy.stored(self.payload.global(counter), counter, each);
+    }
+
+    fn data_at(&self, block: usize) -> usize {
+        self.payload.data_at(block)
+    }
+}
