@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | `crash` | places at which tests end the program as a crash would |
 //! | `error` | what can be wrong with a file or folder, and what to do about it |
 //! | `owner` | whose a file is, and who else could change it |
 //! | `read` | reading a regular file with a limit |
@@ -13,6 +14,7 @@
 //! run folders are [`PrivateFolder`]s; results directories are read with [`read_regular`] and written with
 //! [`write_whole`].
 
+pub mod crash;
 mod error;
 mod owner;
 mod private;

@@ -1,5 +1,6 @@
 //! Folders that only their owner can enter: what they hold was put there by this program, and is believed.
 
+use crate::crash;
 use crate::error::{FilesError, Result};
 use crate::owner::{check_ancestors, check_closed, check_owner, me};
 use crate::read::{READ, check_regular, opened, read_all};
@@ -52,6 +53,7 @@ impl PrivateFolder {
         }
         match DirBuilder::new().mode(access.mode()).create(&path) {
             Ok(()) => {
+                crash::point("private folder: made, not closed");
                 let folder = Self::check(path, access)?;
                 // Whatever the umask took away of it.
                 rustix::fs::fchmod(&folder.handle, Mode::from_raw_mode(access.mode()))
@@ -60,6 +62,7 @@ impl PrivateFolder {
                     let synced = File::open(parent).and_then(|parent| parent.sync_all());
                     synced.map_err(|e| FilesError::io("sync", parent, e))?;
                 }
+                crash::point("private folder: done");
                 Ok(folder)
             }
             Err(e) if e.kind() == ErrorKind::AlreadyExists => Self::check(path, access),
@@ -156,10 +159,13 @@ impl PrivateFolder {
     /// # Errors
     /// What the system says.
     pub fn remove(&self, name: &str) -> Result<()> {
+        crash::point("removal: before it");
         match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {
-            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
-            Err(e) => Err(FilesError::io("remove", &self.path.join(name), e)),
+            Ok(()) | Err(rustix::io::Errno::NOENT) => {}
+            Err(e) => return Err(FilesError::io("remove", &self.path.join(name), e)),
         }
+        crash::point("removal: done");
+        Ok(())
     }
 
     /// The names in it that are text, sorted.

@@ -1,5 +1,6 @@
 //! Writing: a file whole or not at all, on the disk before anybody sees it, through no link.
 
+use crate::crash;
 use crate::error::{FilesError, Result};
 use crate::read::check_regular;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
@@ -46,24 +47,31 @@ pub(crate) fn write_in(
     path: &Path,
 ) -> Result<()> {
     let failed = |e: io::Error| FilesError::io("write", path, e);
+    crash::point("whole write: before it");
     let (file, temporary) = begin(folder, mode).map_err(|e| failed(e.into()))?;
     let file = File::from(file);
     let mut buffer = BufWriter::new(&file);
     let written = content(&mut buffer).and_then(|()| buffer.flush());
     drop(buffer);
+    crash::point("whole write: written, not synced");
     let written = written.and_then(|()| file.sync_all());
+    crash::point("whole write: synced, without a name");
     let named = written.and_then(|()| match temporary {
         Some(temporary) => Ok(temporary),
         None => Ok(link(folder, &file)?),
     });
     let temporary = named.map_err(failed)?;
+    crash::point("whole write: not renamed yet");
     let renamed = rustix::fs::renameat(folder, &temporary, folder, name).map_err(|e| failed(e.into()));
     if renamed.is_err() {
         // Its own error says nothing that the first does not.
         let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
     }
     renamed?;
-    rustix::fs::fsync(folder).map_err(|e| FilesError::io("sync the folder of", path, e))
+    crash::point("whole write: renamed, folder not synced");
+    rustix::fs::fsync(folder).map_err(|e| FilesError::io("sync the folder of", path, e))?;
+    crash::point("whole write: done");
+    Ok(())
 }
 
 /// A file without a name, or, where the file system has none, one with a name that did not exist.
@@ -120,6 +128,7 @@ pub fn open_new_log(path: &Path) -> Result<File> {
         Ok(()) | Err(rustix::io::Errno::NOENT) => {}
         Err(e) => return Err(FilesError::io("replace", path, e)),
     }
+    crash::point("log: the older one is removed");
     rustix::fs::open(path, flags, FOR_ALL).map(File::from).map_err(|e| FilesError::io("create", path, e))
 }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
+use tare_files::crash;
 
 /// `off` leaves servers where they are started.
 const SWITCH: &str = "TARE_CGROUP";
@@ -43,7 +44,9 @@ impl ControlGroup {
     /// # Errors
     /// The kernel's reason.
     pub fn make(&self) -> io::Result<File> {
+        crash::point("server group: before it is made");
         fs::create_dir(&self.0)?;
+        crash::point("server group: made");
         // Nobody asks how long its processes waited; keeping the account costs a little at every switch. Before Linux
         // 6.1 it cannot be turned off.
         let _ = fs::write(self.0.join("cgroup.pressure"), "0");
@@ -82,6 +85,7 @@ impl ControlGroup {
     /// Removes the empty group.
     pub fn remove(&self) {
         let deadline = Instant::now() + GONE;
+        crash::point("server group: before its removal");
         // The kernel lets go of a group a moment after its last process. One that is not there is as good as removed.
         while self.is_ours()
             && fs::remove_dir(&self.0).is_err_and(|error| error.kind() == ErrorKind::ResourceBusy)
@@ -89,6 +93,7 @@ impl ControlGroup {
         {
             sleep(Duration::from_millis(2));
         }
+        crash::point("server group: removed");
     }
 
     /// A path that was read from a file must be one of these.

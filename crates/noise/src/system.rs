@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use rustix::fs::{Access, AtFlags, CWD};
+use tare_files::crash;
 
 use crate::error::{NoiseError, Result};
 use crate::fake;
@@ -96,7 +97,10 @@ impl System {
     /// [`NoiseError::Write`] when the file is missing or refuses the value.
     pub(crate) fn write(&self, path: &str, text: &str) -> Result<()> {
         let path = self.path(path);
-        self.kernel.write(&path, text).map_err(|source| NoiseError::Write { action: "write", path, source })
+        crash::point("setting: before it is written");
+        self.kernel.write(&path, text).map_err(|source| NoiseError::Write { action: "write", path, source })?;
+        crash::point("setting: written");
+        Ok(())
     }
 
     /// Makes the control group `path`.
@@ -105,7 +109,10 @@ impl System {
     /// [`NoiseError::Write`] when the kernel refuses.
     pub(crate) fn make_group(&self, path: &str) -> Result<()> {
         let path = self.path(path);
-        self.kernel.make_group(&path).map_err(|source| NoiseError::Write { action: "create", path, source })
+        crash::point("group: before it is made");
+        self.kernel.make_group(&path).map_err(|source| NoiseError::Write { action: "create", path, source })?;
+        crash::point("group: made");
+        Ok(())
     }
 
     /// Removes the control group `path`.
@@ -113,6 +120,9 @@ impl System {
     /// # Errors
     /// The kernel's reason, while something still runs in it.
     pub(crate) fn remove_group(&self, path: &str) -> io::Result<()> {
-        self.kernel.remove_group(&self.path(path))
+        crash::point("group: before its removal");
+        self.kernel.remove_group(&self.path(path))?;
+        crash::point("group: removed");
+        Ok(())
     }
 }

@@ -6,6 +6,7 @@ use super::schema::TrialRecord;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use tare_files::crash;
 
 /// Who appends records besides the local run: a task of a cluster's scheduler, another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,11 +61,16 @@ fn append(path: &Path, record: &TrialRecord) -> Result<(), DirectoryError> {
         return Err(DirectoryError::RecordTooLong { bytes: line.len() as u64 });
     }
     reserve(&file, end, line.len() as u64).map_err(failed)?;
-    file.write_all(&line).and_then(|()| file.sync_all()).map_err(failed)?;
+    crash::point("record: before it is appended");
+    file.write_all(&line).map_err(failed)?;
+    crash::point("record: appended, not synced");
+    file.sync_all().map_err(failed)?;
     if end == 0 {
+        crash::point("record: the first, its folder not synced");
         let folder = path.parent().unwrap_or(Path::new("."));
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| io_error("sync", folder, e))?;
     }
+    crash::point("record: synced");
     Ok(())
 }
 

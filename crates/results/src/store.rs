@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use tare_files::crash;
 
 pub use super::append::{Writer, append_trial, append_trial_of};
 pub use super::error::DirectoryError;
@@ -28,7 +29,9 @@ impl Directory {
     /// # Errors
     /// When `path` holds something already or cannot be written.
     pub fn create(path: &Path) -> Result<Self, DirectoryError> {
+        crash::point("results: before their directory is made");
         fs::create_dir_all(path.join("logs")).map_err(|e| io_error("create", path, e))?;
+        crash::point("results: their directory is made");
         Self::create_empty(path)
     }
 
@@ -87,6 +90,7 @@ impl Directory {
     pub fn begin(&self, study_toml: &str, plan: &Plan, environment: &Environment) -> Result<(), DirectoryError> {
         self.write("environment.json", &pretty(environment))?;
         self.write("study.toml", study_toml)?;
+        crash::point("results: before the plan");
         // Last: a directory with a plan is one that can be resumed.
         write_plan(&self.path, plan)
     }

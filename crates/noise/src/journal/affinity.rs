@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use tare_files::crash;
 use tare_topology::bind::{BindError, affinity_of, bind_thread};
 use tare_topology::observe::{self, ObserveError};
 use tare_topology::{CpuSet, ThreadRef};
@@ -77,10 +78,12 @@ impl ThreadAffinities {
         self.journal.append(&new)?;
         self.entries.extend(new.iter().cloned());
         for entry in new {
+            crash::point("affinity: before it is set");
             match bind_thread(entry.thread, &entry.wrote) {
                 Err(BindError::NoThread { .. }) if may_be_gone => {}
                 bound => bound?,
             }
+            crash::point("affinity: set");
         }
         Ok(())
     }
@@ -224,7 +227,12 @@ fn put_back(thread: ThreadRef, found: &CpuSet, ours: &[&CpuSet]) -> Outcome {
         Ok(now) if !ours.contains(&&now) => {
             Outcome::ChangedByOther { found: now.to_string(), original: found.to_string() }
         }
-        Ok(_) => bind_thread(thread, found).map_or_else(failed, |()| Outcome::Restored),
+        Ok(_) => {
+            crash::point("affinity: before it is put back");
+            let outcome = bind_thread(thread, found).map_or_else(failed, |()| Outcome::Restored);
+            crash::point("affinity: put back");
+            outcome
+        }
         Err(error) => failed(error),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tare_files::{Access, PrivateFolder};
+use tare_files::{Access, PrivateFolder, crash};
 
 use super::entry::VERSION;
 use crate::error::{NoiseError, Result};
@@ -94,9 +94,16 @@ impl Journal {
         // A line torn by an earlier failed write must not swallow ours.
         let mut text = b"\n".to_vec();
         text.extend(self.lines(entries)?);
+        crash::point("journal: before entries");
         file.write_all(&text).map_err(|source| self.failed("write", source))?;
+        crash::point("journal: entries written, not synced");
         file.sync_all().map_err(|source| self.failed("sync", source))?;
-        if is_new { Ok(folder.sync()?) } else { Ok(()) }
+        if is_new {
+            crash::point("journal: new, its folder not synced");
+            folder.sync()?;
+        }
+        crash::point("journal: entries synced");
+        Ok(())
     }
 
     /// Replaces all entries, as one step; removes the file when there are none.

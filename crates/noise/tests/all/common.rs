@@ -102,13 +102,18 @@ pub fn level(setting: Setting, text: &str) -> Level {
 
 /// The lock of this machine, waited for: other programs, and these tests run from another folder, may have it.
 pub fn host_lock() -> HostLock {
+    host_lock_in(&HostLock::default_dir())
+}
+
+/// The lock in a folder, waited for.
+pub fn host_lock_in(folder: &Path) -> HostLock {
     for _ in 0..600 {
-        if let Ok(lock) = HostLock::acquire(&HostLock::default_dir()) {
+        if let Ok(lock) = HostLock::acquire(folder) {
             return lock;
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    HostLock::acquire(&HostLock::default_dir()).unwrap()
+    HostLock::acquire(folder).unwrap()
 }
 
 /// Ends a session as SIGKILL does: nothing runs. (Its lock goes with the file descriptor.)

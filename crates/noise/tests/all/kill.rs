@@ -1,92 +1,211 @@
-//! kill -9 at random moments of a process that changes settings: afterwards every setting is exactly as before.
+//! A process that changes settings and dies at every crash point in turn: afterwards every setting is exactly as before.
 
-use std::io::{BufRead, BufReader};
-use std::os::unix::process::parent_id;
+use std::os::unix::process::{ExitStatusExt, parent_id};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use crate::common::{HARMLESS, Machine, level};
-use tare_noise::{Availability, HostLock, Journal, NoiseError, Session, Setting, System, recover};
+use crate::common::{HARMLESS, Machine, host_lock_in, level};
+use crate::crashes::{Counts, Log, OF_SETTINGS, Whom, check_counts, halves};
+use tare_noise::{
+    Availability, HostLock, Journal, NoiseError, RestoreReport, Session, Setting, System, ThreadAffinities, recover,
+};
+use tare_topology::bind::affinity_of;
+use tare_topology::{CpuSet, ThreadRef};
 
 /// What only a fake machine is asked for besides.
-const MORE: [(Setting, [&str; 2]); 2] =
-    [(Setting::Governor, ["performance", "powersave"]), (Setting::Smt, ["off", "on"])];
+const MORE: [(Setting, [&str; 2]); 4] = [
+    (Setting::Governor, ["performance", "powersave"]),
+    (Setting::Turbo, ["off", "on"]),
+    (Setting::Smt, ["off", "on"]),
+    (Setting::Frequency, ["2000", "3000"]),
+];
 
-/// Not a test: the process to be killed. Sets and restores until then, or until the test that started it is gone:
-/// nobody would put back what it leaves.
+/// Not a test: the process to be killed. It does what it is told once, unless the test that started it is gone: nothing
+/// would put back what it leaves.
 #[test]
 #[ignore = "run by the other tests"]
 fn child() {
-    let Some(root) = std::env::var_os("TARE_TEST_ROOT").map(PathBuf::from) else { return };
-    let folder = std::env::var_os("TARE_TEST_FOLDER").map(PathBuf::from).unwrap();
-    let (system, settings) = match root == Path::new("/") {
-        true => (System::real(), HARMLESS.to_vec()),
-        false => (System::at(root), [&HARMLESS[..], &MORE[..]].concat()),
-    };
+    let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    let (Some(root), Some(folder)) = (variable("TARE_TEST_ROOT"), variable("TARE_TEST_FOLDER")) else { return };
+    let system = if root == Path::new("/") { System::real() } else { System::at(root) };
+    // A test that starts its own child at this moment may have left a copy of the lock in it until it is exec'd.
+    let lock = host_lock_in(&folder);
+    let state = folder.join("state");
+    match std::env::var("TARE_TEST_DOES").unwrap().as_str() {
+        "settings" => sets(system, &state, lock),
+        "affinities" => binds(&state, &lock),
+        _ => drop(recover(&system, &state, &lock).unwrap()),
+    }
+}
+
+fn sets(system: System, state: &Path, lock: HostLock) {
     let parent: u32 = std::env::var("TARE_TEST_PARENT").unwrap().parse().unwrap();
-    println!("\nready");
-    let mut lock = HostLock::acquire(&folder).unwrap();
-    loop {
-        let (mut session, _) = Session::begin(system.clone(), &folder.join("state"), lock).unwrap();
-        for round in 0..2 {
-            for (setting, texts) in &settings {
-                if parent_id() != parent {
-                    return;
-                }
-                let level = level(*setting, texts[round]);
-                if level.availability(&system) == Availability::Available {
-                    session.apply(&level).unwrap();
-                }
+    let more = if system.is_fake() { &MORE[..] } else { &[] };
+    let settings = [&HARMLESS[..], more].concat();
+    let (mut session, _) = Session::begin(system.clone(), state, lock).unwrap();
+    for round in 0..2 {
+        for (setting, texts) in &settings {
+            let level = level(*setting, texts[round]);
+            if parent_id() != parent {
+                return;
+            }
+            if level.availability(&system) == Availability::Available {
+                session.apply(&level).unwrap();
             }
         }
         if system.is_fake() {
-            session.apply(&level(Setting::IrqAffinity, "cpus:2")).unwrap();
-            session.apply(&level(Setting::CpuShield, "cpus:2")).unwrap();
+            let cpus = ["cpus:2", "cpus:3"][round];
+            session.apply(&level(Setting::IrqAffinity, cpus)).unwrap();
+            session.apply(&level(Setting::CpuShield, cpus)).unwrap();
         }
-        drop(session);
-        lock = HostLock::acquire(&folder).unwrap();
     }
+    session.close().unwrap().check().unwrap();
 }
 
-/// Starts the child, kills it after `delay`, and says whether it left anything to restore.
-fn start_and_kill(root: &Path, folder: &Path, delay: Duration) -> bool {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kill::child", "--ignored", "--nocapture"])
-        .env("TARE_TEST_ROOT", root)
-        .env("TARE_TEST_FOLDER", folder)
-        .env("TARE_TEST_PARENT", std::process::id().to_string())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    assert!(lines.any(|l| l == "ready"));
-    std::thread::sleep(delay);
-    assert!(child.try_wait().unwrap().is_none(), "the child ended by itself");
-    child.kill().unwrap();
-    child.wait().unwrap();
-    Journal::pending(&folder.join("state"))
+/// Binds a process of the test's to each of its first two CPUs in turn.
+fn binds(state: &Path, lock: &HostLock) {
+    let thread = ThreadRef::main_of(std::env::var("TARE_TEST_THREAD").unwrap().parse().unwrap());
+    let all = affinity_of(thread).unwrap();
+    let mut affinities = ThreadAffinities::new(state, lock);
+    for cpu in all.iter().take(2) {
+        affinities.bind(&[(thread, CpuSet::from(cpu))], false).unwrap();
+    }
+    affinities.put_back().unwrap().check().unwrap();
 }
 
-/// Delays spread over a few rounds of the child by the golden ratio: even, and never in step with it.
-fn delays(count: u32) -> impl Iterator<Item = Duration> {
-    (0..count).map(|i| Duration::from_micros((f64::from(i) * 0.618_033_988_75).fract().mul_add(25_000.0, 50.0) as u64))
+/// Where the child works.
+struct Place<'a> {
+    root: &'a Path,
+    folder: &'a Path,
+    /// What it binds.
+    thread: u32,
+}
+
+impl Place<'_> {
+    fn state(&self) -> PathBuf {
+        self.folder.join("state")
+    }
+
+    fn log(&self) -> Log {
+        Log::new(self.folder.join("crash.log"))
+    }
+
+    fn child(&self, does: &str) -> Command {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command
+            .args(["--exact", "kill::child", "--ignored"])
+            .env("TARE_TEST_DOES", does)
+            .env("TARE_TEST_ROOT", self.root)
+            .env("TARE_TEST_FOLDER", self.folder)
+            .env("TARE_TEST_THREAD", self.thread.to_string())
+            .env("TARE_TEST_PARENT", std::process::id().to_string())
+            .stdout(Stdio::null());
+        command
+    }
+
+    /// Runs the child until the point with this number; its label, or none where there are not so many.
+    fn crash(&self, does: &str, at: usize) -> Option<String> {
+        let (log, mut child) = (self.log(), self.child(does));
+        log.crash(&mut child, at, Whom::One);
+        let status = child.status().unwrap();
+        let reached = log.reached();
+        if status.success() {
+            assert_eq!(reached.len(), at - 1, "the child did not die at point {at}");
+            return None;
+        }
+        assert_eq!(status.signal(), Some(9), "{does} {at}: {status}");
+        assert_eq!(reached.len(), at, "{reached:?}");
+        Some(reached.last().unwrap().1.clone())
+    }
+
+    /// What the next start does.
+    fn recover(&self) -> RestoreReport {
+        let system = if self.root == Path::new("/") { System::real() } else { System::at(self.root) };
+        let report = recover(&system, &self.state(), &host_lock_in(self.folder)).unwrap();
+        assert_eq!(report.failed().count() + report.changed_by_other().count(), 0, "{report:?}");
+        assert!(!Journal::pending(&self.state()), "{report:?}");
+        report
+    }
+
+    /// Every crash point of the child; after the next start what `found` finds is as before.
+    fn every<T: PartialEq + std::fmt::Debug>(&self, does: &str, found: impl Fn() -> T) -> Counts {
+        let (before, mut counts, mut left) = (found(), Counts::new(), 0);
+        for at in 1.. {
+            // A state directory that is there already has fewer points.
+            let _ = std::fs::remove_dir_all(self.state());
+            let Some(label) = self.crash(does, at) else { break };
+            let report = self.recover();
+            assert_eq!(found(), before, "{does} {at}, {label}: {report:?}");
+            left += halves(&self.state()).len();
+            *counts.entry(label).or_default() += 1;
+        }
+        assert_eq!(found(), before, "{does}");
+        println!("{left} halves of whole writes left");
+        counts
+    }
+
+    /// Every crash point of the next start, after a crash that left most to put back: what was journalled last is not
+    /// applied, and all else is.
+    fn every_of_the_next_start<T: PartialEq + std::fmt::Debug>(&self, does: &str, found: impl Fn() -> T) -> Counts {
+        let (before, mut counts) = (found(), Counts::new());
+        let (log, mut child) = (self.log(), self.child(does));
+        log.count(&mut child);
+        assert!(child.status().unwrap().success());
+        let full = log.reached().iter().rposition(|(_, label)| label == "journal: entries synced").unwrap() + 1;
+        for at in 1.. {
+            self.crash(does, full).unwrap();
+            let label = self.crash("recover", at);
+            let report = self.recover();
+            assert_eq!(found(), before, "crash {full} of {does}, crash {at} of the next start, {label:?}: {report:?}");
+            let Some(label) = label else { break };
+            *counts.entry(label).or_default() += 1;
+        }
+        counts
+    }
 }
 
 #[test]
-fn a_fake_machine_100_times() {
+fn a_fake_machine_at_every_crash_point() {
     let machine = Machine::new();
-    let before = machine.tree();
-    let mut interrupted = 0;
-    for delay in delays(100) {
-        interrupted += u32::from(start_and_kill(&machine.root(), machine.dir.path(), delay));
-        let report = machine.recover().unwrap();
-        assert_eq!(report.failed().count() + report.changed_by_other().count(), 0, "{delay:?}: {report:?}");
-        assert_eq!(machine.tree(), before, "{delay:?}: {report:?}");
-        assert!(!Journal::pending(&machine.state()));
-    }
-    assert!(interrupted >= 50, "only {interrupted} of 100 kills hit a session at work: this test proves little");
+    let root = machine.root();
+    let place = Place { root: &root, folder: machine.dir.path(), thread: 0 };
+    let counts = place.every("settings", || machine.tree());
+    let groups = ["group: before it is made", "group: made", "group: before its removal", "group: removed"];
+    // A new list of CPUs puts the old one's files back first, and keeps the rest of the journal.
+    let rewritten = [
+        "private folder: made, not closed",
+        "private folder: done",
+        "removal: done",
+        "whole write: before it",
+        "whole write: written, not synced",
+        "whole write: synced, without a name",
+        "whole write: not renamed yet",
+        "whole write: renamed, folder not synced",
+        "whole write: done",
+    ];
+    check_counts("settings of a fake machine", &counts, &[&OF_SETTINGS[..], &groups, &rewritten].concat());
+    let counts = place.every_of_the_next_start("settings", || machine.tree());
+    let must = ["setting: before it is written", "setting: written", "removal: before it", "removal: done"];
+    check_counts("the next start on a fake machine", &counts, &must);
+}
+
+#[test]
+fn affinities_at_every_crash_point() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Command::new("sleep").arg("600").spawn().unwrap();
+    let thread = ThreadRef::main_of(server.id().cast_signed());
+    assert!(affinity_of(thread).unwrap().iter().count() > 1, "this test needs two CPUs");
+    let place = Place { root: Path::new("/"), folder: folder.path(), thread: server.id() };
+    let found = || affinity_of(thread).unwrap();
+    let counts = place.every("affinities", found);
+    let must = ["affinity: before it is set", "affinity: set", "affinity: before it is put back", "affinity: put back"];
+    check_counts("affinities", &counts, &must);
+    // The last entry is of a thread that is bound already.
+    let counts = place.every_of_the_next_start("affinities", found);
+    check_counts("the next start after affinities", &counts, &must[2..]);
+    server.kill().unwrap();
+    server.wait().unwrap();
 }
 
 fn read_harmless() -> Vec<(Setting, String)> {
@@ -194,21 +313,17 @@ fn idle_states(session: &mut Session) {
 }
 
 #[test]
-fn this_machine_killed() {
+fn this_machine_at_every_crash_point() {
     with_this_machine(|originals, folder| {
-        let mut interrupted = 0;
-        for delay in delays(if is_root() { 100 } else { 3 }) {
-            interrupted += u32::from(start_and_kill(Path::new("/"), folder, delay));
-            let lock = HostLock::acquire(folder).unwrap();
-            let report = recover(&System::real(), &folder.join("state"), &lock).unwrap();
-            assert_eq!(report.failed().count() + report.changed_by_other().count(), 0, "{delay:?}: {report:?}");
-            assert_eq!(read_harmless(), originals.0, "{delay:?}: {report:?}");
-        }
+        let place = Place { root: Path::new("/"), folder, thread: 0 };
+        let found = || {
+            let found = read_harmless();
+            assert_eq!(found, originals.0);
+        };
+        let counts = place.every("settings", found);
         if is_root() {
-            assert!(
-                interrupted >= 50,
-                "only {interrupted} of 100 kills hit a session at work: this test proves little"
-            );
+            check_counts("settings of this machine", &counts, &OF_SETTINGS);
+            check_counts("the next start on this machine", &place.every_of_the_next_start("settings", found), &[]);
         }
     });
 }

@@ -5,6 +5,7 @@
 mod affinities;
 mod as_found;
 mod common;
+mod crashes;
 mod doctor;
 mod kill;
 mod lock;

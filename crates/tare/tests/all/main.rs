@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+#[path = "../../../noise/tests/all/crashes.rs"]
+mod crashes;
 mod ends;
 mod engines;
 mod fuzz;

@@ -5,10 +5,13 @@ use toml_edit::{Document, Item, TableLike};
 
 /// Tables of dependencies, and whether tests alone use what is in them.
 const TABLES: &[(&str, bool)] = &[("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)];
+/// Features of programs that are built for tests: turned on by dependencies of tests alone.
+const FOR_TESTS: &[&str] = &["crash-points", "planted-lock"];
 /// Crates of this workspace: ARCHITECTURE.md says what they are for.
 const OWN: &str = "tare-";
 
-/// Finds dependencies of other people's crates without a comment above them, and such that no source names.
+/// Finds dependencies of other people's crates without a comment above them, such that no source names, and features for
+/// tests in what is shipped.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.files.iter().filter(|file| file.name() == "Cargo.toml") {
@@ -17,6 +20,24 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
                 tables(document.as_table(), &mut |table, tests| judge(tree, file, table, tests, &mut found))
             }
             Err(error) => found.push(Finding::new(&file.path, 1, error.to_string())),
+        }
+        found.extend(features_for_tests(file));
+    }
+    found
+}
+
+/// Lines that would turn a feature for tests on in a program that is not built for them.
+fn features_for_tests(file: &File) -> Vec<Finding> {
+    let (mut found, mut of_tests) = (Vec::new(), false);
+    for (number, line) in (1..).zip(file.text.lines()) {
+        if line.starts_with('[') {
+            of_tests = line.trim() == "[dev-dependencies]";
+        }
+        for name in FOR_TESTS.iter().filter(|name| line.contains(**name)) {
+            if !of_tests && line.trim() != format!("{name} = []") {
+                let message = format!("{name} is for tests: only [dev-dependencies] may turn it on");
+                found.push(Finding::new(&file.path, number, message));
+            }
         }
     }
     found
@@ -108,5 +129,24 @@ tested = { version = \"1\" }
         for ((line, message), (expected_line, begins)) in found.iter().zip(expected) {
             assert!(*line == expected_line && message.starts_with(begins), "{found:?}");
         }
+    }
+
+    #[test]
+    fn a_feature_for_tests_is_turned_on_by_tests_alone() {
+        let manifest = "\
+[features]
+crash-points = []
+default = [\"crash-points\"]
+all = [\"tare-files/crash-points\"]
+
+[dependencies]
+tare-files = { workspace = true, features = [\"crash-points\"] }
+
+[dev-dependencies]
+tare-files = { workspace = true, features = [\"crash-points\"] }
+";
+        let tree = Tree::of(&[("a/Cargo.toml", manifest), ("a/src/lib.rs", "use tare_files::x;")]);
+        let lines: Vec<_> = check(&tree).into_iter().map(|finding| finding.line).collect();
+        assert_eq!(lines, [3, 4, 7]);
     }
 }

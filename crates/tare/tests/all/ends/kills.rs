@@ -1,42 +1,22 @@
 //! kill -9 of runs that change machine settings, of their trials and servers, and of all of it: whoever goes on finds,
 //! and puts back, what was there before, and every trial runs under its own settings.
 //!
-//! `TARE_TEST_KILLS` is how often; more than usual kills trials that hang past their time-out too.
+//! Moments are random; every defined one is met in `crash_points`. `TARE_TEST_KILLS` is how often; more than usual kills trials that hang past their time-out too.
 
+use super::killed::{MORE, Place, settings_of, study};
 use crate::noise_common::HARMLESS;
 use crate::support::World;
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant, SystemTime};
-use tare_noise::{HostLock, Journal, Setting, System, fake, recover};
+use tare_noise::{HostLock, Journal, System, fake, recover};
 
 const KILLS: u32 = 100;
 
-/// What only a folder that plays a machine can be asked for everywhere.
-const MORE: [(Setting, [&str; 2]); 5] = [
-    (Setting::Governor, ["performance", "powersave"]),
-    (Setting::Turbo, ["off", "on"]),
-    (Setting::Smt, ["off", "on"]),
-    (Setting::IrqAffinity, ["cpus:2", "off"]),
-    (Setting::CpuShield, ["cpus:2", "cpus:3"]),
-];
-
-/// Two conditions that differ in every setting, so that each trial changes them all.
-fn study(settings: &[(Setting, [&str; 2])]) -> String {
-    let mut text = String::from(
-        "name = \"killed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 4\nattempts = 50\nwarmup_s = 0\n\
-         sample_s = 0.1\ntrial_timeout_s = 3\nsteal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n",
-    );
-    for level in 0..2 {
-        text.push_str("[[conditions]]\n");
-        for (setting, levels) in settings {
-            text.push_str(&format!("{} = \"{}\"\n", setting.name(), levels[level]));
-        }
-    }
-    text
-}
+/// Trials that take a moment, and of which many may fail; one that hangs is soon given up.
+const SAMPLING: &str = "trials = 4\nsample_s = 0.1\ntrial_timeout_s = 3";
 
 /// Random moments: a multiplicative generator is random enough for that.
 struct Moments(u64);
@@ -69,44 +49,23 @@ enum Whom {
     Hung,
 }
 
-/// A world whose programs see `root` as the machine and keep their journal in `state`.
-struct Killed {
-    world: World,
-    study: String,
-    root: PathBuf,
-    state: PathBuf,
+/// A place where runs are killed, and what is under way in it.
+struct Kills {
+    place: Place,
     /// The directory of results that is worked on, and the run that does.
     number: u32,
     run: Option<Child>,
     /// Trials and servers killed under it: each may fail one attempt.
     blamed: usize,
-    /// What each setting is when nothing has changed it.
-    original: BTreeMap<&'static str, String>,
 }
 
-impl Killed {
-    fn new(world: World, settings: &[(Setting, [&str; 2])], root: PathBuf, state: PathBuf) -> Self {
-        let system = if root == Path::new("/") { System::real() } else { System::at(&root) };
-        let original = settings.iter().map(|(s, _)| (s.name(), s.read(&system).unwrap())).collect();
-        Self { study: world.study(&study(settings)), world, root, state, number: 0, run: None, blamed: 0, original }
-    }
-
-    fn tare(&self, args: &[&str]) -> Command {
-        let mut command = self.world.tare(args);
-        command.env("TARE_STATE_DIR", &self.state).stdout(Stdio::null()).stderr(Stdio::piped());
-        if self.root != Path::new("/") {
-            command.env("TARE_SYSTEM_ROOT", &self.root);
-        }
-        command
-    }
-
-    fn succeeds(&self, args: &[&str]) {
-        let output = self.tare(args).output().unwrap();
-        assert!(output.status.success(), "{args:?}: {}", crate::support::text(&output.stderr));
+impl Kills {
+    fn new(place: Place) -> Self {
+        Self { place, number: 0, run: None, blamed: 0 }
     }
 
     fn results(&self) -> PathBuf {
-        self.world.path(&format!("results-{}", self.number))
+        self.place.world.path(&format!("results-{}", self.number))
     }
 
     /// Makes sure that a run is at work: begun, taken up again, or the next one when this one has ended.
@@ -114,21 +73,22 @@ impl Killed {
         if let Some(run) = &mut self.run {
             let Some(status) = run.try_wait().unwrap() else { return };
             assert!(status.success(), "{status}\n{:?}", crate::support::trials(&self.results()));
-            self.whole();
+            self.place.whole(&self.results(), self.blamed);
             self.run = None;
             self.number += 1;
             self.blamed = 0;
         }
         let out = format!("results-{}", self.number);
         let planned = self.results().join("plan.json").is_file();
-        let args = if planned { ["run", "--resume", &out] } else { ["run", &self.study, &format!("--out={out}")] };
-        self.run = Some(self.tare(&args).stderr(Stdio::null()).spawn().unwrap());
+        let args =
+            if planned { ["run", "--resume", &out] } else { ["run", &self.place.study, &format!("--out={out}")] };
+        self.run = Some(self.place.tare(&args).stderr(Stdio::null()).spawn().unwrap());
     }
 
     /// The trial that measures, and its server, where they are there.
     fn trial_and_server(&self) -> (Option<u32>, Option<u32>) {
         let mut found = (None, None);
-        for pid in self.world.processes() {
+        for pid in self.place.world.processes() {
             let line = crate::support::text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
             match line.split('\0').nth(1) {
                 Some("trial") if !line.contains("--attempt\x000\0") => found.0 = Some(pid),
@@ -148,7 +108,7 @@ impl Killed {
         match whom {
             Whom::Run | Whom::All => {
                 if whom == Whom::All {
-                    self.world.processes().into_iter().for_each(|pid| {
+                    self.place.world.processes().into_iter().for_each(|pid| {
                         send(pid, Signal::KILL);
                     });
                 }
@@ -157,14 +117,14 @@ impl Killed {
                 run.wait().unwrap();
                 // On a busy machine a killed process takes its time to die, and its own are left alone until then.
                 let deadline = Instant::now() + Duration::from_secs(10);
-                while whom == Whom::All && !self.world.processes().is_empty() && Instant::now() < deadline {
+                while whom == Whom::All && !self.place.world.processes().is_empty() && Instant::now() < deadline {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 if !self.results().join("plan.json").is_file() {
                     // Killed before there was a plan: a half-made directory is not resumed.
                     let _ = std::fs::remove_dir_all(self.results());
                 }
-                Journal::pending(&self.state)
+                Journal::pending(&self.place.state)
             }
             Whom::Trial | Whom::Server | Whom::Hung => {
                 let (trial, server) = self.trial_and_server();
@@ -189,68 +149,30 @@ impl Killed {
     /// The next start after a kill of the run: `tare restore`, or a run.
     fn next_start(&self, kill: u32) {
         if kill.is_multiple_of(2) {
-            self.succeeds(&["restore"]);
+            self.place.succeeds(&["restore"]);
         } else {
-            self.succeeds(&["run", &self.study, "--set", "sampling.trials=1", "--out", &format!("next-{kill}")]);
-            std::fs::remove_dir_all(self.world.path(&format!("next-{kill}"))).unwrap();
+            self.place.succeeds(&[
+                "run",
+                &self.place.study,
+                "--set",
+                "sampling.trials=1",
+                "--out",
+                &format!("next-{kill}"),
+            ]);
+            std::fs::remove_dir_all(self.place.world.path(&format!("next-{kill}"))).unwrap();
         }
-        assert!(!Journal::pending(&self.state));
-        self.world.assert_clean();
-        self.records();
-    }
-
-    /// Every record so far ran under its own settings, began as found, and blames nobody for a kill of the run.
-    fn records(&self) -> Vec<serde_json::Value> {
-        let records = crate::support::trials(&self.results());
-        for record in &records {
-            let ok = record["outcome"] == "ok";
-            let settings = record["settings"].as_array().unwrap();
-            for (name, original) in &self.original {
-                let Some(setting) = settings.iter().find(|setting| setting["factor"] == **name) else {
-                    assert!(!ok, "{name} is not in {record}");
-                    continue;
-                };
-                assert_eq!(setting["found"], **original, "{name}: what an earlier trial left: {record}");
-                let (level, read) = (setting["level"].as_str().unwrap(), setting["verified"].as_str().unwrap());
-                let there = match (*name, level) {
-                    // Interrupts that are off are where they were found, and kept away from a CPU they are on the rest.
-                    ("irq_affinity", "off") => original,
-                    ("irq_affinity", "cpus:2") => "cpus:0-1,3",
-                    _ => level,
-                };
-                assert!(read.starts_with(&format!("reads back {there}")), "{name}: {record}");
-                assert_eq!(record["levels"][*name], setting["level"], "{record}");
-            }
-        }
-        // So short a sample on a busy machine may see nothing: nobody is blamed for a kill then.
-        let starved = |record: &&serde_json::Value| {
-            record["reason"].as_str().is_some_and(|reason| reason.starts_with("no transaction was finished"))
-        };
-        let failed = records.iter().filter(|record| record["outcome"] != "ok" && !starved(record)).count();
-        assert!(failed <= self.blamed, "{failed} failed, {} trials and servers killed: {records:?}", self.blamed);
-        records
-    }
-
-    /// A run that ended by itself has every trial once, and its attempts without a gap.
-    fn whole(&self) {
-        let records = self.records();
-        let plan: serde_json::Value =
-            serde_json::from_str(&std::fs::read_to_string(self.results().join("plan.json")).unwrap()).unwrap();
-        for planned in plan["trials"].as_array().unwrap() {
-            let of: Vec<_> = records.iter().filter(|record| record["trial"] == planned["trial"]).collect();
-            let attempts: Vec<u64> = of.iter().map(|record| record["attempt"].as_u64().unwrap()).collect();
-            assert_eq!(attempts, (1..=of.len() as u64).collect::<Vec<_>>(), "{records:?}");
-            assert_eq!(of.iter().filter(|record| record["outcome"] == "ok").count(), 1, "{planned}: {records:?}");
-        }
+        assert!(!Journal::pending(&self.place.state));
+        self.place.world.assert_clean();
+        self.place.records(&self.results(), self.blamed);
     }
 
     /// Between two kills: some trials long, on a busy machine too, where none would ever come to its end otherwise.
     fn longest_wait(&self) -> Duration {
         let began = Instant::now();
-        self.succeeds(&["run", &self.study, "--set", "sampling.trials=1", "--out", "undisturbed"]);
+        self.place.succeeds(&["run", &self.place.study, "--set", "sampling.trials=1", "--out", "undisturbed"]);
         let took = began.elapsed();
         // Preparations are killed too.
-        std::fs::remove_dir_all(self.world.path("cache")).unwrap();
+        std::fs::remove_dir_all(self.place.world.path("cache")).unwrap();
         took.max(Duration::from_millis(500))
     }
 
@@ -297,28 +219,23 @@ impl Killed {
         println!("{kills} kills, with something to put back or to go on with: {hits:?}");
         assert!(hits.values().sum::<u32>() >= kills / 3, "{hits:?}: this test proves little");
         assert!(hits.len() >= 4, "{hits:?}");
-        self.world.directory.close().unwrap();
+        self.place.world.directory.close().unwrap();
     }
 }
 
-/// The machine's files without its list of processes: a group that goes leaves its own to the group above.
-fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
-    let mut files = crate::noise_common::tree(root);
-    files.retain(|path, _| path.extension().is_none_or(|e| e != "procs"));
-    files
-}
-
 #[test]
+#[ignore = "minutes of random moments: make kills"]
 fn kills_on_a_folder_that_plays_a_machine() {
     let world = World::new();
     let root = world.path("machine");
     fake::create(&root).unwrap();
     let state = world.path("state");
-    let killed = Killed::new(world, &[&HARMLESS[..], &MORE[..]].concat(), root.clone(), state);
+    let killed = Kills::new(Place::new(world, &[&HARMLESS[..], &MORE[..]].concat(), SAMPLING, root.clone(), state));
     killed.again_and_again(|| settings_of(&root));
 }
 
 #[test]
+#[ignore = "minutes of random moments: make kills"]
 fn kills_on_this_machine() {
     let system = System::real();
     // Root inside a container may lack the right as well.
@@ -328,7 +245,7 @@ fn kills_on_this_machine() {
     let found = || -> Vec<_> { HARMLESS.iter().map(|(setting, _)| setting.read(&System::real()).ok()).collect() };
     let before = found();
     let world = World::new();
-    let study = world.study(&study(&present));
+    let study = world.study(&study(&present, SAMPLING));
     if !may {
         let (_, err) = world.exits(3, &["run", &study, "--out", "results"]);
         assert!(err.contains("needs root"), "{err}");
@@ -341,7 +258,7 @@ fn kills_on_this_machine() {
     let _machine = crate::noise_common::host_lock();
     recover(&system, &state, &HostLock::acquire(&state).unwrap()).unwrap();
     let before = found();
-    let killed = Killed::new(world, &present, PathBuf::from("/"), state.clone());
+    let killed = Kills::new(Place::new(world, &present, SAMPLING, PathBuf::from("/"), state.clone()));
     killed.again_and_again(found);
     assert_eq!(found(), before);
     std::fs::remove_dir_all(state).unwrap();

@@ -1,10 +1,12 @@
 //! How runs end early: kills, Ctrl-C, full disks, hostile users; and what is left then.
 
+mod crash_points;
 mod disk;
 mod extremes;
 mod failures;
 mod helpers;
 mod interrupts;
+mod killed;
 mod kills;
 mod moments;
 mod settings;

@@ -1,5 +1,5 @@
-//! kill -9 of the connection, and of either side, at random moments: no process and no changed setting is left on
-//! either. `TARE_TEST_KILLS` is how often.
+//! kill -9 of the connection, and of either side, while settings are changed and at random moments: no process and no
+//! changed setting is left on either. `TARE_TEST_KILLS` is how often at random.
 
 use crate::support::{World, names, text};
 use crate::two_hosts::far::{Sshd, may_log_in, program, section, wait_until};
@@ -56,8 +56,11 @@ pub fn is_far(world: &World, pid: u32) -> bool {
     environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
 }
 
+/// Files of a folder that plays a machine.
+type Settings = BTreeMap<PathBuf, String>;
+
 /// A folder without what is no setting.
-pub fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
+pub fn settings_of(root: &Path) -> Settings {
     let mut files = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -148,9 +151,56 @@ impl Hosts {
             Whom::Here => self.here(),
         }
     }
+
+    /// Ends the victims and waits for what becomes of it: on neither host is anything left, or set otherwise.
+    fn kill(&self, whom: Whom, victims: Vec<u32>, mut run: Child, before: &[Settings; 2], what: &str) -> u32 {
+        let world = &self.world;
+        let send = |pid: u32| kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).is_ok();
+        let hits = victims.into_iter().map(|pid| u32::from(send(pid))).sum();
+        wait_until("the run's end", 90, || run.try_wait().unwrap().is_some());
+        if matches!(whom, Whom::Run | Whom::Here) {
+            // Nobody is left here; whatever comes next puts back.
+            wait_until("the trial's end", 60, || self.here().is_empty());
+            let restored = world.tare(&["restore"]).env("TARE_SYSTEM_ROOT", world.path("machine")).output().unwrap();
+            assert!(restored.status.success(), "{}", text(&restored.stderr));
+        }
+        wait_until(&format!("no process left, {what}"), 30, || self.here().is_empty() && self.there().is_empty());
+        assert_eq!(self.found(), *before, "{what}");
+        for state in ["state", "far-state"] {
+            assert!(!Journal::pending(&world.path(state)), "{state}, {what}");
+        }
+        hits
+    }
+
+    /// The settings of both machines.
+    fn found(&self) -> [Settings; 2] {
+        ["machine", "far-machine"].map(|root| settings_of(&self.world.path(root)))
+    }
 }
 
 #[test]
+fn a_kill_of_each_while_settings_are_changed_on_both_leaves_nothing_on_either() {
+    if !may_log_in() {
+        println!("not tried: this user may not log in");
+        return;
+    }
+    let hosts = Hosts::new();
+    let before = hosts.found();
+    for whom in EACH {
+        let run = started(&hosts.world, &hosts.study, &format!("results-{whom:?}"));
+        let mut victims = Vec::new();
+        wait_until(&format!("settings changed on both, and {whom:?}"), 60, || {
+            victims = hosts.victims(whom, run.id());
+            let found = hosts.found();
+            !victims.is_empty() && found[0] != before[0] && found[1] != before[1]
+        });
+        let hits = hosts.kill(whom, victims, run, &before, &format!("{whom:?}"));
+        assert!(hits > 0, "{whom:?} ended by itself");
+    }
+}
+
+#[test]
+#[ignore = "random moments: make kills"]
 fn kills_of_either_side_leave_nothing_on_either() {
     if !may_log_in() {
         println!("not tried: this user may not log in");
@@ -158,8 +208,7 @@ fn kills_of_either_side_leave_nothing_on_either() {
     }
     let hosts = Hosts::new();
     let world = &hosts.world;
-    let found = || ["machine", "far-machine"].map(|root| settings_of(&world.path(root)));
-    let before = found();
+    let before = hosts.found();
     let moments = random_moments(KILLS, undisturbed(world, &hosts.study));
     let kills = moments.len() as u32;
     let (mut hits, mut changed) = (BTreeMap::<Whom, u32>::new(), 0);
@@ -173,24 +222,10 @@ fn kills_of_either_side_leave_nothing_on_either() {
         while victims.is_empty() && run.try_wait().unwrap().is_none() {
             victims = hosts.victims(whom, run.id());
         }
-        changed += u32::from(found() != before);
-        for pid in victims {
-            let hit = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL).is_ok();
-            *hits.entry(whom).or_default() += u32::from(hit);
-        }
-        wait_until("the run's end", 90, || run.try_wait().unwrap().is_some());
-        if matches!(whom, Whom::Run | Whom::Here) {
-            // Nobody is left here; whatever comes next puts back.
-            wait_until("the trial's end", 60, || hosts.here().is_empty());
-            let restored = world.tare(&["restore"]).env("TARE_SYSTEM_ROOT", world.path("machine")).output().unwrap();
-            assert!(restored.status.success(), "{}", text(&restored.stderr));
-        }
+        changed += u32::from(hosts.found() != before);
         let what = format!("kill {kill} of {whom:?} after {wait:?}");
-        wait_until(&format!("no process left, {what}"), 30, || hosts.here().is_empty() && hosts.there().is_empty());
-        assert_eq!(found(), before, "{what}");
-        for state in ["state", "far-state"] {
-            assert!(!Journal::pending(&world.path(state)), "{state}, {what}");
-        }
+        let hit = hosts.kill(whom, victims, run, &before, &what);
+        *hits.entry(whom).or_default() += hit;
     }
     println!("{kills} kills, {changed} of them while settings were changed: {hits:?}");
     assert!(hits.len() >= EACH.len().min(kills as usize) - 2, "{hits:?}: this test proves little");

@@ -1,0 +1,76 @@
+//! Crash points in turn (`tare_files::crash`): each run of a command is ended at the next of them, until one comes to
+//! its end.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Points by their label, with how often each was the crash.
+pub type Counts = BTreeMap<String, usize>;
+
+/// Who dies at a crash point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whom {
+    /// The process that reached it.
+    One,
+    /// Every process, as in a power cut: that one stops, and nothing passes another point until the test kills all.
+    All,
+}
+
+/// The log in which points are numbered.
+pub struct Log(PathBuf);
+
+impl Log {
+    pub fn new(path: PathBuf) -> Self {
+        Self(path)
+    }
+
+    /// Points are numbered from 1 again, and those of this command count.
+    pub fn count(&self, command: &mut Command) {
+        let _ = fs::remove_file(&self.0);
+        command.env("TARE_CRASH_LOG", &self.0);
+    }
+
+    /// The same, and the one with this number is the crash.
+    pub fn crash(&self, command: &mut Command, at: usize, whom: Whom) {
+        self.count(command);
+        command.env("TARE_CRASH_AT", at.to_string());
+        command.env("TARE_CRASH_WHOM", if whom == Whom::All { "all" } else { "one" });
+    }
+
+    /// Process and label of every point reached so far.
+    pub fn reached(&self) -> Vec<(u32, String)> {
+        let text = fs::read_to_string(&self.0).unwrap_or_default();
+        let line = |line: &str| {
+            let (pid, label) = line.split_once(' ').unwrap();
+            (pid.parse().unwrap(), label.to_owned())
+        };
+        text.lines().map(line).collect()
+    }
+}
+
+/// Prints how many points there were, and fails when one that must be met was not.
+pub fn check_counts(what: &str, counts: &Counts, must: &[&str]) {
+    println!("{what}: {} crash points", counts.values().sum::<usize>());
+    counts.iter().for_each(|(label, count)| println!("{count:5} {label}"));
+    let missed: Vec<&&str> = must.iter().filter(|label| !counts.contains_key(**label)).collect();
+    assert!(missed.is_empty(), "{what}: never a crash at {missed:?}");
+}
+
+/// Halves of whole writes that a crash left in a folder, which nothing reads.
+pub fn halves(folder: &Path) -> Vec<PathBuf> {
+    let is_half = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "new");
+    fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).filter(is_half).collect()
+}
+
+/// Points of a journal and of settings that every session meets.
+pub const OF_SETTINGS: [&str; 7] = [
+    "journal: before entries",
+    "journal: entries written, not synced",
+    "journal: new, its folder not synced",
+    "journal: entries synced",
+    "setting: before it is written",
+    "setting: written",
+    "removal: before it",
+];

@@ -1,0 +1,290 @@
+//! A run that changes every setting dies at every crash point in turn, alone or with all that it started; then the next
+//! start, which itself dies at each of its own: settings are as before, and every trial is there once.
+
+use super::killed::{MORE, Place, settings_of};
+use crate::crashes::{Counts, Log, OF_SETTINGS, Whom, check_counts, halves};
+use crate::noise_common::HARMLESS;
+use crate::support::{World, trials};
+use rustix::process::{Pid, Signal, kill_process};
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tare_noise::{Journal, fake};
+
+const SAMPLING: &str = "trials = 1\nsample_s = 0.02";
+
+/// What a run meets besides the points of settings.
+const OF_RUNS: [&str; 22] = [
+    "group: before it is made",
+    "group: made",
+    "group: before its removal",
+    "group: removed",
+    "log: the older one is removed",
+    "private folder: made, not closed",
+    "private folder: done",
+    "record: before it is appended",
+    "record: appended, not synced",
+    "record: the first, its folder not synced",
+    "record: synced",
+    "removal: done",
+    "results: before their directory is made",
+    "results: their directory is made",
+    "results: before the plan",
+    "whole write: before it",
+    "whole write: written, not synced",
+    "whole write: synced, without a name",
+    "whole write: not renamed yet",
+    "whole write: renamed, folder not synced",
+    "whole write: done",
+    "setting: written",
+];
+
+/// A place in which runs crash; data are prepared once.
+struct Crashes {
+    place: Place,
+    program: PathBuf,
+    log: Log,
+    before: BTreeMap<PathBuf, String>,
+    /// Process and label of every point of a run without a crash.
+    points: Vec<(u32, String)>,
+}
+
+impl Crashes {
+    fn new() -> Self {
+        let world = World::new();
+        let root = world.path("machine");
+        fake::create(&root).unwrap();
+        let (before, state) = (settings_of(&root), world.path("state"));
+        let program = without_symbols(&world);
+        let log = Log::new(world.path("crash.log"));
+        let place = Place::new(world, &[&HARMLESS[..], &MORE[..]].concat(), SAMPLING, root, state);
+        let mut crashes = Self { place, program, log, before, points: Vec::new() };
+        // Once for the data.
+        for _ in 0..2 {
+            let mut run = crashes.fresh();
+            crashes.log.count(&mut run);
+            assert!(run.status().unwrap().success());
+        }
+        crashes.points = crashes.log.reached();
+        crashes.check("no crash", 0);
+        crashes
+    }
+
+    fn results(&self) -> PathBuf {
+        self.place.world.path("results")
+    }
+
+    fn tare(&self, args: &[&str]) -> Command {
+        let asked = self.place.tare(args);
+        let mut command = Command::new(&self.program);
+        command.args(asked.get_args()).current_dir(self.place.world.directory.path());
+        command.envs(asked.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// A run from the beginning, with nothing kept but the data.
+    fn fresh(&self) -> Command {
+        let _ = std::fs::remove_dir_all(self.results());
+        let _ = std::fs::remove_dir_all(&self.place.state);
+        self.tare(&["run", &self.place.study, "--out", "results"])
+    }
+
+    /// What goes on with a crashed run; one without a plan is begun anew.
+    fn resumed(&self) -> Command {
+        if self.results().join("plan.json").is_file() {
+            return self.tare(&["run", "--resume", "results"]);
+        }
+        let _ = std::fs::remove_dir_all(self.results());
+        self.tare(&["run", &self.place.study, "--out", "results"])
+    }
+
+    /// Runs `command` until the point with this number; what died there, or none where there are not so many points.
+    fn crash(&self, mut command: Command, at: usize, whom: Whom) -> Option<Crash> {
+        self.log.crash(&mut command, at, whom);
+        let mut run = command.spawn().unwrap();
+        let id = run.id();
+        if whom == Whom::All {
+            self.power_cut(&mut run, at);
+        }
+        let status = run.wait().unwrap();
+        let mut reached = self.log.reached();
+        if reached.len() < at {
+            assert!(status.success(), "{status} after {} points", reached.len());
+            return None;
+        }
+        let (pid, label) = reached.swap_remove(at - 1);
+        let is_run = pid == id || whom == Whom::All;
+        assert_eq!(status.signal(), is_run.then_some(9), "point {at}, {label}: {status}");
+        // Whose preparation dies ends; whose trial dies goes on.
+        let is_preparation = status.code() == Some(3) && trials(&self.results()).is_empty();
+        assert!(is_run || is_preparation || status.success(), "point {at}, {label}: {status}");
+        Some(Crash { label, began_trials: reached.iter().any(|(other, _)| *other != id), is_run })
+    }
+
+    /// Waits until the process at this point has stopped, and kills all, that one last: it keeps the others from their
+    /// next points.
+    fn power_cut(&self, run: &mut Child, at: usize) {
+        let stopped = loop {
+            if let Some((pid, _)) = self.log.reached().get(at - 1)
+                && state_of(*pid) == Some('T')
+            {
+                break *pid;
+            }
+            if run.try_wait().unwrap().is_some() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let living = |pid: &u32| *pid != stopped && state_of(*pid).is_some_and(|state| state != 'Z');
+            let others: Vec<u32> = self.place.world.processes().into_iter().filter(living).collect();
+            if others.is_empty() {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{others:?} do not die");
+            others.into_iter().for_each(kill);
+        }
+        kill(stopped);
+        while Path::new(&format!("/proc/{stopped}")).exists() && run.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// What holds after every next start.
+    fn check(&self, what: &str, blamed: usize) {
+        assert_eq!(settings_of(&self.place.root), self.before, "{what}");
+        assert!(!Journal::pending(&self.place.state), "{what}");
+        self.place.world.assert_clean();
+        self.place.records(&self.results(), blamed);
+    }
+
+    /// Whether nothing happens between this point and the next: the one behind a change of a setting or of the journal
+    /// and the one before the next change. (In `tare-noise`, where a crash takes a hundredth of the time, all are met.)
+    fn is_as_the_next(&self, at: usize) -> bool {
+        let [Some((pid, label)), Some((next_pid, next))] = [at - 1, at].map(|index| self.points.get(index)) else {
+            return false;
+        };
+        let behind = ["setting: written", "journal: entries synced", "group: made", "group: removed"];
+        let before = ["setting: before it is written", "journal: before entries", "group: before"];
+        pid == next_pid && behind.contains(&label.as_str()) && before.iter().any(|begin| next.starts_with(begin))
+    }
+
+    /// Every point of a run whose number leaves `rest` when divided by `of`.
+    fn every(&self, whom: Whom, rest: usize, of: usize) -> Counts {
+        let (mut counts, mut met, mut left) = (Counts::new(), 0, 0);
+        for at in (1..).filter(|at| at % of == rest) {
+            if self.is_as_the_next(at) {
+                continue;
+            }
+            met += 1;
+            let Some(crash) = self.crash(self.fresh(), at, whom) else { break };
+            let what = format!("point {at} of {whom:?}, {}", crash.label);
+            let blamed = usize::from(!crash.is_run);
+            if met % 2 == 0 {
+                assert!(self.tare(&["restore"]).status().unwrap().success(), "{what}");
+            } else {
+                assert!(self.resumed().status().unwrap().success(), "{what}");
+                self.place.whole(&self.results(), blamed);
+            }
+            self.check(&what, blamed);
+            left += halves(&self.results()).len() + halves(&self.place.state).len();
+            *counts.entry(crash.label).or_default() += 1;
+        }
+        self.place.whole(&self.results(), 0);
+        println!("{left} halves of whole writes left");
+        counts
+    }
+}
+
+/// The process that a crash ended.
+struct Crash {
+    label: String,
+    began_trials: bool,
+    is_run: bool,
+}
+
+fn kill(pid: u32) {
+    // It may have ended by itself.
+    let _ = kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), Signal::KILL);
+}
+
+/// The letter of proc_pid_stat(5).
+fn state_of(pid: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+/// A copy of the program that is started hundreds of times: each trial reads through all of it.
+fn without_symbols(world: &World) -> PathBuf {
+    let (program, copy) = (PathBuf::from(env!("CARGO_BIN_EXE_tare")), world.path("tare"));
+    let stripped = Command::new("strip").arg("-o").arg(&copy).arg(&program).status();
+    if stripped.is_ok_and(|status| status.success()) { copy } else { program }
+}
+
+fn must() -> Vec<&'static str> {
+    [&OF_SETTINGS[..], &OF_RUNS].concat()
+}
+
+#[test]
+fn one_process_dies_at_every_other_crash_point() {
+    let counts = Crashes::new().every(Whom::One, 0, 2);
+    check_counts("one process, even points", &counts, &[]);
+}
+
+#[test]
+fn one_process_dies_at_the_crash_points_between() {
+    let counts = Crashes::new().every(Whom::One, 1, 2);
+    check_counts("one process, odd points", &counts, &[]);
+}
+
+#[test]
+fn every_process_dies_at_every_crash_point() {
+    let counts = Crashes::new().every(Whom::All, 0, 1);
+    check_counts("every process", &counts, &must());
+}
+
+#[test]
+fn the_next_start_dies_at_every_crash_point() {
+    let crashes = Crashes::new();
+    let world = &crashes.place.world;
+    // The last trial has changed all but what it has just journalled.
+    let full = crashes.points.iter().rposition(|(_, label)| label == "journal: entries synced").unwrap() + 1;
+    crashes.crash(crashes.fresh(), full, Whom::All).unwrap();
+    let kept = ["machine", "state", "results", "run", "cache"];
+    let copy = |from: &str, to: &str| {
+        for name in kept {
+            let _ = std::fs::remove_dir_all(world.path(&format!("{to}{name}")));
+            let copied = Command::new("cp")
+                .arg("-a")
+                .args([world.path(&format!("{from}{name}")), world.path(&format!("{to}{name}"))])
+                .status();
+            assert!(copied.unwrap().success());
+        }
+    };
+    copy("", "kept-");
+    for resumes in [false, true] {
+        let mut counts = Counts::new();
+        for at in 1.. {
+            copy("kept-", "");
+            let start = if resumes { crashes.resumed() } else { crashes.tare(&["restore"]) };
+            let Some(crash) = crashes.crash(start, at, Whom::All) else { break };
+            // From here on it is a run as any other.
+            if crash.began_trials {
+                break;
+            }
+            let what = format!("point {full} of the run, {at} of the next start, {}", crash.label);
+            assert!(crashes.tare(&["restore"]).status().unwrap().success(), "{what}");
+            crashes.check(&what, 0);
+            *counts.entry(crash.label).or_default() += 1;
+        }
+        let what = if resumes { "a resume" } else { "tare restore" };
+        check_counts(&format!("{what} that dies"), &counts, &["setting: before it is written", "setting: written"]);
+    }
+    assert!(crashes.resumed().status().unwrap().success());
+    crashes.check("at last", 0);
+    crashes.place.whole(&crashes.results(), 0);
+}

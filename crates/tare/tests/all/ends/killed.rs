@@ -1,0 +1,116 @@
+//! What tests that kill runs share: two conditions that differ in every setting, and what holds afterwards.
+
+use crate::support::{World, text, trials};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tare_noise::{Setting, System};
+
+/// What only a folder that plays a machine can be asked for everywhere.
+pub const MORE: [(Setting, [&str; 2]); 5] = [
+    (Setting::Governor, ["performance", "powersave"]),
+    (Setting::Turbo, ["off", "on"]),
+    (Setting::Smt, ["off", "on"]),
+    (Setting::IrqAffinity, ["cpus:2", "off"]),
+    (Setting::CpuShield, ["cpus:2", "cpus:3"]),
+];
+
+/// Two conditions that differ in every setting, so that each trial changes them all.
+pub fn study(settings: &[(Setting, [&str; 2])], sampling: &str) -> String {
+    let mut text = format!(
+        "name = \"killed\"\n[workload]\nrows = 20\n[sampling]\nattempts = 50\nwarmup_s = 0\n\
+         steal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n{sampling}\n"
+    );
+    for level in 0..2 {
+        text.push_str("[[conditions]]\n");
+        for (setting, levels) in settings {
+            text.push_str(&format!("{} = \"{}\"\n", setting.name(), levels[level]));
+        }
+    }
+    text
+}
+
+/// A world whose programs see `root` as the machine and keep their journal in `state`.
+pub struct Place {
+    pub world: World,
+    pub study: String,
+    pub root: PathBuf,
+    pub state: PathBuf,
+    /// What each setting is when nothing has changed it.
+    original: BTreeMap<&'static str, String>,
+}
+
+impl Place {
+    /// `sampling` is how its study samples.
+    pub fn new(world: World, changed: &[(Setting, [&str; 2])], sampling: &str, root: PathBuf, state: PathBuf) -> Self {
+        let system = if root == Path::new("/") { System::real() } else { System::at(&root) };
+        let original = changed.iter().map(|(s, _)| (s.name(), s.read(&system).unwrap())).collect();
+        Self { study: world.study(&study(changed, sampling)), world, root, state, original }
+    }
+
+    pub fn tare(&self, args: &[&str]) -> Command {
+        let mut command = self.world.tare(args);
+        command.env("TARE_STATE_DIR", &self.state).stdout(Stdio::null()).stderr(Stdio::piped());
+        if self.root != Path::new("/") {
+            command.env("TARE_SYSTEM_ROOT", &self.root);
+        }
+        command
+    }
+
+    pub fn succeeds(&self, args: &[&str]) {
+        let output = self.tare(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    }
+
+    /// Every record so far ran under its own settings, began as found, and blames nobody for a kill of the run.
+    pub fn records(&self, results: &Path, blamed: usize) -> Vec<serde_json::Value> {
+        let records = trials(results);
+        for record in &records {
+            let ok = record["outcome"] == "ok";
+            let settings = record["settings"].as_array().unwrap();
+            for (name, original) in &self.original {
+                let Some(setting) = settings.iter().find(|setting| setting["factor"] == **name) else {
+                    assert!(!ok, "{name} is not in {record}");
+                    continue;
+                };
+                assert_eq!(setting["found"], **original, "{name}: what an earlier trial left: {record}");
+                let (level, read) = (setting["level"].as_str().unwrap(), setting["verified"].as_str().unwrap());
+                let there = match (*name, level) {
+                    // Interrupts that are off are where they were found, and kept away from a CPU they are on the rest.
+                    ("irq_affinity", "off") => original,
+                    ("irq_affinity", "cpus:2") => "cpus:0-1,3",
+                    _ => level,
+                };
+                assert!(read.starts_with(&format!("reads back {there}")), "{name}: {record}");
+                assert_eq!(record["levels"][*name], setting["level"], "{record}");
+            }
+        }
+        // So short a sample on a busy machine may see nothing: nobody is blamed for a kill then.
+        let starved = |record: &&serde_json::Value| {
+            record["reason"].as_str().is_some_and(|reason| reason.starts_with("no transaction was finished"))
+        };
+        let failed = records.iter().filter(|record| record["outcome"] != "ok" && !starved(record)).count();
+        assert!(failed <= blamed, "{failed} failed, {} trials and servers killed: {records:?}", blamed);
+        records
+    }
+
+    /// A run that ended by itself has every trial once, and its attempts without a gap.
+    pub fn whole(&self, results: &Path, blamed: usize) {
+        let records = self.records(results, blamed);
+        let plan: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(results.join("plan.json")).unwrap()).unwrap();
+        for planned in plan["trials"].as_array().unwrap() {
+            let of: Vec<_> = records.iter().filter(|record| record["trial"] == planned["trial"]).collect();
+            let attempts: Vec<u64> = of.iter().map(|record| record["attempt"].as_u64().unwrap()).collect();
+            assert_eq!(attempts, (1..=of.len() as u64).collect::<Vec<_>>(), "{records:?}");
+            assert_eq!(of.iter().filter(|record| record["outcome"] == "ok").count(), 1, "{planned}: {records:?}");
+        }
+    }
+}
+
+/// The machine's files without its list of processes: a group that goes leaves its own to the group above.
+pub fn settings_of(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut files = crate::noise_common::tree(root);
+    files.retain(|path, _| path.extension().is_none_or(|e| e != "procs"));
+    files
+}
