@@ -23,6 +23,7 @@ bind = "thread"
 [sampling]
 steal_limit = "off"
 foreign_cpu_limit = "off"
+probe = "off"
 trials = 1
 [machine]
 numa_balancing = "off"

@@ -109,10 +109,10 @@ impl Image {
         std::fs::write(self.at(name), text).unwrap();
     }
 
-    /// Without its debugging information, most of its bytes.
+    /// Without its symbols: every trial reads its server's whole program, and that is `tare` where the engine is embedded.
     fn tare(&self) {
         let built = Path::new(env!("CARGO_BIN_EXE_tare"));
-        run(Command::new("strip").arg("--strip-debug").arg("-o").arg(self.at("bin/tare")).arg(built));
+        run(Command::new("strip").arg("--strip-all").arg("-o").arg(self.at("bin/tare")).arg(built));
         self.libraries(built);
     }
 
@@ -155,10 +155,10 @@ impl Image {
         run(&mut tare);
     }
 
-    /// Packs everything with `job` in it.
+    /// Packs everything with `job` in it, uncompressed: unpacking in emulation takes longer than what it saves.
     pub fn pack(&self, job: &str, into: &Path) {
         self.write("job", job);
-        let pack = format!("find . | cpio -o -H newc -R 0:0 --quiet | gzip -1 >'{}'", into.display());
+        let pack = format!("find . | cpio -o -H newc -R 0:0 --quiet >'{}'", into.display());
         run(Command::new("sh").arg("-ec").arg(pack).current_dir(self.root.path()));
     }
 }

@@ -44,6 +44,7 @@ rows = 2000
 [sampling]
 steal_limit = "off"
 foreign_cpu_limit = "off"
+probe = "off"
 trials = 1
 warmup_s = 0
 sample_s = 0.1
@@ -63,6 +64,7 @@ rows = 20000
 [sampling]
 steal_limit = "off"
 foreign_cpu_limit = "off"
+probe = "off"
 trials = 1
 warmup_s = 0.1
 sample_s = 0.4
@@ -82,6 +84,7 @@ rows = 500
 [sampling]
 steal_limit = "off"
 foreign_cpu_limit = "off"
+probe = "off"
 trials = 1
 warmup_s = 60
 sample_s = 60
@@ -100,7 +103,7 @@ fn boot() -> Evidence {
         nodes: vec![node("0-11"), node("12-23")],
         distances: &[(0, 1, 20)],
     };
-    machine.boot(&image, include_str!("guest/two-nodes"), Duration::from_secs(400))
+    machine.boot(&image, include_str!("guest/two-nodes"), Duration::from_secs(900))
 }
 
 #[test]
