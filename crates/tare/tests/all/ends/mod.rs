@@ -4,7 +4,6 @@ mod disk;
 mod extremes;
 mod failures;
 mod helpers;
-mod interrupts;
 mod kills;
 mod moments;
 mod settings;
