@@ -5,6 +5,32 @@ use std::process::Command;
 use std::time::Duration;
 use tare_engine::Mariadb;
 
+const STUDY: &str = r#"
+name = "pairs"
+[engine]
+name = "mariadb"
+[engine.options]
+innodb_adaptive_hash_index = "OFF"
+[workload]
+rows = 1000
+threads = 2
+[process]
+aslr = "off"
+[sampling]
+trials = 1
+warmup_s = 0.2
+sample_s = 0.5
+[factors]
+placement = ["float", "pairs"]
+workload = ["point_select", "read_write"]
+[placements.float]
+[placements.pairs]
+client = "all"
+server = "all"
+bind = "thread"
+pairing = "same-pu"
+"#;
+
 #[test]
 fn a_data_directory_of_the_users_own_is_copied_and_not_changed() {
     let world = World::new();
@@ -67,8 +93,7 @@ fn an_allocator_is_the_one_that_the_server_has_mapped() {
 #[test]
 fn a_server_that_dies_or_refuses_an_option_says_so_and_leaves_nothing() {
     let world = World::new();
-    let study = world
-        .study("name = \"refused\"\n[engine]\nname = \"mariadb\"\n[workload]\nrows = 100\n[sampling]\ntrials = 1\n");
+    let study = world.study(STUDY);
     for (set, code, expected) in [
         ("engine.binary=/bin/false", 3, "/bin/false"),
         ("engine.binary=/no/such/server", 3, "/no/such/server"),

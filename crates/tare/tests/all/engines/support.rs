@@ -102,7 +102,7 @@ pub fn shared_cache() -> Option<PathBuf> {
     for entry in std::fs::read_dir(&folder).ok()?.flatten().filter(|entry| entry.file_name() != *name) {
         // Tests of that build may still run.
         let age = entry.metadata().and_then(|found| found.modified()).ok().and_then(|changed| changed.elapsed().ok());
-        if age.is_some_and(|age| age > Duration::from_secs(3600)) {
+        if age.is_some_and(|age| age > Duration::from_secs(20 * 60)) {
             let _ = std::fs::remove_dir_all(entry.path()); // another test may be doing the same
         }
     }
