@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses a part")]
 
+use crate::engines::support::shared_cache;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
@@ -122,11 +123,12 @@ pub fn wait_for_trials(results: &Path, count: usize) {
 }
 
 /// A server with an empty database that is not the program's own but of the test; the embedded one is of this build.
+/// What it works on is a copy of data that tests share.
 pub fn server_beside(world: &World, engine: &dyn Engine) -> Box<dyn Server> {
     let binary = (engine.name() == "sqlite").then(|| PathBuf::from(env!("CARGO_BIN_EXE_tare")));
     let request = PrepareRequest {
         binary: binary.clone(),
-        cache_directory: world.path("cache"),
+        cache_directory: shared_cache().unwrap_or_else(|| world.path("cache")),
         dataset: "empty".into(),
         options: Default::default(),
         run_directory: world.path("run/prepare"),

@@ -1,9 +1,10 @@
-//! What goes wrong in a run: time, disk, threads that stray, results nobody can read, and kill -9 at any moment.
+//! What goes wrong in a run or a load: time, disk, threads that stray, results nobody can read, kill -9.
 
-use crate::support::{World, names, text, trials, wait_for_trials};
+use crate::support::{World, names, server_beside, text, trials, wait_for_trials};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
+use tare_engine::Sqlite;
 
 const STUDY: &str = r#"
 name = "failing"
@@ -268,4 +269,34 @@ fn kill_9_at_random_moments_leaves_no_server_and_the_schedule_completes() {
     done.sort_unstable();
     assert_eq!(done, (0..8).collect::<Vec<u64>>(), "seed {seed}");
     world.assert_clean();
+}
+
+/// A load of the user's own, without a run around it.
+#[test]
+fn a_load_that_did_not_do_what_was_asked_of_it_says_so() {
+    let world = World::new();
+    let server = server_beside(&world, &Sqlite);
+    let socket = server.address().to_string();
+    let base = ["load", "point_select", "--engine", "sqlite", "--socket", &socket, "--rows", "1000"];
+    let exits = |code: i32, more: &[&str]| world.exits(code, &[&base[..], more].concat());
+    exits(0, &["--prepare"]);
+    exits(0, &["--time", "200ms", "--warmup", "0s"]);
+    let (_, err) = exits(4, &["--time", "500ms", "--warmup", "0s", "--rate", "5000000"]);
+    assert!(err.contains("the rate was not met") && err.contains("5000000"), "{err}");
+
+    // One in a hundred seconds: none is due in so short a time.
+    let (_, err) = exits(4, &["--time", "300ms", "--warmup", "0s", "--rate", "0.01"]);
+    assert!(err.contains("no transaction was finished"), "{err}");
+
+    // Rows that vanish under load: a select that finds none is no transaction.
+    let mut running = world.tare(&[&base[..], &["--time", "60s", "--warmup", "0s"]].concat());
+    let running = running.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let began = Instant::now();
+    server.connect().unwrap().run("DELETE FROM sbtest1").unwrap();
+    let ended = running.wait_with_output().unwrap();
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(ended.status.code(), Some(4));
+    let err = text(&ended.stderr);
+    assert!(err.contains("answered with 0 rows: expected 1 to 1"), "{err}");
 }

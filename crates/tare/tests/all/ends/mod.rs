@@ -5,7 +5,6 @@ mod disk;
 mod extremes;
 mod failures;
 mod helpers;
-mod interrupts;
 mod killed;
 mod kills;
 mod moments;

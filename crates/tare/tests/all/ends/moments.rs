@@ -150,7 +150,7 @@ fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Durat
 
 #[test]
 fn runs_and_trials_on_sqlite() {
-    runs_and_trials("sqlite", moments(8), Duration::from_millis(800), Duration::from_millis(1200));
+    runs_and_trials("sqlite", moments(8), Duration::from_millis(800), Duration::from_millis(1600));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::engines::support::{PATIENCE, Place, fill, one, prepared};
+use crate::engines::support::{PATIENCE, Place, fill, one, prepared, prepared_here};
 use tare_engine::{Engine, EngineError, Mariadb, Postgresql, PrepareRequest, StartRequest, StopOutcome};
 
 const SHARE: &str = "/usr/share/mysql";
@@ -55,7 +55,7 @@ fn an_unpacked_server_is_used_with_all_that_lies_beside_it() {
     assert_eq!((found.product, found.libraries.as_deref()), ("MariaDB", base.join("lib").to_str()));
     assert_eq!(found.build_id, Mariadb.binary(None).unwrap().build_id);
     assert!(Mariadb.knows_option("innodb_adaptive_hash_index", Some(&server)).unwrap());
-    let data = prepared(&Mariadb, &place, Some(&server));
+    let data = prepared_here(&Mariadb, &place, Some(&server));
     let mut running = Mariadb.start(&place.start_request(&data, Some(&server))).unwrap();
     let mut session = running.connect().unwrap();
     for (name, at) in [("basedir", ""), ("lc_messages_dir", "share/mysql"), ("plugin_dir", "lib/mysql/plugin")] {
@@ -111,7 +111,7 @@ fn a_server_runs_from_the_tree_in_which_it_was_built() {
     let found = Mariadb.binary(Some(&server)).unwrap();
     assert_eq!(found.build["CMAKE_BUILD_TYPE"], "Debug");
     assert_eq!(found.build["CMAKE_CXX_FLAGS"], "-O0 -fsanitize=x");
-    let data = prepared(&Mariadb, &place, Some(&server));
+    let data = prepared_here(&Mariadb, &place, Some(&server));
     let running = Mariadb.start(&place.start_request(&data, Some(&server))).unwrap();
     let of = |name: &str| PathBuf::from(running.setting(name).unwrap().unwrap());
     assert_eq!(of("lc_messages_dir"), build.join("sql/share"));

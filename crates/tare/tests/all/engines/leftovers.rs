@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::engines::support::{Place, prepared, runs, wait_until_gone};
+use crate::engines::support::{Place, copied, prepared, runs, wait_until_gone};
 use tare_engine::{Engine, Sqlite, reap_leftovers};
 
 const PLACE: &str = "TARE_TEST_LEFTOVERS";
@@ -34,8 +34,7 @@ fn the_program_that_is_killed() {
 #[test]
 fn after_kill_9_nothing_is_left() {
     let place = Place::new();
-    let data = prepared(&Sqlite, &place, tare());
-    std::fs::rename(data, place.path("data")).unwrap();
+    copied(&Sqlite, &place, tare(), "data");
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "engines::leftovers::the_program_that_is_killed", "--ignored", "--nocapture"])
         .env(PLACE, place.folder.path())
@@ -67,8 +66,7 @@ fn after_kill_9_a_server_behind_a_wrapper_that_stays_is_ended_by_the_next_start(
     // Answering already, and still starting: the server waits for a file that comes later.
     for ready in [true, false] {
         let place = Place::new();
-        let data = prepared(&Sqlite, &place, tare());
-        std::fs::rename(data, place.path("data")).unwrap();
+        copied(&Sqlite, &place, tare(), "data");
         let (pid_file, go) = (place.path("pid"), place.path("go"));
         let inner = crate::engines::support::script(
             &place,
@@ -133,8 +131,7 @@ fn after_kill_9_a_server_in_a_session_of_its_own_is_ended_by_the_next_start() {
     // With a control group where this process may make one, and without; answering already, and never.
     for (group, ready) in [("on", true), ("on", false), ("off", true), ("off", false)] {
         let place = Place::new();
-        let data = prepared(&Sqlite, &place, tare());
-        std::fs::rename(data, place.path("data")).unwrap();
+        copied(&Sqlite, &place, tare(), "data");
         let (pid_file, tare) = (place.path("pid"), tare().unwrap().display().to_string());
         let become_it = if ready { format!("exec {tare} \"$@\"") } else { "exec sleep 600".to_owned() };
         let inner = crate::engines::support::script(&place, &format!("echo $$ > {}; {become_it}", pid_file.display()));

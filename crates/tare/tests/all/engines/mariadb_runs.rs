@@ -1,4 +1,4 @@
-//! The same on a real MariaDB, and sysbench on tare's tables.
+//! Whole runs on MariaDB that no other engine needs: data of the user's own, allocators, sysbench on tare's tables.
 
 use crate::support::{World, json, server_beside, text, trials};
 use std::process::Command;
@@ -30,36 +30,6 @@ server = "all"
 bind = "thread"
 pairing = "same-pu"
 "#;
-
-#[test]
-fn every_pair_is_bound_and_every_setting_verified() {
-    let world = World::new();
-    let study = world.study(STUDY);
-    world.exits(0, &["run", &study, "--out", "results"]);
-    let records = trials(&world.path("results"));
-    assert_eq!(records.len(), 4);
-    for record in &records {
-        assert_eq!(record["outcome"], "ok", "{record}");
-        assert!(record["server_version"].as_str().unwrap().contains("MariaDB"));
-        let setting = |factor: &str| {
-            let all = record["settings"].as_array().unwrap();
-            all.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
-        };
-        assert!(setting("option.innodb_adaptive_hash_index").contains("OFF"), "{record}");
-        // personality(2): ADDR_NO_RANDOMIZE is 0x40000.
-        assert!(setting("aslr").contains("00040000"), "{record}");
-        if record["levels"]["placement"] != "pairs" {
-            continue;
-        }
-        let threads = record["samples"][0]["threads"].as_array().unwrap();
-        for pair in 0..2 {
-            let of = |role: &str| threads.iter().find(|t| t["role"] == role && t["pair"] == pair).unwrap();
-            assert_eq!(of("client")["allowed_cpus"], pair.to_string(), "{record}");
-            assert_eq!(of("server")["allowed_cpus"], pair.to_string(), "{record}");
-        }
-    }
-    world.assert_clean();
-}
 
 #[test]
 fn a_data_directory_of_the_users_own_is_copied_and_not_changed() {

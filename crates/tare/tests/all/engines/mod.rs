@@ -2,6 +2,7 @@
 
 mod builds;
 pub mod certificates;
+mod conformance;
 mod leftovers;
 mod mariadb;
 mod mariadb_runs;

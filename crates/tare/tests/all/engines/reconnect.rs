@@ -1,6 +1,6 @@
 //! `tare load --reconnect` against a real MariaDB that is killed and started again under it.
 
-use crate::engines::support::{Place, prepared};
+use crate::engines::support::{Place, copied};
 use crate::support::{World, json, text};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -21,7 +21,7 @@ fn socket(server: &dyn Server) -> String {
 
 /// A server with sysbench's tables, and the options that lead to it.
 fn with_tables(world: &World, place: &Place) -> (Box<dyn Server>, Vec<String>) {
-    let data = prepared(&Mariadb, place, None);
+    let data = copied(&Mariadb, place, None, "data");
     let server = start(place, &data);
     let tables = ["--socket", &socket(server.as_ref()), "--user", "root", "--rows", "1000"].map(str::to_owned);
     let prepare =

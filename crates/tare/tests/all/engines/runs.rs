@@ -1,8 +1,8 @@
-//! Whole runs on MySQL and PostgreSQL: pairs bound and proved, options verified, queries checked, nothing left.
+//! Whole runs on real servers: pairs bound and proved, options and layouts verified, queries checked, nothing left.
 
 use crate::engines::support::binary_of;
 use crate::support::{World, trials};
-use tare_engine::{Engine, Mysql, Postgresql};
+use tare_engine::{Engine, Mariadb, Mysql, Postgresql};
 
 /// Runs a study on an engine; its records.
 fn run(world: &World, engine: &dyn Engine, study: &str) -> Vec<serde_json::Value> {
@@ -16,8 +16,9 @@ fn run(world: &World, engine: &dyn Engine, study: &str) -> Vec<serde_json::Value
     records
 }
 
-/// Each client and its server thread or process were on the one PU of their pair, and options are what was asked.
-fn pairs_are_proved(engine: &dyn Engine, option: &str, value: &str, says: &str) {
+/// Each client and its server thread or process were on the one PU of their pair; options and the layout are what was
+/// asked for.
+fn pairs_are_proved(engine: &dyn Engine, version: &str, option: &str, value: &str) {
     let world = World::new();
     let study = format!(
         r#"
@@ -29,6 +30,8 @@ name = "{}"
 [workload]
 rows = 1000
 threads = 2
+[process]
+aslr = "off"
 [sampling]
 trials = 1
 warmup_s = 0.2
@@ -48,9 +51,14 @@ pairing = "same-pu"
     let records = run(&world, engine, &study);
     assert_eq!(records.len(), 4);
     for record in &records {
+        assert!(record["server_version"].as_str().unwrap().contains(version), "{record}");
         let settings = record["settings"].as_array().unwrap();
-        let setting = settings.iter().find(|s| s["factor"] == format!("option.{option}")).unwrap();
-        assert!(setting["verified"].as_str().unwrap().contains(says), "{record}");
+        let verified = |factor: &str| {
+            settings.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
+        };
+        assert!(verified(&format!("option.{option}")).contains(value), "{record}");
+        // personality(2): ADDR_NO_RANDOMIZE is 0x40000.
+        assert!(verified("aslr").contains("00040000"), "{record}");
         if record["levels"]["placement"] != "pairs" {
             continue;
         }
@@ -67,13 +75,18 @@ pairing = "same-pu"
 }
 
 #[test]
+fn every_pair_of_mariadb_is_bound_and_every_setting_verified() {
+    pairs_are_proved(&Mariadb, "MariaDB", "innodb_adaptive_hash_index", "OFF");
+}
+
+#[test]
 fn every_pair_of_mysql_is_bound_and_every_setting_verified() {
-    pairs_are_proved(&Mysql, "innodb_adaptive_hash_index", "OFF", "OFF");
+    pairs_are_proved(&Mysql, "9.", "innodb_adaptive_hash_index", "OFF");
 }
 
 #[test]
 fn every_pair_of_postgresql_is_bound_and_every_setting_verified() {
-    pairs_are_proved(&Postgresql, "shared_buffers", "64MB", "64MB");
+    pairs_are_proved(&Postgresql, ".", "shared_buffers", "64MB");
 }
 
 #[test]

@@ -1,83 +1,44 @@
-//! The embedded engine as a server process, for real.
+//! What belongs to the embedded engine alone, and wrapper scripts, with the server that starts fastest.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::engines::support::{PATIENCE, Place, fill, one, prepared, runs, script, wait_until_gone};
+use crate::engines::support::{PATIENCE, Place, fill, one, prepared, prepared_here, script, wait_until_gone};
 use tare::workload::dbt3;
 use tare::workload::oltp::{self, Tables};
 use tare_engine::{
-    Address, Aslr, ConnectTarget, DataDirectory, Engine, EngineError, Param, Positions, PrepareRequest, Server,
-    Session, SqlErrorKind, Sqlite, StartRequest, StatementId, StopOutcome, Transport, find_serving_thread,
+    Address, Aslr, DataDirectory, Engine, EngineError, Positions, PrepareRequest, Server, Session, SqlErrorKind,
+    Sqlite, StartRequest, StopOutcome,
 };
 
 fn tare() -> Option<&'static Path> {
     Some(Path::new(env!("CARGO_BIN_EXE_tare")))
 }
 
-fn comm(pid: u32, tid: u32) -> String {
-    std::fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).unwrap().trim().to_owned()
-}
-
 #[test]
-fn a_life_from_preparing_to_stopping_leaves_only_cache_and_logs() {
+fn prepared_data_are_one_file_that_stays_and_whose_page_size_is_part_of_the_key() {
     let place = Place::new();
-    let data = prepared(&Sqlite, &place, tare());
-    let again = Sqlite.prepare_data(&place.prepare_request(tare()), &mut |_| panic!("made twice")).unwrap();
-    assert_eq!(data, again);
+    let data = prepared_here(&Sqlite, &place, tare());
     assert_eq!(std::fs::read_dir(&data).unwrap().count(), 1, "the log was written back into the one file");
-
-    let mut server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
-    let mut session = server.connect().unwrap();
-    assert_eq!(server.version(), one(&mut *session, "SELECT sqlite_version()").unwrap());
-    let point = session.prepare("SELECT c FROM t WHERE id=?").unwrap();
-    let range = session.prepare("SELECT c FROM t WHERE id BETWEEN ? AND ?").unwrap();
-    let update = session.prepare("UPDATE t SET c=? WHERE id=?").unwrap();
-    assert_eq!(session.execute(point, &[Param::Int(7)]), Ok(1));
-    assert_eq!(session.execute(point, &[Param::Int(7000)]), Ok(0));
-    assert_eq!(session.execute(range, &[Param::Int(1), Param::Int(1000)]), Ok(1000), "more than one write");
-    assert_eq!(session.execute(update, &[Param::Text("new"), Param::Int(7)]), Ok(1));
-    assert_eq!(one(&mut *session, "SELECT c FROM t WHERE id = 7"), Some("new".to_owned()));
-    let row = session.query("SELECT NULL, 1, 2.0, 'x', x'79'").unwrap().remove(0);
-    assert_eq!(row, [None, Some("1".into()), Some("2.0".into()), Some("x".into()), Some("y".into())]);
-    assert_eq!(session.run("CREATE TABLE u (a)"), Ok(0), "not the count of the statement before");
-
-    assert_eq!(server.stop(PATIENCE).unwrap(), StopOutcome::Graceful);
-    assert_eq!(session.run("SELECT 1").unwrap_err().kind, SqlErrorKind::Lost);
-    assert_eq!(server.stop(PATIENCE).unwrap(), StopOutcome::AlreadyGone);
-    drop(server);
-    assert_eq!(place.names(), ["cache", "prepare.log", "server.log", "state"]);
-    assert_eq!(std::fs::read_dir(place.path("state")).unwrap().count(), 0);
+    let mut request = place.prepare_request(tare());
+    request.options.insert("page_size".to_owned(), "8192".to_owned());
+    let other = Sqlite.prepare_data(&request, &mut fill).unwrap();
+    assert_ne!(other, data, "page_size is part of the key");
+    let request = StartRequest { data: DataDirectory::InPlace(data.clone()), ..place.start_request(&data, tare()) };
+    let mut server = Sqlite.start(&request).unwrap();
+    server.connect().unwrap().run("DELETE FROM t WHERE id = 1").unwrap();
+    server.stop(PATIENCE).unwrap();
+    assert!(data.join("tare.db").exists());
 }
 
 #[test]
-fn statements_that_are_wrong_leave_the_session_usable() {
+fn busy_rolls_a_transaction_back_and_threads_bear_the_names_of_connections() {
     let place = Place::new();
     let data = prepared(&Sqlite, &place, tare());
     let server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
-    let mut session = server.connect().unwrap();
-    let point = session.prepare("SELECT c FROM t WHERE id=?").unwrap();
-    let other = |result: Result<u64, _>| {
-        let error: tare_engine::SqlError = result.unwrap_err();
-        assert_eq!(error.kind, SqlErrorKind::Other, "{error}");
-    };
-    other(session.run("SELEC 1"));
-    other(session.run("SELECT 1; SELECT 2"));
-    other(session.execute(point, &[]));
-    other(session.execute(point, &[Param::Int(1), Param::Int(2)]));
-    other(session.execute(StatementId(99), &[]));
-    other(session.run("INSERT INTO t VALUES (1, 1, 'there already')"));
-    assert_eq!(session.execute(point, &[Param::Int(1)]), Ok(1));
-}
-
-#[test]
-fn busy_is_retry_and_the_transaction_is_rolled_back() {
-    let place = Place::new();
-    let data = prepared(&Sqlite, &place, tare());
-    let server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
+    assert_eq!(server.setting("journal_mode").unwrap().as_deref(), Some("wal"));
     let (mut first, mut second) = (server.connect().unwrap(), server.connect().unwrap());
     first.run("BEGIN").unwrap();
     first.run("UPDATE t SET k=k+1 WHERE id=1").unwrap();
@@ -92,59 +53,12 @@ fn busy_is_retry_and_the_transaction_is_rolled_back() {
     assert_eq!(second.run("UPDATE t SET k=k+1 WHERE id=2"), Ok(1));
     second.run("COMMIT").unwrap();
     assert_eq!(one(&mut *first, "SELECT sum(k) FROM t WHERE id < 3"), Some("5".to_owned()));
-}
 
-#[test]
-fn each_connection_has_a_named_thread_that_says_its_id() {
-    let place = Place::new();
-    let data = prepared(&Sqlite, &place, tare());
-    let server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
-    let mut idle = server.connect().unwrap();
-    let mut busy = server.connect().unwrap();
-    let (idle_tid, busy_tid) = (idle.server_thread().unwrap().unwrap(), busy.server_thread().unwrap().unwrap());
-    assert_ne!(idle_tid, busy_tid);
-    assert!(comm(server.pid(), busy_tid.tid.cast_unsigned()).starts_with("tare-conn-"));
-    let drive = || (0..300).try_for_each(|_| busy.run("SELECT sum(k) FROM t").map(drop));
-    assert_eq!(find_serving_thread(server.pid(), drive).unwrap(), Some(busy_tid));
-}
-
-#[test]
-fn options_are_set_read_back_and_refused_by_name() {
-    let place = Place::new();
-    let data = prepared(&Sqlite, &place, tare());
-    let with = |name: &str, value: &str| StartRequest {
-        options: BTreeMap::from([(name.to_owned(), value.to_owned())]),
-        ..place.start_request(&data, tare())
-    };
-    let server = Sqlite.start(&with("cache_size", "-1234")).unwrap();
-    assert_eq!(server.setting("cache_size").unwrap().as_deref(), Some("-1234"));
-    assert_eq!(server.setting("journal_mode").unwrap().as_deref(), Some("wal"));
-    assert_eq!(server.setting("no_such_pragma").unwrap(), None);
-    drop(server);
-    // The second one shapes the file, which exists already with another size.
-    for (name, value) in [("cash_size", "1"), ("page_size", "8192")] {
-        let refused = Sqlite.start(&with(name, value)).err().unwrap();
-        assert!(matches!(&refused, EngineError::OptionRefused { option, .. } if option == name), "{refused}");
-    }
-    assert!(!place.path("run").exists() && !place.path("copy").exists());
-
-    let mut request = place.prepare_request(tare());
-    request.options.insert("page_size".to_owned(), "8192".to_owned());
-    let other = Sqlite.prepare_data(&request, &mut fill).unwrap();
-    assert_ne!(other, data, "page_size is part of the key");
-}
-
-#[test]
-fn tcp_listens_on_loopback_and_wants_the_password() {
-    let place = Place::new();
-    let data = prepared(&Sqlite, &place, tare());
-    let request = StartRequest { transport: Transport::Tcp, ..place.start_request(&data, tare()) };
-    let server = Sqlite.start(&request).unwrap();
-    assert!(matches!(server.address(), Address::Tcp(host, _) if host == "127.0.0.1"));
-    assert_eq!(server.connect().unwrap().run("SELECT c FROM t WHERE id < 10"), Ok(9));
-    assert_eq!(Sqlite.connect(server.target()).unwrap().run("SELECT 1"), Ok(1));
-    let intruder = ConnectTarget { password: "guess".to_owned(), ..server.target().clone() };
-    assert!(Sqlite.connect(&intruder).err().unwrap().to_string().contains("wrong password"));
+    assert_eq!(one(&mut *first, "SELECT x'79'").as_deref(), Some("y"));
+    assert_eq!(first.run("SELECT 1; SELECT 2").unwrap_err().kind, SqlErrorKind::Other);
+    let tid = first.server_thread().unwrap().unwrap().tid;
+    let name = std::fs::read_to_string(format!("/proc/{}/task/{tid}/comm", server.pid())).unwrap();
+    assert!(name.starts_with("tare-conn-"), "{name}");
 }
 
 #[test]
@@ -298,66 +212,6 @@ fn stopping_ends_a_statement_that_runs_for_ever() {
     client.join().unwrap();
 }
 
-#[test]
-fn dropping_a_server_kills_it_and_removes_its_files() {
-    let place = Place::new();
-    let data = prepared(&Sqlite, &place, tare());
-    let mut server = Sqlite.start(&place.start_request(&data, tare())).unwrap();
-    let pid = server.pid();
-    assert!(server.is_alive() && runs(pid));
-    drop(server);
-    wait_until_gone(pid);
-    assert!(!place.path("run").exists() && !place.path("copy").exists());
-}
-
-#[test]
-fn what_cannot_start_says_why() {
-    let place = Place::new();
-    let empty = place.path("empty");
-    std::fs::create_dir(&empty).unwrap();
-    let error = Sqlite.start(&place.start_request(&empty, tare())).err().unwrap().to_string();
-    assert!(error.contains("no data directory"), "{error}");
-
-    std::fs::write(empty.join("tare.db"), "this is no database, whatever its name says".repeat(100)).unwrap();
-    let error = Sqlite.start(&place.start_request(&empty, tare())).err().unwrap().to_string();
-    assert!(error.contains("not a database"), "{error}");
-
-    let died = Sqlite.start(&place.start_request(&empty, Some(Path::new("/bin/false")))).err().unwrap();
-    assert!(matches!(&died, EngineError::Died { status, .. } if status.contains('1')), "{died}");
-
-    let data = prepared(&Sqlite, &place, tare());
-    let deep = place.path(&"d".repeat(100));
-    let request = StartRequest { run_directory: deep.clone(), ..place.start_request(&data, tare()) };
-    let error = Sqlite.start(&request).err().unwrap();
-    assert!(matches!(error, EngineError::SocketPathTooLong { .. }), "{error}");
-    assert!(!deep.exists());
-}
-
-fn libc_directory() -> std::path::PathBuf {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let libc = maps.lines().filter_map(|line| line.split_whitespace().nth(5)).find(|path| path.ends_with("/libc.so.6"));
-    Path::new(libc.unwrap()).parent().unwrap().to_owned()
-}
-
-#[test]
-fn aslr_and_allocator_are_read_back_from_the_running_server() {
-    let place = Place::new();
-    let data = prepared(&Sqlite, &place, tare());
-    let request = StartRequest { aslr: Some(Aslr::Off), ..place.start_request(&data, tare()) };
-    let server = Sqlite.start(&request).unwrap();
-    let personality = std::fs::read_to_string(format!("/proc/{}/personality", server.pid())).unwrap();
-    assert_eq!(u32::from_str_radix(personality.trim(), 16).unwrap() & 0x0040000, 0x0040000);
-    drop(server);
-    // Part of every glibc, and nothing that this program uses.
-    let library = libc_directory().join("libresolv.so.2");
-    let request = StartRequest { allocator_preload: Some(library), ..place.start_request(&data, tare()) };
-    drop(Sqlite.start(&request).unwrap());
-    let absent = Some("/nonexistent/liballoc.so".into());
-    let request = StartRequest { allocator_preload: absent, ..place.start_request(&data, tare()) };
-    let error = Sqlite.start(&request).err().unwrap();
-    assert!(matches!(error, EngineError::NotInEffect { setting: "allocator", .. }), "{error}");
-}
-
 /// Starts with an address space, through `binary`, and says where its parts lie.
 fn positions(place: &Place, data: &Path, binary: &Path, aslr: Aslr) -> Positions {
     let request = StartRequest { aslr: Some(aslr), ..place.start_request(data, Some(binary)) };
@@ -451,15 +305,4 @@ fn a_wrapper_script_that_leaves_its_server_behind_is_refused_and_nothing_stays()
     assert!(matches!(error, EngineError::Died { .. }), "{error}");
     wait_until_gone(std::fs::read_to_string(said).unwrap().trim().parse().unwrap());
     assert!(!place.path("run").exists() && !place.path("copy").exists());
-}
-
-#[test]
-fn in_place_data_stays_where_it_is() {
-    let place = Place::new();
-    let data = prepared(&Sqlite, &place, tare());
-    let request = StartRequest { data: DataDirectory::InPlace(data.clone()), ..place.start_request(&data, tare()) };
-    let mut server = Sqlite.start(&request).unwrap();
-    server.connect().unwrap().run("DELETE FROM t WHERE id = 1").unwrap();
-    server.stop(PATIENCE).unwrap();
-    assert!(data.join("tare.db").exists());
 }

@@ -2,9 +2,11 @@
 
 #![allow(dead_code, reason = "each test program uses a part")]
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, UNIX_EPOCH};
 
 use tare_engine::{DataDirectory, Engine, PrepareRequest, Server, Session, StartRequest};
+use tare_files::{Access, PrivateFolder};
 
 /// Long enough for a busy machine; nothing waits it out.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -68,8 +70,43 @@ pub fn fill(server: &dyn Server) -> Result<(), Box<dyn std::error::Error + Send 
     Ok(())
 }
 
+/// Data that all tests share, whatever process they run in: to be copied, never to be changed.
 pub fn prepared(engine: &dyn Engine, place: &Place, binary: Option<&Path>) -> PathBuf {
+    let own = place.prepare_request(binary);
+    let cache_directory = shared_cache().unwrap_or_else(|| own.cache_directory.clone());
+    engine.prepare_data(&PrepareRequest { cache_directory, ..own }, &mut fill).unwrap()
+}
+
+/// The same data, made for this test alone.
+pub fn prepared_here(engine: &dyn Engine, place: &Place, binary: Option<&Path>) -> PathBuf {
     engine.prepare_data(&place.prepare_request(binary), &mut fill).unwrap()
+}
+
+/// A copy of the shared data for a server that works on it in place, or for whatever else may change it.
+pub fn copied(engine: &dyn Engine, place: &Place, binary: Option<&Path>, name: &str) -> PathBuf {
+    let (from, to) = (prepared(engine, place, binary), place.path(name));
+    assert!(Command::new("cp").arg("-a").arg(from).arg(&to).status().unwrap().success());
+    to
+}
+
+/// The cache of prepared data of this build of the tests: another build may make other data. It is kept where builds
+/// are kept, else in a scratch folder that somebody has set; none where nothing may stay.
+pub fn shared_cache() -> Option<PathBuf> {
+    let user = rustix::process::geteuid().as_raw();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("prepared-{user}"));
+    let scratch = std::env::var_os("TMPDIR").map(|folder| PathBuf::from(folder).join("tare-prepared"));
+    let mut folders = std::iter::once(target).chain(scratch);
+    let folder = folders.find(|folder| PrivateFolder::open_or_create(folder, Access::Closed).is_ok())?;
+    let built = std::env::current_exe().and_then(|program| program.metadata()?.modified()).ok()?;
+    let name = built.duration_since(UNIX_EPOCH).ok()?.as_nanos().to_string();
+    for entry in std::fs::read_dir(&folder).ok()?.flatten().filter(|entry| entry.file_name() != *name) {
+        // Tests of that build may still run.
+        let age = entry.metadata().and_then(|found| found.modified()).ok().and_then(|changed| changed.elapsed().ok());
+        if age.is_some_and(|age| age > Duration::from_secs(20 * 60)) {
+            let _ = std::fs::remove_dir_all(entry.path()); // another test may be doing the same
+        }
+    }
+    Some(folder.join(name))
 }
 
 /// The server program of an engine that is not installed on the system: tare itself, or what `scripts/setup test` got.

@@ -1,0 +1,35 @@
+//! What the traits `Engine`, `Server` and `Session` promise, of every engine. What belongs to one alone is in its file.
+
+mod life;
+mod refusals;
+mod sessions;
+mod table;
+mod tcp;
+
+macro_rules! conforms {
+    ($engine:ident, $differs:ident) => {
+        mod $engine {
+            use super::{life, refusals, table::$differs, tcp};
+
+            #[test]
+            fn a_life_from_preparing_to_stopping_leaves_only_cache_and_logs() {
+                life::from_preparing_to_stopping(&$differs);
+            }
+
+            #[test]
+            fn a_server_on_tcp_is_private_has_what_was_asked_for_and_ends_with_its_handle() {
+                tcp::from_start_to_drop(&$differs);
+            }
+
+            #[test]
+            fn what_cannot_start_says_why_and_leaves_nothing() {
+                refusals::each_with_its_reason(&$differs);
+            }
+        }
+    };
+}
+
+conforms!(mariadb, MARIADB);
+conforms!(mysql, MYSQL);
+conforms!(postgresql, POSTGRESQL);
+conforms!(sqlite, SQLITE);

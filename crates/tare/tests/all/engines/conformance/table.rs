@@ -1,0 +1,136 @@
+//! What differs between the engines in how they keep the same promises.
+
+use tare_engine::{Engine, Mariadb, Mysql, Postgresql, SqlErrorKind, Sqlite};
+
+/// An engine and its own words.
+pub struct Differs {
+    pub engine: &'static dyn Engine,
+    /// Asks a session for what `Server::version` says.
+    pub version: &'static str,
+    /// Asks a session for its database; none: there is only one.
+    pub database: Option<&'static str>,
+    /// A setting that says where it listens, and its values with a socket alone and with TCP.
+    pub listens: Option<Listens>,
+    /// An option as it is asked for.
+    pub option: (&'static str, &'static str),
+    /// The same as it reads back.
+    pub reads_back: (&'static str, &'static str),
+    /// Options that no server starts with: unknown, without such a value or adjusted, reserved.
+    pub refused: &'static [(&'static str, &'static str)],
+    /// What it says of a statement that is none.
+    pub syntax: &'static str,
+    /// What a key that is there already means, and what it says of it.
+    pub duplicate: (SqlErrorKind, &'static str),
+    /// Makes a session wait for a lock only shortly; none: it does not wait.
+    pub impatient: Option<&'static str>,
+    /// A statement that can be run and not prepared.
+    pub not_preparable: Option<&'static str>,
+    /// Asks a session for its number, and ends the session whose number stands for `#`.
+    pub ends_session: Option<(&'static str, &'static str)>,
+    /// Each connection has a process, and not a thread.
+    pub has_processes: bool,
+    /// What it says of a wrong password, one of these.
+    pub denied: &'static [&'static str],
+    /// What is said of an empty data directory.
+    pub empty: &'static str,
+    /// A file of data that this server cannot use, and what is said of it.
+    pub other_data: OtherData,
+}
+
+pub struct Listens {
+    pub on_socket: (&'static str, &'static str),
+    pub on_tcp: (&'static str, &'static str),
+}
+
+pub struct OtherData {
+    pub file: &'static str,
+    pub content: &'static str,
+    pub says: &'static str,
+}
+
+pub const MARIADB: Differs = Differs {
+    engine: &Mariadb,
+    version: "SELECT VERSION()",
+    database: Some("SELECT DATABASE()"),
+    listens: Some(Listens { on_socket: ("skip_networking", "ON"), on_tcp: ("bind_address", "127.0.0.1") }),
+    option: ("innodb-buffer-pool-size", "64M"),
+    reads_back: ("innodb_buffer_pool_size", "67108864"),
+    refused: &[
+        ("innodb_bufer_pool_size", "64M"), // unknown
+        ("table_open_cache", "1"),         // adjusted, with a warning in the log only
+        ("innodb_flush_method", "fast"),   // no such value
+        ("datadir", "/elsewhere"),         // reserved
+    ],
+    syntax: "(code 1064)",
+    duplicate: (SqlErrorKind::Other, "(code 1062)"),
+    impatient: Some("SET innodb_lock_wait_timeout = 1"),
+    not_preparable: Some("PREPARE s FROM 'SELECT 1'"),
+    ends_session: Some(("SELECT CONNECTION_ID()", "KILL #")),
+    has_processes: false,
+    denied: &["1045"],
+    empty: "died during start",
+    other_data: OtherData {
+        file: "mysql_upgrade_info",
+        content: "12.7.1-MariaDB",
+        says: "was made by version 12.7.1-MariaDB",
+    },
+};
+
+pub const MYSQL: Differs = Differs {
+    engine: &Mysql,
+    refused: &[
+        ("innodb_bufer_pool_size", "64M"), // unknown
+        ("max_connections", "0"),          // adjusted, with a warning in the log only
+        ("mysqlx", "ON"),                  // reserved
+    ],
+    other_data: OtherData { file: "aria_log_control", content: "", says: "was made by version MariaDB" },
+    ..MARIADB
+};
+
+pub const POSTGRESQL: Differs = Differs {
+    engine: &Postgresql,
+    version: "SHOW server_version",
+    database: Some("SELECT current_database()"),
+    listens: Some(Listens { on_socket: ("listen_addresses", ""), on_tcp: ("listen_addresses", "127.0.0.1") }),
+    option: ("shared_buffers", "64MB"),
+    reads_back: ("shared_buffers", "64MB"),
+    refused: &[
+        ("shared_bufers", "64MB"), // unknown
+        ("wal_level", "much"),     // no such value
+        ("port", "5433"),          // reserved
+    ],
+    syntax: "42601: syntax error",
+    // Two sessions that delete a row and put it back meet it, too.
+    duplicate: (SqlErrorKind::Retry, "23505"),
+    impatient: Some("SET lock_timeout = '300ms'"),
+    not_preparable: None,
+    ends_session: Some(("SELECT pg_backend_pid()", "SELECT pg_terminate_backend(#)")),
+    has_processes: true,
+    denied: &["28P01", "password"],
+    empty: "expected a file PG_VERSION",
+    other_data: OtherData { file: "PG_VERSION", content: "9\n", says: "was made by version 9" },
+};
+
+pub const SQLITE: Differs = Differs {
+    engine: &Sqlite,
+    version: "SELECT sqlite_version()",
+    database: None,
+    listens: None,
+    option: ("cache_size", "-1234"),
+    reads_back: ("cache_size", "-1234"),
+    // The second one shapes the file, which is there already with another size.
+    refused: &[("cash_size", "1"), ("page_size", "8192")],
+    syntax: "syntax error",
+    duplicate: (SqlErrorKind::Other, "UNIQUE constraint failed"),
+    impatient: None,
+    not_preparable: None,
+    ends_session: None,
+    has_processes: false,
+    denied: &["wrong password"],
+    empty: "no data directory",
+    other_data: OtherData {
+        file: "tare.db",
+        content: "this is no database, whatever its name says",
+        says: "not a database",
+    },
+};
