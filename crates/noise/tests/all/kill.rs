@@ -1,4 +1,4 @@
-//! A process that changes settings and dies at every crash point in turn: afterwards every setting is exactly as before.
+//! A process that changes settings and dies at every crash point in turn: afterwards every setting is as before.
 
 use std::os::unix::process::{ExitStatusExt, parent_id};
 use std::path::{Path, PathBuf};
