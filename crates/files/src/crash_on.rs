@@ -1,6 +1,7 @@
 //! Crash points of programs that are built for tests: numbered in one log by all processes that inherit its name.
 
 use rustix::process::{Signal, getpid, kill_process};
+use std::cell::Cell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -23,7 +24,30 @@ static PLAN: LazyLock<Option<Plan>> = LazyLock::new(|| {
     Some(Plan { log, at, signal: if all { Signal::STOP } else { Signal::KILL } })
 });
 
+thread_local! {
+    static SILENT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While it lives, points of this thread are none.
+pub(super) struct Silent;
+
+impl Silent {
+    pub(super) fn begin() -> Self {
+        SILENT.set(true);
+        Self
+    }
+}
+
+impl Drop for Silent {
+    fn drop(&mut self) {
+        SILENT.set(false);
+    }
+}
+
 pub(super) fn point(label: &str) {
+    if SILENT.get() {
+        return;
+    }
     let Some(plan) = &*PLAN else { return };
     // A test that counted too few points would prove too much.
     let Ok((_locked, number)) = reach(plan, label) else { std::process::abort() };

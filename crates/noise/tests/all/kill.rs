@@ -1,8 +1,8 @@
-//! A process that changes settings and dies at every crash point in turn: afterwards every setting is exactly as before.
+//! A process that changes settings and dies at every crash point in turn: afterwards every setting is as before.
 
 use std::os::unix::process::{ExitStatusExt, parent_id};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use crate::common::{HARMLESS, Machine, host_lock_in, level};
@@ -190,13 +190,23 @@ fn a_fake_machine_at_every_crash_point() {
     check_counts("the next start on a fake machine", &counts, &must);
 }
 
+/// A process of the test's, which ends with it.
+struct Sleeping(Child);
+
+impl Drop for Sleeping {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn affinities_at_every_crash_point() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = Command::new("sleep").arg("600").spawn().unwrap();
-    let thread = ThreadRef::main_of(server.id().cast_signed());
+    let server = Sleeping(Command::new("sleep").arg("600").stdout(Stdio::null()).spawn().unwrap());
+    let thread = ThreadRef::main_of(server.0.id().cast_signed());
     assert!(affinity_of(thread).unwrap().iter().count() > 1, "this test needs two CPUs");
-    let place = Place { root: Path::new("/"), folder: folder.path(), thread: server.id() };
+    let place = Place { root: Path::new("/"), folder: folder.path(), thread: server.0.id() };
     let found = || affinity_of(thread).unwrap();
     let counts = place.every("affinities", found);
     let must = ["affinity: before it is set", "affinity: set", "affinity: before it is put back", "affinity: put back"];
@@ -204,8 +214,6 @@ fn affinities_at_every_crash_point() {
     // The last entry is of a thread that is bound already.
     let counts = place.every_of_the_next_start("affinities", found);
     check_counts("the next start after affinities", &counts, &must[2..]);
-    server.kill().unwrap();
-    server.wait().unwrap();
 }
 
 fn read_harmless() -> Vec<(Setting, String)> {

@@ -10,8 +10,8 @@ const FOR_TESTS: &[&str] = &["crash-points", "planted-lock"];
 /// Crates of this workspace: ARCHITECTURE.md says what they are for.
 const OWN: &str = "tare-";
 
-/// Finds dependencies of other people's crates without a comment above them, such that no source names, and features for
-/// tests in what is shipped.
+/// Finds dependencies of other people's crates without a comment above them, such that no source names, and
+/// features for tests in what is shipped.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in tree.files.iter().filter(|file| file.name() == "Cargo.toml") {

@@ -1,7 +1,8 @@
 //! kill -9 of runs that change machine settings, of their trials and servers, and of all of it: whoever goes on finds,
 //! and puts back, what was there before, and every trial runs under its own settings.
 //!
-//! Moments are random; every defined one is met in `crash_points`. `TARE_TEST_KILLS` is how often; more than usual kills trials that hang past their time-out too.
+//! Moments are random; those between two steps are met one by one in `crash_points`. `TARE_TEST_KILLS` is how often;
+//! more than usual kills trials that hang past their time-out too.
 
 use super::killed::{MORE, Place, settings_of, study};
 use crate::noise_common::HARMLESS;
