@@ -23,7 +23,10 @@ fn the_page_of_study_keys_is_what_the_program_prints() {
         std::fs::write(&path, &expected).unwrap();
     }
     let found = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(found == expected, "docs/study-keys.md is not current: {UPDATE}=1 cargo nextest run -p tare shipped::reference");
+    assert!(
+        found == expected,
+        "docs/study-keys.md is not current: {UPDATE}=1 cargo nextest run -p tare shipped::reference"
+    );
 }
 
 #[test]
