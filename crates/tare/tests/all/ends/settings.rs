@@ -89,9 +89,13 @@ impl Tuned {
                 && condition.ends_with("=7")
                 && self.swappiness() != found
             {
-                kill_process(Pid::from_raw(pid.cast_signed()).unwrap(), signal).unwrap();
-                assert_ne!(self.swappiness(), found, "struck too late: it was put back already");
-                return number;
+                let trial = Pid::from_raw(pid.cast_signed()).unwrap();
+                // Stopped, it cannot put the setting back between the look and the signal.
+                if kill_process(trial, Signal::STOP).is_ok() && self.swappiness() != found {
+                    kill_process(trial, signal).unwrap();
+                    return number;
+                }
+                let _ = kill_process(trial, Signal::CONT);
             }
         }
     }
