@@ -31,7 +31,7 @@ fn child() {
 
 fn start_child(dir: &Path, of_parent: bool) -> (Child, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "child", "--ignored", "--nocapture"]).env("TARE_TEST_LOCK", dir).stdout(Stdio::piped());
+    command.args(["--exact", "lock::child", "--ignored", "--nocapture"]).env("TARE_TEST_LOCK", dir).stdout(Stdio::piped());
     if of_parent {
         command.env("TARE_TEST_OF_PARENT", "1");
     }
@@ -55,7 +55,7 @@ fn the_second_is_told_who_holds_it_and_death_frees_it() {
     let message = error.to_string();
     assert!(matches!(error, NoiseError::Locked { .. }), "{message}");
     assert!(message.contains(&format!("process {}", child.id())), "{message}");
-    assert!(message.contains("--exact child"), "the command: {message}");
+    assert!(message.contains("--exact lock::child"), "the command: {message}");
     child.kill().unwrap();
     child.wait().unwrap();
     HostLock::acquire(dir.path()).unwrap();
