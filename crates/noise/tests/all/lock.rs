@@ -31,7 +31,10 @@ fn child() {
 
 fn start_child(dir: &Path, of_parent: bool) -> (Child, String) {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "lock::child", "--ignored", "--nocapture"]).env("TARE_TEST_LOCK", dir).stdout(Stdio::piped());
+    command
+        .args(["--exact", "lock::child", "--ignored", "--nocapture"])
+        .env("TARE_TEST_LOCK", dir)
+        .stdout(Stdio::piped());
     if of_parent {
         command.env("TARE_TEST_OF_PARENT", "1");
     }

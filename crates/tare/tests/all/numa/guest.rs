@@ -74,8 +74,8 @@ impl Guest {
         }
     }
 
-    /// What its kernel is told: small data in huge pages would be few lumps, not even over the nodes. Without mitigations:
-    /// page tables of the kernel's own cost the emulator all its translations at every system call, two thirds of the time.
+    /// What its kernel is told: small data in huge pages would be few lumps, not even over the nodes. Without
+    /// mitigations: the kernel's own page tables make every system call dearer in emulation.
     pub fn kernel_line(self) -> &'static str {
         match self {
             Self::X86_64 => {

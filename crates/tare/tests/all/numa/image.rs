@@ -109,7 +109,7 @@ impl Image {
         std::fs::write(self.at(name), text).unwrap();
     }
 
-    /// Without its symbols: every trial reads its server's whole program, and that is `tare` where the engine is embedded.
+    /// Without its symbols: every trial reads its server's whole program, which is `tare` for the embedded engine.
     fn tare(&self) {
         let built = Path::new(env!("CARGO_BIN_EXE_tare"));
         run(Command::new("strip").arg("--strip-all").arg("-o").arg(self.at("bin/tare")).arg(built));
