@@ -1,18 +1,13 @@
 //! No backend loses an add, and the test that says so can fail: the same add without its restartable section loses
 //! some.
 //!
-//! `cargo test --release -p tare-counters --test exact -- --test-threads=1` makes 10^9 adds a backend, which takes a
-//! second with rseq and up to ten with atomics two CPUs fight over; without `--release` it is 10^8, to keep the suite
-//! short.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, too, fail by panicking")]
-#![cfg(all(target_os = "linux", not(any(miri, loom))))]
-
-mod common;
+//! `crates/counters/ci.sh exact` makes 10^9 adds a backend, which takes a second with rseq and up to ten with atomics
+//! two CPUs fight over; without `--release` it is 10^8, to keep the suite short.
 
 use std::process::Command;
 use std::sync::Arc;
 
-use common::{COUNTERS, ROTATING, tally};
+use crate::moved_threads::{COUNTERS, ROTATING, tally};
 use tare_counters::{BACKEND_VARIABLE, Backend, CounterSet};
 
 /// Another number of adds, where these take too long: in an emulator.
@@ -85,7 +80,7 @@ fn without_the_restartable_section_adds_are_lost() {
 /// Runs one of this file's ignored tests in a process of its own, with glibc's rseq switched off (musl ignores that).
 fn in_child(test: &str, environment: &[(&str, &str)]) {
     let output = Command::new(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .args([&format!("exact::{test}"), "--exact", "--ignored", "--nocapture", "--test-threads=1"])
         .env("GLIBC_TUNABLES", "glibc.pthread.rseq=0")
         .env_remove(BACKEND_VARIABLE)
         .envs(environment.iter().copied())

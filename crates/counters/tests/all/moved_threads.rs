@@ -1,5 +1,4 @@
 //! Threads that add while they are moved from CPU to CPU and interrupted by signals: what a counter must survive.
-#![cfg(all(target_os = "linux", not(any(miri, loom))))]
 
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};

@@ -1,13 +1,7 @@
 //! What the benchmark compares with does what is said of it: a contender that loses adds, or writes elsewhere, would
 //! make the counters look good.
 
-#![allow(dead_code, reason = "the benchmark uses the rest")]
-#![allow(clippy::expect_used, reason = "a test that cannot go on has failed")]
-
-#[path = "../benches/ratios/contenders.rs"]
-mod contenders;
-
-use contenders::{Amount, Atomics, Contender, NoOps, Plain, Rotate, Rseq, Sharded, Walk};
+use crate::contenders::{self, Amount, Atomics, Contender, NoOps, Plain, Rotate, Rseq, Sharded, Walk};
 
 const ADDS: u64 = 10_000;
 

@@ -1,6 +1,4 @@
 //! The contract: what a reader may see, what baselines and breakdowns add up to.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests, too, fail by panicking")]
-#![cfg(not(loom))]
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
