@@ -5,15 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tare_noise::{HostLock, NoiseError};
-
-/// One test at a time: between fork and exec a child of one test holds what another has open.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Not a test: the other process of the tests below, which run this one by its name.
 #[test]
@@ -51,7 +44,6 @@ fn start_child(dir: &Path, of_parent: bool) -> (Child, String) {
 
 #[test]
 fn the_second_is_told_who_holds_it_and_death_frees_it() {
-    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let (mut child, _) = start_child(dir.path(), false);
     let error = HostLock::acquire(dir.path()).unwrap_err();
@@ -66,7 +58,6 @@ fn the_second_is_told_who_holds_it_and_death_frees_it() {
 
 #[test]
 fn two_in_one_process_exclude_each_other_and_anyone_can_open_the_file() {
-    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let lock = HostLock::acquire(dir.path()).unwrap();
     assert!(matches!(HostLock::acquire(dir.path()), Err(NoiseError::Locked { .. })));
@@ -80,7 +71,6 @@ fn two_in_one_process_exclude_each_other_and_anyone_can_open_the_file() {
 
 #[test]
 fn a_server_that_outlives_its_run_does_not_keep_the_lock() {
-    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let lock = HostLock::acquire(dir.path()).unwrap();
     let mut server = Command::new("sleep").arg("60").spawn().unwrap();
@@ -93,7 +83,6 @@ fn a_server_that_outlives_its_run_does_not_keep_the_lock() {
 
 #[test]
 fn a_trap_in_a_public_folder_is_refused() {
-    let _alone = alone();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("tare-host.lock");
     symlink("/etc/passwd", &path).unwrap();

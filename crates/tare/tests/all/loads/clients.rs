@@ -52,11 +52,7 @@ fn the_threads_found_by_their_sockets_are_those_that_talk() {
 }
 
 /// Runs a study on an engine; its records.
-/// One load at a time: under three others on two cores a connection may go without a CPU for seconds.
-static ALONE: Mutex<()> = Mutex::new(());
-
 fn run(world: &World, engine: &dyn Engine, exit: i32, study: &str) -> Vec<Value> {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let study = world.study(study);
     let binary = binary_of(engine).map(|path| format!("engine.binary={}", path.display()));
     let mut args = vec!["run", &study, "--out", "results", "--engine", engine.name()];

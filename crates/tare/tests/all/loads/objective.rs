@@ -6,7 +6,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Connections that the load has.
@@ -28,9 +27,6 @@ fn study(world: &World, sampling: &str, more: &str) -> String {
 
 const OBJECTIVE: &str = "objective = \"latency_ms_p90 <= 60\"";
 
-/// These measure times: one after the other.
-static ALONE: Mutex<()> = Mutex::new(());
-
 /// Whether others used the machine, so that times mean little.
 fn is_disturbed(record: &Value) -> bool {
     number(&record["samples"][0]["covariates"]["foreign_cpu_fraction"]) > 0.1
@@ -43,7 +39,6 @@ fn number(value: &Value) -> f64 {
 /// One trial of short steps: benches/objective holds more of longer ones to 3%.
 #[test]
 fn the_capacity_of_a_known_service_time_is_found_on_the_embedded_engine() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let world = World::new();
     let study = study(&world, "trials = 1\nsample_s = 1", OBJECTIVE);
     let (out, err) = world.exits(0, &["run", &study, "--out", "r"]);
@@ -71,7 +66,6 @@ fn the_capacity_of_a_known_service_time_is_found_on_the_embedded_engine() {
 
 #[test]
 fn the_backlog_of_a_frozen_client_is_not_called_the_servers() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let world = World::new();
     let study = study(&world, "trials = 1\nattempts = 1\nsample_s = 1", OBJECTIVE);
     let mut run = world.tare(&["run", &study, "--out", "r"]);
