@@ -12,4 +12,7 @@ mod note;
 mod put_back;
 mod tree;
 
+pub(super) use note::keeps_times;
+pub(super) use tree::Stamp;
+
 pub use copy::{Restored, Way, WorkingCopy, remove_working_copies};

@@ -1,7 +1,7 @@
 //! What the files of a working copy were when it was last equal to the prepared data, and when that may be believed.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
@@ -77,9 +77,14 @@ impl Note {
     }
 }
 
+/// Whether no change of a file on this file system escapes its stamp, if that has nanoseconds.
+pub(in super::super) fn keeps_times(on: &File) -> bool {
+    rustix::fs::fstatfs(on).is_ok_and(|found| KEEP_TIMES.contains(&found.f_type))
+}
+
 /// Whether the file system of a folder tells every change of its files: else all of them are compared each time.
 pub(super) fn tells_changes(folder: &Path, tree: &Tree) -> bool {
-    let known = rustix::fs::statfs(folder).is_ok_and(|found| KEEP_TIMES.contains(&found.f_type));
+    let known = File::open(folder).is_ok_and(|folder| keeps_times(&folder));
     // Old inodes keep whole seconds.
     known && tree.files.values().any(|stamp| stamp.changed.1 != 0)
 }

@@ -13,7 +13,7 @@ use super::super::EngineError;
 /// What a file system says of a file. Whoever changes a file changes its `changed`, also when the time of last
 /// modification is set back afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Stamp {
+pub(in super::super) struct Stamp {
     inode: u64,
     pub bytes: u64,
     /// Seconds and nanoseconds of the last modification of its content.
@@ -23,7 +23,7 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    pub(super) fn of(found: &Metadata) -> Self {
+    pub(in super::super) fn of(found: &Metadata) -> Self {
         Self {
             inode: found.ino(),
             bytes: found.len(),

@@ -6,7 +6,7 @@ use super::{Trial, TrialError, machine, server_start};
 use crate::capture;
 use crate::plan::ladder;
 use crate::plan::task::Task;
-use crate::state::StateError;
+use crate::state::{self, StateError};
 use crate::workload::Progress;
 use std::time::Instant;
 use tare_engine::{Server, engine_by_name, program_sha1};
@@ -75,7 +75,7 @@ impl Trial<'_> {
         record.settings.append(&mut machine.applied);
         let server = server_start::start(&first, &data, None)?;
         record.server_version = Some(server.version().to_owned());
-        record.server_program = program_sha1(server.pid());
+        record.server_program = program_sha1(server.pid(), &state::cache_directory()?);
         record.settings.append(&mut first.server_settings(server.as_ref())?);
         Ok(Begun { machine, server, _data: data })
     }

@@ -207,7 +207,7 @@ impl Trial<'_> {
         let mut clients = Clients::reach(self, record)?;
         let mut server = server_start::start(self, data, clients.as_ref())?;
         record.server_version = Some(server.version().to_owned());
-        record.server_program = program_sha1(server.pid());
+        record.server_program = program_sha1(server.pid(), &state::cache_directory()?);
         record.settings.append(&mut self.server_settings(server.as_ref())?);
         let driven = match &mut clients {
             Some(clients) => self.drive_from_there(server.as_ref(), clients),
