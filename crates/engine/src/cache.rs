@@ -20,21 +20,28 @@ const LARGEST: u64 = 1 << 20;
 
 /// What a cached directory is made of, one `name: value` line each.
 pub(super) struct CacheKey {
-    engine: &'static str,
+    /// How its name begins: the engine's name, and what it is if not a whole data set.
+    begin: String,
     text: String,
 }
 
 impl CacheKey {
-    pub(super) fn new(engine: &'static str, parts: &[(&str, &str)]) -> Self {
+    pub(super) fn new(engine: &str, parts: &[(&str, &str)]) -> Self {
         // Escaped, so that a value with a line break cannot pass for two parts.
         let lines = parts.iter().map(|(name, value)| format!("{name}: {}\n", value.escape_default()));
-        Self { engine, text: lines.collect() }
+        Self { begin: engine.to_owned(), text: lines.collect() }
+    }
+
+    /// The same for a directory without a data set.
+    pub(super) fn of_initialised(engine: &str, parts: &[(&str, &str)]) -> Self {
+        let key = Self::new(engine, parts);
+        Self { begin: format!("{engine}-initialised"), ..key }
     }
 
     fn directory_name(&self) -> String {
         let digest = Sha1::digest(self.text.as_bytes());
         let hex: String = digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
-        format!("{}-{hex}", self.engine)
+        format!("{}-{hex}", self.begin)
     }
 }
 

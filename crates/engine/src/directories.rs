@@ -106,7 +106,7 @@ impl DataInUse {
 
 /// Copies the files and directories below `from` into the existing directory `to`. The copy shares blocks where the
 /// file system can. Sockets, links and the like do not belong to a stopped server's data.
-fn copy_tree(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineError> {
+pub(super) fn copy_tree(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineError> {
     let list = fs::read_dir(from).map_err(|source| EngineError::io("list the data directory", from, source))?;
     for entry in list {
         let entry = entry.map_err(|source| EngineError::io("list the data directory", from, source))?;

@@ -52,6 +52,7 @@ mod family;
 mod guard;
 mod huge_pages;
 mod identity;
+mod initialised;
 mod installed;
 mod installer;
 mod instance;

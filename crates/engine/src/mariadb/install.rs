@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::super::cache::{CacheKey, cached, is_cached};
 use super::super::directories::PrivateDirectory;
 use super::super::family::Family;
+use super::super::initialised::initialised;
 use super::super::installer::run_installer;
 use super::super::instance::ERROR_LINES;
 use super::super::process::{Launch, Manners};
@@ -31,6 +32,13 @@ fn key(kind: &Kind, binary: &Binary, shaping: &BTreeMap<String, String>, dataset
     CacheKey::new(kind.name, &parts)
 }
 
+/// The directory before any data set is in it.
+fn key_of_initialised(kind: &Kind, binary: &Binary, shaping: &BTreeMap<String, String>) -> CacheKey {
+    let options = format!("{shaping:?}");
+    let parts = [("recipe", RECIPE), ("binary", &binary.identity), ("options", &options)];
+    CacheKey::of_initialised(kind.name, &parts)
+}
+
 pub(in super::super) fn is_prepared(
     kind: &Kind,
     cache: &Path,
@@ -48,8 +56,10 @@ pub(in super::super) fn prepare_data(
 ) -> Result<PathBuf, EngineError> {
     let binary = (kind.find)(request.binary.as_deref())?;
     let shaping = arguments::shaping(&request.options);
-    cached(&request.cache_directory, &key(kind, &binary, &shaping, &request.dataset), |partial| {
-        let data = (kind.install)(&binary, request, &shaping, partial)?;
+    let cache = &request.cache_directory;
+    cached(cache, &key(kind, &binary, &shaping, &request.dataset), |partial| {
+        let install = |partial: &Path| (kind.install)(&binary, request, &shaping, partial);
+        let data = initialised(cache, &key_of_initialised(kind, &binary, &shaping), partial, install)?;
         fill_fresh(kind, request, &shaping, &data, fill)
     })
 }
@@ -60,7 +70,7 @@ pub(super) fn install(
     request: &PrepareRequest,
     shaping: &BTreeMap<String, String>,
     partial: &Path,
-) -> Result<PathBuf, EngineError> {
+) -> Result<(), EngineError> {
     let data = partial.join("data");
     // Of its own: a server that starts deletes the temporary tables of every other one in the same directory.
     let temporary = PrivateDirectory::create(&partial.join("tmp"))?;
@@ -97,8 +107,7 @@ pub(super) fn install(
         family: Family::planned(),
     };
     let explain = |log: &str| explain("mariadb-install-db", log, &data, &binary.version);
-    run_installer("mariadb-install-db", &launch, request, explain)?;
-    Ok(data)
+    run_installer("mariadb-install-db", &launch, request, explain)
 }
 
 /// What the script is told: where its tree is, and what it knows of the rest, which differs between versions.

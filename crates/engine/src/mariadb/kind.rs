@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::super::{Binary, EngineError, PrepareRequest, Session};
 use super::dialect::InnoDb;
 
-/// Makes an empty data directory inside a directory, with the options that shape its files; where it is.
-type Install = fn(&Binary, &PrepareRequest, &BTreeMap<String, String>, &Path) -> Result<PathBuf, EngineError>;
+/// Makes an empty data directory inside a directory, with the options that shape its files.
+type Install = fn(&Binary, &PrepareRequest, &BTreeMap<String, String>, &Path) -> Result<(), EngineError>;
 
 /// One of the two.
 pub(in super::super) struct Kind {

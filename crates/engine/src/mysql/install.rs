@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::super::directories::PrivateDirectory;
 use super::super::family::Family;
@@ -20,7 +20,7 @@ pub(super) fn install(
     request: &PrepareRequest,
     shaping: &BTreeMap<String, String>,
     partial: &Path,
-) -> Result<PathBuf, EngineError> {
+) -> Result<(), EngineError> {
     let data = partial.join("data");
     let temporary = PrivateDirectory::create(&partial.join("tmp"))?;
     let mut arguments: Vec<OsString> = vec!["--no-defaults".into(), "--initialize-insecure".into()];
@@ -45,5 +45,7 @@ pub(super) fn install(
     };
     let explain = |log: &str| explain(NAME, log, &data, &server.version);
     run_installer("mysqld --initialize", &launch, request, explain)?;
-    Ok(data)
+    // The number by which servers know each other: one that finds none makes its own.
+    let number = data.join("auto.cnf");
+    std::fs::remove_file(&number).map_err(|source| EngineError::io("remove", &number, source))
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::cache::{CacheKey, cached, is_cached};
 use super::super::family::Family;
+use super::super::initialised::initialised;
 use super::super::installer::run_installer;
 use super::super::instance::ERROR_LINES;
 use super::super::process::Launch;
@@ -31,9 +32,11 @@ pub(super) fn is_prepared(cache: &Path, by: &Binary, dataset: &str) -> bool {
 
 pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
     let binary = binary::find(request.binary.as_deref())?;
-    cached(&request.cache_directory, &key(&binary, &request.dataset), |partial| {
-        let data = partial.join("data");
-        install(&binary, request, &data)?;
+    let cache = &request.cache_directory;
+    cached(cache, &key(&binary, &request.dataset), |partial| {
+        let fresh = CacheKey::of_initialised(NAME, &[("recipe", RECIPE), ("binary", &binary.identity)]);
+        let install = |partial: &Path| install(&binary, request, &partial.join("data"));
+        let data = initialised(cache, &fresh, partial, install)?;
         fill_fresh(request, &data, fill)
     })
 }

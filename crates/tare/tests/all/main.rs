@@ -7,6 +7,7 @@ mod crashes;
 mod ends;
 mod engines;
 mod fuzz;
+mod initialised;
 mod loads;
 #[path = "../../../noise/tests/all/common.rs"]
 mod noise_common;

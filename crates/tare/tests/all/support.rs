@@ -3,10 +3,11 @@
 #![allow(dead_code, reason = "each test program uses a part")]
 
 use crate::engines::support::shared_cache;
+use crate::initialised;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
-use tare_engine::{DataDirectory, Engine, PrepareRequest, Server, StartRequest};
+use tare_engine::{DataDirectory, Engine, Server, StartRequest};
 use tempfile::TempDir;
 
 /// A private state, cache, lock and run directory, so that tests run side by side and leave nothing.
@@ -30,6 +31,7 @@ impl World {
 
     /// `tare` in this world.
     pub fn tare(&self, args: &[&str]) -> Command {
+        initialised::link_into(&self.path("cache"), &self.named_by(args));
         let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
         command
             .args(args)
@@ -45,6 +47,13 @@ impl World {
             command.args(["--set", "sampling.steal_limit=off", "--set", "sampling.foreign_cpu_limit=off"]);
         }
         command
+    }
+
+    /// The arguments, and the studies among them.
+    fn named_by(&self, args: &[&str]) -> String {
+        let studies = args.iter().filter(|arg| arg.ends_with(".toml"));
+        let texts = studies.filter_map(|study| std::fs::read_to_string(self.path(study)).ok());
+        args.iter().map(|arg| (*arg).to_owned()).chain(texts).collect()
     }
 
     pub fn output(&self, args: &[&str]) -> Output {
@@ -126,17 +135,8 @@ pub fn wait_for_trials(results: &Path, count: usize) {
 /// What it works on is a copy of data that tests share.
 pub fn server_beside(world: &World, engine: &dyn Engine) -> Box<dyn Server> {
     let binary = (engine.name() == "sqlite").then(|| PathBuf::from(env!("CARGO_BIN_EXE_tare")));
-    let request = PrepareRequest {
-        binary: binary.clone(),
-        cache_directory: shared_cache().unwrap_or_else(|| world.path("cache")),
-        dataset: "empty".into(),
-        options: Default::default(),
-        run_directory: world.path("run/prepare"),
-        log: world.path("prepare.log"),
-        state_directory: None,
-        timeout: Duration::from_secs(120),
-    };
-    let prepared = engine.prepare_data(&request, &mut |_| Ok(())).expect("scripts/setup test installs it");
+    let cache = shared_cache().unwrap_or_else(|| world.path("cache"));
+    let prepared = initialised::empty(engine, binary.clone(), &cache, &world.path("run"));
     let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
     let request = StartRequest::new(data, world.path("run/server"), world.path("server.log"));
     engine.start(&StartRequest { binary, ..request }).unwrap()

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::SystemTime;
 
 use super::sessions;
 use super::table::Differs;
@@ -17,7 +18,9 @@ pub fn from_preparing_to_stopping(differs: &Differs) {
     let request = place.prepare_request(binary.as_deref());
     a_failed_filling_leaves_nothing(engine, &place, &request);
 
+    let initialised = entries(&request);
     let data = engine.prepare_data(&request, &mut fill).unwrap();
+    assert_eq!(entries(&request)[1..], initialised, "it was initialised for the first data, and that was enough");
     let again = engine.prepare_data(&request, &mut |_| panic!("made twice")).unwrap();
     assert_eq!(data, again);
     assert!(is_prepared(engine, &request));
@@ -46,11 +49,25 @@ pub fn from_preparing_to_stopping(differs: &Differs) {
 fn a_failed_filling_leaves_nothing(engine: &dyn Engine, place: &Place, request: &PrepareRequest) {
     let error = engine.prepare_data(request, &mut |_| Err("no rows today".into())).unwrap_err();
     assert!(error.to_string().contains("no rows today"), "{error}");
-    let kept: Vec<_> = fs::read_dir(&request.cache_directory).unwrap().map(|entry| entry.unwrap().path()).collect();
-    assert!(kept.iter().all(|path| path.extension().is_some_and(|end| end == "lock")), "{kept:?}");
+    let begin = format!("{}-initialised-", engine.name());
+    assert!(entries(request).iter().all(|(name, _)| name.starts_with(&begin)), "{:?}", entries(request));
     assert!(!place.path("prepare-run").exists());
     assert_eq!(fs::read_dir(place.path("state")).unwrap().count(), 0);
     assert!(!is_prepared(engine, request));
+}
+
+/// What is whole in the cache, the prepared data first, with the time at which each was finished.
+fn entries(request: &PrepareRequest) -> Vec<(String, SystemTime)> {
+    let folders = fs::read_dir(&request.cache_directory).unwrap().map(|entry| entry.unwrap().path());
+    let folders = folders.filter(|path| path.extension().is_none_or(|end| end != "lock"));
+    let mut entries: Vec<_> = folders
+        .map(|path| {
+            let finished = fs::metadata(path.join("KEY")).and_then(|key| key.modified());
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), finished.unwrap())
+        })
+        .collect();
+    entries.sort_by_key(|(name, _)| name.contains("initialised"));
+    entries
 }
 
 fn is_prepared(engine: &dyn Engine, request: &PrepareRequest) -> bool {
