@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::numa::image::Image;
-use crate::numa::judge::{cpus, interleaved_over, kept_to, of_condition, only_on, pairs, trials};
+use crate::numa::judge::{Cpus, cpus, interleaved_over, kept_to, of_condition, only_on, pairs, trials};
 use crate::numa::machine::{Evidence, Machine, Node};
 
 /// A cell of MariaDB: the article's first balanced one, every pair on one node.
@@ -90,11 +90,24 @@ warmup_s = 60
 sample_s = 60
 "#;
 
+/// The grid on the embedded engine with each client location and each server location, and with all its balanced
+/// conditions: what the others are made of.
+fn grid_in_part() -> String {
+    let whole = include_str!("../../../../../studies/mind-your-core.toml");
+    let servers = "server = [\"node:near.core:2-\", \"node:near.core:2-3.pu:0\", \"node:near.core:2\"]";
+    let one = "server = \"node:near.core:2-\"\n\n[[conditions]]\nclient = \"node:near.core:0\"\n\
+               server = [\"node:near.core:2-3.pu:0\", \"node:near.core:2\"]";
+    assert!(whole.contains(servers), "the grid is another one");
+    whole.replace(servers, one)
+}
+
 fn boot() -> Evidence {
     let image = Image::new();
     image.prepare(PREPARE);
     std::fs::create_dir(image.at("studies")).unwrap();
-    for (name, text) in [("policies", POLICIES), ("mariadb", MARIADB), ("killed", KILLED)] {
+    for (name, text) in
+        [("grid", grid_in_part().as_str()), ("policies", POLICIES), ("mariadb", MARIADB), ("killed", KILLED)]
+    {
         image.write(&format!("studies/{name}.toml"), text);
     }
     let node = |cpus| Node { cpus: Some(cpus), memory_mib: Some(1024) };
@@ -119,11 +132,15 @@ fn article_as_machine_does_what_was_asked() {
     mariadb(&evidence);
 }
 
-/// Every cell of the article's table, with the article's own vCPU numbers.
+/// Every cell of the article's table is planned with the article's own vCPU numbers, and threads were on those.
 fn grid(evidence: &Evidence) {
+    let plan: Value = serde_json::from_str(&evidence.step("plan", 0)).unwrap();
+    let plan = plan["conditions"].as_array().unwrap();
+    assert_eq!(plan.len(), 25);
     evidence.step("grid", 0);
     let trials = trials(&evidence.path("grid"));
-    assert_eq!(trials.len(), 25);
+    assert_eq!(trials.len(), 15);
+    let mut proved = 0;
     let clients = [
         ("node:near.core:0", "0,1"),
         ("node:near.core:0-1.pu:0", "0,2"),
@@ -154,17 +171,28 @@ fn grid(evidence: &Evidence) {
         cells.push((balanced, client, server));
     }
     for (condition, client, server) in &cells {
-        for trial in of_condition(&trials, condition) {
+        let planned = plan.iter().find(|planned| planned["name"] == condition.as_str());
+        let planned = &planned.unwrap_or_else(|| panic!("{condition} is not planned"))["placement"];
+        assert_eq!((planned_for(planned, "client"), planned_for(planned, "server")), (cpus(client), cpus(server)));
+        for trial in trials.iter().filter(|trial| trial["condition"] == condition.as_str()) {
             kept_to(trial, "client", &cpus(client), 2);
             kept_to(trial, "server", &cpus(server), 2);
+            proved += 1;
         }
     }
+    assert_eq!(proved, 13);
     for (pairing, partner) in [("same-node", [(0, 4), (12, 16)]), ("other-node", [(0, 16), (12, 4)])] {
         let condition = format!("{both} {one} bind=thread pairing={pairing} numa_balancing=off");
         for trial in of_condition(&trials, &condition) {
             assert_eq!(pairs(trial), partner, "{condition}");
         }
     }
+}
+
+/// The CPUs of a role in the plan of a condition.
+fn planned_for(placement: &Value, role: &str) -> Cpus {
+    let sets = placement[role].as_array().unwrap_or_else(|| panic!("{role}: {placement}")).iter();
+    sets.flat_map(|set| set.as_array().unwrap().iter().map(|cpu| cpu.as_u64().unwrap())).collect()
 }
 
 fn numa_balancing(evidence: &Evidence) {
