@@ -6,9 +6,6 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # From the leaves up; the program and tidy belong to the tree.
 LIBRARIES := text files counters stats load topology noise engine results
 
-# What cargo-deny can say without a network.
-DENY_HERE := licenses bans sources
-
 .PHONY: arm book build check clean deb demo deny fuzz kills limits package setup setup-arm test test-long test-numa tidy
 
 ## demo: install what is missing, build, and measure what placement and luck do on this machine (about a minute after the build)
@@ -58,11 +55,10 @@ limits: build
 tidy:
 	$(CARGO) test --locked -p tare-tidy
 
-## deny: licences, sources and duplicates by cargo-deny, then advisories, for which it fetches its list from GitHub
+## deny: licences, sources, duplicates and advisories by cargo-deny, which fetches the list of those from GitHub
 deny:
 	@$(CARGO) deny --version >/dev/null 2>&1 || { echo "cargo-deny is missing: cargo install --locked cargo-deny"; exit 3; }
-	$(CARGO) deny check $(DENY_HERE)
-	$(CARGO) deny check advisories
+	$(CARGO) deny check
 
 ## book: the docs as one site, in target/book, and every link of it looked at
 book:
