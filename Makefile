@@ -39,7 +39,7 @@ arm: setup-arm
 	$(CARGO) test --locked -p tare --test all -- --ignored --test-threads=1 --nocapture arm_nodes
 	scripts/arm-exact
 
-## fuzz: every reader of what comes from outside on 120,000 mutated inputs (in `make test` 9,000)
+## fuzz: every reader of what comes from outside on 120,000 mutated inputs (in `make test` 4,500)
 fuzz:
 	scripts/test fuzz
 

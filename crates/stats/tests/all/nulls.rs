@@ -138,7 +138,7 @@ fn of_fourteen_equal_conditions_no_best_is_named() {
     let mut rng = generator(26);
     for (k, n) in [(3usize, 3usize), (3, 10), (14, 3), (14, 10)] {
         let (mut wrong, mut covered) = (0usize, 0usize);
-        let studies = if k == 3 { 400 } else { 150 };
+        let studies = if k == 3 { 400 } else { 80 };
         for _ in 0..studies {
             let blocks = normals(&mut rng, 0.0, 2.0, n);
             let conditions: Vec<simultaneous::Condition> =

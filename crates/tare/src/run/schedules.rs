@@ -16,7 +16,7 @@ use tare_results::store::DirectoryError;
 use tare_topology::Machine;
 
 /// Schedules that are played where `TARE_TEST_SCHEDULES` does not say how many.
-const SCHEDULES: u64 = 2_000;
+const SCHEDULES: u64 = 1_000;
 /// Times a run may be taken up again before a schedule counts as endless.
 const MOST_RUNS: usize = 500;
 

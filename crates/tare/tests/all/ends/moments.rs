@@ -150,12 +150,12 @@ fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Durat
 
 #[test]
 fn runs_and_trials_on_sqlite() {
-    runs_and_trials("sqlite", moments(8), Duration::from_millis(800), Duration::from_millis(1600));
+    runs_and_trials("sqlite", moments(4), Duration::from_millis(800), Duration::from_millis(1600));
 }
 
 #[test]
 fn runs_and_trials_on_mariadb() {
-    runs_and_trials("mariadb", moments(6), Duration::from_millis(3500), Duration::from_millis(2000));
+    runs_and_trials("mariadb", moments(3), Duration::from_millis(3500), Duration::from_millis(2000));
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn a_merge_that_copies_much() {
     }
     let args = vec!["merge", "shards", "--out", "results"];
     let merge = Interrupted { world: &world, args, server: Some(NO_SERVER) };
-    for moment in 0..moments(8) {
+    for moment in 0..moments(4) {
         let (took, _) = merge.once(Duration::from_millis(15) * moment, false);
         println!("merge: over after {took:?}, with {:?}", names(&world.path("results")));
         let (_, err) = world.exits(0, &merge.args);
@@ -231,7 +231,7 @@ fn a_load_and_its_preparation() {
         let socket = server.address().to_string();
         let base = ["load", "read_write", "--engine", engine.name(), "--socket", &socket, "--rows", "20000"];
         let with = |more: &[&'static str]| [&base[..], more].concat();
-        let (count, longest, pid) = (moments(6), Duration::from_millis(900), Some(server.pid()));
+        let (count, longest, pid) = (moments(4), Duration::from_millis(900), Some(server.pid()));
         let load = with(&["--time", "3600s", "--warmup", "0s", "--threads", "2"]);
         let prepare = with(&["--prepare"]);
         world.exits(0, &prepare);
