@@ -69,7 +69,8 @@ fn an_unpacked_server_is_used_with_all_that_lies_beside_it() {
 
     // Without its script it is not helped out with the system's.
     fs::remove_file(base.join("bin/mariadb-install-db")).unwrap();
-    let other = PrepareRequest { dataset: "other".to_owned(), ..place.prepare_request(Some(&server)) };
+    let options = [("innodb_page_size".to_owned(), "8k".to_owned())].into();
+    let other = PrepareRequest { options, ..place.prepare_request(Some(&server)) };
     let error = Mariadb.prepare_data(&other, &mut fill).unwrap_err();
     assert!(matches!(error, EngineError::BinaryUnusable { .. }), "{error}");
     assert!(error.to_string().contains("has no mariadb-install-db or mysql_install_db beside it"), "{error}");
