@@ -1,5 +1,5 @@
-//! Data directories as a server's own initialisation leaves them: the longest part of preparing small data, and the same
-//! for all of them.
+//! Data directories as a server's own initialisation leaves them: the longest part of preparing small data, and the
+//! same for all of them.
 
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;

@@ -1,5 +1,5 @@
-//! What servers' initialisation makes is the same for all tests and takes them seconds: it is made once, and linked into
-//! the cache of each test that names the engine.
+//! What servers' initialisation makes is the same for all tests and takes them seconds: it is made once, and linked
+//! into the cache of each test that names the engine.
 
 use crate::engines::support::{binary_of, shared_cache};
 use std::fs;
@@ -8,15 +8,15 @@ use std::time::Duration;
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, PrepareRequest};
 use tempfile::TempDir;
 
-/// Prepared data without a table, in a cache that tests may share.
-pub fn empty(engine: &dyn Engine, binary: Option<PathBuf>, cache: &Path, run: &Path) -> PathBuf {
+/// Prepared data without a table, in a cache that tests may share; what making them needs goes into `scratch`.
+pub fn empty(engine: &dyn Engine, binary: Option<PathBuf>, cache: &Path, scratch: &Path) -> PathBuf {
     let request = PrepareRequest {
         binary,
         cache_directory: cache.to_owned(),
         dataset: "empty".into(),
         options: Default::default(),
-        run_directory: run.join("prepare"),
-        log: run.with_extension("prepare.log"),
+        run_directory: scratch.join("prepare"),
+        log: scratch.join("prepare.log"),
         state_directory: None,
         timeout: Duration::from_secs(120),
     };
@@ -33,7 +33,7 @@ pub fn link_into(cache: &Path, words: &str) {
         let Some(shared) = shared_cache() else { return };
         if named(&shared, &begin).is_empty() {
             let scratch = TempDir::new().unwrap();
-            empty(engine, binary_of(engine), &shared, &scratch.path().join("run"));
+            empty(engine, binary_of(engine), &shared, scratch.path());
         }
         for name in named(&shared, &begin) {
             // Where links are impossible, or another thread has been quicker, what is here goes with the test.

@@ -136,7 +136,7 @@ pub fn wait_for_trials(results: &Path, count: usize) {
 pub fn server_beside(world: &World, engine: &dyn Engine) -> Box<dyn Server> {
     let binary = (engine.name() == "sqlite").then(|| PathBuf::from(env!("CARGO_BIN_EXE_tare")));
     let cache = shared_cache().unwrap_or_else(|| world.path("cache"));
-    let prepared = initialised::empty(engine, binary.clone(), &cache, &world.path("run"));
+    let prepared = initialised::empty(engine, binary.clone(), &cache, world.directory.path());
     let data = DataDirectory::CopyOf { prepared, at: world.path("data") };
     let request = StartRequest::new(data, world.path("run/server"), world.path("server.log"));
     engine.start(&StartRequest { binary, ..request }).unwrap()
