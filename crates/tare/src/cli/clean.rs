@@ -70,18 +70,21 @@ pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// Whether an entry of the cache has a name that prepared data has, `ENGINE-` and 20 hexadecimal digits, or that a
-/// trial's copy has: whoever names a folder of theirs as the cache keeps everything else in it.
+/// Whether an entry of the cache has a name that prepared or initialised data have, `ENGINE-` and 20 hexadecimal
+/// digits, or that a trial's copy or a program's digest has: who names a folder of theirs as the cache keeps the rest.
 fn is_ours(path: &Path) -> bool {
     let Some((what, rest)) = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.split_once('-'))
     else {
         return false;
     };
     let id = rest.trim_end_matches(".lock").trim_end_matches(".partial");
+    let is_hexadecimal = |id: &str| id.chars().all(|c| c.is_ascii_hexdigit());
     match what {
         "trial" => id.chars().all(|c| c.is_ascii_digit()),
+        "program" => id.split('-').count() == 2 && id.split('-').all(is_hexadecimal),
         engine => {
-            tare_engine::engine_names().contains(&engine) && id.len() == 20 && id.chars().all(|c| c.is_ascii_hexdigit())
+            let id = id.strip_prefix("initialised-").unwrap_or(id);
+            tare_engine::engine_names().contains(&engine) && id.len() == 20 && is_hexadecimal(id)
         }
     }
 }
