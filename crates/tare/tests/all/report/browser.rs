@@ -14,8 +14,25 @@ use tare::report::write_report;
 use tare::study::builtin::BUILTIN;
 
 const WIDTHS: [u32; 3] = [360, 800, 1600];
-/// Colours are the same at every width, and change no layout: dark pages are looked at in one.
-const MIDDLE: [u32; 1] = [800];
+
+/// Which colours pages have. They are the same at every width and change no layout.
+#[derive(Clone, Copy, PartialEq)]
+enum Colours {
+    Light,
+    Dark,
+}
+
+impl Colours {
+    /// Widths in which pages are looked at.
+    fn widths(self) -> &'static [u32] {
+        if self == Self::Light { &WIDTHS } else { &[800] }
+    }
+
+    /// What axe-core is asked besides, and how many rules it keeps at least.
+    fn asked(self) -> (&'static str, usize) {
+        if self == Self::Light { ("{}", 6) } else { ("{runOnly: [\"color-contrast\"]}", 1) }
+    }
+}
 
 /// Measures what is laid out; every finding is a line.
 const MEASURE: &str = r#"
@@ -93,7 +110,7 @@ if (innerWidth === 800) {
 }
 "#;
 
-fn chromium(page: &Path, dark: bool) -> (String, String) {
+fn chromium(page: &Path, colours: Colours) -> (String, String) {
     let name = ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()
         .find(|name| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success()));
@@ -109,7 +126,7 @@ fn chromium(page: &Path, dark: bool) -> (String, String) {
             "--window-size=1700,1000",
             "--dump-dom",
         ])
-        .arg(format!("--blink-settings=preferredColorScheme={}", if dark { 0 } else { 1 }))
+        .arg(format!("--blink-settings=preferredColorScheme={}", if colours == Colours::Dark { 0 } else { 1 }))
         .arg(format!("--user-data-dir={}", home.path().display()))
         .env("HOME", home.path())
         .arg(format!("file://{}", page.display()));
@@ -125,9 +142,9 @@ fn axe() -> String {
     std::fs::read_to_string(&file).unwrap_or_else(|_| panic!("{} is not here: run scripts/get-readers", file.display()))
 }
 
-/// The pages in frames of these widths, each measured, dark ones in the middle width; what the frames found. The
-/// document may hold a script of its own that the frames use.
-fn findings(dir: &Path, pages: &[(&str, String)], script: &str, extra: &str, widths: &[u32]) -> Vec<String> {
+/// The pages in frames, each measured; what the frames found. The document may hold a script of its own that the frames
+/// use.
+fn findings(dir: &Path, pages: &[(&str, String)], script: &str, extra: &str, colours: Colours) -> Vec<String> {
     let mut outer = "<!DOCTYPE html><ul id=found></ul><script>function found(text) { const li = document.createElement('li'); \
                      li.textContent = 'FOUND ' + text.replaceAll('\\n', ' '); document.querySelector('#found').append(li) }</script>"
         .to_owned();
@@ -135,17 +152,17 @@ fn findings(dir: &Path, pages: &[(&str, String)], script: &str, extra: &str, wid
     std::fs::write(dir.join("frames.js"), script).unwrap();
     for (name, page) in pages {
         let page = framed(name, page, extra, !script.is_empty());
-        for width in widths {
+        for width in colours.widths() {
             let _ = write!(outer, "<iframe width={width} height=900 style='border:0' srcdoc=\"{page}\"></iframe>");
         }
     }
     let file = dir.join("frames.html");
     std::fs::write(&file, outer).unwrap();
-    let (dom, _) = chromium(&file, widths == MIDDLE);
+    let (dom, _) = chromium(&file, colours);
     let found = dom.split("<li>FOUND ").skip(1).map(|rest| rest.split("</li>").next().unwrap().to_owned());
     let found: Vec<String> = found.collect();
     for (name, _) in pages {
-        for width in widths {
+        for width in colours.widths() {
             assert!(
                 found.contains(&format!("measured {name} {width}")),
                 "the frame of {name} at {width} was not measured: {found:?}\n{dom:.2000}"
@@ -223,11 +240,11 @@ fn built_in() -> Vec<(&'static str, String)> {
     rehearsals.chain([("everything", page_of(&fake::bimodal()).1), ("searches", searched())]).collect()
 }
 
-/// `asked` of axe-core is answered with at least so many rules that were kept.
-fn fit_and_serve(pages: &[(&str, String)], widths: &[u32], asked: &str, rules: usize) {
+fn fit_and_serve(pages: &[(&str, String)], colours: Colours) {
+    let (asked, rules) = colours.asked();
     let (dir, axe) = (tempfile::tempdir().unwrap(), axe());
     let judge = JUDGE.replace("COLOURS", &format!("{COLOURS:?}")).replace("ASKED", asked);
-    let mut found = findings(dir.path(), pages, &axe, &judge, widths);
+    let mut found = findings(dir.path(), pages, &axe, &judge, colours);
     assert_eq!(found.iter().filter(|line| *line == "judging").count(), pages.len(), "{found:?}");
     let ended = found.iter().filter_map(|line| line.strip_prefix("judged by ")?.strip_suffix(" rules")?.parse().ok());
     let ended: Vec<usize> = ended.filter(|count| *count >= rules).collect();
@@ -238,27 +255,27 @@ fn fit_and_serve(pages: &[(&str, String)], widths: &[u32], asked: &str, rules: u
 
 #[test]
 fn light_pages_of_all_built_in_studies_fit_phones_and_screens_and_serve_everyone() {
-    fit_and_serve(&built_in(), &WIDTHS, "{}", 6);
+    fit_and_serve(&built_in(), Colours::Light);
 }
 
 #[test]
 fn dark_pages_have_colours_that_everyone_can_tell_apart() {
     let mut pages = built_in();
     pages.retain(|(name, _)| COLOURS.contains(name));
-    fit_and_serve(&pages, &MIDDLE, "{runOnly: [\"color-contrast\"]}", 1);
+    fit_and_serve(&pages, Colours::Dark);
 }
 
 #[test]
 fn five_hundred_conditions_fit_too() {
     let (dir, page) = page_of(&many());
-    let found = findings(dir.path(), &[("many", page)], "", "", &WIDTHS);
+    let found = findings(dir.path(), &[("many", page)], "", "", Colours::Light);
     assert!(found.is_empty(), "{} findings:\n{}", found.len(), found[..found.len().min(20)].join("\n"));
 }
 
 #[test]
 fn tables_sort_conditions_filter_values_show_and_all_can_be_saved_printed_and_reached() {
     let (dir, page) = page_of(&fake::eight());
-    let found = findings(dir.path(), &[("eight", page)], "", USE, &WIDTHS);
+    let found = findings(dir.path(), &[("eight", page)], "", USE, Colours::Light);
     let uses = [
         "sorted true true",
         "left 4",
@@ -280,11 +297,11 @@ fn the_pages_own_policy_lets_its_own_script_run_and_no_other() {
     let intruder = page.replacen("<main>", "<main><script>document.title = 'INTRUDED'</script>", 1);
     let file = dir.path().join("intruder.html");
     std::fs::write(&file, intruder).unwrap();
-    let (dom, log) = chromium(&file, false);
+    let (dom, log) = chromium(&file, Colours::Light);
     assert!(dom.contains("class=\"filter\""), "the page's script did not run: {log}");
     assert!(!dom.contains("<title>INTRUDED"), "a foreign script ran");
     std::fs::write(&file, page).unwrap();
-    let (_, log) = chromium(&file, false);
+    let (_, log) = chromium(&file, Colours::Light);
     let said: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
     assert!(said.is_empty(), "{said:?}");
 }
