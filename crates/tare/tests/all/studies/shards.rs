@@ -106,9 +106,7 @@ fn merging_again_changes_nothing_and_adds_what_came_since() {
     assert_eq!(std::fs::read(&file).unwrap(), half);
     world.exits(0, &["run", "--shard", "shards", "1"]);
     world.exits(0, &["merge", "shards", "--out", "merged"]);
-    // On a busy machine a sample may see no transaction, and its trial is tried again.
-    let is_good = |record: &&serde_json::Value| record["outcome"] == "ok";
-    assert_eq!(trials(&world.path("merged")).iter().filter(is_good).count(), 12);
+    assert_eq!(trials(&world.path("merged")).len(), 12);
     // The same part under two names is one part.
     let part = format!("shards/shard-0000/{}", host(&world));
     let (_, err) = world.exits(0, &["merge", "shards", &part, "--out", "merged"]);

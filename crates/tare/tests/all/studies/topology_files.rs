@@ -118,8 +118,7 @@ fn damaged_files_give_a_machine_or_a_reason_in_time() {
             Err(MachineError::Reader { .. }) => "reader ended",
             Err(e) => panic!("turn {turn}: {e}"),
         };
-        // Ten times the reader's limit, and more: a busy machine may keep the test itself from its CPU.
-        assert!(began.elapsed() < Duration::from_secs(30), "turn {turn} took {:?}", began.elapsed());
+        assert!(began.elapsed() < Duration::from_secs(4), "turn {turn} took {:?}", began.elapsed());
         *outcomes.entry(outcome).or_default() += 1;
     }
     println!("{outcomes:?}");
