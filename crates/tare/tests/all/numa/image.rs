@@ -153,6 +153,9 @@ impl Image {
         tare.env("TARE_CACHE_DIR", self.at("cache")).env("TARE_STATE_DIR", here.path().join("state"));
         tare.env("TARE_LOCK_DIR", here.path().join("run")).env("XDG_RUNTIME_DIR", here.path().join("run"));
         run(&mut tare);
+        // The machine needs the data, and not what they began as.
+        let remove = format!("rm -r '{}'/mariadb-initialised-*", self.at("cache").display());
+        run(Command::new("sh").arg("-ec").arg(remove));
     }
 
     /// Packs everything with `job` in it, uncompressed: unpacking in emulation takes longer than what it saves.
