@@ -83,15 +83,17 @@ impl Instance {
         loop {
             EngineError::unless_interrupted()?;
             let alive = self.process.is_alive();
-            let reason = match connect() {
-                Ok(session) if alive => {
+            let answer = connect();
+            let late = Instant::now() >= deadline;
+            let reason = match answer {
+                Ok(_) if !alive => "it answers, but the process that was started has ended".to_owned(),
+                Ok(_) if late => "it answered after the time for its start had passed".to_owned(),
+                Ok(session) => {
                     self.verify(request, socket)?;
                     return Ok(session);
                 }
-                Ok(_) => "it answers, but the process that was started has ended".to_owned(),
                 Err(error) => error.to_string(),
             };
-            let late = Instant::now() >= deadline;
             // It was ended for that: what it says of its end is no reason.
             EngineError::unless_interrupted()?;
             if !alive || late {
