@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use tare::workload::dbt3::{Fill, Scale, TABLES, generate, prepare};
+use tare_drive::workload::dbt3::{Fill, Scale, TABLES, generate, prepare};
 use tare_engine::{Address, BulkLoad, ConnectTarget, DEFAULT_DATABASE, Engine, Tls, engine_by_name};
 
 const USAGE: &str = "usage: dbt3-load files ENGINE SCALE DIRECTORY | dbt3-load load ENGINE SCALE SOCKET DIRECTORY";

@@ -1,13 +1,13 @@
 //! The user's own defaults: `config.toml` in `$XDG_CONFIG_HOME/tare` or `~/.config/tare`. What a flag or a study says
 //! goes before the environment, that before this file, that before what the program does by itself.
 
-use crate::study::document::{Source, StudyError};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tare_engine::{engine_names, prefer_programs};
 use tare_files::{Access, FilesError, PrivateFolder};
+use tare_study::language::document::{Source, StudyError};
 use tare_text::Value;
 use thiserror::Error;
 use toml::Spanned;

@@ -2,14 +2,6 @@
 
 use super::away_clients::Clients;
 use super::{Exit, Problem, interrupt, output};
-use crate::hosts::remote::{self, LOOK_EVERY};
-use crate::hosts::served::{AGENT, Job, LANGUAGE, Order, Report};
-use crate::hosts::{Link, LinkEnd};
-use crate::report::write_report_to;
-use crate::study::client::ClientSettings;
-use crate::study::other_host::OtherHost;
-use crate::study::spec::Study;
-use crate::study::write;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
@@ -18,6 +10,14 @@ use std::path::{Component, Path};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use tare_report::report::write_report_to;
+use tare_study::hosts::remote::{self, LOOK_EVERY};
+use tare_study::hosts::served::{AGENT, Job, LANGUAGE, Order, Report};
+use tare_study::hosts::{Link, LinkEnd};
+use tare_study::language::client::ClientSettings;
+use tare_study::language::other_host::OtherHost;
+use tare_study::language::spec::Study;
+use tare_study::language::write;
 
 /// In a results directory: where the run goes on that it is brought from. Gone when nothing is left to run.
 pub const PLACE: &str = "server-host.json";

@@ -1,14 +1,14 @@
 //! The clients' half of each trial of a study that is run on another host: this program here, spoken to from there.
 
 use super::output::note;
-use crate::hosts::Mouth;
-use crate::hosts::served::{Order, Wanted};
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tare_study::hosts::Mouth;
+use tare_study::hosts::served::{Order, Wanted};
 
 /// How long they may take to put everything back when the other host is gone.
 const GRACE: Duration = Duration::from_secs(30);

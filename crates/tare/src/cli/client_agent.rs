@@ -2,10 +2,10 @@
 //! ssh and speaks to it over its standard input and output; when either ends, so does this, with all that it began.
 
 use super::{Exit, Problem, host, interrupt};
-use crate::hosts::Link;
 use crate::trial::agent;
 use clap::Args;
 use std::sync::atomic::Ordering;
+use tare_study::hosts::Link;
 
 /// Options of the hidden `tare client-agent`.
 #[derive(Debug, Args)]

@@ -2,12 +2,12 @@
 
 use super::github::{self, Told};
 use super::{Exit, Problem};
-use crate::analysis::compare::{self, CompareError, Gate, ManyComparison, Options, Side, rows};
 use crate::config;
-use crate::report::html;
-use crate::report::terminal::{self, Style};
 use clap::Args;
 use std::path::{Path, PathBuf};
+use tare_findings::compare::{self, CompareError, Gate, ManyComparison, Options, Side, rows};
+use tare_report::report::html;
+use tare_report::report::terminal::{self, Style};
 use tare_results::Results;
 
 /// Compare two or more results, or conditions of results: ratio, interval, verdict

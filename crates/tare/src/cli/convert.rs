@@ -2,18 +2,18 @@
 
 use super::{Exit, Problem};
 use crate::config::ConfigError;
-use crate::plan::task::{OtherMachine, TaskError};
 use crate::run::{Failure, RunError};
 use crate::state::StateError;
-use crate::study::document::StudyError;
-use crate::study::written::WrittenStudyError;
-use crate::subject::SubjectError;
 use crate::trial::TrialError;
-use crate::workload::LoadError;
 use std::io::ErrorKind;
+use tare_drive::subject::SubjectError;
+use tare_drive::workload::LoadError;
 use tare_engine::EngineError;
 use tare_noise::NoiseError;
 use tare_results::store::DirectoryError;
+use tare_study::language::document::StudyError;
+use tare_study::language::written::WrittenStudyError;
+use tare_study::plan::task::{OtherMachine, TaskError};
 use tare_topology::MachineError;
 
 impl From<StudyError> for Problem {

@@ -1,15 +1,15 @@
 //! `tare export`: results for other tools.
 
 use super::{Exit, Problem, output};
-use crate::export::format::Format;
-use crate::export::source::{NoSuchMetric, Source};
-use crate::export::tables::Table;
-use crate::export::write::write;
 use clap::Args;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use tare_report::export::format::Format;
+use tare_report::export::source::{NoSuchMetric, Source};
+use tare_report::export::tables::Table;
+use tare_report::export::write::write;
 use tare_results::Results;
 
 /// Write results for other tools: tables, pictures, and what CI systems read

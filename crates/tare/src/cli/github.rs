@@ -2,11 +2,11 @@
 //! file for any other CI system.
 
 use super::{Exit, Problem, output};
-use crate::analysis::compare::Gate;
-use crate::export::changes::{Judged, annotations, markdown};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use tare_findings::compare::Gate;
+use tare_report::export::changes::{Judged, annotations, markdown};
 
 /// A comparison as it is told.
 pub struct Told<'a> {

@@ -1,9 +1,9 @@
 //! The plan for people and for scripts: `tare run --dry-run`.
 
 use super::{Exit, Problem};
-use crate::plan::needs::gigabytes;
 use serde::Serialize;
 use tare_results::schema::{Needs, Plan, PlannedCondition};
+use tare_study::plan::needs::gigabytes;
 
 #[derive(Serialize)]
 struct DryRun<'a> {

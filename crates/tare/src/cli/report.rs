@@ -1,10 +1,10 @@
 //! `tare report`: one self-contained HTML file.
 
 use super::{Exit, Problem};
-use crate::report::write_report_to;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
+use tare_report::report::write_report_to;
 use tare_results::Source;
 
 /// Write the results as one self-contained HTML file

@@ -1,9 +1,9 @@
 //! Errors of reading results and writing reports, as a user reads them.
 
 use super::{Exit, Problem, output};
-use crate::report::WriteError;
 use std::io::ErrorKind;
 use std::path::Path;
+use tare_report::report::WriteError;
 use tare_results::{ReadError, Results};
 
 /// Reads results, and says on standard error which lines of them are damaged: the rest is used.

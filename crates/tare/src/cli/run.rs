@@ -4,21 +4,21 @@ use super::output::note;
 use super::run_listener::TerminalListener;
 use super::study_file::StudyChanges;
 use super::{Exit, Problem, away, interrupt, plan_view, read_topology, secret, shard_piece, study_file};
-use crate::capture::environment::environment;
-use crate::plan::needs;
-use crate::plan::resolve::Where;
-use crate::plan::task::{OtherMachine, Task, same_machine};
-use crate::report::write_report_to;
 use crate::run::{Children, Run, RunEnd, RunError};
 use crate::state::{self, StateError};
-use crate::study::builtin;
-use crate::study::spec::Study;
-use crate::study::write;
 use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use tare_drive::capture::environment::environment;
+use tare_report::report::write_report_to;
 use tare_results::schema::Plan;
 use tare_results::store::Directory;
+use tare_study::language::builtin;
+use tare_study::language::spec::Study;
+use tare_study::language::write;
+use tare_study::plan::needs;
+use tare_study::plan::resolve::Where;
+use tare_study::plan::task::{OtherMachine, Task, same_machine};
 use tare_topology::{Fingerprint, Machine};
 
 /// Options of `tare run`.
@@ -191,7 +191,7 @@ fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem>
 fn resume(path: &Path, args: &RunArgs) -> Result<Exit, Problem> {
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let directory = Directory::resume(path)?;
-    let study = crate::study::written::read_study(path)?;
+    let study = tare_study::language::written::read_study(path)?;
     let plan = tare_results::store::read_plan(path)?;
     // A condition's name must not hold two placements.
     same_machine(&plan, &Fingerprint::of(&Machine::this()?)).map_err(|changed: OtherMachine| {

@@ -1,10 +1,10 @@
 //! `tare run --command`: programs without a study file.
 
 use super::Problem;
-use crate::study::document::Source;
-use crate::study::parse::{Overrides, parse};
-use crate::study::spec::Study;
 use clap::Args;
+use tare_study::language::document::Source;
+use tare_study::language::parse::{Overrides, parse};
+use tare_study::language::spec::Study;
 use toml::Value;
 
 /// Programs that are measured without a study file.

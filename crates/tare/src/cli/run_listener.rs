@@ -1,15 +1,15 @@
 //! Progress of a run on the terminal: trial i of n, condition, time left, last value. Plain lines where there is none.
 
 use super::time_left::TimeLeft;
-use crate::plan::queue::Next;
 use crate::run::Listener;
-use crate::workload::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::time::Instant;
+use tare_drive::workload::Progress;
 use tare_results::metric;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
+use tare_study::plan::queue::Next;
 
 /// Shows a run on standard error.
 pub struct TerminalListener {

@@ -2,10 +2,6 @@
 //! and whose clients are there. The run is the ordinary one; when the connection ends, so does it, in good order.
 
 use super::{Exit, Problem, interrupt};
-use crate::hosts::doors::{Doors, Heard};
-use crate::hosts::remote::LOOK_EVERY;
-use crate::hosts::served::{Job, LANGUAGE, Order, Report, WAY, WAY_BACK};
-use crate::hosts::{Link, Mouth};
 use crate::state;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -18,6 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tare_files::{Access, PrivateFolder};
+use tare_study::hosts::doors::{Doors, Heard};
+use tare_study::hosts::remote::LOOK_EVERY;
+use tare_study::hosts::served::{Job, LANGUAGE, Order, Report, WAY, WAY_BACK};
+use tare_study::hosts::{Link, Mouth};
 
 /// How long a run may take to end when it is told to.
 const GRACE: Duration = Duration::from_secs(60);

@@ -3,12 +3,12 @@
 use super::output::{duration, note};
 use super::study_file::{self, StudyChanges};
 use super::{Exit, Problem, plan_view, read_topology};
-use crate::plan::resolve::Where;
-use crate::study::builtin;
-use crate::study::write;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_results::shards::Sharded;
+use tare_study::language::builtin;
+use tare_study::language::write;
+use tare_study::plan::resolve::Where;
 use tare_topology::Machine;
 
 /// What is cut, and how.

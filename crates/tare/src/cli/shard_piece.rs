@@ -1,18 +1,18 @@
 //! The piece of a study that `tare run --shard` runs on this machine.
 
 use super::{Exit, Problem};
-use crate::capture::environment::environment;
-use crate::plan::resolve::{Where, resolve};
-use crate::plan::shard::part;
-use crate::plan::task::same_machine;
-use crate::study::spec::Study;
-use crate::study::write;
-use crate::study::written::read_study;
 use std::collections::BTreeSet;
 use std::path::Path;
+use tare_drive::capture::environment::environment;
 use tare_results::schema::Plan;
 use tare_results::shards::{Sharded, finished_blocks};
 use tare_results::store::{Directory, read_plan};
+use tare_study::language::spec::Study;
+use tare_study::language::write;
+use tare_study::language::written::read_study;
+use tare_study::plan::resolve::{Where, resolve};
+use tare_study::plan::shard::part;
+use tare_study::plan::task::same_machine;
 use tare_topology::{Fingerprint, Machine};
 
 /// What a shard has left for this machine.

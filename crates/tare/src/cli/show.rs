@@ -2,11 +2,11 @@
 
 use super::output::note;
 use super::{Exit, Problem};
-use crate::analysis;
 use crate::config;
-use crate::report::terminal::{self, Statistic, Style};
 use clap::Args;
 use std::path::PathBuf;
+use tare_findings;
+use tare_report::report::terminal::{self, Statistic, Style};
 use tare_results::Results;
 use tare_results::shards::{self, Sharded};
 

@@ -1,15 +1,15 @@
 //! `tare studies`: the built-in studies, and the keys of a study file.
 
 use super::{Exit, Problem, output};
-use crate::study::builtin;
-use crate::study::document::Source;
-use crate::study::field;
-use crate::study::machine;
-use crate::study::parse::{Overrides, parse};
-use crate::study::sampling_field::SAMPLING_FIELDS;
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
+use tare_study::language::builtin;
+use tare_study::language::document::Source;
+use tare_study::language::field;
+use tare_study::language::machine;
+use tare_study::language::parse::{Overrides, parse};
+use tare_study::language::sampling_field::SAMPLING_FIELDS;
 
 /// Options of `tare studies`.
 #[derive(Debug, Args)]

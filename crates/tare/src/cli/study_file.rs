@@ -1,17 +1,17 @@
 //! The study that a command names: a file or a built-in one.
 
 use super::{Exit, Problem};
-use crate::plan::adapt::adapt;
-use crate::plan::made;
-use crate::plan::resolve::{Where, resolve};
 use crate::state;
-use crate::study::builtin;
-use crate::study::document::Source;
-use crate::study::parse::{Overrides, parse};
-use crate::study::spec::Study;
 use clap::Args;
 use std::path::Path;
 use tare_results::schema::Plan;
+use tare_study::language::builtin;
+use tare_study::language::document::Source;
+use tare_study::language::parse::{Overrides, parse};
+use tare_study::language::spec::Study;
+use tare_study::plan::adapt::adapt;
+use tare_study::plan::made;
+use tare_study::plan::resolve::{Where, resolve};
 use tare_topology::Machine;
 
 /// The largest study that is read, bytes.

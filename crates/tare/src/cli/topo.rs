@@ -2,11 +2,11 @@
 
 use super::{Exit, Problem, output, read_topology};
 use crate::config;
-use crate::report::{html, terminal};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
+use tare_report::report::{html, terminal};
 use tare_topology::measure::{self, Costs, MeasurePlan, Measured};
 use tare_topology::{Machine, PairingChoice};
 

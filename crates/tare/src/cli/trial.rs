@@ -4,19 +4,19 @@
 //! started by a cluster's scheduler it takes the machine itself.
 
 use super::{Exit, Problem, interrupt, secret};
-use crate::plan::task::Task;
 use crate::run::{Failure, Message};
 use crate::state::StateError;
-use crate::study::written::read_study;
 use crate::trial::{Trial, TrialError};
-use crate::workload::Progress;
 use clap::Args;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
+use tare_drive::workload::Progress;
 use tare_noise::{HostLock, TrialLock};
 use tare_results::store::{Writer, read_plan};
+use tare_study::language::written::read_study;
+use tare_study::plan::task::Task;
 
 /// Options of the hidden `tare trial`.
 #[derive(Debug, Args)]

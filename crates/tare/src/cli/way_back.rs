@@ -2,9 +2,9 @@
 //! started. It stands where ssh stands in a study whose clients are elsewhere.
 
 use super::{Exit, Problem};
-use crate::hosts::doors;
-use crate::hosts::served::{WAY, Wanted};
 use clap::Args;
+use tare_study::hosts::doors;
+use tare_study::hosts::served::{WAY, Wanted};
 
 /// Options of the hidden `tare way-back`.
 #[derive(Debug, Args)]

@@ -2,7 +2,6 @@
 
 use super::{Attempt, Failure};
 use crate::state;
-use crate::workload::Progress;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -11,6 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
+use tare_drive::workload::Progress;
 
 /// How long a trial that took too long may take to put things back before it is killed.
 const STOP_GRACE: Duration = Duration::from_secs(20);

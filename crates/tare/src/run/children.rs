@@ -3,10 +3,10 @@
 use super::child::{Exit, Message, Stop, run_child};
 use super::{Attempt, Ended, Failure, Prepared, RunError, Runner};
 use crate::state;
-use crate::workload::Progress;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use tare_drive::workload::Progress;
 use tare_results::schema::TrialRecord;
 use tare_results::store::{end_of_trials, read_trials_behind};
 

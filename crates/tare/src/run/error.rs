@@ -1,9 +1,9 @@
 //! Why a run could not go on.
 
 use super::Failure;
-use crate::plan::task::TaskError;
 use std::io;
 use tare_results::store::DirectoryError;
+use tare_study::plan::task::TaskError;
 use thiserror::Error;
 
 /// Why a run could not go on. What was finished before is kept.

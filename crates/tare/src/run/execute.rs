@@ -3,12 +3,12 @@
 
 use super::alike::Alike;
 use super::{Attempt, Book, Ended, Listener, Prepared, RunError, Runner};
-use crate::plan::queue::{Next, Queue};
-use crate::plan::task::Task;
-use crate::plan::{estimate, ladder, pilot};
-use crate::study::spec::Study;
 use std::time::Duration;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
+use tare_study::language::spec::Study;
+use tare_study::plan::queue::{Next, Queue};
+use tare_study::plan::task::Task;
+use tare_study::plan::{estimate, ladder, pilot};
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Who is told what happens in a run.
 
-use crate::plan::queue::Next;
-use crate::workload::Progress;
+use tare_drive::workload::Progress;
 use tare_results::schema::{Plan, TrialRecord};
+use tare_study::plan::queue::Next;
 
 /// Who is told what happens.
 pub trait Listener {

@@ -2,16 +2,16 @@
 //! runner that only records. `benches/compare` runs it with 100,000; the disk waits for each record, so in memory.
 
 use super::{Attempt, Ended, Listener, Prepared, Run, RunError, Runner};
-use crate::plan::queue::Next;
-use crate::plan::resolve::{Where, resolve};
-use crate::study::document::Source;
-use crate::study::parse::{Overrides, parse};
-use crate::workload::Progress;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
+use tare_drive::workload::Progress;
 use tare_results::schema::{Environment, Plan, PlannedTrial, TrialRecord};
 use tare_results::store::{Directory, append_trial, end_of_trials, read_trials_behind};
+use tare_study::language::document::Source;
+use tare_study::language::parse::{Overrides, parse};
+use tare_study::plan::queue::Next;
+use tare_study::plan::resolve::{Where, resolve};
 use tare_topology::Machine;
 
 /// Records as a trial's process does, and reads back as its run does.

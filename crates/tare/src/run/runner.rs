@@ -2,8 +2,8 @@
 //! trial needs no more than the results directory and its number.
 
 use super::{Failure, RunError};
-use crate::workload::Progress;
 use std::time::Duration;
+use tare_drive::workload::Progress;
 use tare_results::schema::TrialRecord;
 
 /// One attempt at a trial.

@@ -2,17 +2,17 @@
 //! interrupted, runs that die and go on, pilots that ask for more. No process is started and no time passes.
 
 use super::{Attempt, Book, Ended, Failure, Listener, Prepared, Run, RunError, Runner};
-use crate::plan::queue::Next;
-use crate::plan::resolve::{Where, resolve};
-use crate::study::document::Source;
-use crate::study::parse::{Overrides, parse};
-use crate::study::spec::Study;
-use crate::workload::Progress;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use tare_drive::workload::Progress;
 use tare_results::schema::{Outcome, Plan, SampleRecord, TrialRecord};
 use tare_results::store::DirectoryError;
+use tare_study::language::document::Source;
+use tare_study::language::parse::{Overrides, parse};
+use tare_study::language::spec::Study;
+use tare_study::plan::queue::Next;
+use tare_study::plan::resolve::{Where, resolve};
 use tare_topology::Machine;
 
 /// Schedules that are played where `TARE_TEST_SCHEDULES` does not say how many.

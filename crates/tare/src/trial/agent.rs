@@ -2,20 +2,20 @@
 //! It lives as long as the trial on the other host hears it, and puts everything back before it ends.
 
 use super::machine;
-use crate::capture::environment::environment;
-use crate::hosts::message::{Ask, Begin, Failed, Hello, LANGUAGE, Told};
-use crate::hosts::remote::{LOOK_EVERY, unix_ns};
-use crate::hosts::{Link, LinkEnd, Mouth};
 use crate::state::{self, Host as ThisHost};
-use crate::study::settings::Settings;
-use crate::study::values::from_values;
-use crate::subject::{Partner, Subject, SubjectError, SubjectWatch, Surroundings, WatchSettings};
-use crate::workload::{Counts, Driven, Host, LoadError, Progress, ServerAt, Stage};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tare_drive::capture::environment::environment;
+use tare_drive::subject::{Partner, Subject, SubjectError, SubjectWatch, Surroundings, WatchSettings};
+use tare_drive::workload::{Counts, Driven, Host, LoadError, Progress, ServerAt, Stage};
 use tare_engine::{ConnectTarget, Engine, engine_by_name};
+use tare_study::hosts::message::{Ask, Begin, Failed, Hello, LANGUAGE, Told};
+use tare_study::hosts::remote::{LOOK_EVERY, unix_ns};
+use tare_study::hosts::{Link, LinkEnd, Mouth};
+use tare_study::language::settings::Settings;
+use tare_study::language::values::from_values;
 use tare_topology::{Fingerprint, Machine, MachineError, Pairing, ResolvedPlacement};
 
 /// How long clients may take to end when they are told to; then settings are put back under them and they end with this

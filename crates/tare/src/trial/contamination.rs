@@ -3,9 +3,9 @@
 //! Pressure (PSI) is recorded and is no rule: it counts the benchmark's own threads, and two of them on one CPU are
 //! under pressure by design.
 
-use crate::capture::interference::Seen;
-use crate::study::settings::Sampling;
+use tare_drive::capture::interference::Seen;
 use tare_results::schema::{Outcome, TrialRecord};
+use tare_study::language::settings::Sampling;
 
 /// A machine that slept longer than this during a sample has no sample: below it is the difference of two clock reads.
 const SUSPENDED_S: f64 = 0.01;
@@ -59,8 +59,8 @@ pub fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::limit::Limit;
     use std::collections::BTreeMap;
+    use tare_study::language::limit::Limit;
 
     fn seen(values: &[(&str, f64)]) -> Seen {
         let covariates: BTreeMap<String, f64> = values.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();

@@ -2,11 +2,11 @@
 
 use super::{Trial, TrialError};
 use crate::state;
-use crate::workload::FillJob;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use tare_drive::workload::FillJob;
 use tare_engine::{DataDirectory, PrepareRequest, Server, WorkingCopy, engine_by_name};
 use tare_results::schema::DataRecord;
 

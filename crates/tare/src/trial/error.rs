@@ -1,15 +1,15 @@
 //! Why a trial has no result.
 
-use crate::hosts::HostError;
-use crate::plan::task::{OtherMachine, TaskError};
 use crate::state::StateError;
-use crate::workload::LoadError;
 use std::error::Error;
 use std::io::{self, ErrorKind};
+use tare_drive::workload::LoadError;
 use tare_engine::{EngineError, SqlError, SqlErrorKind, UnknownEngine};
 use tare_files::NoRoom;
 use tare_noise::NoiseError;
 use tare_results::store::DirectoryError;
+use tare_study::hosts::HostError;
+use tare_study::plan::task::{OtherMachine, TaskError};
 use tare_topology::MachineError;
 use tare_topology::bind::BindError;
 

@@ -1,12 +1,12 @@
 //! What the load of a trial tells it: progress, and when captures may begin.
 
 use super::Trial;
-use crate::capture::place::{Captured, Place};
-use crate::capture::sample::CaptureSample;
-use crate::workload::{Extra, Host, Progress};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
+use tare_drive::capture::place::{Captured, Place};
+use tare_drive::capture::sample::CaptureSample;
+use tare_drive::workload::{Extra, Host, Progress};
 use tare_engine::Server;
 use tare_results::captures;
 use tare_results::schema::{self, TrialRecord};

@@ -1,11 +1,11 @@
 //! What a trial is given.
 
-use crate::plan::task::Task;
-use crate::workload::Progress;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use tare_drive::workload::Progress;
 use tare_results::schema::Plan;
 use tare_results::store::Writer;
+use tare_study::plan::task::Task;
 
 /// What a trial works on.
 #[derive(Clone)]

@@ -3,14 +3,14 @@
 use super::dataset::{self, TrialData};
 use super::host::note_no_captures;
 use super::{Trial, TrialError, machine, server_start};
-use crate::capture;
-use crate::plan::ladder;
-use crate::plan::task::Task;
 use crate::state::{self, StateError};
-use crate::workload::Progress;
 use std::time::Instant;
+use tare_drive::capture;
+use tare_drive::workload::Progress;
 use tare_engine::{Server, engine_by_name, program_sha1};
 use tare_results::schema::{LifetimeRecord, TrialRecord};
+use tare_study::plan::ladder;
+use tare_study::plan::task::Task;
 
 /// What the lifetime begins with, until it ends.
 struct Begun {
@@ -114,7 +114,7 @@ impl Trial<'_> {
     ///
     /// # Errors
     /// When the plan holds what this program cannot read.
-    pub fn rest_of_lifetime(&self, study: &crate::study::spec::Study) -> Result<Vec<Task>, TrialError> {
+    pub fn rest_of_lifetime(&self, study: &tare_study::language::spec::Study) -> Result<Vec<Task>, TrialError> {
         let numbers = ladder::rest_of_lifetime(self.plan, self.task.planned.trial);
         let rest = numbers.into_iter().skip(1).map(|number| Task::find(study, self.plan, number));
         Ok(rest.collect::<Result<_, _>>()?)

@@ -1,9 +1,9 @@
 //! Machine-wide settings of a trial: set, verified, put back.
 
 use crate::state::{self, StateError};
-use crate::study::settings::Settings;
 use tare_noise::{HostLock, NoiseError, Session, Setting, System};
 use tare_results::schema::AppliedSetting;
+use tare_study::language::settings::Settings;
 
 /// The machine as a condition wants it; put back when dropped.
 pub struct Held {

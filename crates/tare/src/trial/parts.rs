@@ -2,7 +2,7 @@
 
 use super::dataset::{TrialData, prepared};
 use super::{Trial, TrialError};
-use crate::workload::{Driven, Load, Measured, Pool};
+use tare_drive::workload::{Driven, Load, Measured, Pool};
 use tare_results::schema::{DataRecord, TrialRecord};
 
 impl Trial<'_> {

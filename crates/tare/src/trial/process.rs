@@ -1,9 +1,9 @@
 //! Properties of the server process: asked for before exec, read back from inside the running process.
 
-use crate::study::process::{PADDING, PADDING_OVERHEAD, ProcessSettings};
 use std::fs;
 use tare_engine::{EngineError, StartRequest};
 use tare_results::schema::AppliedSetting;
+use tare_study::language::process::{PADDING, PADDING_OVERHEAD, ProcessSettings};
 
 /// Asks for it at the start of a server.
 ///

@@ -2,11 +2,11 @@
 
 use super::reach::attach;
 use super::{Trial, TrialError};
-use crate::subject::Subject;
 use std::fs::File;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use tare_drive::subject::Subject;
 use tare_engine::{RunningServer, Server};
 use tare_topology::ThreadRef;
 use tare_topology::observe;
@@ -53,7 +53,7 @@ pub(super) fn restarted(trial: &Trial<'_>, command: &[String]) -> Result<(Runnin
 }
 
 fn interrupted() -> TrialError {
-    TrialError::Load(crate::workload::LoadError::Interrupted)
+    TrialError::Load(tare_drive::workload::LoadError::Interrupted)
 }
 
 fn life(server: &RunningServer) -> Life {

@@ -5,14 +5,14 @@ use super::reach::attach;
 use super::restart::restarted;
 use super::{Trial, TrialError};
 use crate::state;
-use crate::study::settings::Settings;
-use crate::subject::SharedAffinities;
-use crate::workload::LoadError;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use tare_drive::subject::SharedAffinities;
+use tare_drive::workload::LoadError;
 use tare_engine::{EngineError, RunningServer, Server, TlsMode, engine_by_name};
 use tare_noise::{HostLock, ThreadAffinities};
 use tare_results::schema::{AppliedSetting, TrialRecord};
+use tare_study::language::settings::Settings;
 use tare_topology::ResolvedPlacement;
 
 /// Reaches it, restarted where the study says how, and records what it is and what nobody controls there.

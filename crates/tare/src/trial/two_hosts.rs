@@ -2,19 +2,19 @@
 //! server's threads when they say so, and is over when they are.
 
 use super::{Trial, TrialError};
-use crate::hosts::message::{Ask, Begin, Target, Told};
-use crate::hosts::{ClockOffset, Remote};
-use crate::plan::task::OtherMachine;
-use crate::study::settings::Settings;
-use crate::study::values::to_values;
-use crate::subject::{SubjectError, SubjectWatch};
-use crate::workload::{Counts, Driven, Host, LoadError};
 use std::net::{IpAddr, TcpListener};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use tare_drive::subject::{SubjectError, SubjectWatch};
+use tare_drive::workload::{Counts, Driven, Host, LoadError};
 use tare_engine::Server;
 use tare_results::schema::{AppliedSetting, ClientHost, Environment, RanOn, TrialRecord};
+use tare_study::hosts::message::{Ask, Begin, Target, Told};
+use tare_study::hosts::{ClockOffset, Remote};
+use tare_study::language::settings::Settings;
+use tare_study::language::values::to_values;
+use tare_study::plan::task::OtherMachine;
 use tare_topology::CpuSet;
 
 /// How long clients may take to end when they are told to.

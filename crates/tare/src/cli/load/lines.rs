@@ -3,10 +3,10 @@
 use super::oltp_args::{LoadArgs, SaidArgs};
 use super::run_args::RunArgs;
 use crate::cli::output;
-use crate::workload;
-use crate::workload::Progress;
-use crate::workload::oltp::OltpSettings;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tare_drive::workload;
+use tare_drive::workload::Progress;
+use tare_drive::workload::oltp::OltpSettings;
 use tare_load::{Distribution, Interval, Intervals, Stage};
 
 /// Says which defaults of tare's own are in use where sysbench has others.

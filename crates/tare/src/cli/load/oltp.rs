@@ -4,10 +4,10 @@ use super::lines::{self, Prompt};
 use super::oltp_args::LoadArgs;
 use super::{stage, study};
 use crate::cli::{Exit, Problem, interrupt, output};
-use crate::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Workload};
-use crate::workload::{Load, sessions_on};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
+use tare_drive::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Workload};
+use tare_drive::workload::{Load, sessions_on};
 use tare_engine::{ConnectTarget, Engine};
 
 /// Makes, drops or measures, as the options say.

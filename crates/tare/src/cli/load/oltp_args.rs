@@ -2,8 +2,8 @@
 
 use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
-use crate::workload::oltp::{Counts, Workload};
 use clap::Args;
+use tare_drive::workload::oltp::{Counts, Workload};
 use tare_load::Distribution;
 
 /// Options of `tare load` for sysbench's workloads.

@@ -1,8 +1,8 @@
 //! The options of every `tare load`: how many clients, how long, where they run, and what is kept.
 
-use crate::workload::MOST_THREADS;
 use clap::Args;
 use std::path::PathBuf;
+use tare_drive::workload::MOST_THREADS;
 use tare_topology::{Bind, Pairing, Side};
 
 /// How it is driven, and where.

@@ -3,10 +3,10 @@
 use super::run_args::RunArgs;
 use crate::cli::{Exit, Problem, host};
 use crate::state::{self, Host, StateError};
-use crate::subject::{SharedAffinities, Subject, SubjectWatch, WatchSettings};
-use crate::workload::{self, Counts, LoadError, ServerAt, Stage};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use tare_drive::subject::{SharedAffinities, Subject, SubjectWatch, WatchSettings};
+use tare_drive::workload::{self, Counts, LoadError, ServerAt, Stage};
 use tare_engine::{ConnectTarget, Engine};
 use tare_noise::{HostLock, ThreadAffinities};
 use tare_topology::{Machine, Placement, ResolvedPlacement};

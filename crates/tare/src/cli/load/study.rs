@@ -3,13 +3,13 @@
 use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
 use crate::cli::{Exit, Problem, run};
-use crate::study::document::Source;
-use crate::study::parse::{Overrides, parse};
-use crate::study::spec::Study;
-use crate::workload::Load;
 use std::fmt::Display;
 use std::path::Path;
+use tare_drive::workload::Load;
 use tare_engine::{Address, ConnectTarget};
+use tare_study::language::document::Source;
+use tare_study::language::parse::{Overrides, parse};
+use tare_study::language::spec::Study;
 use tare_text::Value;
 use toml::Table;
 

@@ -5,12 +5,12 @@ use super::tpcc_args::{TpccArgs, TpccCommand};
 use super::tpcc_view::{self, Looked, NOT_OFFICIAL};
 use super::{stage, study};
 use crate::cli::{Exit, Problem, interrupt, output};
-use crate::workload::Load;
-use crate::workload::sessions;
-use crate::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
+use tare_drive::workload::Load;
+use tare_drive::workload::sessions;
+use tare_drive::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
 use tare_engine::{ConnectTarget, Engine, Session};
 use tare_text::count;
 

@@ -3,8 +3,8 @@
 use super::oltp_args::{SaidArgs, switch};
 use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
-use crate::workload::tpcc::{LEAST_SCALE, MOST_WAREHOUSES};
 use clap::{Args, ValueEnum};
+use tare_drive::workload::tpcc::{LEAST_SCALE, MOST_WAREHOUSES};
 
 /// TPC-C's tables and transactions on any running server; no official TPC-C result, nor comparable with one
 #[derive(Debug, Args)]

@@ -3,11 +3,11 @@
 use super::oltp_args::SaidArgs;
 use super::view;
 use crate::cli::{Problem, output};
-use crate::subject::Surroundings;
-use crate::workload::tpcc::{Condition, Kind, Tally};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use strum::VariantArray;
+use tare_drive::subject::Surroundings;
+use tare_drive::workload::tpcc::{Condition, Kind, Tally};
 use tare_load::Sample;
 
 /// What every run says of itself.

@@ -2,13 +2,13 @@
 
 use super::oltp_args::SaidArgs;
 use super::threads;
-use crate::analysis::client_limit;
 use crate::cli::{Problem, output};
-use crate::subject::Surroundings;
-use crate::workload::Measured;
-use crate::workload::oltp::Outage;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use tare_drive::subject::Surroundings;
+use tare_drive::workload::Measured;
+use tare_drive::workload::oltp::Outage;
+use tare_findings::client_limit;
 use tare_load::{CpuPerTransaction, Latencies, LatencyMs, Sample, Stall};
 use tare_results::schema::ThreadRecord;
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::engines::support::{Place, binary_of, copied, one, prepared, wait_until_gone};
-use tare::workload::oltp::{self, Fill, OltpError, Tables};
+use tare_drive::workload::oltp::{self, Fill, OltpError, Tables};
 use tare_engine::{ConnectTarget, DataDirectory, Engine, EngineError, Mariadb, Mysql, Server, StartRequest, Transport};
 
 /// What is asked for most often, in one server: what it says of itself, rows as a stream, lock waits, passwords.

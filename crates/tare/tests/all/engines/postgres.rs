@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::engines::support::{Place, one, prepared, wait_until_gone};
-use tare::subject::Subject;
+use tare_drive::subject::Subject;
 use tare_engine::{Engine, Param, Postgresql, Server, SqlErrorKind};
 
 #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use tare::subject::Subject;
+use tare_drive::subject::Subject;
 use tare_engine::{Address, Engine, Mariadb, Mysql, Postgresql, Server, StartRequest, ThreadRef};
 use tare_topology::bind::{affinity_of, bind_thread};
 use tare_topology::{CpuSet, Machine};

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::engines::support::{PATIENCE, Place, fill, one, prepared, prepared_here, script, wait_until_gone};
-use tare::workload::dbt3;
-use tare::workload::oltp::{self, Tables};
+use tare_drive::workload::dbt3;
+use tare_drive::workload::oltp::{self, Tables};
 use tare_engine::{
     Address, Aslr, DataDirectory, Engine, EngineError, Positions, PrepareRequest, Server, Session, SqlErrorKind,
     Sqlite, StartRequest, StopOutcome,

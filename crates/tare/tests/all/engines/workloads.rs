@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::engines::support::{PATIENCE, Place, binary_of};
-use tare::workload::oltp::{self, Fill, OltpClient, OltpSettings, Seat, Tables, Workload};
+use tare_drive::workload::oltp::{self, Fill, OltpClient, OltpSettings, Seat, Tables, Workload};
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, PrepareRequest, Server, Sqlite};
 use tare_load::{Attempt, Client, Purpose, Random};
 

@@ -77,12 +77,13 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// What show, report and compare do with what they can read.
 pub fn summarised(path: &Path) {
     let Ok(results) = tare_results::open(path) else { return };
-    let summary = tare::analysis::summarize(&results);
-    let _ = tare::report::terminal::show(&results, &summary, tare::report::terminal::Style::of_stdout(None));
-    let page = tare::report::html::render(&results, &summary);
+    let summary = tare_findings::summarize(&results);
+    let _ =
+        tare_report::report::terminal::show(&results, &summary, tare_report::report::terminal::Style::of_stdout(None));
+    let page = tare_report::report::html::render(&results, &summary);
     assert_eq!(page.matches("<script").count(), 1, "nothing but our own script is in the page");
-    let side = tare::analysis::compare::Side { results: &results, condition: None };
-    let _ = tare::analysis::compare::compare(side, side, &tare::analysis::compare::Options::default());
+    let side = tare_findings::compare::Side { results: &results, condition: None };
+    let _ = tare_findings::compare::compare(side, side, &tare_findings::compare::Options::default());
 }
 
 #[test]
@@ -109,7 +110,7 @@ fn every_file_of_a_results_directory() {
             std::fs::write(&path, input).unwrap();
             summarised(&place);
             let _ = tare_results::store::read_trials_and_damage(&place);
-            let _ = tare::study::written::read_study(&place);
+            let _ = tare_study::language::written::read_study(&place);
         });
         std::fs::write(&path, good).unwrap();
     }

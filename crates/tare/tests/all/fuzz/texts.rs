@@ -2,9 +2,9 @@
 
 use crate::fuzz::harness::{fuzz, inputs, texts};
 use crate::fuzz::results_files::summarised;
-use tare::study::builtin::BUILTIN;
-use tare::study::document::Source;
-use tare::study::parse::{Overrides, parse};
+use tare_study::language::builtin::BUILTIN;
+use tare_study::language::document::Source;
+use tare_study::language::parse::{Overrides, parse};
 
 #[test]
 fn study_files() {
@@ -16,8 +16,8 @@ fn study_files() {
             let overrides = Overrides { quick, ..Overrides::default() };
             let Ok(study) = parse(Source { origin: "fuzzed", text: &text }, &overrides) else { continue };
             // What is said to be one must be planned, written and read back.
-            let _ = tare::plan::resolve::resolve(&study, &machine, tare::plan::resolve::Where::Described);
-            let written = tare::study::write::to_toml(&study);
+            let _ = tare_study::plan::resolve::resolve(&study, &machine, tare_study::plan::resolve::Where::Described);
+            let written = tare_study::language::write::to_toml(&study);
             let again = parse(Source { origin: "written", text: &written }, &Overrides::default());
             assert!(again.is_ok(), "{}\n{written}", again.unwrap_err());
         }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
-use tare::subject::{Connections, Subject};
+use tare_drive::subject::{Connections, Subject};
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
 use tare_topology::ThreadRef;
 

@@ -4,7 +4,7 @@ use crate::engines::support::{PATIENCE, Place, binary_of, one};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::Instant;
-use tare::workload::dbt3::{
+use tare_drive::workload::dbt3::{
     self, Fill, Query, Row, SIX_DECIMALS, Scale, TABLES, Table, compare, numbers, write_section,
 };
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, PrepareRequest, Server, Session, Sqlite};

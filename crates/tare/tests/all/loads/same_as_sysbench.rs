@@ -4,7 +4,7 @@
 use crate::engines::support::{PATIENCE, Place, prepared};
 use std::collections::BTreeMap;
 use std::process::Command;
-use tare::workload::oltp::{self, OltpClient, OltpSettings, Tables, Workload};
+use tare_drive::workload::oltp::{self, OltpClient, OltpSettings, Tables, Workload};
 use tare_engine::{Address, DEFAULT_DATABASE, Engine, Mariadb, Server};
 use tare_load::{Attempt, Client, Purpose, Random};
 

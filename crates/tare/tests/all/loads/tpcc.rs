@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
-use tare::workload::LoadError;
-use tare::workload::tpcc::{self, CONDITIONS, Constants, Fill, Kind, Sizes, Tally, TpccClient};
+use tare_drive::workload::LoadError;
+use tare_drive::workload::tpcc::{self, CONDITIONS, Constants, Fill, Kind, Sizes, Tally, TpccClient};
 use tare_engine::{Engine, Interrupter, Mariadb, Mysql, Postgresql, PrepareRequest, Server, Session, Sqlite};
 use tare_load::{ClientThread, LoadSettings, RunError, Unobserved};
 

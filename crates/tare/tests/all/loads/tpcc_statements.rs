@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tare::workload::tpcc::{self, Constants, Fill, Sizes, Tally, TpccClient};
+use tare_drive::workload::tpcc::{self, Constants, Fill, Sizes, Tally, TpccClient};
 use tare_engine::{Address, Engine, Postgresql, PrepareRequest, Server, StartRequest};
 use tare_load::{Attempt, Client, Purpose, Random};
 

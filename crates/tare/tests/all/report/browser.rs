@@ -10,8 +10,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use tare::report::write_report;
-use tare::study::builtin::BUILTIN;
+use tare_report::report::write_report;
+use tare_study::language::builtin::BUILTIN;
 
 const WIDTHS: [u32; 3] = [360, 800, 1600];
 

@@ -8,8 +8,8 @@ use clap::ValueEnum;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tare::export::format::Format;
-use tare::export::tables::Table;
+use tare_report::export::format::Format;
+use tare_report::export::tables::Table;
 
 /// A study with failed and disturbed attempts, and reasons that need escaping in every format.
 fn results() -> tempfile::TempDir {

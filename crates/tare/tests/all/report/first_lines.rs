@@ -5,10 +5,10 @@ use crate::report::fake::{self, Fake};
 use regex_lite::Regex;
 use std::fs;
 use std::path::Path;
-use tare::analysis::summarize;
-use tare::study::builtin::BUILTIN;
+use tare_findings::summarize;
 use tare_results::open;
 use tare_results::question::Question;
+use tare_study::language::builtin::BUILTIN;
 
 /// Conditions as the study's own factors make them; the first is the base.
 fn conditions(study: &str) -> &'static [&'static str] {

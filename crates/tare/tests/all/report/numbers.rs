@@ -2,8 +2,8 @@
 
 use crate::report::fake::{self, Noise};
 use std::fs;
-use tare::analysis::summarize;
-use tare::analysis::summary::Summary;
+use tare_findings::summarize;
+use tare_findings::summary::Summary;
 use tare_results::open;
 
 fn summary_of(study: &fake::Study) -> Summary {

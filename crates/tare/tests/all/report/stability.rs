@@ -4,8 +4,8 @@ use crate::report::fake::{self, Noise};
 use assert_cmd::Command;
 use std::fmt::Write;
 use std::fs;
-use tare::analysis::summarize;
-use tare::analysis::summary::Summary;
+use tare_findings::summarize;
+use tare_findings::summary::Summary;
 
 const HEAD: &str = "condition,trial,sample,metric,value\n";
 
@@ -243,7 +243,7 @@ fn the_report_shows_every_query_its_spread_and_its_factors() {
     fs::write(&path, format!("{HEAD}{}", article())).unwrap();
     let results = tare_results::open(&path).unwrap();
     let summary = summarize(&results);
-    let text = tare::report::html::render(&results, &summary);
+    let text = tare_report::report::html::render(&results, &summary);
     // For a look with a browser.
     if let Ok(out) = std::env::var("TARE_TEST_REPORTS") {
         fs::write(std::path::Path::new(&out).join("article.html"), &text).unwrap();
@@ -265,7 +265,7 @@ fn the_report_shows_every_query_its_spread_and_its_factors() {
         summary.reading
     );
     let largest = summary.conditions.iter().max_by(|a, b| {
-        let range = |c: &tare::analysis::summary::ConditionSummary| c.spread.as_ref().unwrap().range_average;
+        let range = |c: &tare_findings::summary::ConditionSummary| c.spread.as_ref().unwrap().range_average;
         range(a).total_cmp(&range(b))
     });
     assert_eq!(largest.unwrap().name.split(" preload").next(), Some("aslr=on ahi=on"));

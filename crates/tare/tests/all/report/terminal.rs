@@ -1,9 +1,9 @@
 //! The terminal tables and the JSON, word for word.
 
 use crate::report::fake;
-use tare::analysis::compare::{Options, Side, compare};
-use tare::analysis::summarize;
-use tare::report::terminal::{self, Style};
+use tare_findings::compare::{Options, Side, compare};
+use tare_findings::summarize;
+use tare_report::report::terminal::{self, Style};
 use tare_results::open;
 
 const PLAIN: Style = Style { colour: false, width: Some(100), plain: false, all: false, statistic: None };

@@ -2,7 +2,7 @@
 
 use super::table::Differs;
 use crate::engines::support::one;
-use tare::subject::Subject;
+use tare_drive::subject::Subject;
 use tare_engine::{Param, Server, Session, SqlError, SqlErrorKind, StatementId, ThreadRef, find_serving_thread};
 use tare_topology::{CpuSet, bind};
 

@@ -10,7 +10,7 @@ use procfs::net::TcpState;
 use super::sessions;
 use super::table::Differs;
 use crate::engines::support::{Place, binary_of, prepared, wait_until_gone};
-use tare::subject::Subject;
+use tare_drive::subject::Subject;
 use tare_engine::{Address, Aslr, ConnectTarget, Server, SqlErrorKind, StartRequest, Transport};
 
 pub fn from_start_to_drop(differs: &Differs) {

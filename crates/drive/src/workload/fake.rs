@@ -1,0 +1,85 @@
+//! A load that a test adds exactly as any load is added: this file, and its line in the registry.
+
+use super::{Counts, Driven, FillError, FillJob, Key, Keyed, Load, LoadError, Measured, Stage};
+use tare_engine::Server;
+use tare_results::metric;
+
+/// What the fake load is asked to do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FakeSettings {
+    /// What it claims to have measured.
+    pub speed: f64,
+}
+
+impl Keyed for FakeSettings {
+    const KEYS: &'static [Key<Self>] = &[Key {
+        name: "speed",
+        help: "what the fake load claims to have measured",
+        get: |s| Some(s.speed.into()),
+        set: |s, v| v.positive("transactions a second").map(|v| s.speed = v),
+    }];
+}
+
+impl FakeSettings {
+    /// What `workload.name` says in a study.
+    pub const NAMES: &'static [&'static str] = &["fake"];
+
+    /// The load of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.contains(&name).then(Self::default)
+    }
+}
+
+impl Default for FakeSettings {
+    fn default() -> Self {
+        Self { speed: 1000.0 }
+    }
+}
+
+impl Load for FakeSettings {
+    fn name(&self) -> &'static str {
+        "fake"
+    }
+
+    fn needs_server(&self) -> bool {
+        false
+    }
+
+    fn dataset(&self, seed: u64) -> String {
+        format!("fake, seed {seed}")
+    }
+
+    fn fill(&self, _job: &FillJob<'_>, _server: &dyn Server) -> Result<(), FillError> {
+        Ok(())
+    }
+
+    fn drive(&self, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
+        let mut samples = Vec::new();
+        for _ in 0..stage.counts.samples {
+            stage.watch.start()?;
+            let surroundings = stage.watch.finish()?;
+            let metrics = vec![(metric::TPS, self.speed)];
+            samples.push(Measured { elapsed_s: 1.0, metrics, surroundings, ..Measured::default() });
+        }
+        Ok(Driven { samples, ..Driven::default() })
+    }
+
+    fn expected_s(&self, counts: &Counts) -> f64 {
+        counts.samples as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::workload::AnyLoad;
+
+    #[test]
+    fn a_new_load_has_a_name_and_keys_by_its_line_alone() {
+        let load = AnyLoad::named("fake").unwrap();
+        assert!(AnyLoad::names().contains(&"fake"));
+        assert!(AnyLoad::all().iter().any(|other| other.is_same_load(&load)));
+        let keys: Vec<&str> = load.load().keys().iter().map(|key| key.name).collect();
+        assert_eq!(keys, ["speed"]);
+        assert_eq!(load.load().get("speed"), Some(1000.0.into()));
+    }
+}

@@ -1,0 +1,187 @@
+//! What is compared, and what it came to.
+
+use crate::differences::Difference;
+use crate::ends;
+use serde::{Deserialize, Serialize};
+use tare_results::Results;
+use tare_results::metric::Better;
+use tare_stats::Interval;
+use tare_stats::ratio::Verdict;
+
+/// What to compare and how.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Smallest change of interest, as a fraction: smaller ones count as equal.
+    pub min_effect: f64,
+    /// Gate: largest slowdown that passes, as a fraction. None is no gate.
+    pub fail_if_slower: Option<f64>,
+    /// Metrics that the gate judges; empty is every primary one, or every one where there is no primary.
+    pub judged: Vec<String>,
+}
+
+/// One side: results, and of them all conditions or one.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// The results that the side is part of.
+    pub results: &'a Results,
+    /// One condition of them, by its name or some of its levels (`aslr=on`), which may stand for several; none is all.
+    pub condition: Option<&'a str>,
+}
+
+/// Why two results cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompareError {
+    /// No condition of that name.
+    #[error("there is no condition `{name}`")]
+    NoCondition {
+        /// The name asked for.
+        name: String,
+        /// Names there are.
+        known: Vec<String>,
+    },
+    /// Several conditions a side and none of the same name.
+    #[error("no condition has the same name on both sides")]
+    NothingShared {
+        /// Conditions of A.
+        a: Vec<String>,
+        /// Conditions of B.
+        b: Vec<String>,
+    },
+    /// Conditions pair up, but no metric is in both.
+    #[error("no metric was measured on both sides")]
+    NoMetric,
+    /// The metric to judge was not measured.
+    #[error("metric `{name}` was not measured on both sides")]
+    NoSuchMetric {
+        /// Its name.
+        name: String,
+        /// Metrics that were.
+        known: Vec<String>,
+    },
+}
+
+/// What the gate came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Gate {
+    /// No judged metric can be slower than allowed, at 95%.
+    Passed,
+    /// A judged metric is slower than allowed.
+    Failed,
+    /// The trials do not tell.
+    Inconclusive,
+}
+
+/// One metric of one pair of conditions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricComparison {
+    /// Name of the metric compared.
+    pub name: String,
+    /// Condition in A and B; both names where they differ.
+    pub condition: String,
+    /// Unit that its values are in.
+    pub unit: String,
+    /// Which way the metric improves.
+    pub better: Better,
+    /// Mean over trials in A.
+    pub mean_a: f64,
+    /// Mean over trials in B.
+    pub mean_b: f64,
+    /// Number of trials on side A.
+    pub trials_a: usize,
+    /// Number of trials on side B.
+    pub trials_b: usize,
+    /// B / A of the means; null when A's mean is zero.
+    pub ratio: Option<f64>,
+    /// 95% interval of this ratio alone; null with a single trial on a side.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// The same with what the probe explains taken out, where the study said so in advance; the verdict rests on it
+    /// then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adjusted: Option<Adjusted>,
+    /// At 95% over all judged metrics together (Holm), or over all others together.
+    pub verdict: Verdict,
+    /// Whether the gate looks at it.
+    pub judged: bool,
+    /// Whether trials are among them that count although they were disturbed.
+    #[serde(default)]
+    pub disturbed: bool,
+    /// Whether the two were compared block by block.
+    #[serde(default)]
+    pub paired: bool,
+}
+
+/// A ratio with what a probe explains taken out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Adjusted {
+    /// The probe: `chain`, `spin` or `wakeup`.
+    pub by: String,
+    /// B / A of the geometric means at the same reading of the probe.
+    pub ratio: f64,
+    /// 95% interval of this ratio alone.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+}
+
+/// One of several sides against the first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgainstFirst {
+    /// The side, as the caller named it.
+    pub against: String,
+    /// What came of this side against the first.
+    #[serde(flatten)]
+    pub metric: MetricComparison,
+}
+
+/// Sides of one condition and metric, the best first, with the groups that they belong to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Grouped {
+    /// The condition, as the first side names it.
+    pub condition: String,
+    /// Name of the metric compared.
+    pub name: String,
+    /// Every side that has it, the best mean first.
+    pub sides: Vec<InGroups>,
+}
+
+/// One side with its groups.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InGroups {
+    /// The side, as the caller named it.
+    pub side: String,
+    /// Letters of the groups that it belongs to: sides that share one cannot be told apart at 95%, all pairs together.
+    pub letters: String,
+}
+
+/// Three or more sides, each against the first: the contract of `tare compare A B C --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ManyComparison {
+    /// The sides as the caller named them; the first is the base.
+    pub sides: Vec<String>,
+    /// Every metric of every other side; verdicts hold for all judged ones together.
+    pub metrics: Vec<AgainstFirst>,
+    /// Which sides cannot be told apart, by condition and judged metric; empty of two sides, and of more than are read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Grouped>,
+    /// None without a gate.
+    pub gate: Option<Gate>,
+    /// What to know before believing it.
+    pub notes: Vec<String>,
+}
+
+/// The whole comparison. `metrics` is the contract of `tare compare --json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Says so where both sides are the same program, settings and data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identical: Option<String>,
+    /// What is different in how the two were made.
+    pub differences: Vec<Difference>,
+    /// All compared metrics, those that are judged first.
+    pub metrics: Vec<MetricComparison>,
+    /// None without a gate.
+    pub gate: Option<Gate>,
+    /// What to know before believing it.
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,237 @@
+//! Which conditions and metrics of A and B belong together.
+
+use super::model::{CompareError, MetricComparison, Side};
+use crate::collect::{self, ConditionTrials, by_block};
+use crate::run_order::Drift;
+use crate::{composite, probes, run_order};
+use std::collections::{HashMap, HashSet};
+use tare_results::metric;
+use tare_results::probe::Probe;
+use tare_results::schema::Levels;
+use tare_stats::ratio::{Arms, Design, Verdict};
+
+/// The trial means of one metric on both sides.
+pub(super) struct Values {
+    pub a: Vec<f64>,
+    pub b: Vec<f64>,
+    pub design: Design<'static>,
+    /// What the probe read beside the trials of A and of B, where they are adjusted by it.
+    pub probes: Option<[Vec<f64>; 2]>,
+}
+
+/// One metric of a pair of conditions.
+pub(super) struct Pair {
+    pub comparison: MetricComparison,
+    /// All trials that count.
+    pub all: Values,
+    /// The same without disturbed ones; none where there are none of these.
+    pub clean: Option<Values>,
+    /// The probe that it is adjusted by, where readings are there.
+    pub probe: Option<Probe>,
+}
+
+impl Pair {
+    /// What verdicts rest on: adjusted by the probe where that was said in advance.
+    pub fn arms<'p>(&self, values: &'p Values) -> Arms<'p> {
+        let plain = self.plain(values);
+        match &values.probes {
+            Some([a, b]) => Arms { design: Design::Probed { probes: [a, b], trials: &values.design }, ..plain },
+            None => plain,
+        }
+    }
+
+    /// What the interval shown beside it rests on: no probe takes anything out.
+    pub fn plain<'p>(&self, values: &'p Values) -> Arms<'p> {
+        Arms { a: &values.a, b: &values.b, better: self.comparison.better, design: values.design }
+    }
+
+    /// The values without disturbed trials: all of them where nothing was disturbed.
+    pub fn undisturbed(&self) -> &Values {
+        self.clean.as_ref().unwrap_or(&self.all)
+    }
+}
+
+/// The conditions of one side, and how its trials drifted.
+pub(super) struct Run<'r> {
+    pub conditions: Vec<ConditionTrials<'r>>,
+    /// The levels that they were chosen by; empty when they are all, or one by its whole name.
+    chosen: Levels,
+    drift: Option<Drift>,
+}
+
+pub(super) fn run_of(side: Side<'_>) -> Result<Run<'_>, CompareError> {
+    let all = collect::conditions(side.results);
+    let drift = drift(&all);
+    let Some(name) = side.condition else { return Ok(Run { conditions: all, chosen: Levels::new(), drift }) };
+    let known = all.iter().map(|condition| condition.name.to_owned()).collect();
+    if let Some(whole) = all.iter().position(|condition| condition.name == name) {
+        return Ok(Run { conditions: vec![all[whole].clone()], chosen: Levels::new(), drift });
+    }
+    // Some of the levels stand for all conditions that have them.
+    let chosen = tare_results::levels_of(name);
+    let has = |condition: &ConditionTrials<'_>| {
+        !chosen.is_empty() && chosen.iter().all(|(factor, level)| condition.levels.get(factor) == Some(level))
+    };
+    let conditions: Vec<ConditionTrials<'_>> = all.into_iter().filter(has).collect();
+    if conditions.is_empty() {
+        return Err(CompareError::NoCondition { name: name.to_owned(), known });
+    }
+    Ok(Run { conditions, chosen, drift })
+}
+
+/// What is left of a condition's levels without the factors that either side was chosen by.
+fn others<'l>(condition: &'l ConditionTrials<'_>, a: &Levels, b: &Levels) -> Vec<(&'l String, &'l String)> {
+    let levels = condition.levels.iter();
+    levels.filter(|(factor, _)| !a.contains_key(*factor) && !b.contains_key(*factor)).collect()
+}
+
+/// How the trials of a run follow each other; none where their order is not known.
+fn drift(conditions: &[ConditionTrials<'_>]) -> Option<Drift> {
+    let metrics = collect::all_metrics(conditions);
+    let headline = metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first())?;
+    let composite = composite::of(conditions, headline)?;
+    let ordered = conditions.iter().all(|condition| condition.blocked);
+    run_order::check(conditions, &composite).filter(|_| ordered)
+}
+
+pub(super) type Matched<'c, 'r> = Vec<(&'c ConditionTrials<'r>, &'c ConditionTrials<'r>)>;
+
+/// One condition a side pairs whatever the names; several pair by name, and where levels chose them by all others.
+pub(super) fn matched<'c, 'r>(a: &'c Run<'r>, b: &'c Run<'r>) -> Result<Matched<'c, 'r>, CompareError> {
+    if let ([one], [other]) = (a.conditions.as_slice(), b.conditions.as_slice()) {
+        return Ok(vec![(one, other)]);
+    }
+    let chosen = !(a.chosen.is_empty() && b.chosen.is_empty());
+    let belong = |one: &ConditionTrials<'_>, other: &ConditionTrials<'_>| {
+        let rest = |side| others(side, &a.chosen, &b.chosen);
+        rest(one) == rest(other)
+    };
+    let by_name: HashMap<&str, &'c ConditionTrials<'r>> =
+        b.conditions.iter().map(|other| (other.name, other)).collect();
+    let partner = |one: &ConditionTrials<'_>| match by_name.get(one.name) {
+        Some(same) => Some(*same),
+        // Of thousands, all others are only looked through where levels chose the sides.
+        None => b.conditions.iter().find(|other| chosen && belong(one, other)),
+    };
+    let matched: Matched<'c, 'r> = a.conditions.iter().filter_map(|one| Some((one, partner(one)?))).collect();
+    let names = |side: &Run<'_>| side.conditions.iter().map(|condition| condition.name.to_owned()).collect();
+    if matched.is_empty() { Err(CompareError::NothingShared { a: names(a), b: names(b) }) } else { Ok(matched) }
+}
+
+pub(super) fn unmatched(a: &Run<'_>, b: &Run<'_>, matched: &Matched<'_, '_>, labels: [&str; 2]) -> Vec<String> {
+    let known: HashSet<&str> = matched.iter().flat_map(|(a, b)| [a.name, b.name]).collect();
+    let only = |side: &Run<'_>, label: &str| -> Vec<String> {
+        side.conditions
+            .iter()
+            .filter(|condition| !known.contains(condition.name))
+            .map(|condition| format!("{} is only in {label} and is not compared", condition.name))
+            .collect()
+    };
+    [only(a, labels[0]), only(b, labels[1])].concat()
+}
+
+/// How trials of A and B came about: in the same blocks of one run, in two runs one after the other, or unknown.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    together: bool,
+    drifts: [Option<Drift>; 2],
+    /// What both studies said in advance that comparisons are adjusted by.
+    probe: Option<Probe>,
+}
+
+/// Fewest trials a side that are adjusted: with fewer the slope is mostly luck.
+const FEWEST_PROBED: usize = 4;
+
+impl Origin {
+    pub fn of(a: (Side<'_>, &Run<'_>), b: (Side<'_>, &Run<'_>)) -> Self {
+        let said = |side: Side<'_>| probes::declared(side.results).adjusts();
+        Self {
+            together: std::ptr::eq(a.0.results, b.0.results),
+            drifts: [a.1.drift, b.1.drift],
+            probe: said(a.0).filter(|probe| said(b.0) == Some(*probe)),
+        }
+    }
+
+    /// The probe that was said in advance.
+    pub fn probe(&self) -> Option<Probe> {
+        self.probe
+    }
+
+    /// Values of both sides, with the probe's readings where `adjusted` and every trial has one.
+    fn values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str, adjusted: bool) -> Values {
+        let values = self.plain_values(a, b, metric);
+        let enough = values.a.len().min(values.b.len()) >= FEWEST_PROBED;
+        let probe = self.probe.filter(|_| adjusted && enough);
+        let probes = probe.and_then(|probe| {
+            let [of_a, of_b] = [a, b].map(|side| probes::readings(side, metric, probe));
+            let (of_a, of_b) = (of_a?, of_b?);
+            if values.design != Design::Blocks {
+                return Some([of_a, of_b]);
+            }
+            let numbered = |side: &ConditionTrials<'_>, readings: Vec<f64>| -> Vec<(usize, f64)> {
+                side.numbered(metric).into_iter().map(|(block, _)| block).zip(readings).collect()
+            };
+            let (of_a, of_b) = tare_stats::ratio::by_block(&numbered(a, of_a), &numbered(b, of_b))?;
+            Some([of_a, of_b])
+        });
+        Values { probes, ..values }
+    }
+
+    fn plain_values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Values {
+        if let Some((a, b)) = by_block(a, b, metric).filter(|_| self.together) {
+            return Values { a, b, design: Design::Blocks, probes: None };
+        }
+        let means =
+            |side: &ConditionTrials<'_>| side.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<f64>>();
+        let (a, b) = (means(a), means(b));
+        let inflation = |drift: Option<Drift>, n: usize| drift.map_or(1.0, |drift| drift.inflation(n.max(2)));
+        let inflations = [inflation(self.drifts[0], a.len()), inflation(self.drifts[1], b.len())];
+        let design = if self.together { Design::Independent } else { Design::Apart(inflations) };
+        Values { a, b, design, probes: None }
+    }
+
+    /// By how much the drift seen inside either run widens intervals; 1 where none was.
+    pub fn widest(&self) -> f64 {
+        let factor = |drift: &Option<Drift>| drift.map_or(1.0, |drift| drift.inflation(drift.trials).sqrt());
+        if self.together { 1.0 } else { self.drifts.iter().map(factor).fold(1.0, f64::max) }
+    }
+}
+
+pub(super) fn metrics_of(
+    a: &ConditionTrials<'_>,
+    b: &ConditionTrials<'_>,
+    origin: Origin,
+    adjusted: bool,
+) -> Vec<Pair> {
+    let condition = if a.name == b.name { a.name.to_owned() } else { format!("{} -> {}", a.name, b.name) };
+    let disturbed = !(a.disturbed().is_empty() && b.disturbed().is_empty());
+    let clean = disturbed.then(|| (a.clean(), b.clean()));
+    let in_b = b.metrics();
+    let shared = a.metrics().into_iter().filter(|name| in_b.contains(name));
+    shared
+        .map(|name| {
+            let all = origin.values(a, b, &name, adjusted);
+            let described = metric::describe(&name);
+            let mean = |values: &[f64]| collect::mean(values).unwrap_or(0.0);
+            let comparison = MetricComparison {
+                condition: condition.clone(),
+                unit: described.unit.to_owned(),
+                better: described.better,
+                mean_a: mean(&all.a),
+                mean_b: mean(&all.b),
+                trials_a: all.a.len(),
+                trials_b: all.b.len(),
+                ratio: None,
+                ci: None,
+                adjusted: None,
+                verdict: Verdict::Inconclusive,
+                judged: false,
+                disturbed,
+                paired: all.design == Design::Blocks,
+                name: name.clone(),
+            };
+            let clean = clean.as_ref().map(|(a, b)| origin.values(a, b, &name, adjusted));
+            Pair { comparison, all, clean, probe: origin.probe() }
+        })
+        .collect()
+}

@@ -1,0 +1,198 @@
+//! The comparison from end to end.
+
+use super::groups::{self, Compared, MOST_SIDES};
+use super::identical;
+use super::model::{AgainstFirst, CompareError, Comparison, Grouped, ManyComparison, Options, Side};
+use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
+use super::verdicts::{gate, judge, verdicts};
+use crate::differences::{self, Difference};
+use crate::{modes, probes};
+use std::collections::BTreeSet;
+use tare_results::metric;
+use tare_results::probe::Probe;
+
+/// From how much wider on an interval is said to carry drift.
+const WIDER: f64 = 1.1;
+
+/// Two sides, before anything is tested.
+struct Prepared {
+    pairs: Vec<Pair>,
+    notes: Vec<String>,
+    differences: Vec<Difference>,
+    identical: Option<String>,
+}
+
+/// One side, its conditions and how it is called.
+#[derive(Clone, Copy)]
+struct Read<'r> {
+    side: Side<'r>,
+    run: &'r Run<'r>,
+    label: &'r str,
+}
+
+fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Prepared, CompareError> {
+    let labels = [a.label, b.label];
+    let matched = matched(a.run, b.run)?;
+    let origin = Origin::of((a.side, a.run), (b.side, b.run));
+    let mut notes = unmatched(a.run, b.run, &matched, labels);
+    let (a, b) = (a.side, b.side);
+    let between = differences::between(a.results, b.results);
+    let mut pairs = Vec::new();
+    for (one, other) in &matched {
+        let refused = origin.probe().and_then(|probe| {
+            let levels = differences::of_levels(one.levels, other.levels);
+            probes::refusal(&[levels, between.clone()].concat(), probe)
+        });
+        pairs.extend(metrics_of(one, other, origin, refused.is_none()));
+        notes.extend(refused.filter(|reason| !notes.contains(reason)));
+    }
+    judge(&mut pairs, &options.judged)?;
+    notes.extend(unprobed(&pairs, origin.probe(), &notes));
+    notes.extend(cautions(&matched, &pairs, labels));
+    if origin.widest() > WIDER {
+        notes.push(format!(
+            "trials resemble the ones before them within a run, and the runs came one after the other: intervals are up to \
+             {:.1} times as wide as independent trials would make them; run both in one study, block by block, to be rid of it",
+            origin.widest()
+        ));
+    }
+    let mut differences = between;
+    if let [(one, other)] = matched.as_slice() {
+        differences.splice(0..0, differences::of_levels(one.levels, other.levels));
+    }
+    let mut identical = identical::sentence(&matched, &differences);
+    // One condition compared with itself needs no telling.
+    if std::ptr::eq(a.results, b.results) && a.condition == b.condition {
+        identical = None;
+    }
+    Ok(Prepared { pairs, notes, differences, identical })
+}
+
+/// Compares B with A.
+///
+/// # Errors
+/// [`CompareError`] when conditions or metrics do not match.
+pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
+    let (of_a, of_b) = (run_of(a)?, run_of(b)?);
+    let (of_a, of_b) = (Read { side: a, run: &of_a, label: "A" }, Read { side: b, run: &of_b, label: "B" });
+    let Prepared { pairs, notes, differences, identical } = prepared(of_a, of_b, options)?;
+    let (judged, others): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|pair| pair.comparison.judged);
+    // Metrics that only explain others are a family of their own, and make no verdict on those harder.
+    let (details, others): (Vec<Pair>, Vec<Pair>) =
+        others.into_iter().partition(|pair| metric::describe(&pair.comparison.name).is_detail());
+    let judged = verdicts(judged, options.min_effect);
+    let gate = options.fail_if_slower.map(|margin| gate(&judged, margin));
+    let explain = [others, details].into_iter().flat_map(|family| verdicts(family, options.min_effect));
+    let metrics = judged.into_iter().chain(explain).map(|pair| pair.comparison).collect();
+    Ok(Comparison { identical, differences, metrics, gate, notes })
+}
+
+/// Compares every further side with the first; verdicts hold for all judged metrics of all sides together.
+///
+/// # Errors
+/// [`CompareError`] when conditions or metrics of a side do not match those of the first.
+pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<ManyComparison, CompareError> {
+    let mut notes = Vec::new();
+    let (mut judged, mut others) = (Vec::new(), Vec::new());
+    let runs = sides.iter().map(|(_, side)| run_of(*side)).collect::<Result<Vec<_>, _>>()?;
+    let read: Vec<Read<'_>> =
+        sides.iter().zip(&runs).map(|((label, side), run)| Read { side: *side, run, label }).collect();
+    let Some((first, rest)) = read.split_first() else { return Err(CompareError::NoMetric) };
+    for other in rest {
+        let name = &other.label;
+        let found = prepared(*first, *other, options)?;
+        let same = found.identical.map(|_| format!("{name} is the same program, settings and data as {}", first.label));
+        notes.extend(same.into_iter().chain(found.notes).filter(|note| !notes.contains(note)).collect::<Vec<_>>());
+        for pair in found.pairs {
+            if pair.comparison.judged { judged.push((name, pair)) } else { others.push((name, pair)) }
+        }
+    }
+    let tested = |family: Vec<(&&str, Pair)>| -> (Vec<String>, Vec<Pair>) {
+        let (names, pairs): (Vec<&&str>, Vec<Pair>) = family.into_iter().unzip();
+        (names.into_iter().map(|name| (*name).to_owned()).collect(), verdicts(pairs, options.min_effect))
+    };
+    let (names, judged) = tested(judged);
+    let (other_names, others) = tested(others);
+    let gate = options.fail_if_slower.map(|margin| gate(&judged, margin));
+    let named = names.into_iter().zip(judged).chain(other_names.into_iter().zip(others));
+    Ok(ManyComparison {
+        sides: sides.iter().map(|(name, _)| name.clone()).collect(),
+        metrics: named.map(|(against, pair)| AgainstFirst { against, metric: pair.comparison }).collect(),
+        groups: grouped(&read, options),
+        gate,
+        notes,
+    })
+}
+
+/// The groups of sides that cannot be told apart, however small the difference: all pairs are one family.
+fn grouped(read: &[Read<'_>], options: &Options) -> Vec<Grouped> {
+    if !(3..=MOST_SIDES).contains(&read.len()) {
+        return Vec::new();
+    }
+    let (mut places, mut family) = (Vec::new(), Vec::new());
+    for (a, one) in read.iter().enumerate() {
+        for (b, other) in read.iter().enumerate().skip(a + 1) {
+            // Two that share no condition are not compared; the first side shares one with each.
+            let pairs = prepared(*one, *other, options).map_or(Vec::new(), |found| found.pairs);
+            for pair in pairs.into_iter().filter(|pair| pair.comparison.judged) {
+                places.push((a, b));
+                family.push(pair);
+            }
+        }
+    }
+    let compared = places.into_iter().zip(verdicts(family, 0.0));
+    let compared: Vec<Compared> = compared.map(|((a, b), pair)| Compared { a, b, metric: pair.comparison }).collect();
+    let names: Vec<&str> = read.iter().map(|side| side.label).collect();
+    groups::of(&names, &compared)
+}
+
+/// Why a probe that was said in advance adjusts nothing although nothing moves it: too few trials, or some without it.
+fn unprobed(pairs: &[Pair], probe: Option<Probe>, notes: &[String]) -> Option<String> {
+    let none = pairs.iter().any(|pair| pair.comparison.judged && pair.all.probes.is_none());
+    let word = probe.filter(|_| none)?.word();
+    let told = notes.iter().any(|note| note.starts_with("nothing is adjusted"));
+    (!told).then(|| format!("not adjusted by the probe {word}: that takes 4 trials a side, each with a reading"))
+}
+
+/// Disturbed trials first, then several modes, trials left out, and too few.
+fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let sides = || matched.iter().flat_map(|(a, b)| [(*a, labels[0]), (*b, labels[1])]);
+    for (side, label) in sides() {
+        let disturbed = side.disturbed().len();
+        if disturbed > 0 {
+            notes.push(format!(
+                "{label}, {}: {disturbed} of {} trials were disturbed and count all the same, for no attempt was left; a \
+                 verdict that would be another one without them is inconclusive",
+                side.name,
+                side.ok.len()
+            ));
+        }
+    }
+    let judged: BTreeSet<&String> =
+        pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| &pair.comparison.name).collect();
+    for (side, label) in sides() {
+        let (failed, aside) = (side.failed.len(), side.contaminated.len());
+        if failed + aside > 0 {
+            notes.push(format!(
+                "{label}, {}: {failed} failed and {aside} disturbed and put aside, not compared",
+                side.name
+            ));
+        }
+        for name in &judged {
+            let modes = modes::count(side, name);
+            if modes > 1 {
+                let words = format!("{name} has {modes} modes; a ratio of means describes no trial of it");
+                let note = format!("{label}, {}: {words}", side.name);
+                if !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+    }
+    let single = pairs.iter().any(|pair| pair.comparison.judged && pair.all.a.len().min(pair.all.b.len()) < 2);
+    if single {
+        notes.push("a side with a single trial has no interval: nothing can be concluded from it".to_owned());
+    }
+    notes
+}

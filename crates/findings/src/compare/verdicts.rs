@@ -1,0 +1,97 @@
+//! Ratios, intervals and verdicts of paired metrics, and the gate.
+
+use super::model::{Adjusted, CompareError, Gate};
+use super::pairs::{Pair, Values};
+use crate::confidence::CONFIDENCE;
+use tare_results::metric::{self, Better};
+use tare_stats::ratio::{self, Arms, Verdict};
+
+/// Marks the metrics that the gate looks at.
+pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareError> {
+    let known: Vec<String> = pairs.iter().map(|pair| pair.comparison.name.clone()).collect();
+    if known.is_empty() {
+        return Err(CompareError::NoMetric);
+    }
+    if let Some(name) = asked.iter().find(|name| !known.contains(name)) {
+        let mut known = known;
+        known.sort_by_key(|name| metric::sort_key(name));
+        known.dedup();
+        return Err(CompareError::NoSuchMetric { name: name.clone(), known });
+    }
+    let any_primary = known.iter().any(|name| metric::describe(name).is_primary());
+    for pair in pairs {
+        let comparison = &mut pair.comparison;
+        comparison.judged = if asked.is_empty() {
+            !any_primary || metric::describe(&comparison.name).is_primary()
+        } else {
+            asked.contains(&comparison.name)
+        };
+    }
+    Ok(())
+}
+
+/// Fills ratios, intervals and verdicts in, the pairs given being one family. A verdict that would be another one
+/// without the disturbed trials is none.
+pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
+    let outcomes = compared(&pairs, min_effect, |pair| &pair.all);
+    let disturbed = pairs.iter().any(|pair| pair.clean.is_some());
+    let clean = if disturbed { compared(&pairs, min_effect, Pair::undisturbed) } else { Vec::new() };
+    for (index, outcome) in outcomes.into_iter().enumerate() {
+        let (Some(outcome), Some(pair)) = (outcome, pairs.get_mut(index)) else { continue };
+        let without = clean.get(index).map(|found| found.map_or(Verdict::Inconclusive, |found| found.verdict));
+        let agreed = pair.clean.is_none() || without == Some(outcome.verdict);
+        // Both are shown; the verdict rests on what was said in advance.
+        let plain = pair.plain(&pair.all).ratio(CONFIDENCE).ok();
+        pair.comparison.ratio = plain.map(|plain| plain.value);
+        pair.comparison.ci = plain.and_then(|plain| plain.ci);
+        let by = pair.all.probes.as_ref().and(pair.probe);
+        pair.comparison.adjusted =
+            by.map(|probe| Adjusted { by: probe.word().to_owned(), ratio: outcome.ratio.value, ci: outcome.ratio.ci });
+        pair.comparison.verdict = if agreed { outcome.verdict } else { Verdict::Inconclusive };
+    }
+    pairs
+}
+
+/// One outcome a pair; none of one that has no ratio (zero in A, no trial left), which must not spoil the family.
+fn compared<'p>(
+    pairs: &'p [Pair],
+    min_effect: f64,
+    values: impl Fn(&'p Pair) -> &'p Values,
+) -> Vec<Option<ratio::Comparison>> {
+    let usable: Vec<usize> =
+        (0..pairs.len()).filter(|i| pairs[*i].arms(values(&pairs[*i])).ratio(CONFIDENCE).is_ok()).collect();
+    let family: Vec<Arms<'_>> = usable.iter().map(|i| pairs[*i].arms(values(&pairs[*i]))).collect();
+    let mut outcomes = vec![None; pairs.len()];
+    for (index, outcome) in usable.into_iter().zip(ratio::compare(&family, min_effect, CONFIDENCE).unwrap_or_default())
+    {
+        outcomes[index] = Some(outcome);
+    }
+    outcomes
+}
+
+/// Failed: some judged metric is shown to be slower by more than the margin, adjusted for their number. Passed: the
+/// worse end of every judged interval lies within the margin; all must, so nothing needs adjusting. Else undecided, and
+/// undecided too where it would come out otherwise without the disturbed trials.
+pub(super) fn gate(judged: &[Pair], margin: f64) -> Gate {
+    let with = gate_of(judged, margin, |pair| &pair.all);
+    let disturbed = judged.iter().any(|pair| pair.clean.is_some());
+    match disturbed && gate_of(judged, margin, Pair::undisturbed) != with {
+        true => Gate::Inconclusive,
+        false => with,
+    }
+}
+
+fn gate_of<'p>(judged: &'p [Pair], margin: f64, values: impl Fn(&'p Pair) -> &'p Values) -> Gate {
+    let outcomes = compared(judged, margin, values);
+    if outcomes.iter().flatten().any(|outcome| outcome.verdict == Verdict::Slower) {
+        return Gate::Failed;
+    }
+    let within = |(pair, outcome): (&Pair, &Option<ratio::Comparison>)| {
+        let ci = outcome.and_then(|outcome| outcome.ratio.ci);
+        match pair.comparison.better {
+            Better::Higher => ci.is_some_and(|ci| ci.low >= 1.0 / (1.0 + margin)),
+            Better::Lower => ci.is_some_and(|ci| ci.high <= 1.0 + margin),
+        }
+    };
+    if judged.iter().zip(&outcomes).all(within) { Gate::Passed } else { Gate::Inconclusive }
+}

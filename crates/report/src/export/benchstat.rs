@@ -1,0 +1,65 @@
+//! The Go benchmark format, as benchstat reads it: one line a trial (<https://go.dev/design/14313-benchmark-format>).
+
+use super::source::Source;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+use tare_findings::collect;
+use tare_results::metric::{self, Better};
+
+/// Writes one result line an analysed trial: its number of samples as iterations, then the trial's mean of every
+/// metric, whose name is the unit. Unit lines say which way each improves.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let conditions = collect::conditions(source.results);
+    let metrics: BTreeSet<String> =
+        collect::all_metrics(&conditions).into_iter().filter(|metric| source.wants(metric)).collect();
+    for metric in &metrics {
+        let better = match metric::describe(metric).better {
+            Better::Higher => "higher",
+            Better::Lower => "lower",
+        };
+        writeln!(out, "Unit {} better={better}", word(metric))?;
+    }
+    if let Some(environment) = &source.results.environment {
+        writeln!(out, "cpu: {}\nkernel: {}", line(&environment.cpu_model), line(&environment.kernel))?;
+    }
+    for condition in &conditions {
+        let name = format!("Benchmark{}/{}", capital(&word(&source.results.study)), words(condition.name));
+        for trial in &condition.ok {
+            let mut values = String::new();
+            for metric in &metrics {
+                if let Some(mean) = collect::trial_mean(trial, metric) {
+                    let _ = write!(values, " {mean} {}", word(metric));
+                }
+            }
+            if !values.is_empty() {
+                writeln!(out, "{name} {}{values}", trial.sample_count())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `factor=level` words as the parts of a name.
+fn words(condition: &str) -> String {
+    condition.split_whitespace().map(word).collect::<Vec<_>>().join("/")
+}
+
+/// A name without spaces, and without the slash that divides names.
+fn word(text: &str) -> String {
+    let kept = text.trim().chars().map(|c| if c.is_whitespace() || c.is_control() || c == '/' { '_' } else { c });
+    kept.collect()
+}
+
+/// What follows `Benchmark` must not begin with a small letter.
+fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+fn line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,87 @@
+//! A comparison for pull requests: a Markdown table, and the commands by which GitHub marks a check's lines.
+
+use super::markdown::escaped;
+use std::fmt::Write;
+use tare_findings::compare::{Gate, MetricComparison, Verdict};
+use tare_findings::figures::{Scale, change};
+use tare_stats::Interval;
+
+/// A judged metric of a side, with the side's name.
+pub type Judged<'a> = (&'a str, &'a MetricComparison);
+
+/// The table of judged metrics with the gate's verdict above it.
+pub fn markdown(base: &str, judged: &[Judged<'_>], gate: Option<Gate>, notes: &[String]) -> String {
+    let mut text = match gate {
+        Some(Gate::Passed) => "### ✅ tare: gate passed\n\n".to_owned(),
+        Some(Gate::Failed) => "### ❌ tare: slower than allowed\n\n".to_owned(),
+        Some(Gate::Inconclusive) => "### ❔ tare: these trials cannot tell\n\n".to_owned(),
+        None => "### tare: comparison\n\n".to_owned(),
+    };
+    let _ = writeln!(
+        text,
+        "| against {} | condition | metric | before | after | change | 95% interval | verdict |",
+        escaped(base)
+    );
+    text.push_str("| --- | --- | --- | ---: | ---: | ---: | ---: | --- |\n");
+    for (side, metric) in judged {
+        let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
+        let interval = metric.ci.map_or("-".to_owned(), |Interval { low, high }| {
+            format!("{} to {}", change(low - 1.0), change(high - 1.0))
+        });
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {interval} | {} |",
+            escaped(side),
+            escaped(&metric.condition),
+            escaped(&metric.name),
+            scale.figure(metric.mean_a),
+            scale.figure(metric.mean_b),
+            metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)),
+            word(metric),
+        );
+    }
+    if !notes.is_empty() {
+        let _ = writeln!(text, "\n<details><summary>{} notes</summary>\n", notes.len());
+        for note in notes {
+            let _ = writeln!(text, "- {}", escaped(note));
+        }
+        text.push_str("\n</details>\n");
+    }
+    text
+}
+
+fn word(metric: &MetricComparison) -> String {
+    let word = match metric.verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "**slower**",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Inconclusive => "inconclusive",
+    };
+    if metric.disturbed { format!("disturbed: {word}") } else { word.to_owned() }
+}
+
+/// What GitHub Actions reads from a step's log: an error for each metric that is slower when the gate failed, a warning
+/// when it could not decide.
+pub fn annotations(judged: &[Judged<'_>], gate: Option<Gate>) -> Vec<String> {
+    let line = |level: &str, text: &str| format!("::{level} title=tare::{}", data(text));
+    match gate {
+        Some(Gate::Failed) => {
+            let slower = judged.iter().filter(|(_, metric)| metric.verdict == Verdict::Slower);
+            slower
+                .map(|(side, metric)| {
+                    let by = metric.ratio.map_or(String::new(), |ratio| format!(" by {}", change(ratio - 1.0)));
+                    line("error", &format!("{} of {} is slower in {side}{by}", metric.name, metric.condition))
+                })
+                .collect()
+        }
+        Some(Gate::Inconclusive) => {
+            vec![line("warning", "the trials cannot tell whether anything is slower: run more of them")]
+        }
+        Some(Gate::Passed) | None => Vec::new(),
+    }
+}
+
+/// What would end or steer a command of the log, as GitHub wants it written.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}

@@ -1,0 +1,247 @@
+//! The columns of all tables: each with its meaning and where its value comes from. `docs/export.md` is made of them.
+
+use super::cell::{Cell, Field, Kind};
+use std::borrow::Cow;
+use tare_findings::summary::{ConditionSummary, MetricSummary};
+use tare_results::covariate::Covariate;
+use tare_results::metric;
+use tare_results::schema::{Levels, Outcome, SampleRecord, ScheduleRecord, ThreadClass, ThreadRecord, TrialRecord};
+
+/// What a row is about; which of it there is depends on the table.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    /// Name of the condition.
+    pub condition: &'a str,
+    /// The level of every factor in it.
+    pub levels: &'a Levels,
+    /// The attempt at a trial.
+    pub trial: Option<&'a TrialRecord>,
+    /// Whether the tables of `tare show` contain it.
+    pub analysed: bool,
+    /// The measured run inside it.
+    pub sample: Option<&'a SampleRecord>,
+    /// Name and value of a metric or a covariate.
+    pub value: Option<(&'a str, f64)>,
+    /// The thread seen in the sample.
+    pub thread: Option<&'a ThreadRecord>,
+    /// What the trials of the condition came to, in one metric.
+    pub summary: Option<(&'a ConditionSummary, &'a MetricSummary)>,
+}
+
+/// A column: how readers see it, and its value in a row.
+pub struct Column {
+    name: &'static str,
+    kind: Kind,
+    help: &'static str,
+    /// Its value in a row.
+    pub get: for<'a> fn(&Row<'a>) -> Cell<'a>,
+}
+
+impl Column {
+    /// The column as its readers see it.
+    pub fn field(&self) -> Field {
+        Field { name: Cow::Borrowed(self.name), kind: self.kind, help: self.help }
+    }
+}
+
+type Get = for<'a> fn(&Row<'a>) -> Cell<'a>;
+
+const fn column(name: &'static str, kind: Kind, help: &'static str, get: Get) -> Column {
+    Column { name, kind, help, get }
+}
+
+/// Name of the column of a factor.
+pub fn factor_column(factor: &str) -> String {
+    format!("factor_{factor}")
+}
+
+/// Which condition a row is about.
+pub const CONDITION: &[Column] =
+    &[column("condition", Kind::Text, "name of the condition", |row| Cell::text(row.condition))];
+
+/// Which attempt at which trial: these find the same trial in every table.
+pub const TRIAL: &[Column] = &[
+    column("trial", Kind::Whole, "number of the trial in the plan, from 0", |row| {
+        of(row.trial, |t| Cell::whole(t.trial))
+    }),
+    column("attempt", Kind::Whole, "1 for the first attempt at the trial", |row| {
+        of(row.trial, |t| Cell::whole(t.attempt))
+    }),
+    column("analysed", Kind::Flag, "whether the tables of `tare show` contain it", |row| Cell::Flag(row.analysed)),
+];
+
+/// What became of an attempt.
+pub const ENDED: &[Column] = &[
+    column("block", Kind::Whole, "pass over all conditions that it belongs to, from 0", |row| {
+        of(row.trial, |t| Cell::whole(t.block))
+    }),
+    column("outcome", Kind::Text, "ok, failed, or contaminated: disturbed, and put aside for another attempt", |row| {
+        of(row.trial, |t| Cell::text(outcome(t.outcome)))
+    }),
+    column("reason", Kind::Text, "why it failed, or what disturbed it", |row| {
+        of(row.trial, |t| of(t.reason.as_deref(), Cell::text))
+    }),
+    column("started_at", Kind::Text, "start, RFC 3339 in UTC", |row| of(row.trial, |t| Cell::text(&t.started_at))),
+    column("elapsed_s", Kind::Number, "whole length with start, warm-up and stop of the server, seconds", |row| {
+        of(row.trial, |t| Cell::number(Some(t.elapsed_s)))
+    }),
+    column("samples", Kind::Whole, "measured runs in it", |row| of(row.trial, |t| Cell::whole(t.sample_count()))),
+    column("server_version", Kind::Text, "version that the server itself reports", |row| {
+        of(row.trial, |t| of(t.server_version.as_deref(), Cell::text))
+    }),
+    column("host", Kind::Text, "name of the machine that it ran on", |row| {
+        of(row.trial, |t| of(t.ran_on.as_ref(), |on| Cell::text(&on.host)))
+    }),
+];
+
+/// Which measured run inside the trial.
+pub const SAMPLE: &[Column] =
+    &[column("sample", Kind::Whole, "number in the trial, from 0", |row| of(row.sample, |s| Cell::whole(s.sample)))];
+
+/// When it was measured.
+pub const SAMPLE_TIME: &[Column] = &[
+    column("sample_started_at", Kind::Text, "start of the sample, RFC 3339 in UTC", |row| {
+        of(row.sample, |s| Cell::text(&s.started_at))
+    }),
+    column("sample_elapsed_s", Kind::Number, "length of the sample, seconds", |row| {
+        of(row.sample, |s| Cell::number(Some(s.elapsed_s)))
+    }),
+];
+
+/// A metric by its registered name.
+pub const METRIC: &[Column] =
+    &[column("metric", Kind::Text, "name of the metric", |row| of(row.value, |(name, _)| Cell::text(name)))];
+
+/// How to read a metric.
+pub const METRIC_UNIT: &[Column] = &[
+    column("unit", Kind::Text, "unit of the value", |row| {
+        of(name(row), |name| Cell::text(metric::describe(name).unit))
+    }),
+    column("better", Kind::Text, "higher or lower: which way the metric improves", |row| {
+        of(name(row), |name| Cell::text(better(metric::describe(name).better)))
+    }),
+];
+
+/// The value of a metric or a covariate.
+pub const VALUE: &[Column] =
+    &[column("value", Kind::Number, "the value, unrounded", |row| Cell::number(row.value.map(|(_, value)| value)))];
+
+/// A covariate, which is recorded beside the metrics.
+pub const COVARIATE: &[Column] = &[
+    column("covariate", Kind::Text, "name of what was recorded beside the metrics", |row| {
+        of(row.value, |(name, _)| Cell::text(name))
+    }),
+    column("unit", Kind::Text, "unit of the value; none for counts", |row| {
+        of(row.value.and_then(|(name, _)| Covariate::of(name)), |known| Cell::text(known.unit))
+    }),
+];
+
+/// Where a thread ran and what it did.
+pub const THREAD: &[Column] = &[
+    column("class", Kind::Text, "client, connection (serves a client) or background", |row| {
+        of(row.thread, |t| Cell::text(class(t.class)))
+    }),
+    column("pair", Kind::Whole, "number of its connection: client and connection of one number are a pair", |row| {
+        of(row.thread.and_then(|t| t.pair), Cell::whole)
+    }),
+    column("pid", Kind::Whole, "its process", |row| of(row.thread, |t| Cell::whole(t.pid))),
+    column("tid", Kind::Whole, "the kernel's id of the thread", |row| of(row.thread, |t| Cell::whole(t.tid))),
+    column("name", Kind::Text, "the kernel's name of the thread", |row| of(row.thread, |t| Cell::text(&t.name))),
+    column("allowed_cpus", Kind::Text, "CPUs it was allowed to run on, as read back from the kernel", |row| {
+        of(row.thread, |t| Cell::text(&t.allowed_cpus))
+    }),
+    column("seen_cpus", Kind::Text, "CPU:sightings, joined by spaces", |row| of(row.thread, seen)),
+    column("migrations", Kind::Whole, "moves between CPUs", |row| of(row.thread, |t| Cell::whole(t.migrations))),
+    column("voluntary_switches", Kind::Whole, "times it gave its CPU away to wait", |row| {
+        of(row.thread, |t| Cell::whole(t.voluntary_switches))
+    }),
+    column("involuntary_switches", Kind::Whole, "times its CPU was taken from it", |row| {
+        of(row.thread, |t| Cell::whole(t.involuntary_switches))
+    }),
+    column("user_s", Kind::Number, "user CPU time, seconds", |row| of(row.thread, |t| Cell::number(Some(t.user_s)))),
+    column("system_s", Kind::Number, "system CPU time, seconds", |row| {
+        of(row.thread, |t| Cell::number(Some(t.system_s)))
+    }),
+    column("ran_s", Kind::Number, "time on a CPU, seconds; where the kernel tells", |row| schedule(row, |s| s.ran_s)),
+    column("waited_s", Kind::Number, "time runnable without a CPU, seconds", |row| schedule(row, |s| s.waited_s)),
+    column("slept_s", Kind::Number, "time neither running nor runnable, seconds", |row| schedule(row, |s| s.slept_s)),
+];
+
+/// What the trials of a condition came to.
+pub const SUMMARY: &[Column] = &[
+    column("trials", Kind::Whole, "trials analysed", |row| of(row.summary, |(_, m)| Cell::whole(m.trials))),
+    column("clean_trials", Kind::Whole, "of the condition's trials those that nothing disturbed", |row| {
+        of(row.summary, |(c, _)| Cell::whole(c.clean_trials))
+    }),
+    column("failed_trials", Kind::Whole, "attempts that gave no result", |row| {
+        of(row.summary, |(c, _)| Cell::whole(c.failed_trials))
+    }),
+    column("mean", Kind::Number, "mean over trials of the trial means", |row| figure(row, |m| Some(m.mean))),
+    column("ci_low", Kind::Number, "lower end of its 95% interval over trials; none below two trials", |row| {
+        figure(row, |m| m.ci.map(|ci| ci.low))
+    }),
+    column("ci_high", Kind::Number, "upper end of that interval", |row| figure(row, |m| m.ci.map(|ci| ci.high))),
+    column(
+        "within_cov",
+        Kind::Number,
+        "coefficient of variation of a trial's samples, averaged, as a fraction",
+        |row| figure(row, |m| m.within_cov),
+    ),
+    column("between_cov", Kind::Number, "coefficient of variation of the trial means, as a fraction", |row| {
+        figure(row, |m| m.between_cov)
+    }),
+    column("min", Kind::Number, "smallest mean of a trial", |row| figure(row, |m| Some(m.min))),
+    column("max", Kind::Number, "largest mean of a trial", |row| figure(row, |m| Some(m.max))),
+    column(
+        "modes",
+        Kind::Whole,
+        "2 or 3 where the trials fall into modes, and the mean describes no trial; else 1",
+        |row| of(row.summary, |(_, m)| Cell::whole(m.modes.len().max(1))),
+    ),
+];
+
+fn of<'a, T>(value: Option<T>, cell: impl FnOnce(T) -> Cell<'a>) -> Cell<'a> {
+    value.map_or(Cell::Nothing, cell)
+}
+
+fn name<'a>(row: &Row<'a>) -> Option<&'a str> {
+    row.value.map(|(name, _)| name)
+}
+
+fn figure<'a>(row: &Row<'a>, of_metric: fn(&MetricSummary) -> Option<f64>) -> Cell<'a> {
+    Cell::number(row.summary.and_then(|(_, metric)| of_metric(metric)))
+}
+
+fn schedule<'a>(row: &Row<'a>, part: fn(&ScheduleRecord) -> f64) -> Cell<'a> {
+    Cell::number(row.thread.and_then(|thread| thread.schedule.as_ref()).map(part))
+}
+
+fn seen(thread: &ThreadRecord) -> Cell<'_> {
+    let seen: Vec<String> = thread.seen_cpus.iter().map(|(cpu, sightings)| format!("{cpu}:{sightings}")).collect();
+    if seen.is_empty() { Cell::Nothing } else { Cell::Text(seen.join(" ").into()) }
+}
+
+/// The word that records have for it.
+pub fn outcome(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok => "ok",
+        Outcome::Failed => "failed",
+        Outcome::Contaminated => "contaminated",
+    }
+}
+
+fn class(class: ThreadClass) -> &'static str {
+    match class {
+        ThreadClass::Client => "client",
+        ThreadClass::Connection => "connection",
+        ThreadClass::Background => "background",
+    }
+}
+
+/// `higher` or `lower`, as JSON has it.
+pub fn better(better: metric::Better) -> &'static str {
+    match better {
+        metric::Better::Higher => "higher",
+        metric::Better::Lower => "lower",
+    }
+}

@@ -1,0 +1,95 @@
+//! JUnit XML, as CI systems show it: a suite a condition, a case an attempt at a trial.
+
+use super::source::Source;
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
+use std::io::{self, Write};
+use tare_findings::collect::{self, ConditionTrials};
+use tare_results::schema::TrialRecord;
+
+/// Writes failed trials as failures, attempts that were put aside as skipped, and the condition's means as properties.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut xml = Writer::new_with_indent(out, b' ', 1);
+    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let mut top = BytesStart::new("testsuites");
+    top.push_attribute(("name", clean(&source.results.study).as_str()));
+    xml.write_event(Event::Start(top))?;
+    for condition in &collect::conditions(source.results) {
+        suite(&mut xml, source, condition)?;
+    }
+    xml.write_event(Event::End(BytesEnd::new("testsuites")))?;
+    xml.into_inner().write_all(b"\n")
+}
+
+fn suite(xml: &mut Writer<&mut dyn Write>, source: &Source<'_>, condition: &ConditionTrials<'_>) -> io::Result<()> {
+    let (ok, failed, aside) = (&condition.ok, &condition.failed, &condition.contaminated);
+    let all = || ok.iter().chain(failed).chain(aside);
+    let name = format!("{} {}", source.results.study, condition.name);
+    let mut start = BytesStart::new("testsuite");
+    start.push_attribute(("name", clean(&name).as_str()));
+    for (key, count) in [("tests", all().count()), ("failures", failed.len()), ("errors", 0), ("skipped", aside.len())]
+    {
+        start.push_attribute((key, count.to_string().as_str()));
+    }
+    start.push_attribute(("time", seconds(all().map(|trial| trial.elapsed_s).sum()).as_str()));
+    if let Some(first) = all().map(|trial| trial.started_at.as_str()).filter(|at| !at.is_empty()).min() {
+        start.push_attribute(("timestamp", without_zone(first).as_str()));
+    }
+    xml.write_event(Event::Start(start))?;
+    let means = source.summary.conditions.iter().find(|found| found.name == condition.name);
+    let means = means.iter().flat_map(|found| &found.metrics).filter(|metric| source.wants(&metric.name));
+    let properties = means.map(|metric| {
+        let mut property = BytesStart::new("property");
+        property.push_attribute(("name", metric.name.as_str()));
+        property.push_attribute(("value", metric.mean.to_string().as_str()));
+        property
+    });
+    let properties: Vec<BytesStart<'_>> = properties.collect();
+    if !properties.is_empty() {
+        xml.write_event(Event::Start(BytesStart::new("properties")))?;
+        properties.into_iter().try_for_each(|property| xml.write_event(Event::Empty(property)))?;
+        xml.write_event(Event::End(BytesEnd::new("properties")))?;
+    }
+    ok.iter().try_for_each(|trial| case(xml, &name, trial, None))?;
+    failed.iter().try_for_each(|trial| case(xml, &name, trial, Some("failure")))?;
+    aside.iter().try_for_each(|trial| case(xml, &name, trial, Some("skipped")))?;
+    xml.write_event(Event::End(BytesEnd::new("testsuite")))
+}
+
+fn case(xml: &mut Writer<&mut dyn Write>, suite: &str, trial: &TrialRecord, not_ok: Option<&str>) -> io::Result<()> {
+    let mut start = BytesStart::new("testcase");
+    start.push_attribute(("classname", clean(suite).as_str()));
+    start.push_attribute(("name", format!("trial {} attempt {}", trial.trial, trial.attempt).as_str()));
+    start.push_attribute(("time", seconds(trial.elapsed_s).as_str()));
+    let Some(not_ok) = not_ok else { return xml.write_event(Event::Empty(start)) };
+    let reason = clean(trial.reason.as_deref().unwrap_or("no reason was recorded"));
+    xml.write_event(Event::Start(start))?;
+    let mut inner = BytesStart::new(not_ok);
+    inner.push_attribute(("message", reason.lines().next().unwrap_or("")));
+    if not_ok == "failure" {
+        inner.push_attribute(("type", "trial"));
+        xml.write_event(Event::Start(inner))?;
+        xml.write_event(Event::Text(BytesText::new(&reason)))?;
+        xml.write_event(Event::End(BytesEnd::new(not_ok)))?;
+    } else {
+        xml.write_event(Event::Empty(inner))?;
+    }
+    xml.write_event(Event::End(BytesEnd::new("testcase")))
+}
+
+/// XML 1.0 has no way to write control characters.
+fn clean(text: &str) -> String {
+    tare_text::shown(text)
+}
+
+fn seconds(s: f64) -> String {
+    format!("{:.3}", if s.is_finite() { s } else { 0.0 })
+}
+
+/// The schema wants a time without fraction and zone.
+fn without_zone(at: &str) -> String {
+    at.chars().take("2026-01-01T00:00:00".len()).collect()
+}

@@ -1,0 +1,73 @@
+//! What is exported: results, what they came to, and the choice of metrics.
+
+use tare_findings::{
+    self, collect,
+    summary::{MetricSummary, Summary},
+};
+use tare_results::Results;
+use tare_results::metric::describe;
+
+/// Results with their summary, and what of them was asked for.
+pub struct Source<'a> {
+    /// The records as they were read.
+    pub results: &'a Results,
+    /// What they came to.
+    pub summary: Summary,
+    /// Metrics that were asked for; empty is what the format is about by itself.
+    pub metrics: Vec<String>,
+}
+
+/// A metric was asked for that the results do not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no metric `{name}` in these results")]
+pub struct NoSuchMetric {
+    /// The name asked for.
+    pub name: String,
+    /// Metrics that these results have.
+    pub known: Vec<String>,
+}
+
+impl<'a> Source<'a> {
+    /// Summarises results for export.
+    ///
+    /// # Errors
+    /// [`NoSuchMetric`] when one of `metrics` was not measured.
+    pub fn new(results: &'a Results, metrics: Vec<String>) -> Result<Self, NoSuchMetric> {
+        let known = collect::all_metrics(&collect::conditions(results));
+        match metrics.iter().find(|name| !known.contains(name)) {
+            Some(name) => Err(NoSuchMetric { name: name.clone(), known }),
+            None => Ok(Self { results, summary: analysis::summarize(results), metrics }),
+        }
+    }
+
+    /// Whether a metric is wanted where all are shown unless some were asked for.
+    pub fn wants(&self, metric: &str) -> bool {
+        self.metrics.is_empty() || self.metrics.iter().any(|name| name == metric)
+    }
+
+    /// Whether a metric is wanted where only what the study is about is shown unless some were asked for.
+    pub fn headlines(&self, metric: &str) -> bool {
+        if self.metrics.is_empty() {
+            describe(metric).is_primary() || self.summary.headline_metric.as_deref() == Some(metric)
+        } else {
+            self.wants(metric)
+        }
+    }
+
+    /// The one metric of a chart: the first that was asked for, or the headline.
+    pub fn charted(&self) -> Option<&str> {
+        self.metrics.first().or(self.summary.headline_metric.as_ref()).map(String::as_str)
+    }
+
+    /// The metrics of the tables for people, in table order, each with the unit it is in.
+    pub fn shown_metrics(&self) -> Vec<&MetricSummary> {
+        let mut shown: Vec<&MetricSummary> = Vec::new();
+        for metric in self.summary.conditions.iter().flat_map(|condition| &condition.metrics) {
+            if self.headlines(&metric.name) && !shown.iter().any(|known| known.name == metric.name) {
+                shown.push(metric);
+            }
+        }
+        shown.sort_by_key(|metric| tare_results::metric::sort_key(&metric.name));
+        shown
+    }
+}

@@ -1,0 +1,144 @@
+//! The tables: which columns each has, and its rows one after another, so that no table is ever held as a whole.
+
+use super::cell::{Cell, Field, Kind};
+use super::columns::{
+    CONDITION, COVARIATE, Column, ENDED, METRIC, METRIC_UNIT, Row, SAMPLE, SAMPLE_TIME, SUMMARY, THREAD, TRIAL, VALUE,
+    factor_column,
+};
+use super::source::Source;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashSet};
+use strum::IntoEnumIterator;
+use tare_findings::collect;
+use tare_results::schema::{Levels, TrialRecord};
+
+/// One of the tidy tables: a row is one observation, a column one variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumIter, strum::Display, clap::ValueEnum)]
+#[strum(serialize_all = "lowercase")]
+pub enum Table {
+    /// A row a condition, trial, sample and metric: every measured value
+    Samples,
+    /// A row an attempt at a trial, failed and disturbed ones too
+    Trials,
+    /// A row a thread and sample: where it was allowed to run, where it ran, and its CPU time
+    Threads,
+    /// A row a sample and covariate: what was recorded beside the metrics
+    Covariates,
+    /// A row a condition and metric: mean, interval and spread, as `tare show` has them
+    Conditions,
+    /// The five columns that `tare show` reads, of analysed trials: condition,trial,sample,metric,value
+    Values,
+}
+
+type Each<'e, E> = &'e mut dyn FnMut(&[Cell<'_>]) -> Result<(), E>;
+
+impl Table {
+    /// Every table, in the order of the docs.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::iter()
+    }
+
+    fn columns(self) -> Vec<&'static Column> {
+        let groups: &[&'static [Column]] = match self {
+            Self::Samples => &[CONDITION, TRIAL, SAMPLE, SAMPLE_TIME, METRIC, METRIC_UNIT, VALUE],
+            Self::Trials => &[CONDITION, TRIAL, ENDED],
+            Self::Threads => &[CONDITION, TRIAL, SAMPLE, THREAD],
+            Self::Covariates => &[CONDITION, TRIAL, SAMPLE, COVARIATE, VALUE],
+            Self::Conditions => &[CONDITION, METRIC, METRIC_UNIT, SUMMARY],
+            Self::Values => {
+                return [&CONDITION[0], &TRIAL[0], &SAMPLE[0], &METRIC[0], &VALUE[0]].into();
+            }
+        };
+        groups.iter().flat_map(|group| group.iter()).collect()
+    }
+
+    /// The columns as readers see them; a column a factor stands after the condition, but in `values`.
+    pub fn fields(self, factors: &[String]) -> Vec<Field> {
+        let mut fields: Vec<Field> = self.columns().iter().map(|column| column.field()).collect();
+        let factors = factors.iter().filter(|_| self != Self::Values).map(|factor| Field {
+            name: Cow::Owned(factor_column(factor)),
+            kind: Kind::Text,
+            help: "level of this factor",
+        });
+        fields.splice(1..1, factors);
+        fields
+    }
+
+    /// Hands every row to `each`, its cells in the order of [`Table::fields`].
+    ///
+    /// # Errors
+    /// The first of `each`.
+    pub fn rows<E>(self, source: &Source<'_>, each: Each<'_, E>) -> Result<(), E> {
+        let (columns, factors) = (self.columns(), if self == Self::Values { Vec::new() } else { factors(source) });
+        let mut emit = |row: &Row<'_>| {
+            let mut cells: Vec<Cell<'_>> = Vec::with_capacity(columns.len() + factors.len());
+            cells.push((columns[0].get)(row));
+            cells.extend(factors.iter().map(|factor| row.levels.get(factor).map_or(Cell::Nothing, |l| Cell::text(l))));
+            cells.extend(columns[1..].iter().map(|column| (column.get)(row)));
+            each(&cells)
+        };
+        match self {
+            Self::Conditions => conditions(source, &mut emit),
+            _ => records(self, source, &mut emit),
+        }
+    }
+}
+
+/// Every factor of the study, by name.
+pub fn factors(source: &Source<'_>) -> Vec<String> {
+    let planned = source.results.plan.iter().flat_map(|plan| &plan.conditions).map(|condition| &condition.levels);
+    let recorded = source.results.trials.iter().map(|trial| &trial.levels);
+    let names: BTreeSet<&String> = planned.chain(recorded).flat_map(Levels::keys).collect();
+    names.into_iter().cloned().collect()
+}
+
+fn conditions<E>(source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) -> Result<(), E>) -> Result<(), E> {
+    for condition in &source.summary.conditions {
+        for metric in condition.metrics.iter().filter(|metric| source.wants(&metric.name)) {
+            let row = Row {
+                value: Some((&metric.name, metric.mean)),
+                summary: Some((condition, metric)),
+                ..empty(&condition.name, &condition.levels)
+            };
+            emit(&row)?;
+        }
+    }
+    Ok(())
+}
+
+fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&Row<'_>) -> Result<(), E>) -> Result<(), E> {
+    let conditions = collect::conditions(source.results);
+    let analysed: HashSet<*const TrialRecord> =
+        conditions.iter().flat_map(|condition| &condition.ok).map(|trial| std::ptr::from_ref(*trial)).collect();
+    for trial in &source.results.trials {
+        let analysed = analysed.contains(&std::ptr::from_ref(trial));
+        let row = Row { trial: Some(trial), analysed, ..empty(&trial.condition, &trial.levels) };
+        if table == Table::Trials {
+            emit(&row)?;
+            continue;
+        }
+        if table == Table::Values && !analysed {
+            continue;
+        }
+        for sample in trial.all_samples() {
+            let row = Row { sample: Some(&sample), ..row };
+            let named = match table {
+                Table::Threads => {
+                    sample.threads.iter().try_for_each(|thread| emit(&Row { thread: Some(thread), ..row }))?;
+                    continue;
+                }
+                Table::Covariates => &sample.covariates,
+                _ => &sample.metrics,
+            };
+            let wanted = named.iter().filter(|(name, _)| table == Table::Covariates || source.wants(name));
+            for (name, value) in wanted {
+                emit(&Row { value: Some((name, *value)), ..row })?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn empty<'a>(condition: &'a str, levels: &'a Levels) -> Row<'a> {
+    Row { condition, levels, trial: None, analysed: false, sample: None, value: None, thread: None, summary: None }
+}

@@ -1,0 +1,215 @@
+//! A value axis: range, ticks, and whether it starts at zero.
+
+use maud::{Markup, html};
+use tare_findings::figures::Scale;
+
+/// Below this share of the largest value, the spread of the data is invisible on an axis that starts at zero.
+const ZERO_SPAN: f64 = 0.25;
+/// Above this ratio of largest to smallest, the small values lie on the floor of a linear axis.
+const LOG_RATIO: f64 = 40.0;
+
+/// What is larger is drawn at the end: beyond it ranges and ratios of values are no numbers any more.
+const LARGEST: f64 = 1e150;
+/// Ranges below this share of the values are as good as none.
+const LEAST: f64 = 1e-12;
+
+/// Maps values to pixels.
+#[derive(Debug, Clone)]
+pub struct Axis {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+    /// How the numbers at the ticks are written.
+    pub scale: Scale,
+    ticks: Vec<f64>,
+    logarithmic: bool,
+}
+
+impl Axis {
+    /// As [`Axis::new`], but logarithmic where positive values span so much that a linear axis would hide the small
+    /// ones.
+    pub fn spanning(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
+        let values: Vec<f64> = drawable(values).collect();
+        let (low, high) =
+            values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
+        if low < LARGEST.recip() || high / low < LOG_RATIO || values.is_empty() {
+            return Self::new(values.into_iter(), unit, from, to);
+        }
+        let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+        let factors: &[f64] = if last - first > 3 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let every = ((last - first) / 8 + 1) as usize;
+        let decades = (first..=last).step_by(every).flat_map(|d| factors.iter().map(move |f| f * 10f64.powi(d)));
+        let mut ticks: Vec<f64> = decades.collect();
+        // One tick below the data and one above it.
+        ticks.retain(|tick| *tick > low / 5.01 && *tick < high * 5.01);
+        let below = ticks.iter().copied().filter(|tick| *tick <= low).fold(low, f64::max);
+        let above = ticks.iter().copied().filter(|tick| *tick >= high).fold(f64::INFINITY, f64::min);
+        let (low, high) = (below.min(low), if above.is_finite() { above } else { high });
+        ticks.retain(|tick| (low..=high).contains(tick));
+        let digits = (high / low).log10().ceil() as usize + 1;
+        Self { low, high, from, to, scale: Scale::new(unit, high, digits.min(6)), ticks, logarithmic: true }
+    }
+
+    /// An axis for values of a unit between two pixel positions (`to` may be the smaller one).
+    pub fn new(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
+        let (mut low, mut high) = drawable(values)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        if low > high {
+            (low, high) = (0.0, 1.0);
+        }
+        let span = high - low;
+        if low >= 0.0 && (span >= ZERO_SPAN * high || span == 0.0) {
+            low = 0.0;
+        }
+        let least = (LEAST * low.abs().max(high.abs())).max(LARGEST.recip());
+        if high - low < least {
+            high = low + (1e6 * least).max(1.0);
+        }
+        let step = nice_step((high - low) / 5.0);
+        let low = (low / step).floor() * step;
+        let high = (high / step).ceil() * step;
+        let count = ((high - low) / step).round() as usize;
+        let ticks: Vec<f64> = (0..=count).map(|i| low + i as f64 * step).collect();
+        let largest = high.abs().max(low.abs());
+        // Enough digits that two ticks never read the same.
+        let digits = (largest / step).log10().ceil().max(1.0) as usize + 1;
+        Self { low, high, from, to, scale: Scale::new(unit, largest, digits.min(6)), ticks, logarithmic: false }
+    }
+
+    /// Pixel of a value, held inside the axis.
+    pub fn at(&self, value: f64) -> f64 {
+        let share = if self.logarithmic {
+            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        let share = share.clamp(0.0, 1.0);
+        self.from + share * (self.to - self.from)
+    }
+
+    /// Whether zero is its lowest value.
+    pub fn starts_at_zero(&self) -> bool {
+        self.low == 0.0
+    }
+
+    /// What the reader must know of the axis: its name, unit, and where it starts.
+    pub fn label(&self, metric: &str) -> String {
+        let unit = if self.scale.unit.is_empty() { String::new() } else { format!(", {}", self.scale.unit) };
+        let zero = match (self.logarithmic, self.starts_at_zero()) {
+            (true, _) => " (logarithmic axis)",
+            (_, true) => "",
+            _ => " (axis does not start at zero)",
+        };
+        format!("{metric}{unit}{zero}")
+    }
+
+    /// Vertical grid lines from `top` to `bottom` with their numbers below.
+    pub fn horizontal(&self, top: f64, bottom: f64) -> Markup {
+        html! {
+            @for tick in &self.ticks {
+                @let x = px(self.at(*tick));
+                line.grid x1=(x) x2=(x) y1=(px(top)) y2=(px(bottom)) {}
+                text.tick x=(x) y=(px(bottom + 14.0)) text-anchor="middle" { (self.scale.number(*tick)) }
+            }
+        }
+    }
+
+    /// Horizontal grid lines from `left` to `right` without numbers.
+    pub fn lines(&self, left: f64, right: f64) -> Markup {
+        html! {
+            @for tick in &self.ticks {
+                @let y = px(self.at(*tick));
+                line.grid x1=(px(left)) x2=(px(right)) y1=(y) y2=(y) {}
+            }
+        }
+    }
+
+    /// Horizontal grid lines from `left` to `right` with their numbers at the left.
+    pub fn vertical(&self, left: f64, right: f64) -> Markup {
+        html! {
+            @for tick in &self.ticks {
+                @let y = px(self.at(*tick));
+                line.grid x1=(px(left)) x2=(px(right)) y1=(y) y2=(y) {}
+                text.tick x=(px(left - 6.0)) y=(px(self.at(*tick) + 4.0)) text-anchor="end" { (self.scale.number(*tick)) }
+            }
+        }
+    }
+}
+
+/// The values that an axis can be made for.
+fn drawable(values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
+    values.filter(|value| value.is_finite()).map(|value| value.clamp(-LARGEST, LARGEST))
+}
+
+/// A pixel position with one decimal: what the eye sees, and no byte more.
+pub fn px(value: f64) -> String {
+    let text = format!("{value:.1}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
+/// The next of 1, 2, 5, 10 ... at or above `raw`.
+fn nice_step(raw: f64) -> f64 {
+    let power = 10f64.powf(raw.log10().floor());
+    let factor = [1.0, 2.0, 5.0, 10.0].into_iter().find(|factor| factor * power >= raw * 0.999_999).unwrap_or(10.0);
+    factor * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_axis_starts_at_zero_or_says_that_it_does_not() {
+        let wide = Axis::new([13_000.0, 66_000.0].into_iter(), "1/s", 0.0, 100.0);
+        assert!(wide.starts_at_zero());
+        assert_eq!(wide.label("tps"), "tps, k/s");
+        assert_eq!(wide.at(0.0), 0.0);
+        let narrow = Axis::new([39_000.0, 40_000.0].into_iter(), "1/s", 0.0, 100.0);
+        assert!(!narrow.starts_at_zero());
+        assert!(narrow.label("tps").contains("does not start at zero"));
+        assert!(narrow.at(39_000.0) >= 0.0 && narrow.at(40_000.0) <= 100.0);
+    }
+
+    #[test]
+    fn values_of_many_sizes_get_a_logarithmic_axis_that_says_so() {
+        let axis = Axis::spanning([3.0, 70.0, 4000.0].into_iter(), "ns", 100.0, 0.0);
+        assert!(axis.label("time").contains("logarithmic"), "{axis:?}");
+        assert!(axis.low <= 3.0 && axis.high >= 4000.0 && (3..=12).contains(&axis.ticks.len()), "{axis:?}");
+        let [low, middle, high] = [3.0, 109.5, 4000.0].map(|value| axis.at(value));
+        assert!(
+            (low - middle - (middle - high)).abs() < 0.1,
+            "equal ratios are equal distances: {low} {middle} {high}"
+        );
+        let linear = Axis::spanning([30.0, 70.0].into_iter(), "ns", 100.0, 0.0);
+        assert!(linear.starts_at_zero());
+        assert!(!Axis::spanning([0.0, 70.0].into_iter(), "ns", 100.0, 0.0).label("x").contains("logarithmic"));
+    }
+
+    #[test]
+    fn no_values_are_too_large_too_small_or_too_near_for_an_axis() {
+        let extreme = [-f64::MAX, -1.0, 0.0, f64::MIN_POSITIVE, 5e-324, 1e-310, 1.0, 1e149, 1.6e308, f64::MAX];
+        for low in extreme {
+            for high in extreme {
+                for make in [Axis::new, Axis::spanning] {
+                    let axis = make([low, high].into_iter(), "s", 0.0, 100.0);
+                    let at: Vec<f64> = [low, high].map(|value| axis.at(value)).to_vec();
+                    assert!(at.iter().all(|x| (0.0..=100.0).contains(x)), "{low} {high}: {at:?}");
+                    assert!(axis.ticks.len() < 1000 && axis.ticks.iter().all(|tick| tick.is_finite()), "{low} {high}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn ticks_never_read_the_same() {
+        for (low, high) in [(0.0, 1.0), (39_000.0, 39_010.0), (1e-9, 2e-9), (5.0, 5.0), (0.0, 0.0), (1e12, 3e12)] {
+            let axis = Axis::new([low, high].into_iter(), "s", 0.0, 100.0);
+            let mut labels: Vec<String> = axis.ticks.iter().map(|tick| axis.scale.number(*tick)).collect();
+            let count = labels.len();
+            labels.dedup();
+            assert_eq!(labels.len(), count, "{low}..{high}: {labels:?}");
+            assert!((2..=12).contains(&count), "{labels:?}");
+        }
+    }
+}

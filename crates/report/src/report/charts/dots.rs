@@ -1,0 +1,226 @@
+//! The dot plot: every trial beside its interval, samples lighter below, one axis for all conditions.
+
+use super::axis::{Axis, px};
+use super::marks;
+use maud::{Markup, html};
+use tare_findings::figures::{Scale, percent};
+use tare_findings::summary::MetricSummary;
+use tare_results::schema::TrialRecord;
+use tare_stats::Interval;
+
+const TOP: f64 = 10.0;
+/// How far beyond the values the ends of intervals may stretch the axis, as a share of the values' span: one unsteady
+/// condition must not flatten all others. An interval that goes on is drawn to the edge; its ends stand in the tables.
+const STRETCH: f64 = 0.3;
+
+/// Where things stand in a row.
+struct Shape {
+    width: f64,
+    left: f64,
+    right: f64,
+    row: f64,
+    /// Whether name and figures stand above the marks, on a screen that has no room beside them.
+    stacked: bool,
+}
+
+const WIDE: Shape = Shape { width: 960.0, left: 250.0, right: 760.0, row: 44.0, stacked: false };
+const SLIM: Shape = Shape { width: 340.0, left: 20.0, right: 318.0, row: 82.0, stacked: true };
+
+/// One condition of the plot.
+pub struct Row<'a> {
+    /// Its name, beside the row.
+    pub label: &'a str,
+    /// Number of its mark, the same in every chart of the page.
+    pub mark: usize,
+    /// Name and mean of every trial.
+    pub trials: Vec<(String, f64)>,
+    /// The trials that `trials` is of: their samples, which may be millions, are read where they are.
+    pub records: &'a [&'a TrialRecord],
+    /// The metric that all of this is of.
+    pub metric: &'a str,
+    /// Its interval and its modes.
+    pub summary: &'a MetricSummary,
+}
+
+impl Row<'_> {
+    /// Every sample of every trial that has several.
+    fn samples(&self) -> impl Iterator<Item = f64> {
+        let several = self.records.iter().filter(|trial| trial.finite(self.metric).nth(1).is_some());
+        several.flat_map(|trial| trial.finite(self.metric))
+    }
+
+    /// The lowest and the highest of all values; none of none.
+    fn range(&self) -> Option<(f64, f64)> {
+        let values = self.trials.iter().map(|(_, mean)| *mean).chain(self.samples()).filter(|value| value.is_finite());
+        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        (low <= high).then_some((low, high))
+    }
+}
+
+/// Draws the plot. `detailed` gives every trial a tooltip; without it a trial costs 8 bytes.
+pub fn draw(metric: &str, rows: &[Row<'_>], detailed: bool) -> Markup {
+    drawn(metric, rows, detailed, &WIDE)
+}
+
+/// The same for a screen of the width of a hand.
+pub fn draw_slim(metric: &str, rows: &[Row<'_>]) -> Markup {
+    drawn(metric, rows, false, &SLIM)
+}
+
+/// Ends of the values that the axis shows.
+fn shown(rows: &[Row<'_>]) -> Vec<f64> {
+    let ranges = rows.iter().filter_map(Row::range);
+    let Some((low, high)) = ranges.reduce(|(low, high), (a, b)| (low.min(a), high.max(b))) else { return Vec::new() };
+    let room = (high - low) * STRETCH;
+    // A wide interval of few trials may reach below zero, where no throughput or time can be.
+    let floor = if low >= 0.0 { (low - room).max(0.0) } else { low - room };
+    let ends = rows.iter().filter_map(|row| row.summary.ci).flat_map(|ci| [ci.low, ci.high]);
+    ends.map(|end| end.clamp(floor, high + room)).chain([low, high]).collect()
+}
+
+fn drawn(metric: &str, rows: &[Row<'_>], detailed: bool, shape: &Shape) -> Markup {
+    let unit = rows.first().map_or("", |row| row.summary.unit.as_str());
+    let axis = Axis::new(shown(rows).into_iter(), unit, shape.left, shape.right);
+    let bottom = TOP + shape.row * rows.len() as f64;
+    let height = bottom + 40.0;
+    html! {
+        svg class=(if shape.stacked { "chart slim" } else { "chart" }) data-row=(shape.row)
+            viewBox=(format!("0 0 {} {height}", shape.width)) role="img" {
+            title { (metric) " of every trial, by condition" }
+            desc { (description(&axis, rows)) }
+            g.foot {
+                (axis.horizontal(TOP, bottom))
+                text.axis x=(px((shape.left + shape.right) / 2.0)) y=(px(bottom + 32.0)) text-anchor="middle" { (axis.label(metric)) }
+            }
+            @for (index, row) in rows.iter().enumerate() {
+                g.row data-c=(row.label) { (draw_row(row, &axis, TOP + shape.row * index as f64, detailed, shape)) }
+            }
+        }
+    }
+}
+
+fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Shape) -> Markup {
+    let marks_top = if shape.stacked { top + shape.row - 44.0 } else { top };
+    let (interval_y, trials_y, samples_y) = (marks_top + 9.0, marks_top + 23.0, marks_top + 36.0);
+    let class = marks::class(row.mark);
+    let bimodal = !row.summary.modes.is_empty();
+    let figures = Scale::new(&row.summary.unit, row.summary.max, 4);
+    html! {
+        line.rule x1="0" x2=(px(shape.width)) y1=(px(top)) y2=(px(top)) {}
+        @if shape.stacked {
+            path class=(class) d=(marks::path(row.mark, 9.0, top + 13.0, 5.0)) {}
+            text.label x="20" y=(px(top + 17.0)) { (shortened(row.label, 46)) title { (row.label) } }
+            text.value x="20" y=(px(top + 33.0)) { (figures_of(row, &figures).join(", ")) }
+        } @else {
+            (label(row.label, top + shape.row / 2.0, shape.left))
+            path class=(class) d=(marks::path(row.mark, shape.left - 14.0, top + shape.row / 2.0, 5.0)) {}
+            @for (index, line) in figures_of(row, &figures).iter().enumerate() {
+                text.value x=(px(shape.right + 14.0)) y=(px(top + 18.0 + 15.0 * index as f64)) { (line) }
+            }
+        }
+        @if row.samples().next().is_some() {
+            path class=(format!("samples {class}")) d=(marks::dots_in_a_row(row.samples().map(|v| axis.at(v)), samples_y)) {}
+        }
+        @if let Some(Interval { low, high }) = row.summary.ci {
+            path class=(if bimodal { format!("interval faint {class}") } else { format!("interval {class}") })
+                d=(format!("M{} {y}H{}M{m} {}V{}", px(axis.at(low)), px(axis.at(high)), px(interval_y - 4.0),
+                    px(interval_y + 4.0), y = px(interval_y), m = px(axis.at(row.summary.mean)))) {}
+        }
+        @for mode in &row.summary.modes {
+            path class=(format!("mode {class}")) d=(marks::path(3, axis.at(mode.mean), interval_y, 5.0)) {}
+        }
+        @if detailed {
+            @for (index, (name, mean)) in row.trials.iter().enumerate() {
+                path class={ "trial " (class) } d=(marks::path(0, axis.at(*mean), trials_y + jitter(index), 3.6)) {
+                    title { (name) ": " (figures.figure(*mean)) }
+                }
+            }
+        } @else {
+            path class=(format!("dots {class}"))
+                d=(marks::dots(row.trials.iter().enumerate().map(|(i, (_, v))| (axis.at(*v), trials_y + jitter(i))))) {}
+        }
+    }
+}
+
+/// Spreads dots of equal value so that all are seen; up and down in turn, the same in every drawing.
+fn jitter(index: usize) -> f64 {
+    [0.0, -4.0, 4.0, -2.0, 2.0][index % 5]
+}
+
+/// The figures of a row: modes and weights in place of a mean where there are two.
+fn figures_of(row: &Row<'_>, scale: &Scale) -> Vec<String> {
+    let summary = row.summary;
+    if summary.modes.is_empty() {
+        let spread = summary
+            .between_cov
+            .map_or_else(|| "one trial: no interval".to_owned(), |cov| format!("between trials {}", percent(cov)));
+        vec![format!("{} {}", scale.mean(summary.mean, summary.ci), scale.unit), spread]
+    } else {
+        summary
+            .modes
+            .iter()
+            .map(|mode| format!("{} in {} of trials", scale.figure(mode.mean), percent(mode.weight)))
+            .collect()
+    }
+}
+
+/// The name of a condition in at most three lines.
+fn label(name: &str, middle: f64, left: f64) -> Markup {
+    const CHARACTERS: usize = 32;
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in name.split_whitespace().map(|word| shortened(word, CHARACTERS)) {
+        let line = lines.len() - 1;
+        if !lines[line].is_empty() && lines[line].chars().count() + 1 + word.chars().count() > CHARACTERS {
+            lines.push(word.to_owned());
+        } else {
+            if !lines[line].is_empty() {
+                lines[line].push(' ');
+            }
+            lines[line].push_str(&word);
+        }
+    }
+    if lines.len() > 3 {
+        lines.truncate(3);
+        lines[2].push('…');
+    }
+    let first = middle + 4.0 - 6.5 * (lines.len() - 1) as f64;
+    html! {
+        g {
+            title { (name) }
+            @for (index, line) in lines.iter().enumerate() {
+                text.label x=(px(left - 26.0)) y=(px(first + 13.0 * index as f64)) text-anchor="end" { (line) }
+            }
+        }
+    }
+}
+
+/// Beginning and end of what is too long for its place.
+pub(super) fn shortened(text: &str, characters: usize) -> String {
+    let all: Vec<char> = text.chars().collect();
+    if all.len() <= characters {
+        return text.to_owned();
+    }
+    let half = (characters - 1) / 2;
+    all[..half].iter().chain(&['…']).chain(&all[all.len() - half..]).collect()
+}
+
+fn description(axis: &Axis, rows: &[Row<'_>]) -> String {
+    let mut words: Vec<String> = rows
+        .iter()
+        .take(20)
+        .map(|row| {
+            let summary = row.summary;
+            format!(
+                "{}: {} trials from {} to {}",
+                row.label,
+                summary.trials,
+                axis.scale.figure(summary.min),
+                axis.scale.figure(summary.max)
+            )
+        })
+        .collect();
+    if rows.len() > words.len() {
+        words.push(format!("and {} more conditions in the table", rows.len() - words.len()));
+    }
+    words.join("; ")
+}

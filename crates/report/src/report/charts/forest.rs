@@ -1,0 +1,117 @@
+//! The forest plot: a ratio with its interval a line, on one logarithmic axis about "no effect".
+
+use super::axis::px;
+use maud::{Markup, html};
+use tare_findings::figures::times;
+use tare_stats::Interval;
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 330.0;
+const RIGHT: f64 = 800.0;
+const TOP: f64 = 8.0;
+/// Ratios that may stand at a tick; those that fit are taken.
+const TICKS: [f64; 21] = [
+    0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0,
+];
+/// No interval of an unsteady estimate may squeeze all others.
+const WIDEST: f64 = 100.0;
+
+/// One line of the plot.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// What the ratio is of.
+    pub label: String,
+    /// The ratio that the dot stands at.
+    pub ratio: f64,
+    /// Its interval, where there is one.
+    pub ci: Option<Interval>,
+    /// Taller, with a larger mark: stands for all metrics together, or for a factor rather than an interaction.
+    pub strong: bool,
+    /// Tested together with all others and shown: the mark is filled.
+    pub shown: bool,
+}
+
+/// Draws the plot; `what` names the ratio under the axis.
+pub fn draw(title: &str, what: &str, lines: &[Line]) -> Markup {
+    let reach = lines
+        .iter()
+        .flat_map(|line| [Some(line.ratio), line.ci.map(|ci| ci.low), line.ci.map(|ci| ci.high)])
+        .flatten()
+        .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+        .map(|ratio| ratio.ln().abs())
+        .fold(1.05f64.ln(), f64::max)
+        .min(WIDEST.ln());
+    let at = |ratio: f64| {
+        let share = (ratio.max(1e-9).ln() / reach).clamp(-1.0, 1.0);
+        (LEFT + RIGHT) / 2.0 + share * (RIGHT - LEFT) / 2.0
+    };
+    let heights: Vec<f64> = lines.iter().map(|line| if line.strong { 24.0 } else { 17.0 }).collect();
+    let bottom = TOP + heights.iter().sum::<f64>();
+    let tops: Vec<f64> = (0..lines.len()).map(|index| TOP + heights[..index].iter().sum::<f64>()).collect();
+    let mut last = f64::NEG_INFINITY;
+    let mut ticks: Vec<f64> = TICKS.into_iter().filter(|tick| tick.ln().abs() <= reach * 1.000_1).collect();
+    // "No effect" is always named; of the others those that have room.
+    ticks.retain(|tick| {
+        let (x, middle) = (at(*tick), at(1.0));
+        let room = *tick == 1.0 || (x - last >= 34.0 && (x - middle).abs() >= 34.0);
+        if room {
+            last = x;
+        }
+        room
+    });
+    html! {
+        svg.chart viewBox=(format!("0 0 {WIDTH} {}", px(bottom + 40.0))) role="img" {
+            title { (title) }
+            desc { (description(lines)) }
+            @for tick in &ticks {
+                line class=(if *tick == 1.0 { "none" } else { "grid" }) x1=(px(at(*tick))) x2=(px(at(*tick))) y1=(px(TOP)) y2=(px(bottom)) {}
+                text.tick x=(px(at(*tick))) y=(px(bottom + 14.0)) text-anchor="middle" { (format!("{tick}x")) }
+            }
+            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(bottom + 32.0)) text-anchor="middle" { (what) }
+            @for ((line, top), height) in lines.iter().zip(&tops).zip(&heights) { (draw_line(line, top + height / 2.0, &at)) }
+        }
+    }
+}
+
+fn draw_line(line: &Line, y: f64, at: &dyn Fn(f64) -> f64) -> Markup {
+    let class = if line.shown { "m0" } else { "m7" };
+    let radius = if line.strong { 5.0 } else { 3.2 };
+    let interval =
+        line.ci.map_or(String::new(), |Interval { low, high }| format!(" ({} to {})", times(low), times(high)));
+    html! {
+        text.label x=(px(LEFT - 12.0)) y=(px(y + 4.0)) text-anchor="end" { (shortened(&line.label)) }
+        @if let Some(Interval { low, high }) = line.ci {
+            path class={ "interval " (class) } d=(format!("M{} {y}H{}", px(at(low)), px(at(high)), y = px(y))) {}
+        }
+        // Filled where the interval excludes "no effect", hollow where it does not: never colour alone.
+        circle class=(if line.shown { class } else { "hollow" }) cx=(px(at(line.ratio))) cy=(px(y)) r=(px(radius)) {
+            title { (line.label) ": " (times(line.ratio)) (interval) }
+        }
+        text.value x=(px(RIGHT + 12.0)) y=(px(y + 4.0)) { (times(line.ratio)) (interval) }
+    }
+}
+
+/// The end of a label that is too long for its column: there the levels and the query stand. All of it is in the
+/// tooltip.
+fn shortened(label: &str) -> String {
+    const CHARACTERS: usize = 50;
+    let length = label.chars().count();
+    if length <= CHARACTERS {
+        return label.to_owned();
+    }
+    label.chars().skip(length - CHARACTERS + 1).fold("…".to_owned(), |text, c| text + &c.to_string())
+}
+
+fn description(lines: &[Line]) -> String {
+    let shown: Vec<String> = lines
+        .iter()
+        .filter(|line| line.shown)
+        .take(20)
+        .map(|line| format!("{} {}", line.label, times(line.ratio)))
+        .collect();
+    if shown.is_empty() {
+        format!("{} ratios; every interval holds 1x, which is no effect.", lines.len())
+    } else {
+        format!("{} ratios. Intervals that exclude 1x: {}.", lines.len(), shown.join("; "))
+    }
+}

@@ -1,0 +1,189 @@
+//! The machine as lstopo draws it, with client and server threads where they were really seen.
+//!
+//! The boxes are drawn once as an SVG symbol; every condition uses it and adds its threads, so that a machine of
+//! hundreds of PUs costs its bytes once.
+
+use super::axis::px;
+pub use super::layout::Layout;
+use super::layout::{PAD, Rect};
+use maud::{Markup, html};
+use std::collections::BTreeMap;
+use tare_findings::figures::percent;
+use tare_findings::machine_view::BoxKind;
+use tare_findings::threads::{ThreadSummary, main_cpu};
+use tare_results::schema::ThreadClass;
+
+/// Width that a drawing may take before it need not be enlarged.
+const COMFORTABLE: f64 = 420.0;
+/// Sightings below this share are left out of the drawing; the table has them.
+const SHARE_SHOWN: f64 = 0.02;
+/// Marks that fit into one PU; more are written as a count.
+const MARKS_A_PU: usize = 4;
+
+impl Layout {
+    /// The symbol that [`Layout::draw`] uses: once a page.
+    pub fn symbol(&self) -> Markup {
+        html! {
+            svg width="0" height="0" aria-hidden="true" style="position:absolute" {
+                symbol id="machine-boxes" viewBox=(self.view_box()) {
+                    @for (rect, kind, label) in &self.boxes {
+                        rect class=(class_of(*kind)) x=(px(rect.x)) y=(px(rect.y)) width=(px(rect.width)) height=(px(rect.height)) rx="3" {}
+                        @if *kind == BoxKind::Pu {
+                            text.pu-number x=(px(rect.x + 3.0)) y=(px(rect.y + 10.0)) { (label) }
+                        } @else if !label.is_empty() {
+                            text.box-label x=(px(rect.x + PAD)) y=(px(rect.y + 12.0)) { (label) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn view_box(&self) -> String {
+        format!("0 0 {} {}", px(self.width), px(self.height))
+    }
+
+    /// One condition's threads on the machine.
+    pub fn draw(&self, title: &str, threads: &[ThreadSummary]) -> Markup {
+        let paired: Vec<&ThreadSummary> =
+            threads.iter().filter(|thread| thread.class != ThreadClass::Background && thread.pair.is_some()).collect();
+        let mut on_pu: BTreeMap<usize, Vec<(&ThreadSummary, f64)>> = BTreeMap::new();
+        for thread in &paired {
+            for (cpu, share) in thread.seen.iter().filter(|(_, share)| **share >= SHARE_SHOWN) {
+                on_pu.entry(*cpu).or_default().push((thread, *share));
+            }
+        }
+        let spots = self.spots(&on_pu);
+        // A small machine may be drawn larger; a large one shrinks to the page by CSS.
+        let zoom = (COMFORTABLE / self.width).clamp(1.0, 1.6);
+        html! {
+            svg.machine viewBox=(self.view_box()) width=(px(self.width * zoom)) height=(px(self.height * zoom)) role="img" {
+                title { (title) }
+                desc { (description(&paired)) }
+                use href="#machine-boxes" width=(px(self.width)) height=(px(self.height)) {}
+                @for line in pair_lines(&paired, &spots) { path.pair d=(line) {} }
+                @for (cpu, here) in &on_pu {
+                    @if here.len() <= MARKS_A_PU {
+                        @for (thread, share) in here {
+                            @if let Some((x, y)) = spots.get(&(thread.class, thread.pair, *cpu)) {
+                                (mark(thread, *share, *x, *y, *cpu))
+                            }
+                        }
+                    } @else if let Some(rect) = self.pus.get(cpu) {
+                        (crowd(here, *rect, *cpu))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Where the mark of each thread on each PU goes: clients left, servers right.
+    fn spots(
+        &self,
+        on_pu: &BTreeMap<usize, Vec<(&ThreadSummary, f64)>>,
+    ) -> BTreeMap<(ThreadClass, Option<usize>, usize), (f64, f64)> {
+        let mut spots = BTreeMap::new();
+        for (cpu, here) in on_pu {
+            let Some(rect) = self.pus.get(cpu) else { continue };
+            for (index, (thread, _)) in here.iter().enumerate() {
+                let (column, row) = (index % 2, index / 2);
+                let (x, y) = if here.len() <= 2 {
+                    (if here.len() == 1 { 0.5 } else { 0.27 + 0.46 * column as f64 }, 0.66)
+                } else if here.len() <= MARKS_A_PU {
+                    (0.27 + 0.46 * column as f64, 0.42 + 0.36 * row as f64)
+                } else {
+                    (0.5, 0.6)
+                };
+                spots.insert((thread.class, thread.pair, *cpu), (rect.x + x * rect.width, rect.y + y * rect.height));
+            }
+        }
+        spots
+    }
+}
+
+fn class_of(kind: BoxKind) -> &'static str {
+    match kind {
+        BoxKind::Machine => "b-machine",
+        BoxKind::Package => "b-package",
+        BoxKind::Node => "b-node",
+        BoxKind::Cache => "b-cache",
+        BoxKind::Core => "b-core",
+        BoxKind::Pu => "b-pu",
+    }
+}
+
+/// A thread: client a circle, server a square, its pair's number inside, paler where it was seen less.
+fn mark(thread: &ThreadSummary, share: f64, x: f64, y: f64, cpu: usize) -> Markup {
+    let opacity = px(0.25 + 0.75 * share);
+    let words = format!("{} on CPU {cpu}: {} of sightings", name_of(thread), percent(share));
+    html! {
+        g.seat {
+            title { (words) }
+            @if thread.class == ThreadClass::Client {
+                circle.client cx=(px(x)) cy=(px(y)) r="7.5" fill-opacity=(opacity) {}
+            } @else {
+                rect.server x=(px(x - 7.0)) y=(px(y - 7.0)) width="14" height="14" rx="1.5" fill-opacity=(opacity) {}
+            }
+            text.seat-number x=(px(x)) y=(px(y + 3.5)) text-anchor="middle" { (thread.pair.unwrap_or_default()) }
+        }
+    }
+}
+
+/// More threads than fit: their numbers.
+fn crowd(here: &[(&ThreadSummary, f64)], rect: Rect, cpu: usize) -> Markup {
+    let clients = here.iter().filter(|(thread, _)| thread.class == ThreadClass::Client).count();
+    let servers = here.len() - clients;
+    html! {
+        g {
+            title { "CPU " (cpu) ": " (clients) " client and " (servers) " server threads were seen here" }
+            @if clients > 0 { text.crowd-client x=(px(rect.x + rect.width / 2.0)) y=(px(rect.y + 24.0)) text-anchor="middle" { "● " (clients) } }
+            @if servers > 0 { text.crowd-server x=(px(rect.x + rect.width / 2.0)) y=(px(rect.y + 36.0)) text-anchor="middle" { "■ " (servers) } }
+        }
+    }
+}
+
+/// Lines that join client and server of each pair, between the PUs where each was seen most.
+fn pair_lines(
+    paired: &[&ThreadSummary],
+    spots: &BTreeMap<(ThreadClass, Option<usize>, usize), (f64, f64)>,
+) -> Vec<String> {
+    let spot = |thread: &ThreadSummary| {
+        let cpu = main_cpu(thread.seen.iter().map(|(cpu, share)| (*cpu, *share)))?;
+        spots.get(&(thread.class, thread.pair, cpu)).copied()
+    };
+    let mut lines = Vec::new();
+    for client in paired.iter().filter(|thread| thread.class == ThreadClass::Client) {
+        for server in
+            paired.iter().filter(|thread| thread.class == ThreadClass::Connection && thread.pair == client.pair)
+        {
+            let (Some((x1, y1)), Some((x2, y2))) = (spot(client), spot(server)) else { continue };
+            // A bow keeps lines of one row apart from the marks between their ends.
+            let bow = ((x2 - x1).abs() * 0.12).min(40.0);
+            let (cx, cy) = ((x1 + x2) / 2.0, y1.min(y2) - bow);
+            lines.push(format!("M{} {}Q{} {} {} {}", px(x1), px(y1), px(cx), px(cy), px(x2), px(y2)));
+        }
+    }
+    lines
+}
+
+fn name_of(thread: &ThreadSummary) -> String {
+    let side = match thread.class {
+        ThreadClass::Client => "client",
+        ThreadClass::Connection => "server",
+        ThreadClass::Background => "background",
+    };
+    thread.pair.map_or_else(|| format!("{side} {}", thread.name), |pair| format!("{side} {pair}"))
+}
+
+fn description(paired: &[&ThreadSummary]) -> String {
+    let words: Vec<String> = paired
+        .iter()
+        .take(16)
+        .map(|thread| {
+            let cpus: Vec<String> =
+                thread.seen.iter().map(|(cpu, share)| format!("{cpu} ({})", percent(*share))).collect();
+            format!("{} on CPU {}", name_of(thread), cpus.join(", "))
+        })
+        .collect();
+    words.join("; ")
+}

@@ -1,0 +1,147 @@
+//! A search for the highest rate under an objective: every step at the rate that it asked for and the figure that it
+//! came to, the limit, and the rate that was found.
+
+use super::axis::{Axis, px};
+use super::marks;
+use maud::{Markup, html};
+use tare_findings::figures::figure;
+use tare_results::search::{Limit, SearchRecord, StepRecord};
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 70.0;
+const RIGHT: f64 = 945.0;
+const TOP: f64 = 22.0;
+const BOTTOM: f64 = 262.0;
+const HEIGHT: f64 = BOTTOM + 40.0;
+/// Left of it the name of the value axis stands above the chart.
+const NAMED: f64 = 400.0;
+const RADIUS: f64 = 5.0;
+/// Half of the width of a cross.
+const CROSS: f64 = 4.5;
+
+/// What a step came to, in words.
+pub fn verdict(step: &StepRecord) -> String {
+    let words = match (step.met, step.limit) {
+        (true, _) => "met".to_owned(),
+        (false, Some(Limit::Client(why))) => format!("not met, the client's limit: {why}"),
+        (false, _) => "not met".to_owned(),
+    };
+    if step.repeated { format!("{words}; measured again") } else { words }
+}
+
+/// Draws it; `name` says which search of which trial it is.
+pub fn draw(name: &str, search: &SearchRecord) -> Markup {
+    // As the study writes it: a metric, <= and milliseconds.
+    let (metric, limit) = search.objective.split_once("<=").unwrap_or((&search.objective, ""));
+    let limit: Option<f64> = limit.trim().parse().ok();
+    let values = search.steps.iter().filter_map(|step| step.value).chain(limit);
+    let y = Axis::spanning(values, "ms", BOTTOM, TOP);
+    let x = Axis::spanning(search.steps.iter().map(|step| step.asked_tps), "1/s", LEFT, RIGHT);
+    html! {
+        svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
+            title { "The search for " (search.objective) ", " (name) }
+            desc { (search.steps.len()) " steps, " (search.steps.iter().filter(|step| step.met).count()) " of which met the "
+                "objective: " (found_words(search)) "." }
+            (x.horizontal(TOP, BOTTOM))
+            (y.vertical(LEFT, RIGHT))
+            text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label(metric.trim())) }
+            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 33.0)) text-anchor="middle" { (x.label("rate asked for")) }
+            (bounds(search, limit, &x, &y))
+            @for (place, step) in search.steps.iter().enumerate() { (mark(place, step, &x, &y)) }
+        }
+    }
+}
+
+/// The rate that was found, as people read it.
+fn found_words(search: &SearchRecord) -> String {
+    search.found_tps.map_or("no rate found".to_owned(), |found| format!("found {}", figure(found, "1/s")))
+}
+
+/// The limit, with its words in the half of the chart where no steps crowd, and the rate that was found.
+fn bounds(search: &SearchRecord, limit: Option<f64>, x: &Axis, y: &Axis) -> Markup {
+    let found = search.found_tps.map(|found| x.at(found));
+    let is_right = found.is_some_and(|at| at > (LEFT + RIGHT) / 2.0);
+    html! {
+        @if let Some(limit) = limit {
+            @let at = y.at(limit);
+            @let (edge, anchor) = if is_right { (LEFT + 6.0, "start") } else { (RIGHT - 6.0, "end") };
+            line.none x1=(px(LEFT)) x2=(px(RIGHT)) y1=(px(at)) y2=(px(at)) {}
+            text.label x=(px(edge)) y=(px(if at < TOP + 16.0 { at + 14.0 } else { at - 5.0 })) text-anchor=(anchor) {
+                (search.objective)
+            }
+        }
+        @if let Some(at) = found {
+            @let (beside, anchor) = if is_right { (at, "end") } else { (at.max(NAMED), "start") };
+            line.none x1=(px(at)) x2=(px(at)) y1=(px(TOP)) y2=(px(BOTTOM)) stroke-dasharray="5 4" {}
+            text.label x=(px(beside)) y=(px(TOP - 7.0)) text-anchor=(anchor) { (found_words(search)) }
+        }
+    }
+}
+
+/// A step; nothing where nothing was due in it.
+fn mark(place: usize, step: &StepRecord, x: &Axis, y: &Axis) -> Markup {
+    let Some(value) = step.value else { return html! {} };
+    let (at, high) = (x.at(step.asked_tps), y.at(value));
+    let words = format!(
+        "step {}: {} asked for, {} done: {}, {}",
+        place + 1,
+        figure(step.asked_tps, "1/s"),
+        figure(step.done_tps, "1/s"),
+        figure(value, "ms"),
+        verdict(step)
+    );
+    let of_client = matches!(step.limit, Some(Limit::Client(_)));
+    html! {
+        @if step.met {
+            path class=(format!("trial {}", marks::class(0))) d=(marks::path(0, at, high, RADIUS)) { title { (words) } }
+        } @else if of_client {
+            path.hollow d=(marks::path(2, at, high, RADIUS)) { title { (words) } }
+        } @else {
+            path.bad d=(format!("M{} {}l9 9m0 -9l-9 9", px(at - CROSS), px(high - CROSS))) { title { (words) } }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::client_limit::ClientLimit;
+
+    fn step(asked_tps: f64, value: Option<f64>, limit: Option<Limit>) -> StepRecord {
+        let met = limit.is_none() && value.is_some();
+        StepRecord { asked_tps, done_tps: asked_tps, value, value_of_prompt_client: None, met, limit, repeated: false }
+    }
+
+    #[test]
+    fn each_step_is_marked_by_what_it_came_to_and_the_found_rate_stands_where_it_is() {
+        let client = Limit::Client(ClientLimit::CpuUsedFraction(0.97));
+        let search = SearchRecord {
+            search: 0,
+            objective: "latency_ms_p99 <= 5".into(),
+            closed_loop_tps: 2000.0,
+            found_tps: Some(1000.0),
+            limit: Some(Limit::Server),
+            steps: vec![
+                step(1000.0, Some(2.0), None),
+                step(2000.0, Some(400.0), Some(Limit::Server)),
+                step(1500.0, Some(9.0), Some(client)),
+                step(0.0, None, Some(Limit::Server)),
+            ],
+        };
+        let drawn = draw("base, trial 3", &search).into_string();
+        let count = |what: &str| drawn.matches(what).count();
+        assert_eq!(
+            (count("class=\"trial m0\""), count("class=\"hollow\""), count("class=\"bad\"")),
+            (1, 1, 1),
+            "{drawn}"
+        );
+        assert!(drawn.contains("found 1.00 k/s") && drawn.contains("(logarithmic axis)"), "{drawn}");
+        assert!(drawn.contains("not met, the client&#39;s limit") || drawn.contains("not met, the client's limit"));
+        // Half of the axis, from 0 to 2000.
+        let middle = px((LEFT + RIGHT) / 2.0);
+        assert!(drawn.contains(&format!("line class=\"none\" x1=\"{middle}\" x2=\"{middle}\"")), "{drawn}");
+        let none = SearchRecord { found_tps: None, steps: Vec::new(), ..search };
+        let drawn = draw("base", &none).into_string();
+        assert!(drawn.contains("no rate found") && !drawn.contains("NaN"), "{drawn}");
+    }
+}

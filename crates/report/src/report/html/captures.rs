@@ -1,0 +1,205 @@
+//! Which lock is to blame: growth rankings, flame graphs of the first and the last rung, lock waits, and the cost of
+//! looking.
+
+use super::given::Page;
+use crate::report::charts::flame;
+use maud::{Markup, html};
+use tare_findings::figures::{change, percent, times};
+use tare_findings::level_words::words_of;
+use tare_findings::summary::{CaptureSummary, GrowthRanking, Profiled};
+use tare_results::captures;
+use tare_stats::Interval;
+
+/// Bytes of flame graphs in a page.
+const FLAME_BYTES: usize = 150_000;
+/// Rows of a ranking, and of the symbols and locks of a condition.
+const ROWS: usize = 12;
+/// Conditions with tables of their own; the rest are in `tare show --json`.
+const CONDITIONS: usize = 24;
+
+/// Locks and functions by the growth of their share; none without captures along a ladder.
+pub(super) fn growth(page: &Page<'_>) -> Option<Markup> {
+    let rankings = &page.summary.growth;
+    (!rankings.is_empty()).then(|| {
+        html! {
+            p.note {
+                "What stops the scaling is not what takes most, but what takes more and more: shares on the first and the last "
+                "rung, and their change with each doubling. Locks: share of the connections' time spent waiting. Functions: share "
+                "of the server's samples inside them; with what they call, in the last kind of table."
+            }
+            @for ranking in rankings.iter().take(CONDITIONS) { (table_of(ranking)) }
+        }
+    })
+}
+
+fn table_of(ranking: &GrowthRanking) -> Markup {
+    let (what, open) = match ranking.what {
+        Profiled::Locks => ("Locks", true),
+        Profiled::Symbols => ("Functions", true),
+        Profiled::Calls => ("Functions with what they call", false),
+    };
+    let at = if ranking.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&ranking.levels)) };
+    let caption = format!("{what} over {}{at}", ranking.over);
+    html! {
+        details open[open] {
+            summary { (caption) }
+            div.scroll tabindex="0" role="region" aria-label=(caption) {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "name" } th scope="col" { "first rung" } th scope="col" { "last rung" }
+                        th scope="col" { "each doubling" } th scope="col" { "95% interval" }
+                    } }
+                    tbody { @for grown in ranking.grown.iter().take(ROWS) { tr {
+                        th scope="row" { (grown.name) } td { (percent(grown.first)) } td { (percent(grown.last)) }
+                        td { (change(grown.per_doubling)) }
+                        td { (match grown.ci { Some(Interval { low, high }) => format!("{} to {}", change(low), change(high)),
+                            _ => "–".to_owned(),
+                        }) }
+                    } } }
+                }
+            }
+        }
+    }
+}
+
+/// Flame graphs: of the first and the last rung of the first ladder, else of the first conditions that have one.
+pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
+    let marked: Vec<&str> = page
+        .summary
+        .growth
+        .iter()
+        .filter(|ranking| ranking.what == Profiled::Symbols)
+        .filter_map(|ranking| Some(ranking.grown.first()?.name.as_str()))
+        .collect();
+    let mut budget = FLAME_BYTES;
+    let mut drawings = Vec::new();
+    for condition in shown(page) {
+        let Some((folded, about)) = folded_of(page, condition) else { continue };
+        let title = format!("{condition}: {about}");
+        let Some(drawing) = flame::draw(&title, &folded, &marked) else { continue };
+        let Some(rest) = budget.checked_sub(drawing.0.len()) else { break };
+        budget = rest;
+        drawings.push((title, drawing));
+    }
+    (!drawings.is_empty()).then(|| {
+        html! {
+            p.note {
+                "A box is a function, as wide as its share of the samples; what it calls stands above it. Outlined: the function "
+                "whose share grows fastest. Flame graphs of every trial to click through, and the folded call chains, lie under "
+                "captures/ in the results directory."
+            }
+            @for (title, drawing) in &drawings {
+                figure {
+                    figcaption { (title) }
+                    div.scroll tabindex="0" role="region" aria-label=(title) { (drawing) }
+                }
+            }
+        }
+    })
+}
+
+/// Conditions whose flame graphs say most: where a ladder begins and where it ends.
+fn shown<'p>(page: &'p Page<'_>) -> Vec<&'p str> {
+    let with: Vec<&str> =
+        page.summary.captures.iter().filter(|c| c.samples > 0).map(|c| c.condition.as_str()).collect();
+    let Some(ranking) = page.summary.growth.iter().find(|ranking| ranking.what == Profiled::Symbols) else {
+        return with.into_iter().take(2).collect();
+    };
+    let mut rungs: Vec<(f64, &str)> = page
+        .conditions
+        .iter()
+        .filter(|condition| with.contains(&condition.name))
+        .filter_map(|condition| {
+            let mut others = condition.levels.clone();
+            let n = others.remove(&ranking.over)?.parse().ok()?;
+            (others == ranking.levels).then_some((n, condition.name))
+        })
+        .collect();
+    rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
+    match rungs.as_slice() {
+        [] => Vec::new(),
+        [(_, only)] => vec![only],
+        [(_, first), .., (_, last)] => vec![first, last],
+    }
+}
+
+/// The call chains of a condition's first trial that has any, and how they were taken.
+fn folded_of(page: &Page<'_>, condition: &str) -> Option<(String, String)> {
+    let condition = page.conditions.iter().find(|candidate| candidate.name == condition)?;
+    condition.ok.iter().find_map(|trial| {
+        let profile = page.results.captures.get(&(trial.trial, trial.attempt))?.profile.as_ref()?;
+        let kernel = if profile.kernel { "with the kernel" } else { "without the kernel" };
+        let about = format!("{} samples of {} in trial {}, {kernel}", profile.samples, profile.event, trial.trial);
+        Some((captures::folded(&page.results.path, trial)?, about))
+    })
+}
+
+/// What each condition's captures hold, and what they cost.
+pub(super) fn tables(page: &Page<'_>) -> Option<Markup> {
+    let captures = &page.summary.captures;
+    let with_ratio: Vec<&CaptureSummary> = captures.iter().filter(|c| c.tps_ratio.is_some()).collect();
+    (!with_ratio.is_empty()).then(|| {
+        html! {
+            p.note {
+                "Profiled in one further sample of each trial, after the measured ones: no metric of this report contains its cost, "
+                "which is throughput while capturing / throughput measured."
+            }
+            div.scroll tabindex="0" role="region" aria-label="Cost of capturing" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "condition" } th scope="col" { "trials" } th scope="col" { "while capturing / measured" }
+                        th scope="col" { "samples of the profile" } th.l scope="col" { "event" }
+                    } }
+                    tbody { @for capture in &with_ratio { tr {
+                        th scope="row" { (capture.condition) } td { (capture.trials) }
+                        td { (capture.tps_ratio.map_or("–".to_owned(), times)) }
+                        td { (capture.samples) } td.l { (capture.event.as_deref().unwrap_or("–")) }
+                    } } }
+                }
+            }
+            @for capture in captures.iter().take(CONDITIONS) { (of_condition(capture)) }
+            @if captures.len() > CONDITIONS {
+                p.note { (captures.len() - CONDITIONS) " more conditions: tare show --json" }
+            }
+        }
+    })
+}
+
+fn of_condition(capture: &CaptureSummary) -> Markup {
+    html! {
+        @if !capture.locks.is_empty() || !capture.symbols.is_empty() {
+            details {
+                summary { (capture.condition) }
+                @if !capture.locks.is_empty() {
+                    div.scroll tabindex="0" role="region" aria-label={ "Lock waits of " (capture.condition) } {
+                        table {
+                            caption { "Lock waits in the server" }
+                            thead { tr {
+                                th.l scope="col" { "lock" } th scope="col" { "taken" } th scope="col" { "waited, ms" }
+                                th scope="col" { "of the connections' time" }
+                            } }
+                            tbody { @for lock in capture.locks.iter().take(ROWS) { tr {
+                                th scope="row" { (lock.name) } td { (format!("{:.0}", lock.count)) }
+                                td { (format!("{:.3}", lock.wait_ms)) } td { (percent(lock.wait_fraction)) }
+                            } } }
+                        }
+                    }
+                }
+                @if !capture.symbols.is_empty() {
+                    div.scroll tabindex="0" role="region" aria-label={ "Functions of " (capture.condition) } {
+                        table {
+                            caption { "Functions by their share of the samples" }
+                            thead { tr {
+                                th.l scope="col" { "function" } th scope="col" { "alone" } th scope="col" { "with what it calls" }
+                            } }
+                            tbody { @for symbol in capture.symbols.iter().take(ROWS) { tr {
+                                th scope="row" { (symbol.symbol) } td { (percent(symbol.self_fraction)) }
+                                td { (percent(symbol.total_fraction)) }
+                            } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

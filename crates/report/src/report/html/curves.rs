@@ -1,0 +1,74 @@
+//! Curves of the headline metric, and folded those of the other primary ones.
+
+use super::given::Page;
+use crate::report::charts;
+use maud::{Markup, html};
+use tare_findings::collect;
+use tare_findings::curves::{self, Curves};
+use tare_findings::level_words::words_of;
+use tare_findings::reading::better_word;
+use tare_results::metric;
+
+/// Bytes after which further charts are left out.
+const BYTES: usize = 250_000;
+
+/// Every curve over a numeric factor; none where no numeric factor varies.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let headline = page.summary.headline_metric.as_deref()?;
+    let mut metrics = vec![headline.to_owned()];
+    let all = collect::all_metrics(&page.conditions);
+    metrics.extend(all.into_iter().filter(|name| name != headline && metric::describe(name).is_primary()));
+    let mut budget = BYTES;
+    let mut left_out = 0;
+    let mut parts = Vec::new();
+    for name in &metrics {
+        let charts = curves::curves(page.summary, &page.conditions, name);
+        let mut drawn = Vec::new();
+        for chart in &charts {
+            let drawing = charts::curves::draw(chart);
+            match budget.checked_sub(drawing.0.len()) {
+                Some(rest) => budget = rest,
+                None => {
+                    left_out += 1;
+                    continue;
+                }
+            }
+            drawn.push(figure(chart, &drawing));
+        }
+        if !drawn.is_empty() {
+            parts.push((name, drawn));
+        }
+    }
+    let first = parts.first()?.0;
+    Some(html! {
+        p.note { (note(page)) }
+        @for (name, drawn) in &parts {
+            @if *name == first { @for figure in drawn { (figure) } } @else {
+                details { summary { (name) ", " (better_word(metric::describe(name).better)) } @for figure in drawn { (figure) } }
+            }
+        }
+        @if left_out > 0 { p.note { (left_out) " more charts are left out to keep this file small; their figures are in the tables." } }
+    })
+}
+
+fn figure(chart: &Curves, drawing: &Markup) -> Markup {
+    let at = if chart.at.is_empty() { String::new() } else { format!(", {}", words_of(&chart.at)) };
+    let name = format!("{} over {}{at}", chart.metric, chart.over);
+    html! {
+        figure {
+            figcaption { (name) }
+            div.scroll tabindex="0" role="region" aria-label=(name) { (drawing) }
+        }
+    }
+}
+
+fn note(page: &Page<'_>) -> String {
+    let mut note = "A pale dot is a trial, a mark their mean, the whisker its 95% interval over trials.".to_owned();
+    if !page.summary.scaling.is_empty() {
+        note.push_str(
+            " Dotted: the fitted scalability law; the hollow mark at its end is what it predicts for twice the largest \
+             number measured, with the interval of one more trial. It is a prediction: nothing was measured there.",
+        );
+    }
+    note
+}

@@ -1,0 +1,36 @@
+//! What was run, on what, what came out, how sure, what is odd.
+
+use super::given::Page;
+use maud::{Markup, html};
+use tare_findings::figures::count;
+use tare_findings::first_screen;
+
+pub(super) fn section(page: &Page<'_>) -> Markup {
+    let screen = first_screen::first_screen(page.summary, page.results);
+    html! {
+        p.reading { (screen.out) }
+        @for sentence in &screen.further { p.further { (sentence) } }
+    }
+}
+
+/// What was run, how sure the answer is, and what is odd, counted and folded: the chart stands before it.
+pub(super) fn notes(page: &Page<'_>) -> Option<Markup> {
+    let screen = first_screen::first_screen(page.summary, page.results);
+    let odd = &page.summary.odd;
+    Some(html! {
+        @if !odd.is_empty() {
+            details.odd open[odd.len() == 1] {
+                summary { "What is odd: " (count(odd.len(), "note")) }
+                ul { @for line in odd { li { (line) } } }
+            }
+        }
+        dl.first {
+            dt { "What was run" } dd { (screen.run) }
+            dt { "On what" } dd { (screen.machine) }
+            dt { "How sure" } dd { (screen.sure) }
+            @if odd.is_empty() {
+                dt { "What is odd" } dd { "Nothing: no trial failed, was disturbed or lies far out, and no result has several modes." }
+            }
+        }
+    })
+}

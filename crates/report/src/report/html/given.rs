@@ -1,0 +1,38 @@
+//! What every section of the page draws from.
+
+use std::collections::HashMap;
+use tare_findings::collect::{self, ConditionTrials};
+use tare_findings::machine_view::{self, MachineBox};
+use tare_findings::summary::{MetricSummary, Summary};
+use tare_results::Results;
+
+/// What every section draws from.
+pub(super) struct Page<'a> {
+    pub results: &'a Results,
+    pub summary: &'a Summary,
+    /// Trials by condition, in the order of `summary.conditions`.
+    pub conditions: Vec<ConditionTrials<'a>>,
+    pub machine: Option<MachineBox>,
+    places: HashMap<&'a str, usize>,
+}
+
+impl<'a> Page<'a> {
+    /// What sections draw from: results and what was made of them.
+    pub fn new(results: &'a Results, summary: &'a Summary) -> Self {
+        let conditions = collect::conditions(results);
+        let places = conditions.iter().enumerate().map(|(place, condition)| (condition.name, place)).collect();
+        let machine = results.environment.as_ref().map(|environment| machine_view::view(&environment.machine));
+        Self { results, summary, conditions, machine, places }
+    }
+
+    /// Number of a condition's mark: its place in the plan, the same in every chart.
+    pub fn mark(&self, condition: &str) -> usize {
+        self.places.get(condition).copied().unwrap_or(0)
+    }
+
+    /// A metric of the condition at a place of [`Page::conditions`].
+    pub fn metric(&self, place: usize, metric: &str) -> Option<&'a MetricSummary> {
+        let condition = self.summary.conditions.get(place)?;
+        condition.metrics.iter().find(|candidate| candidate.name == metric)
+    }
+}

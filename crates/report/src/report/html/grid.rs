@@ -1,0 +1,57 @@
+//! Client location by server location: means with intervals, and every trial's mean under them.
+
+use super::given::Page;
+use maud::{Markup, html};
+use tare_findings::figures::Scale;
+use tare_findings::grid::{GridCell, PlacementGrid, place_words};
+use tare_findings::level_words::words_of;
+
+/// Trial means of one cell that are listed.
+const LISTED: usize = 12;
+
+/// Every grid of the study.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let grids = &page.summary.placement_grids;
+    (!grids.is_empty()).then(|| {
+        html! {
+            p.note {
+                "Clients by row, server by column, each with its CPUs on this machine. Mean ± half of the 95% interval over trials; "
+                "below it the mean of each trial, in the order in which they ran."
+            }
+            @for grid in grids { (table(page, grid)) }
+        }
+    })
+}
+
+fn table(page: &Page<'_>, grid: &PlacementGrid) -> Markup {
+    let cells = || grid.cells.iter().flatten().flatten();
+    let largest = cells().map(|cell| cell.mean.abs()).fold(0.0, f64::max);
+    let unit = cells().find_map(|cell| Some(page.summary.metric(&cell.condition, &grid.metric)?.unit.as_str()));
+    let scale = Scale::new(unit.unwrap_or_default(), largest, 4);
+    let at = if grid.levels.is_empty() { String::new() } else { format!(", {}", words_of(&grid.levels)) };
+    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
+    html! {
+        div.scroll tabindex="0" role="region" aria-label={ "Clients by server locations" (at) } {
+            table {
+                caption { (grid.metric) (unit) (at) }
+                thead { tr {
+                    th.l scope="col" { "clients on" }
+                    @for server in &grid.servers { th scope="col" { "server on " (place_words(server)) } }
+                } }
+                tbody { @for (client, row) in grid.clients.iter().zip(&grid.cells) { tr {
+                    th scope="row" { (place_words(client)) }
+                    @for found in row { td { @match found {
+                        Some(found) => (cell(found, &scale)),
+                        None => "–",
+                    } } }
+                } } }
+            }
+        }
+    }
+}
+
+fn cell(found: &GridCell, scale: &Scale) -> Markup {
+    let listed: Vec<String> = found.trials.iter().take(LISTED).map(|mean| scale.number(*mean)).collect();
+    let more = if found.trials.len() > LISTED { " …" } else { "" };
+    html! { (scale.mean(found.mean, found.ci)) br; small { (listed.join(" ")) (more) } }
+}

@@ -1,0 +1,35 @@
+//! The machines that shared a study, side by side.
+
+use super::given::Page;
+use maud::{Markup, html};
+use tare_findings::figures::percent;
+
+/// None where one machine ran it all.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let hosts = page.summary.machines.as_ref()?;
+    let covs = hosts.between_cov.zip(hosts.within_cov);
+    Some(html! {
+        p.note {
+            "A block ran whole on one machine, so no comparison of conditions contains what machines differ by."
+            @if let Some((between, within)) = covs {
+                " Coefficient of variation between machines " (percent(between)) ", between blocks of one machine " (percent(within)) "."
+            }
+        }
+        div.scroll tabindex="0" role="region" aria-label="Machines side by side" {
+            table {
+                thead { tr {
+                    th.l scope="col" { "machine" } th scope="col" { "blocks" } th scope="col" { "trials" }
+                    th scope="col" { "against the others" } th scope="col" { "95% interval" }
+                    th scope="col" { "spread in a block" } th.l scope="col" { "odd" }
+                } }
+                tbody { @for row in &hosts.rows { tr {
+                    th scope="row" { (row.name) } td { (row.blocks) } td { (row.trials) }
+                    td { @if let Some(ratio) = row.ratio { (format!("{ratio:.3}x")) } }
+                    td { @if let Some(ci) = row.ci { (format!("{:.3} to {:.3}", ci.low, ci.high)) } }
+                    td { @if let Some(spread) = row.spread { (percent(spread)) } }
+                    td.l { (row.odd_words()) }
+                } } }
+            }
+        }
+    })
+}

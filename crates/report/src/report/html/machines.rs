@@ -1,0 +1,183 @@
+//! The machine with its threads, a drawing a condition (a drawing a mode where there are two), and the table of
+//! threads.
+
+use super::given::Page;
+use crate::report::charts::machine::Layout;
+use crate::report::charts::marks;
+use maud::{Markup, html};
+use tare_findings::collect::{self, ConditionTrials};
+use tare_findings::figures::{count, figure, percent};
+use tare_findings::summary::MetricSummary;
+use tare_findings::threads::{self, ThreadSummary};
+use tare_results::schema::{ThreadClass, TrialRecord};
+
+/// Drawings a page.
+const DRAWINGS: usize = 60;
+/// Threads a condition in the table; the rest are counted.
+const THREADS: usize = 24;
+/// Rows of the table of threads over all conditions.
+const THREAD_ROWS: usize = 1000;
+
+/// Trials that are drawn together.
+struct Group<'a> {
+    condition: &'a str,
+    caption: String,
+    trials: Vec<&'a TrialRecord>,
+}
+
+impl Group<'_> {
+    /// The host of the clients, where that is another machine than the one that is drawn.
+    fn clients_elsewhere(&self) -> Option<&str> {
+        self.trials.iter().find_map(|trial| Some(trial.client_host.as_ref()?.ran_on.host.as_str()))
+    }
+
+    fn not_drawn(&self) -> String {
+        self.clients_elsewhere().map_or_else(String::new, |host| format!(", clients on {host} not drawn"))
+    }
+}
+
+/// One drawing for each group of trials.
+pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
+    let machine = page.machine.as_ref()?;
+    let layout = Layout::new(machine);
+    let groups: Vec<Group<'_>> = page.conditions.iter().flat_map(|condition| groups(page, condition)).collect();
+    let drawn: Vec<(&Group<'_>, Vec<ThreadSummary>)> = groups
+        .iter()
+        .map(|group| (group, threads::table(&group.trials)))
+        .map(|(group, mut threads)| {
+            threads.retain(|thread| group.clients_elsewhere().is_none() || thread.class != ThreadClass::Client);
+            (group, threads)
+        })
+        .filter(|(_, threads)| threads.iter().any(|thread| thread.pair.is_some()))
+        .take(DRAWINGS)
+        .collect();
+    (!drawn.is_empty()).then(|| {
+        html! {
+            (layout.symbol())
+            p.note {
+                "Where threads were actually seen, not where they were sent: circles are client threads, squares the server "
+                "threads of the same number, dashed lines join them. Paler means seen there less often."
+            }
+            div.machines {
+                @for (group, threads) in &drawn {
+                    figure data-c=(group.condition) {
+                        figcaption {
+                            (marks::swatch(page.mark(group.condition))) (group.condition) " "
+                            span { (group.caption) (group.not_drawn()) }
+                        }
+                        (layout.draw(&format!("Threads on the machine, {}", group.condition), threads))
+                    }
+                }
+            }
+            @if groups.len() > DRAWINGS { p.note { "The first " (DRAWINGS) " conditions are drawn." } }
+        }
+    })
+}
+
+/// All analysed trials of a condition, or one group a mode.
+fn groups<'a>(page: &Page<'_>, condition: &ConditionTrials<'a>) -> Vec<Group<'a>> {
+    let all = || Group {
+        condition: condition.name,
+        caption: count(condition.ok.len(), "trial"),
+        trials: condition.ok.clone(),
+    };
+    let Some(metric) = page.summary.headline_metric.as_deref() else { return vec![all()] };
+    let Some(summary) = page.summary.metric(condition.name, metric).filter(|m| m.modes.len() > 1) else {
+        return vec![all()];
+    };
+    let mut groups: Vec<Group<'a>> = summary
+        .modes
+        .iter()
+        .map(|mode| Group {
+            condition: condition.name,
+            caption: format!("mode of {}", figure(mode.mean, &summary.unit)),
+            trials: Vec::new(),
+        })
+        .collect();
+    for trial in &condition.ok {
+        if let Some(nearest) = collect::trial_mean(trial, metric).and_then(|mean| nearest_mode(summary, mean)) {
+            groups[nearest].trials.push(trial);
+        }
+    }
+    groups
+        .iter_mut()
+        .for_each(|group| group.caption = format!("{}, {}", group.caption, count(group.trials.len(), "trial")));
+    groups
+}
+
+fn nearest_mode(summary: &MetricSummary, mean: f64) -> Option<usize> {
+    let distances = summary.modes.iter().map(|mode| (mode.mean - mean).abs()).enumerate();
+    distances.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| index)
+}
+
+/// The per-thread table of all conditions.
+pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
+    let tables: Vec<(&str, Vec<ThreadSummary>)> =
+        page.conditions.iter().map(|c| (c.name, threads::table(&c.ok))).filter(|(_, rows)| !rows.is_empty()).collect();
+    let per_condition = (THREAD_ROWS / tables.len().max(1)).clamp(2, THREADS);
+    let scheduled = tables.iter().any(|(_, rows)| rows.iter().any(|row| row.schedule.is_some()));
+    (!tables.is_empty()).then(|| {
+        html! {
+            p.note { "Means a sample, over all samples of the analysed trials. Seen: share of sightings on each CPU." }
+            div.scroll tabindex="0" role="region" aria-label="Table of threads" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "condition" } th.l.c scope="col" { "thread" } th.l.c scope="col" { "allowed CPUs" }
+                        th.l scope="col" { "seen on CPU" } th scope="col" { "migrations" } th scope="col" { "voluntary" br; "switches" }
+                        th scope="col" { "involuntary" br; "switches" } th scope="col" { "CPU" br; "time, s" }
+                        @if scheduled { th scope="col" { "waited" br; "for a CPU" } th scope="col" { "slept" } }
+                    } }
+                    @for (condition, rows) in &tables { tbody {
+                        @for row in rows.iter().take(per_condition) { (thread_row(condition, row, scheduled)) }
+                        @if rows.len() > per_condition {
+                            tr { th scope="row" { (condition) } td.l colspan=(7 + 2 * usize::from(scheduled)) { "and " (count(rows.len() - per_condition, "more thread")) } }
+                        }
+                    } }
+                }
+            }
+        }
+    })
+}
+
+fn thread_row(condition: &str, row: &ThreadSummary, scheduled: bool) -> Markup {
+    let name = match (row.class, row.pair) {
+        (ThreadClass::Client, Some(pair)) => format!("client {pair}"),
+        (ThreadClass::Connection, Some(pair)) => format!("server {pair}"),
+        _ => row.name.clone(),
+    };
+    let allowed = match row.allowed.iter().collect::<Vec<_>>().as_slice() {
+        [one] => (*one).clone(),
+        [first, rest @ ..] => format!("{first} and {} other sets", rest.len()),
+        [] => "–".to_owned(),
+    };
+    html! {
+        tr {
+            th scope="row" { (condition) } td.l.c { (name) } td.l.c { (allowed) } td.l { (seen_words(row)) }
+            td { (number(row.migrations)) } td { (number(row.voluntary_switches)) } td { (number(row.involuntary_switches)) }
+            td { (format!("{:.2}", row.cpu_s)) }
+            @if scheduled {
+                @let share = |part: usize| row.schedule.map_or("–".to_owned(), |spent| percent(spent[part]));
+                td { (share(1)) } td { (share(2)) }
+            }
+        }
+    }
+}
+
+/// `0 (62%), 4 (38%)`, the most seen first, at most six.
+fn seen_words(row: &ThreadSummary) -> String {
+    let mut seen: Vec<(usize, f64)> = row.seen.iter().map(|(cpu, share)| (*cpu, *share)).collect();
+    seen.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut words: Vec<String> = seen
+        .iter()
+        .take(6)
+        .map(|(cpu, share)| if seen.len() == 1 { cpu.to_string() } else { format!("{cpu} ({})", percent(*share)) })
+        .collect();
+    if seen.len() > 6 {
+        words.push(format!("{} more", seen.len() - 6));
+    }
+    if words.is_empty() { "never seen running".to_owned() } else { words.join(", ") }
+}
+
+fn number(value: f64) -> String {
+    if value >= 100.0 || value == 0.0 { format!("{value:.0}") } else { format!("{value:.1}") }
+}

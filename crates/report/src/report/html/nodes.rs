@@ -1,0 +1,42 @@
+//! Memory by node.
+
+use super::given::Page;
+use maud::{Markup, html};
+use tare_findings::figures::{figure, percent};
+use tare_findings::nodes::NodeSummary;
+
+/// Rows of the table; a study of many conditions has the rest in `tare show --json`.
+const ROWS: usize = 400;
+
+/// Where the server's memory was; none on a machine with a single node.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let nodes = &page.summary.nodes;
+    (!nodes.is_empty()).then(|| {
+        html! {
+            p.note {
+                "Means over samples. Pages of the whole machine: given on this node as asked (hit), given here because another node was "
+                "full (miss), given here to a thread of another node (other)."
+            }
+            div.scroll tabindex="0" role="region" aria-label="Memory by node" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "condition" } th scope="col" { "node" } th scope="col" { "server's memory" }
+                        th scope="col" { "share" } th scope="col" { "hit, pages" } th scope="col" { "miss, pages" }
+                        th scope="col" { "other, pages" }
+                    } }
+                    tbody { @for node in nodes.iter().take(ROWS) { tr {
+                        th scope="row" { (node.condition) } td { (node.node) } td { (figure(node.server_bytes, "bytes")) }
+                        td { (percent(share(node, nodes))) } td { (format!("{:.0}", node.hit_pages)) }
+                        td { (format!("{:.0}", node.miss_pages)) } td { (format!("{:.0}", node.other_pages)) }
+                    } } }
+                }
+            }
+        }
+    })
+}
+
+/// Share of the server's memory that is on this node.
+fn share(node: &NodeSummary, nodes: &[NodeSummary]) -> f64 {
+    let all: f64 = nodes.iter().filter(|other| other.condition == node.condition).map(|other| other.server_bytes).sum();
+    if all > 0.0 { node.server_bytes / all } else { 0.0 }
+}

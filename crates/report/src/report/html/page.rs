@@ -1,0 +1,84 @@
+//! The document: sections in the order in which a reader asks.
+
+use super::document::document;
+use super::given::Page;
+use super::{
+    builds, captures, curves, environment, first_screen, grid, hosts, machines, nodes, plans, plots, probes, record,
+    scaling, searches, seconds, stability, tables, warm_up,
+};
+use maud::{Markup, html};
+use tare_findings::summary::Summary;
+use tare_results::Results;
+
+/// The report as one HTML document.
+pub fn render(results: &Results, summary: &Summary) -> String {
+    let page = Page::new(results, summary);
+    let sections = sections(&page);
+    let body = html! {
+        header {
+            h1 { "tare · " (results.study) }
+            (first_screen::section(&page))
+            nav aria-label="Sections" {
+                @for (id, title, _) in &sections { a href={ "#" (id) } { (title) } }
+            }
+        }
+        main {
+            @for (id, title, body) in &sections {
+                section id=(id) aria-labelledby={ (id) "-title" } {
+                    h2 id={ (id) "-title" } { (title) }
+                    (body)
+                }
+            }
+        }
+        footer { (footer(&page)) }
+    };
+    document(&results.study, &body)
+}
+
+/// (anchor, title, content) of every section that has something to show.
+fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
+    let all = [
+        ("trials", "Every trial", plots::headline(page)),
+        ("notes", "What was run, and how sure it is", first_screen::notes(page)),
+        ("curves", "Curves", curves::section(page)),
+        ("grid", "Clients by server locations", grid::section(page)),
+        ("order", "In the order they ran", plots::run_order(page)),
+        ("searches", "The search for the highest rate", searches::section(page)),
+        ("seconds", "Second by second", seconds::section(page)),
+        ("conditions", "Conditions", tables::conditions(page)),
+        ("spread", "How steady each query was", stability::spread(page)),
+        ("probes", "The reference weight", probes::section(page)),
+        ("effects", "Effects of the factors", stability::effects(page)),
+        ("queries", "Each query's trials", stability::queries(page)),
+        ("plans", "Plans of the queries", plans::section(page)),
+        ("warm-up", "Warm-up of the queries", warm_up::section(page)),
+        ("scaling", "Scaling", scaling::section(page)),
+        ("builds", "Builds side by side", builds::section(page)),
+        ("growth", "What grows: which lock is to blame", captures::growth(page)),
+        ("profiles", "Flame graphs", captures::profiles(page)),
+        ("captures", "Captures", captures::tables(page)),
+        ("machines", "Machines side by side", hosts::section(page)),
+        ("machine", "Where the threads ran", machines::drawings(page)),
+        ("threads", "Threads", machines::threads(page)),
+        ("nodes", "Memory by node", nodes::section(page)),
+        ("metrics", "All metrics", plots::others(page)),
+        ("environment", "Environment", environment::section(page)),
+        ("logs", "Trials and their logs", record::trials(page)),
+        ("record", "Repeat it, and the full record", record::section(page)),
+    ];
+    all.into_iter().filter_map(|(id, title, body)| Some((id, title, body?))).collect()
+}
+
+fn footer(page: &Page<'_>) -> Markup {
+    let written_by = page.results.environment.as_ref().map(|environment| environment.tare_version.as_str());
+    html! {
+        p {
+            "Intervals are 95% t-intervals over trials, never over pooled samples. Within: coefficient of variation of the "
+            "samples of one trial, averaged. Between: coefficient of variation of the trial means."
+        }
+        p {
+            @if let Some(version) = written_by { "Measured by tare " (version) ". " }
+            "Drawn by tare " (env!("CARGO_PKG_VERSION")) "."
+        }
+    }
+}

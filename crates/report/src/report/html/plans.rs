@@ -1,0 +1,52 @@
+//! Plans of queries that ran with more than one.
+
+use super::given::Page;
+use maud::{Markup, html};
+use tare_findings::figures::figure;
+use tare_findings::plans::QueryPlans;
+use tare_results::metric;
+
+/// Every query with more than one plan: who ran with which, and the plans themselves.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let plans = &page.summary.plans;
+    (!plans.is_empty()).then(|| {
+        html! {
+            p.note {
+                "As the server said after the measured executions (EXPLAIN), without its estimates. Where one condition has several, "
+                "the plan is a cause of what its trials differ by."
+            }
+            @for query in plans { (one(query)) }
+        }
+    })
+}
+
+fn one(query: &QueryPlans) -> Markup {
+    let unit = metric::describe(&query.metric).unit;
+    let name = metric::query(&query.metric).map_or_else(|| query.metric.clone(), str::to_uppercase);
+    html! {
+        details open[!query.changed_within.is_empty()] {
+            summary {
+                (name) ": " (query.plans.len()) " plans"
+                @if !query.changed_within.is_empty() { ", changed between trials of one condition" }
+            }
+            div.scroll tabindex="0" role="region" aria-label={ "Plans of " (name) } {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "condition" } th.l scope="col" { "plan" } th scope="col" { "trials" }
+                        th scope="col" { "mean" }
+                    } }
+                    tbody {
+                        @for plan in &query.plans { @for (condition, of) in &plan.conditions { tr {
+                            th scope="row" { (condition) } td.l { (plan.name) } td { (of.trials.len()) }
+                            td { (figure(of.mean, unit)) }
+                        } } }
+                    }
+                }
+            }
+            @for plan in &query.plans {
+                h3 { "Plan " (plan.name) }
+                pre tabindex="0" { (plan.text) }
+            }
+        }
+    }
+}

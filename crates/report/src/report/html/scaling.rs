@@ -1,0 +1,85 @@
+//! Scaling laws, the steps of each ladder, and predictions that say what they are.
+
+use super::given::Page;
+use maud::{Markup, html};
+use tare_findings::figures::{figure, times};
+use tare_findings::level_words::words_of;
+use tare_findings::summary::Scaling;
+use tare_results::metric;
+use tare_stats::Interval;
+
+/// Laws and steps; none where threads or nodes do not vary.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let laws = &page.summary.scaling;
+    (!laws.is_empty()).then(|| {
+        html! {
+            p.note {
+                "Universal scalability law: X(N) = λN / (1 + σ(N-1) + κN(N-1)); 95% intervals below each value. A prediction takes for "
+                "granted that the law goes on to hold; nothing was measured there."
+            }
+            div.scroll tabindex="0" role="region" aria-label="Table of scaling laws" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "metric" } th.l scope="col" { "over" } th.l scope="col" { "at" } th scope="col" { "λ" }
+                        th scope="col" { "σ contention" } th scope="col" { "κ coherency" } th scope="col" { "peak at" }
+                        th.l scope="col" { "more gave less" } th scope="col" { "predicted" }
+                    } }
+                    tbody { @for law in laws { tr {
+                        th scope="row" { (law.metric) } td.l { (law.over) } td.l { (words_of(&law.levels)) }
+                        td { (with_interval(law.lambda, law.lambda_ci, 1)) } td { (with_interval(law.sigma, law.sigma_ci, 4)) }
+                        td { (with_interval(law.kappa, law.kappa_ci, 6)) }
+                        td { (law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}"))) }
+                        td.l { (if law.retrograde { "yes" } else { "no" }) }
+                        td { (predicted(law)) }
+                    } } }
+                }
+            }
+            (steps(page))
+        }
+    })
+}
+
+fn with_interval(value: f64, ci: Option<Interval>, decimals: usize) -> Markup {
+    html! {
+        (format!("{value:.decimals$}"))
+        @if let Some(Interval { low, high }) = ci { br; small { (format!("{low:.decimals$} to {high:.decimals$}")) } }
+    }
+}
+
+fn predicted(law: &Scaling) -> Markup {
+    let unit = metric::describe(&law.metric).unit;
+    html! {
+        @if let Some(found) = &law.prediction {
+            (figure(found.value, unit)) " at " (found.n)
+            @if let Some(Interval { low, high }) = found.ci {
+                br; small { (figure(low, unit)) " to " (figure(high, unit)) }
+            }
+        }
+    }
+}
+
+/// What each step of a ladder gave, of the headline metric.
+fn steps(page: &Page<'_>) -> Markup {
+    let headline = page.summary.headline_metric.as_deref().unwrap_or_default();
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Steps of the ladders" {
+            table {
+                caption { "Steps of " (headline) ": after / before" }
+                thead { tr {
+                    th.l scope="col" { "at" } th.l scope="col" { "step" } th scope="col" { "gain" } th scope="col" { "95% interval" }
+                    th.l scope="col" { "more gave less" }
+                } }
+                @for law in page.summary.scaling.iter().filter(|law| law.metric == headline) {
+                    tbody { @for step in &law.steps { tr {
+                        th scope="row" { (words_of(&law.levels)) }
+                        td.l { (step.from) " → " (step.to) " " (law.over) } td { (times(step.ratio)) }
+                        td { (match step.ci { Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
+                            _ => "–".to_owned(),
+                        }) }
+                        td.l { (if step.retrograde { "yes" } else { "" }) }
+                    } } }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! How the highest rate under an objective was searched for: a chart and a table a search.
+
+use super::given::Page;
+use crate::report::charts::search::{self, verdict};
+use maud::{Markup, html};
+use tare_findings::figures::{Scale, figure};
+use tare_results::schema::TrialRecord;
+use tare_results::search::SearchRecord;
+
+/// Searches that are drawn: all are in `trials.jsonl`.
+const DRAWN: usize = 24;
+
+/// A chart a search, the first one open.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let all: Vec<(String, &SearchRecord)> = page
+        .conditions
+        .iter()
+        .flat_map(|condition| condition.ok.iter().flat_map(|trial| of_trial(condition.name, trial)))
+        .collect();
+    (!all.is_empty()).then(|| {
+        html! {
+            p.note {
+                "Each step asks for a rate: dots met the objective, crosses did not, hollow triangles did not because the "
+                "client was the limit. The line across is the limit, the dashed one the highest rate that met it."
+            }
+            @for (place, (name, search)) in all.iter().take(DRAWN).enumerate() {
+                details open[place == 0] {
+                    summary { (name) ": " (outcome(search)) }
+                    div.scroll tabindex="0" role="region" aria-label={ "Steps of the search of " (name) } {
+                        (search::draw(name, search))
+                        (table(search))
+                    }
+                }
+            }
+            @if all.len() > DRAWN { p.note { (all.len() - DRAWN) " more searches are in the record." } }
+        }
+    })
+}
+
+fn of_trial<'a>(condition: &'a str, trial: &'a TrialRecord) -> impl Iterator<Item = (String, &'a SearchRecord)> {
+    let several = trial.searches.len() > 1;
+    trial.searches.iter().map(move |search| {
+        let which = if several { format!(", search {}", search.search + 1) } else { String::new() };
+        (format!("{condition}, trial {}{which}", trial.trial), search)
+    })
+}
+
+fn outcome(search: &SearchRecord) -> String {
+    let steps = tare_text::count(search.steps.len(), "step");
+    match search.found_tps {
+        Some(found) => format!("{} in {steps}", figure(found, "1/s")),
+        None => format!("no rate in {steps}"),
+    }
+}
+
+fn table(search: &SearchRecord) -> Markup {
+    let largest = search.steps.iter().map(|step| step.asked_tps).fold(0.0, f64::max);
+    let (rate, ms) = (Scale::new("1/s", largest, 4), Scale::new("ms", 100.0, 5));
+    let metric = search.objective.split("<=").next().unwrap_or_default().trim();
+    html! {
+        table {
+            thead { tr {
+                th scope="col" { "step" }
+                th scope="col" { "asked for, " (rate.unit) } th scope="col" { "done, " (rate.unit) }
+                th scope="col" { (metric) ", " (ms.unit) } th.l scope="col" { "objective" }
+            } }
+            tbody { @for (place, step) in search.steps.iter().enumerate() { tr {
+                td { (place + 1) } td { (rate.number(step.asked_tps)) } td { (rate.number(step.done_tps)) }
+                td { (step.value.map_or("nothing due".to_owned(), |value| ms.number(value))) }
+                td.l { (verdict(step)) }
+            } } }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Throughput second by second, with gaps and standstills.
+
+use super::given::Page;
+use crate::report::charts::marks;
+use crate::report::charts::seconds::{self, Line};
+use maud::{Markup, html};
+use tare_findings::client_limit;
+use tare_results::schema::{SampleRecord, TrialRecord};
+
+/// Conditions that are drawn, and samples of each: all are in `trials.jsonl`.
+const CONDITIONS: usize = 12;
+const LINES: usize = 24;
+/// Readings that a line has at least.
+const READINGS: usize = 3;
+
+/// A chart a condition; the first one with a standstill is open.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let all: Vec<(&str, Vec<Line>)> = page
+        .conditions
+        .iter()
+        .map(|condition| (condition.name, condition.ok.iter().flat_map(|trial| of_trial(trial)).collect::<Vec<_>>()))
+        .filter(|(_, lines)| !lines.is_empty())
+        .collect();
+    let open = all.iter().position(|(_, lines)| lines.iter().any(|line| line.stall.is_some())).unwrap_or(0);
+    (!all.is_empty()).then(|| {
+        html! {
+            p.note {
+                "A line is a sample. Crosses are seconds below half of their sample's usual throughput; a shaded area is the "
+                "longest time of a sample in which nothing was completed, and says whose standstill it was when pointed at."
+            }
+            @for (place, (condition, mut lines)) in all.into_iter().take(CONDITIONS).enumerate() {
+                @let left_out = lines.len().saturating_sub(LINES);
+                details open[place == open] {
+                    summary { (marks::swatch(page.mark(condition))) (condition) }
+                    div.scroll tabindex="0" role="region" aria-label={ "Throughput second by second under " (condition) } {
+                        ({ worst_first(&mut lines); seconds::draw(condition, &lines, page.mark(condition)) })
+                    }
+                    @if left_out > 0 { p.note { (left_out) " more samples, without a longer standstill, are in the record." } }
+                }
+            }
+        }
+    })
+}
+
+/// Those with the longest standstills, where there are too many to be told apart.
+fn worst_first(lines: &mut Vec<Line>) {
+    let length = |line: &Line| line.stall.as_ref().map_or(0.0, |(_, length_s, _)| *length_s);
+    lines.sort_by(|a, b| length(b).total_cmp(&length(a)));
+    lines.truncate(LINES);
+}
+
+fn of_trial(trial: &TrialRecord) -> Vec<Line> {
+    let series = trial.samples.iter().filter(|sample| sample.tps_each_second.len() >= READINGS);
+    series.map(|sample| line(trial, sample)).collect()
+}
+
+fn line(trial: &TrialRecord, sample: &SampleRecord) -> Line {
+    let stall = client_limit::stall(&sample.covariates).zip(client_limit::stall_words(&sample.covariates));
+    Line {
+        name: format!("trial {}, sample {}", trial.trial, sample.sample + 1),
+        tps: sample.tps_each_second.clone(),
+        stall: stall.map(|((from_s, length_s), words)| (from_s, length_s, words)),
+    }
+}

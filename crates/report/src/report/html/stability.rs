@@ -1,0 +1,209 @@
+//! How steady each query was, what makes it so, and every trial of it.
+
+use super::given::Page;
+use super::plots;
+use super::tables;
+use crate::report::charts::forest::{self, Line};
+use crate::report::charts::heat::{self, Figures, Heat};
+use crate::report::charts::marks;
+use crate::report::charts::queries::{self as chart, Query};
+use maud::{Markup, html};
+use tare_findings::collect;
+use tare_findings::figures::percent;
+use tare_findings::reading::letter;
+use tare_findings::summary::Effect;
+use tare_findings::term::{Term, TermFactor};
+use tare_results::metric;
+
+/// Dots beyond which the plot of every query would not fit into a page of a megabyte.
+const DOTS: usize = 20_000;
+/// Lines of a forest of single metrics.
+const LINES: usize = 150;
+
+/// A ratio and its interval.
+type Ratio = (f64, Option<tare_stats::Interval>, bool);
+
+/// Metrics that a study is about, when there are several.
+fn primary(page: &Page<'_>) -> Vec<String> {
+    let mut names = collect::all_metrics(&page.conditions);
+    names.retain(|name| metric::describe(name).is_primary());
+    names
+}
+
+/// The heat map, and the article's table: average and largest spread over the queries.
+pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
+    let names = primary(page);
+    let conditions = &page.summary.conditions;
+    if names.len() < 2 || conditions.iter().all(|condition| condition.spread.is_none()) {
+        return None;
+    }
+    let cov = |name: &String| conditions.iter().map(|c| page.summary.metric(&c.name, name)?.between_cov).collect();
+    let map = Heat {
+        title: "Spread between trials of each query under each condition".into(),
+        note: "Coefficient of variation of the trial means: how much a restart changes a query. The stronger the shade, the less steady."
+            .into(),
+        rows: names.iter().map(|name| short(name)).collect(),
+        columns: (0..conditions.len()).map(letter).collect(),
+        values: names.iter().map(cov).collect(),
+        figures: Figures::Percent,
+    };
+    let cell = |value: Option<f64>| value.map_or("–".to_owned(), percent);
+    Some(html! {
+        p.note { (map.note) }
+        div.scroll tabindex="0" role="region" aria-label="Heat map of spread" { (heat::draw(&map)) }
+        div.scroll tabindex="0" role="region" aria-label="Table of spread" {
+            table {
+                caption { "Over the queries. Max-min: largest less smallest trial mean, as a share of the smallest." }
+                thead { tr {
+                    th.l.c scope="col" { "" } th.l scope="col" { "condition" } th scope="col" { "max-min," br; "average" }
+                    th scope="col" { "max-min," br; "largest" } th.l.c scope="col" { "of" }
+                    th scope="col" { "between," br; "average" } th scope="col" { "between," br; "largest" }
+                    th scope="col" { "within," br; "average" } th scope="col" { "within," br; "largest" }
+                } }
+                tbody { @for (index, condition) in conditions.iter().enumerate() { tr data-c=(condition.name) {
+                    td.l.c { (letter(index)) }
+                    th scope="row" { (marks::swatch(page.mark(&condition.name))) (condition.name) }
+                    @let spread = condition.spread.as_ref();
+                    td { (cell(spread.map(|s| s.range_average))) } td { (cell(spread.map(|s| s.range_largest))) }
+                    td.l.c { (spread.map_or(String::new(), |s| short(&s.range_largest_metric))) }
+                    td { (cell(spread.map(|s| s.between_cov_average))) } td { (cell(spread.map(|s| s.between_cov_largest))) }
+                    td { (cell(spread.and_then(|s| s.within_cov_average))) } td { (cell(spread.and_then(|s| s.within_cov_largest))) }
+                } } }
+            }
+        }
+    })
+}
+
+/// `query_s_q12` as people say it.
+fn short(name: &str) -> String {
+    metric::query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
+}
+
+/// Forests of the effects on spread and mean, what else goes with the spread, and the table.
+pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
+    let table = tables::effects(page)?;
+    let names = primary(page);
+    let of = |effect: &&Effect| {
+        names.contains(&effect.metric) || Some(&effect.metric) == page.summary.headline_metric.as_ref()
+    };
+    let effects: Vec<&Effect> = page.summary.effects.iter().filter(of).collect();
+    let several = names.len() > 1;
+    // Only main effects compare levels. A level may itself hold the colon of an interaction, as in aslr=layout:3.
+    let terms = |interactions: bool| {
+        let mut terms: Vec<&Term> = Vec::new();
+        for effect in effects.iter().filter(|effect| effect.levels.is_empty() == interactions) {
+            if !terms.contains(&&effect.term) {
+                terms.push(&effect.term);
+            }
+        }
+        terms
+    };
+    let (mains, interactions) = (terms(false), terms(true));
+    let lines = |terms: &[&Term], side: &dyn Fn(&Effect) -> Option<Ratio>| -> Vec<Line> {
+        let lines = terms.iter().flat_map(|term| effects.iter().filter(move |effect| effect.term == **term));
+        let line = |effect: &&Effect| {
+            let (ratio, ci, shown) = side(effect)?;
+            let levels = if effect.levels.is_empty() { String::new() } else { format!(" {}", effect.levels) };
+            let metric = if several { format!(", {}", short(&effect.metric)) } else { String::new() };
+            // Of `aslr=off off/on` the level is said twice.
+            let factor = effect.term.main().map_or_else(|| effect.term.to_string(), TermFactor::factor);
+            Some(Line { label: format!("{factor}{levels}{metric}"), ratio, ci, strong: !several, shown })
+        };
+        lines.filter_map(line).take(LINES).collect()
+    };
+    let mean = |effect: &Effect| Some((effect.mean_ratio, effect.ci, effect.shown));
+    let spread = |effect: &Effect| Some((effect.spread_ratio?, effect.spread_ci, effect.spread_shown));
+    Some(html! {
+        (together(page))
+        (fold(!several, "On the mean", "ratio of means, first level against second; 1x is no effect", &lines(&mains, &mean)))
+        (fold(!several, "On the spread", "ratio of the coefficients of variation between trials; 1x is no effect", &lines(&mains, &spread)))
+        (fold(false, "Interactions, on the mean", "ratio; 1x is no interaction", &lines(&interactions, &mean)))
+        (fold(false, "Interactions, on the spread", "ratio; 1x is no interaction", &lines(&interactions, &spread)))
+        (causes(page))
+        details open[page.summary.effects.len() <= 40] { summary { "Table of effects" } (table) }
+    })
+}
+
+fn fold(open: bool, title: &str, what: &str, lines: &[Line]) -> Markup {
+    html! {
+        @if !lines.is_empty() {
+            details open[open] {
+                summary { (title) }
+                div.scroll tabindex="0" role="region" aria-label={ "Forest plot: " (title) } { (forest::draw(title, what, lines)) }
+            }
+        }
+    }
+}
+
+/// Each factor's effect on the spread over all queries together, and its share.
+fn together(page: &Page<'_>) -> Markup {
+    let Some(sources) = &page.summary.spread_sources else { return html! {} };
+    let lines: Vec<Line> = sources
+        .ranking
+        .iter()
+        .map(|source| {
+            let share = if source.shown { format!(", {}", percent(source.share)) } else { String::new() };
+            Line {
+                label: format!("{} {}/{}{share}", source.factor, source.noisy_level, source.quiet_level),
+                ratio: source.spread_ratio,
+                ci: source.spread_ci,
+                strong: true,
+                shown: source.shown,
+            }
+        })
+        .collect();
+    html! {
+        h3 { "What makes restarts differ" }
+        p.note {
+            "How much more trials vary at the first level than at the second, over all primary metrics together. Filled marks: "
+            "shown, with all factors tested together. The percentage is the factor's share of the variance between trials; "
+            (percent(sources.unexplained)) " is unexplained."
+        }
+        div.scroll tabindex="0" role="region" aria-label="Forest plot of sources of spread" {
+            (forest::draw("Sources of spread", "ratio of the coefficients of variation between trials", &lines))
+        }
+    }
+}
+
+fn causes(page: &Page<'_>) -> Markup {
+    let causes = &page.summary.residual_causes;
+    html! {
+        @if !causes.is_empty() {
+            h3 { "What is left within conditions goes with" }
+            ul { @for cause in causes {
+                li { (cause.covariate) ": " (percent(cause.share)) " of it (p " (format!("{:.3}", cause.p_value)) ", adjusted)" }
+            } }
+        }
+    }
+}
+
+/// Every trial of every query.
+pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
+    let names = primary(page);
+    let dots = names.len() * page.results.trials.len();
+    if names.len() < 2 || dots > DOTS {
+        return None;
+    }
+    let queries: Vec<Query> = names
+        .iter()
+        .filter_map(|name| {
+            let means: Vec<(usize, Vec<f64>)> = page
+                .conditions
+                .iter()
+                .map(|c| (page.mark(c.name), c.with(name).into_iter().map(|(_, mean)| mean).collect()))
+                .collect();
+            let all: Vec<f64> = means.iter().flat_map(|(_, values)| values).copied().collect();
+            let centre = all.iter().sum::<f64>() / all.len().max(1) as f64;
+            let relative = |values: Vec<f64>| values.into_iter().map(|value| value / centre - 1.0).collect();
+            (centre > 0.0).then(|| Query {
+                label: short(name),
+                conditions: means.into_iter().map(|(mark, values)| (mark, relative(values))).collect(),
+            })
+        })
+        .collect();
+    Some(html! {
+        p.note { "A dot is a trial. Dots of one row that lie together are a steady query; rows that lie apart are an effect." }
+        div.scroll tabindex="0" role="region" aria-label="Dot plot of every query" { (chart::draw(&queries)) }
+        (plots::legend(page))
+    })
+}

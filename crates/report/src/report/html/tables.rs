@@ -1,0 +1,147 @@
+//! Tables of figures. Each is a plain HTML table, so that it copies into a spreadsheet: a number a cell, units in
+//! heads.
+
+use super::given::Page;
+use crate::report::charts::marks;
+use maud::{Markup, html};
+use tare_findings::figures::{Scale, percent, times};
+use tare_findings::reading;
+use tare_findings::summary::{ConditionSummary, MetricSummary};
+use tare_stats::Interval;
+
+/// Rows of the table of all metrics; a study of many conditions has the rest in `tare show --json`.
+const ROWS: usize = 1200;
+
+/// One row a condition, of the headline metric.
+pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
+    let metric = page.summary.headline_metric.as_deref()?;
+    let rows: Vec<(&ConditionSummary, Option<&MetricSummary>)> =
+        page.summary.conditions.iter().map(|c| (c, c.metrics.iter().find(|m| m.name == metric))).collect();
+    let scale = scale(rows.iter().filter_map(|(_, metric)| *metric));
+    let with_modes = rows.iter().any(|(_, metric)| metric.is_some_and(|metric| !metric.modes.is_empty()));
+    Some(html! {
+        div.scroll tabindex="0" role="region" aria-label="Table of conditions" {
+            table {
+                caption { (metric) @if !scale.unit.is_empty() { ", " (scale.unit) } }
+                thead { tr {
+                    th.l scope="col" { "condition" }
+                    th scope="col" { "trials" } th scope="col" { "mean" } th scope="col" { "95% from" } th scope="col" { "95% to" }
+                    th scope="col" { "median" }
+                    th scope="col" { "within" } th scope="col" { "between" } th scope="col" { "min" } th scope="col" { "max" }
+                    @if with_modes { th.l scope="col" { "modes" } }
+                    th scope="col" { "clean" } th scope="col" { "disturbed" } th scope="col" { "failed" }
+                } }
+                tbody { @for (condition, metric) in &rows { tr data-c=(condition.name) {
+                    th scope="row" { (marks::swatch(page.mark(&condition.name))) (condition.name) }
+                    @match metric {
+                        Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (reading::modes(metric)) } } },
+                        None => { td colspan={ (9 + usize::from(with_modes)) } { "no usable trial" } },
+                    }
+                    td { (condition.clean_trials) }
+                    td { (condition.disturbed_trials) @if condition.contaminated_trials > 0 { " (+" (condition.contaminated_trials) " put aside)" } }
+                    td { (condition.failed_trials) }
+                } } }
+            }
+        }
+        @for condition in &page.summary.unrealizable {
+            p.note { (condition.name) ": not realizable here, " (condition.reason) }
+        }
+    })
+}
+
+fn cells(metric: &MetricSummary, scale: &Scale) -> Markup {
+    let end = |end: Option<f64>| end.map_or("–".to_owned(), |value| scale.number(value));
+    let cov = |cov: Option<f64>| cov.map_or("–".to_owned(), percent);
+    html! {
+        td { (metric.trials) }
+        @if metric.modes.is_empty() {
+            td { (scale.number(metric.mean)) } td { (end(metric.ci.map(|ci| ci.low))) } td { (end(metric.ci.map(|ci| ci.high))) }
+        } @else {
+            td { "two modes" } td { "–" } td { "–" }
+        }
+        td { (scale.number(metric.median)) }
+        td { (cov(metric.within_cov)) } td { (cov(metric.between_cov)) }
+        td { (scale.number(metric.min)) } td { (scale.number(metric.max)) }
+    }
+}
+
+/// Every metric of every condition.
+pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
+    let names = tare_findings::collect::all_metrics(&page.conditions);
+    let find = |name: &str| {
+        let rows: Vec<(&str, &MetricSummary)> = page
+            .summary
+            .conditions
+            .iter()
+            .filter_map(|c| Some((c.name.as_str(), c.metrics.iter().find(|m| m.name == name)?)))
+            .collect();
+        let scale = scale(rows.iter().map(|(_, metric)| *metric));
+        (rows, scale)
+    };
+    let total = names.len() * page.summary.conditions.len();
+    let shown = (ROWS / page.summary.conditions.len().max(1)).max(1);
+    html! {
+        details open[total <= 60] {
+            summary { "Table of all metrics" }
+            div.scroll tabindex="0" role="region" aria-label="Table of all metrics" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "metric" } th scope="col" { "unit" } th.l scope="col" { "condition" }
+                        th scope="col" { "trials" } th scope="col" { "mean" } th scope="col" { "95% from" } th scope="col" { "95% to" }
+                        th scope="col" { "within" } th scope="col" { "between" } th scope="col" { "min" } th scope="col" { "max" }
+                    } }
+                    @for name in names.iter().take(shown) {
+                        @let (rows, scale) = find(name);
+                        tbody { @for (condition, metric) in &rows { tr data-c=(condition) {
+                            th scope="row" { (name) } td { (scale.unit) } td.l { (condition) } (cells(metric, &scale))
+                        } } }
+                    }
+                }
+            }
+            @if names.len() > shown { p.note { "The remaining " (names.len() - shown) " metrics: tare show --json" } }
+        }
+    }
+}
+
+/// Effects of two-level factors on the mean and on the spread.
+pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
+    let effects = &page.summary.effects;
+    let interval = |ci: Option<Interval>| match ci {
+        Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
+        _ => "–".to_owned(),
+    };
+    (!effects.is_empty()).then(|| {
+        html! {
+            p.note {
+                "Ratio of the first level to the second; 1x is no effect. Spread is the coefficient of variation between trials. "
+                "Intervals are each for itself; * marks what is shown with all effects tested together."
+            }
+            div.scroll tabindex="0" role="region" aria-label="Table of effects" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "metric" } th.l scope="col" { "factor" } th.l scope="col" { "levels" }
+                        th scope="col" { "mean" } th scope="col" { "95% interval" }
+                        th scope="col" { "spread" } th scope="col" { "95% interval" }
+                    } }
+                    tbody { @for effect in effects.iter().take(400) { tr {
+                        th scope="row" { (effect.metric) } td.l { (effect.term.to_string()) } td.l { (effect.levels) }
+                        td { (times(effect.mean_ratio)) @if effect.shown { " *" } } td { (interval(effect.ci)) }
+                        td { (effect.spread_ratio.map_or("–".to_owned(), times)) @if effect.spread_shown { " *" } }
+                        td { (interval(effect.spread_ci)) }
+                    } } }
+                }
+            }
+        }
+    })
+}
+
+/// One scale for a column of one metric.
+fn scale<'a>(metrics: impl Iterator<Item = &'a MetricSummary>) -> Scale {
+    let mut unit = "";
+    let mut largest: f64 = 0.0;
+    for metric in metrics {
+        unit = &metric.unit;
+        largest = largest.max(metric.max.abs());
+    }
+    Scale::new(unit, largest, 4)
+}

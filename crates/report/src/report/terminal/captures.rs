@@ -1,0 +1,97 @@
+//! What captures say: growth rankings, builds side by side, and the cost of capturing.
+
+use super::scaling::interval;
+use super::style::{Style, add, finish};
+use super::text::plain;
+use tare_findings::compare::Verdict;
+use tare_findings::figures::{change, percent, times};
+use tare_findings::level_words::words_of;
+use tare_findings::summary::{Grown, GrowthRanking, Profiled, Summary};
+
+/// Names of a ranking on a terminal; the report has more.
+const LISTED: usize = 8;
+/// A change that would show as 0.00%.
+const LEAST: f64 = 0.000_05;
+
+/// Locks and functions by the growth of their share.
+pub(super) fn growth(summary: &Summary, style: Style) -> Option<String> {
+    // Callers are the report's: on a terminal they would repeat most of the functions.
+    let shown: Vec<&GrowthRanking> =
+        summary.growth.iter().filter(|ranking| matches!(ranking.what, Profiled::Locks | Profiled::Symbols)).collect();
+    let parts: Vec<String> = shown.into_iter().map(|ranking| one(ranking, style)).collect();
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+fn one(ranking: &GrowthRanking, style: Style) -> String {
+    let what = if ranking.what == Profiled::Locks { "locks" } else { "functions" };
+    let mut rows = style.table(&[what, "first", "last", "each doubling", "95% interval"], 1);
+    // The first in any case, and of the others those that change at all.
+    let moves = |(place, grown): &(usize, &Grown)| *place == 0 || grown.per_doubling.abs() >= LEAST;
+    for (_, grown) in ranking.grown.iter().take(LISTED).enumerate().filter(moves) {
+        let cells = vec![
+            shorten(&plain(&grown.name)),
+            percent(grown.first),
+            percent(grown.last),
+            change(grown.per_doubling),
+            interval(grown.ci, change),
+        ];
+        add(&mut rows, 1, cells);
+    }
+    let of = if ranking.what == Profiled::Locks { "the connections' time" } else { "the server's samples" };
+    let at =
+        if ranking.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&ranking.levels))) };
+    let head = format!("{what} whose share of {of} grows over {}{at}, fastest first", ranking.over);
+    format!("{}\n{}", style.bold(&head), finish(rows))
+}
+
+/// Names of templates are longer than a line.
+fn shorten(name: &str) -> String {
+    const CHARACTERS: usize = 48;
+    if name.chars().count() <= CHARACTERS {
+        return name.to_owned();
+    }
+    let tail: String = name.chars().rev().take(CHARACTERS - 1).collect();
+    format!("…{}", tail.chars().rev().collect::<String>())
+}
+
+/// Every other build against the first.
+pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
+    let first = summary.builds.first()?;
+    let mut rows = style.table(&["at", "build", "ratio", "95% interval", "verdict"], 2);
+    for found in &summary.builds {
+        let verdict = match found.verdict {
+            Verdict::Faster => "faster",
+            Verdict::Slower => "slower",
+            Verdict::Equivalent | Verdict::Inconclusive => "no difference shown",
+        };
+        let interval = interval(found.ci, times);
+        add(
+            &mut rows,
+            2,
+            vec![plain(&words_of(&found.levels)), plain(&found.b), times(found.ratio), interval, verdict.to_owned()],
+        );
+    }
+    let head = format!(
+        "{} of each build / {} (each interval for itself; verdicts hold for all builds together)",
+        first.metric,
+        plain(&first.a)
+    );
+    Some(format!("{}\n{}", style.bold(&head), finish(rows)))
+}
+
+/// What the captures cost in throughput, in one sentence.
+pub(super) fn cost(summary: &Summary, style: Style) -> Option<String> {
+    let mut rows =
+        style.table(&["condition", "trials", "throughput while capturing / measured", "samples of the profile"], 1);
+    let measured: Vec<_> = summary.captures.iter().filter(|c| c.tps_ratio.is_some()).collect();
+    for capture in &measured {
+        let ratio = capture.tps_ratio.map_or(String::new(), times);
+        add(
+            &mut rows,
+            1,
+            vec![plain(&capture.condition), capture.trials.to_string(), ratio, capture.samples.to_string()],
+        );
+    }
+    let head = style.bold("cost of capturing, in samples of its own: no metric above contains it");
+    (!measured.is_empty()).then(|| format!("{head}\n{}", finish(rows)))
+}

@@ -1,0 +1,242 @@
+//! The table of conditions, and the further metrics.
+
+use super::names::Names;
+use super::spread::left_out;
+use super::style::{Style, add, finish};
+use super::text::{plain, wrap};
+use std::collections::BTreeMap;
+use tare_findings::aside;
+use tare_findings::figures::{Scale, half_width, percent};
+use tare_findings::reading::better_word;
+use tare_findings::reading::letter;
+use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
+use tare_results::metric::{Better, describe, sort_key};
+use tare_stats::Interval;
+
+/// Cells of the little picture of where the interval and the trials lie.
+const STRIP: usize = 16;
+
+type Row<'a> = (&'a ConditionSummary, Option<&'a MetricSummary>);
+
+/// One row a condition, best first. What does not fit the terminal is left out from the right: the picture, the ends,
+/// the spread inside trials; the names, the mean and the spread between trials always stay.
+pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
+    let name = summary.headline_metric.as_deref()?;
+    let conditions = sorted(summary, name);
+    let metrics = conditions.iter().filter_map(|(_, metric)| *metric);
+    let largest = metrics.clone().map(|metric| metric.max.abs()).fold(0.0, f64::max);
+    let first = metrics.clone().next()?;
+    let scale = Scale::new(&first.unit, largest, 4);
+    let columns = Columns {
+        names: Names::of(summary),
+        states: States::of(summary),
+        top: metrics.map(|metric| metric.max).fold(0.0, f64::max),
+        scale,
+    };
+    let mut text = String::new();
+    for left_out in 0..=3 {
+        let natural = if left_out < 3 { Style { width: None, ..style } } else { style };
+        text = columns.table(&conditions, left_out, natural);
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        if style.width.is_none_or(|width| widest <= usize::from(width)) {
+            break;
+        }
+    }
+    let unit = if columns.scale.unit.is_empty() { String::new() } else { format!(", {}", columns.scale.unit) };
+    let words = format!("{name}{unit} ({}; best first; intervals over trials)", better_word(first.better));
+    let (first, last) = style.shown(conditions.len());
+    let known: Vec<_> = conditions.iter().filter_map(|(condition, metric)| Some((*condition, (*metric)?))).collect();
+    let hides = style.statistic.map_or(String::new(), |statistic| style.warn(&statistic.hides(&known, style)));
+    Some(format!("{}\n{text}{}{hides}", style.bold(&words), left_out(conditions.len() - first - last)))
+}
+
+/// The conditions, best first by a metric.
+fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
+    let mut conditions: Vec<Row<'_>> =
+        summary.conditions.iter().map(|c| (c, c.metrics.iter().find(|metric| metric.name == name))).collect();
+    let better = conditions.iter().find_map(|(_, metric)| *metric).map_or(Better::Higher, |metric| metric.better);
+    conditions.sort_by(|a, b| order(a.1, b.1, better));
+    // Those with a load of their own stand below the others, whose figures are no measure for them.
+    conditions.sort_by_key(|(condition, _)| {
+        aside::threads(&condition.levels, summary.conditions.iter().map(|c| &c.levels)).map(str::to_owned)
+    });
+    conditions
+}
+
+/// What the table of conditions is made of.
+struct Columns {
+    names: Names,
+    states: States,
+    scale: Scale,
+    top: f64,
+}
+
+impl Columns {
+    fn table(&self, conditions: &[Row<'_>], left_out: usize, style: Style) -> String {
+        let ruler = format!("0{:─>width$}", self.scale.number(self.top), width = STRIP - 1);
+        let mut head = self.names.heads();
+        head.extend(self.states.heads().into_iter().map(str::to_owned));
+        let figures = ["mean ± 95%", "between", "within", "min", "max", &ruler];
+        let kept = &figures[..[6, 5, 3, 2][left_out]];
+        head.push(kept[0].to_owned());
+        head.extend(style.statistic.map(|statistic| statistic.head().to_owned()));
+        head.extend(kept[1..].iter().map(|head| (*head).to_owned()));
+        let heads: Vec<&str> = head.iter().map(String::as_str).collect();
+        let left = self.names.columns();
+        let mut rows = style.table(&heads, left);
+        let (first, last) = style.shown(conditions.len());
+        for (place, (condition, metric)) in conditions.iter().enumerate() {
+            if place >= first && place < conditions.len() - last {
+                continue;
+            }
+            let mut cells = self.names.cells(condition);
+            cells.extend(self.states.cells(condition));
+            let mut figures = figures_of(*metric, &self.scale, self.top).into_iter().take(kept.len());
+            cells.extend(figures.next());
+            let statistic = style.statistic.zip(*metric).map(|(statistic, metric)| statistic.cell(metric, &self.scale));
+            cells.extend(statistic);
+            cells.extend(figures);
+            add(&mut rows, left, cells);
+        }
+        finish(rows)
+    }
+}
+
+fn order(a: Option<&MetricSummary>, b: Option<&MetricSummary>, better: Better) -> std::cmp::Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) if better == Better::Higher => b.mean.total_cmp(&a.mean),
+        (Some(a), Some(b)) => a.mean.total_cmp(&b.mean),
+        (a, b) => b.is_some().cmp(&a.is_some()),
+    }
+}
+
+/// Which columns say how trials ended: as many as there is something to say.
+#[derive(Clone, Copy)]
+struct States {
+    disturbed: bool,
+    failed: bool,
+}
+
+impl States {
+    fn of(summary: &Summary) -> Self {
+        Self {
+            disturbed: summary.conditions.iter().any(|condition| condition.disturbed_trials > 0),
+            failed: summary.conditions.iter().any(|condition| condition.failed_trials > 0),
+        }
+    }
+
+    fn heads(self) -> Vec<&'static str> {
+        let clean = if self.disturbed || self.failed { "clean" } else { "trials" };
+        let others = [(self.disturbed, "disturbed"), (self.failed, "failed")];
+        std::iter::once(clean).chain(others.into_iter().filter(|(any, _)| *any).map(|(_, head)| head)).collect()
+    }
+
+    /// Disturbed attempts that were put aside are no trials; they are among what is odd.
+    fn cells(self, condition: &ConditionSummary) -> Vec<String> {
+        let others = [(self.disturbed, condition.disturbed_trials), (self.failed, condition.failed_trials)];
+        let others = others.into_iter().filter(|(any, _)| *any).map(|(_, n)| n.to_string());
+        std::iter::once(condition.clean_trials.to_string()).chain(others).collect()
+    }
+}
+
+fn figures_of(metric: Option<&MetricSummary>, scale: &Scale, top: f64) -> Vec<String> {
+    let Some(metric) = metric else { return vec!["no usable trial".to_owned()] };
+    let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
+    let middle = if metric.modes.is_empty() {
+        scale.mean(metric.mean, metric.ci)
+    } else {
+        let modes = metric.modes.iter().map(|mode| format!("{} in {}", scale.number(mode.mean), percent(mode.weight)));
+        modes.collect::<Vec<_>>().join("\n")
+    };
+    vec![
+        middle,
+        cov(metric.between_cov),
+        cov(metric.within_cov),
+        scale.number(metric.min),
+        scale.number(metric.max),
+        strip(metric, top),
+    ]
+}
+
+/// `····├─●─┤····`: range of the trials as dots, interval as a line, mean as a ball; modes as balls without a line.
+fn strip(metric: &MetricSummary, top: f64) -> String {
+    if top <= 0.0 || metric.min < 0.0 {
+        return String::new();
+    }
+    let cell = |value: f64| ((value / top * (STRIP - 1) as f64).round().max(0.0) as usize).min(STRIP - 1);
+    let mut cells = vec![' '; STRIP];
+    cells[cell(metric.min)..=cell(metric.max)].fill('·');
+    if metric.modes.is_empty() {
+        if let Some(Interval { low, high }) = metric.ci {
+            cells[cell(low)..=cell(high)].fill('─');
+        }
+        cells[cell(metric.mean)] = '●';
+    } else {
+        metric.modes.iter().for_each(|mode| cells[cell(mode.mean)] = '●');
+    }
+    cells.into_iter().collect()
+}
+
+/// Means of the other metrics: a metric a row, conditions by letter as columns.
+pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
+    let headline = summary.headline_metric.as_deref()?;
+    let mut names: Vec<&str> = summary.conditions.iter().flat_map(|c| &c.metrics).map(|m| m.name.as_str()).collect();
+    names.sort_by_key(|name| sort_key(name));
+    names.dedup();
+    names.retain(|name| *name != headline);
+    let details = names.iter().filter(|name| describe(name).is_detail()).count();
+    names.retain(|name| !describe(name).is_detail());
+    if names.is_empty() {
+        return None;
+    }
+    const COLUMN: usize = 15;
+    let name_width = names.iter().map(|name| name.len()).max().unwrap_or(0) + 8;
+    let fit = style.width.map_or(usize::MAX, |width| (usize::from(width).saturating_sub(name_width) / COLUMN).max(1));
+    let known = |metric: &MetricSummary| metric.ci.is_none_or(|ci| ci.width() / 2.0 <= metric.mean.abs());
+    let all_known = summary.conditions.iter().flat_map(|c| &c.metrics).all(known);
+    let unknown = if all_known { "" } else { "; ±? where that is more than the mean: not known from so few trials" };
+    let more = if details > 0 { format!("; {details} more in the report and with --json") } else { String::new() };
+    let mut text =
+        style.bold(&format!("other metrics, means over trials (± half of the 95% interval{unknown})")) + &more + "\n";
+    // In the order of the table above; of many the same ones.
+    let mut conditions: Vec<&ConditionSummary> = sorted(summary, headline).into_iter().map(|row| row.0).collect();
+    let (first, last) = style.shown(conditions.len());
+    let hidden = conditions.len() - first - last;
+    conditions.drain(first..first + hidden);
+    for (place, chunk) in conditions.chunks(fit).enumerate() {
+        let head: Vec<String> = (0..chunk.len()).map(|index| letter(place.saturating_mul(fit) + index)).collect();
+        let heads: Vec<&str> = ["metric", "unit"].into_iter().chain(head.iter().map(String::as_str)).collect();
+        let mut rows = style.table(&heads, 2);
+        for name in &names {
+            add(&mut rows, 2, other_row(name, chunk));
+        }
+        text.push_str(&finish(rows));
+        for (letter, condition) in head.iter().zip(chunk) {
+            text.push_str(&wrap(style, &format!("  {letter} = "), "      ", &plain(&condition.name)));
+        }
+    }
+    Some(text + &left_out(hidden))
+}
+
+fn other_row(name: &str, chunk: &[&ConditionSummary]) -> Vec<String> {
+    let by_condition: BTreeMap<&str, &MetricSummary> = chunk
+        .iter()
+        .filter_map(|c| Some((c.name.as_str(), c.metrics.iter().find(|metric| metric.name == name)?)))
+        .collect();
+    let largest = by_condition.values().map(|metric| metric.mean.abs()).fold(0.0, f64::max);
+    let unit = by_condition.values().next().map_or("", |metric| metric.unit.as_str());
+    let smallest = by_condition.values().map(|metric| metric.mean.abs()).fold(f64::INFINITY, f64::min);
+    // One more digit where the smallest value of the row would else show only two.
+    let scale = Scale::new(unit, largest, if smallest < largest / 2.0 { 4 } else { 3 });
+    let mut cells = vec![plain(name), scale.unit.clone()];
+    cells.extend(chunk.iter().map(|condition| {
+        by_condition.get(condition.name.as_str()).map_or("-".to_owned(), |metric| {
+            let half = metric.ci.map(|ci| ci.width() / 2.0 / metric.mean.abs());
+            match half.filter(|half| half.is_finite()) {
+                Some(half) => format!("{} {}", scale.number(metric.mean), half_width(half)),
+                None => scale.number(metric.mean),
+            }
+        })
+    }));
+    cells
+}

@@ -1,0 +1,100 @@
+//! `tare compare A B C ...`: every further side against the first, the largest change first.
+
+use super::comparison::{explanation, gate_words, word};
+use super::style::{Style, add, finish};
+use super::text::{plain, wrap};
+use std::collections::BTreeSet;
+use tare_findings::compare::groups::letters;
+use tare_findings::compare::{AgainstFirst, Grouped, ManyComparison, MetricComparison, Options};
+use tare_findings::figures::change;
+use tare_results::metric;
+use tare_stats::Interval;
+
+/// Everything that it prints.
+pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
+    let base = found.sides.first().map_or(String::new(), |base| plain(base));
+    let mut parts = Vec::new();
+    if !found.notes.is_empty() {
+        let lines: String = found.notes.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
+        parts.push(style.warn(&lines));
+    }
+    let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
+    parts.push(format!(
+        "{}\n{}",
+        style.bold(&format!("change against {base}, the largest first")),
+        rows(&judged, &found.groups, style)
+    ));
+    parts.extend(base_words(found).map(|words| wrap(style, "", "", &plain(&words))));
+    let costs: Vec<&AgainstFirst> =
+        found.metrics.iter().filter(|row| !row.metric.judged && metric::is_server_cost(&row.metric.name)).collect();
+    if !costs.is_empty() {
+        let head = style.bold("what an operation costs the server, beside it (tested apart from the above)");
+        parts.push(format!("{head}\n{}", rows(&costs, &[], style)));
+    }
+    let adjusted = found.metrics.iter().any(|row| row.metric.adjusted.is_some());
+    parts.push(explanation(options, style, adjusted));
+    let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
+    parts.extend(found.gate.map(|gate| style.bold(&wrap(style, "", "", &gate_words(gate, &metrics, options)))));
+    parts.join("\n")
+}
+
+/// The groups, and those of the base, which has no row of its own.
+fn base_words(found: &ManyComparison) -> Option<String> {
+    let base = found.sides.first()?;
+    let own = |cell: &Grouped| {
+        let letters = &cell.sides.iter().find(|side| side.side == *base)?.letters;
+        Some((format!("{} {}", cell.condition, cell.name), letters.clone()))
+    };
+    let all: Vec<(String, String)> = found.groups.iter().filter_map(own).collect();
+    let letters: BTreeSet<&String> = all.iter().map(|(_, letters)| letters).collect();
+    let where_ = match (all.as_slice(), letters.len()) {
+        ([], _) => return None,
+        ([(_, one), ..], 1) => one.clone(),
+        (all, _) => {
+            let named: Vec<String> = all.iter().map(|(cell, letters)| format!("{letters} ({cell})")).collect();
+            named.join(", ")
+        }
+    };
+    Some(format!(
+        "Sides that share a letter (group) cannot be told apart, at 95% over all pairs of sides together; {base} is in \
+         {where_}."
+    ))
+}
+
+fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
+    let mut sorted = judged.to_vec();
+    let size = |row: &&AgainstFirst| row.metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    sorted.sort_by(|a, b| size(b).total_cmp(&size(a)));
+    let by = sorted.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|found| format!("by {}", found.by));
+    let mut heads = vec!["side", "condition", "metric", "change", "95% interval"];
+    heads.extend(by.as_deref());
+    if !groups.is_empty() {
+        heads.push("group");
+    }
+    heads.push("verdict");
+    let mut out = style.table(&heads, 3);
+    for row in sorted {
+        let metric = &row.metric;
+        let interval = |ci: Option<Interval>| match ci {
+            Some(Interval { low, high }) => format!("{} to {}", change(low - 1.0), change(high - 1.0)),
+            None => "-".to_owned(),
+        };
+        let disturbed = if metric.disturbed { "disturbed: " } else { "" };
+        let mut cells = vec![
+            plain(&row.against),
+            plain(&metric.condition),
+            plain(&metric.name),
+            metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)),
+            interval(metric.ci),
+        ];
+        if by.is_some() {
+            cells.push(interval(metric.adjusted.as_ref().and_then(|found| found.ci)));
+        }
+        if !groups.is_empty() {
+            cells.push(letters(groups, &row.against, metric).to_owned());
+        }
+        cells.push(format!("{disturbed}{}", word(metric.verdict)));
+        add(&mut out, 3, cells);
+    }
+    finish(out)
+}

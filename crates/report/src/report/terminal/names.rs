@@ -1,0 +1,46 @@
+//! How conditions are named in tables: a column a factor where names are made of levels, else one column of names.
+
+use super::text::plain;
+use tare_findings::summary::{ConditionSummary, Summary};
+
+/// The columns that name a condition.
+pub(super) struct Names {
+    /// Empty where conditions have names of their own.
+    factors: Vec<String>,
+}
+
+impl Names {
+    /// A column a factor when every condition is called by its levels, and all have the same factors.
+    pub fn of(summary: &Summary) -> Self {
+        let factors: Vec<String> =
+            summary.conditions.first().map_or(Vec::new(), |c| c.levels.keys().cloned().collect());
+        let plain = |condition: &ConditionSummary| {
+            condition.levels.keys().eq(&factors) && tare_results::levels_of(&condition.name) == condition.levels
+        };
+        let factors = if summary.conditions.iter().all(plain) { factors } else { Vec::new() };
+        Self { factors }
+    }
+
+    /// Number of columns that name a condition.
+    pub fn columns(&self) -> usize {
+        self.factors.len().max(1)
+    }
+
+    /// Heads of these columns.
+    pub fn heads(&self) -> Vec<String> {
+        if self.factors.is_empty() {
+            vec!["condition".to_owned()]
+        } else {
+            self.factors.iter().map(|f| plain(f)).collect()
+        }
+    }
+
+    /// Their cells for a condition.
+    pub fn cells(&self, condition: &ConditionSummary) -> Vec<String> {
+        if self.factors.is_empty() {
+            return vec![plain(&condition.name)];
+        }
+        let level = |factor| condition.levels.get(factor).map_or(String::new(), |level| plain(level));
+        self.factors.iter().map(level).collect()
+    }
+}

@@ -1,0 +1,47 @@
+//! What the probes beside the trials leave of their spread, and the means that are adjusted by one.
+
+use super::style::{Style, add, finish};
+use super::text::plain;
+use tare_findings::figures::{Scale, percent};
+use tare_findings::probe_rows::{self, Row};
+use tare_findings::summary::Summary;
+use tare_stats::Interval;
+
+/// One row a condition; none where nothing was probed.
+pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
+    let rows: Vec<Row<'_>> = probe_rows::rows(summary);
+    let first = rows.first()?;
+    let by = rows.iter().find_map(|row| row.adjusted).map(|found| format!("mean at the same {}", found.probe));
+    let mut heads = vec!["condition", "between"];
+    let names: Vec<&str> = first.left.iter().map(|(probe, _)| *probe).collect();
+    heads.extend(&names);
+    heads.push("mean, 95% interval");
+    heads.extend(by.as_deref());
+    let mut cells = style.table(&heads, 1);
+    for row in &rows {
+        let scale = Scale::new(&row.metric.unit, row.metric.max, 4);
+        let estimate = |mean: f64, ci: Option<Interval>| match ci {
+            Some(ci) => format!("{} ({} to {})", scale.number(mean), scale.number(ci.low), scale.number(ci.high)),
+            None => scale.number(mean),
+        };
+        let mut line = vec![plain(row.condition), row.between.map_or("-".to_owned(), percent)];
+        line.extend(names.iter().map(|name| {
+            let left = row.left.iter().find(|(probe, _)| probe == name);
+            left.map_or("-".to_owned(), |(_, left)| format!("{left:.2}"))
+        }));
+        line.push(estimate(row.metric.mean, row.metric.ci));
+        if by.is_some() {
+            let adjusted = row.adjusted.and_then(|found| Some(estimate(found.adjusted_mean?, found.ci)));
+            line.push(adjusted.unwrap_or_else(|| "-".to_owned()));
+        }
+        add(&mut cells, 1, line);
+    }
+    let unit = Scale::new(&first.metric.unit, first.metric.max, 4).unit;
+    let head = style.bold(&format!(
+        "what each probe leaves of the spread between trials (1: explains nothing; average over {}), and {}{}",
+        tare_text::count(first.metrics, "metric"),
+        first.metric.name,
+        if unit.is_empty() { String::new() } else { format!(", {unit}") },
+    ));
+    Some(format!("{head}\n{}", finish(cells)))
+}

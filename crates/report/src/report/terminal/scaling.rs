@@ -1,0 +1,77 @@
+//! The scalability law, the steps of each ladder, and what the law predicts.
+
+use super::style::{Style, add, finish};
+use super::text::plain;
+use tare_findings::figures::{figure, times};
+use tare_findings::level_words::words_of;
+use tare_findings::summary::{Scaling, Summary};
+use tare_results::metric;
+use tare_stats::Interval;
+
+/// Laws with their intervals.
+pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
+    if summary.scaling.is_empty() {
+        return None;
+    }
+    let mut rows = style.table(&["metric", "over", "at", "lambda", "sigma", "kappa", "peak", "retrograde"], 3);
+    for law in &summary.scaling {
+        let cells = vec![
+            plain(&law.metric),
+            law.over.clone(),
+            plain(&words_of(&law.levels)),
+            with_interval(law.lambda, law.lambda_ci, 1),
+            with_interval(law.sigma, law.sigma_ci, 4),
+            with_interval(law.kappa, law.kappa_ci, 6),
+            law.peak.map_or("none".to_owned(), |peak| format!("{peak:.1}")),
+            if law.retrograde { "yes" } else { "no" }.to_owned(),
+        ];
+        add(&mut rows, 3, cells);
+    }
+    Some(format!("{}\n{}", style.bold("scaling: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))"), finish(rows)))
+}
+
+/// `0.0267` over `0.0201 .. 0.0333`.
+fn with_interval(value: f64, ci: Option<Interval>, decimals: usize) -> String {
+    let interval =
+        ci.map_or(String::new(), |Interval { low, high }| format!("\n{low:.decimals$} .. {high:.decimals$}"));
+    format!("{value:.decimals$}{interval}")
+}
+
+/// What each step of a ladder gave, of the headline metric.
+pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
+    let headline = summary.headline_metric.as_deref()?;
+    let laws: Vec<&Scaling> = summary.scaling.iter().filter(|law| law.metric == headline).collect();
+    if laws.is_empty() {
+        return None;
+    }
+    let mut rows = style.table(&["at", "step", "gain", "95% interval", "more gave less"], 2);
+    for law in laws {
+        for step in &law.steps {
+            let interval = interval(step.ci, times);
+            let retrograde = if step.retrograde { "yes" } else { "" };
+            let name = format!("{} -> {} {}", step.from, step.to, law.over);
+            add(
+                &mut rows,
+                2,
+                vec![plain(&words_of(&law.levels)), name, times(step.ratio), interval, retrograde.to_owned()],
+            );
+        }
+        if let Some(predicted) = &law.prediction {
+            let unit = metric::describe(headline).unit;
+            let name = format!("{} {}: predicted", predicted.n, law.over);
+            let interval = interval(predicted.ci, |value| figure(value, unit));
+            let cells =
+                vec![plain(&words_of(&law.levels)), name, figure(predicted.value, unit), interval, String::new()];
+            add(&mut rows, 2, cells);
+        }
+    }
+    let head = format!("steps of {headline} (gain: after / before; predictions were not measured)");
+    Some(format!("{}\n{}", style.bold(&head), finish(rows)))
+}
+
+pub(super) fn interval(ci: Option<Interval>, words: impl Fn(f64) -> String) -> String {
+    match ci {
+        Some(Interval { low, high }) => format!("{} to {}", words(low), words(high)),
+        _ => "-".to_owned(),
+    }
+}

@@ -1,0 +1,72 @@
+//! `tare show`: the reading, odd things, then tables.
+
+use super::style::{Style, add, finish};
+use super::text::{plain, wrap};
+use super::{captures, conditions, grid, probes, scaling, spread};
+use tare_findings::figures::times;
+use tare_findings::first_screen;
+use tare_findings::summary::Summary;
+use tare_results::Results;
+use tare_stats::Interval;
+
+/// Everything `tare show` prints.
+pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
+    let screen = first_screen::first_screen(summary, results);
+    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&screen.out)))];
+    let further: String = screen.further.iter().map(|sentence| wrap(style, "", "", &plain(sentence))).collect();
+    if !further.is_empty() {
+        parts.push(further);
+    }
+    if !summary.odd.is_empty() {
+        let lines: String = summary.odd.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
+        parts.push(style.warn(&lines));
+    }
+    let facts: String = [("ran", &screen.run), ("on", &screen.machine), ("sure", &screen.sure)]
+        .iter()
+        .map(|(label, text)| wrap(style, &format!("{label:<5} "), "      ", &plain(text)))
+        .collect();
+    parts.push(facts);
+    parts.extend(conditions::headline(summary, style));
+    parts.extend(grid::grids(summary, style));
+    parts.extend(spread::spread(summary, style));
+    parts.extend(spread::sources(summary, style));
+    parts.extend(probes::probes(summary, style));
+    parts.extend(conditions::others(summary, style));
+    parts.extend(effects(summary, style));
+    parts.extend(scaling::laws(summary, style));
+    parts.extend(scaling::steps(summary, style));
+    parts.extend(captures::builds(summary, style));
+    parts.extend(captures::growth(summary, style));
+    parts.extend(captures::cost(summary, style));
+    let text = parts.join("\n");
+    if style.plain { text.replace(['·', '•'], ".").replace('─', "-").replace('●', "o") } else { text }
+}
+
+fn effects(summary: &Summary, style: Style) -> Option<String> {
+    let headline = summary.headline_metric.as_deref()?;
+    let shown: Vec<_> = summary.effects.iter().filter(|effect| effect.metric == headline).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let mut rows = style.table(&["factor", "levels", "mean", "95% interval", "spread", "95% interval"], 2);
+    for effect in shown {
+        let interval = |ci: Option<Interval>| match ci {
+            Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
+            _ => "-".to_owned(),
+        };
+        let star = |shown: bool| if shown { " *" } else { "" };
+        let spread = effect.spread_ratio.map_or("-".to_owned(), times) + star(effect.spread_shown);
+        let cells = vec![
+            plain(&effect.term.to_string()),
+            plain(&effect.levels),
+            times(effect.mean_ratio) + star(effect.shown),
+            interval(effect.ci),
+            spread,
+            interval(effect.spread_ci),
+        ];
+        add(&mut rows, 2, cells);
+    }
+    let head = style
+        .bold(&format!("effects on {headline} (first level / second; 1x is none; * is shown, all tested together)"));
+    Some(format!("{head}\n{}", finish(rows)))
+}

@@ -1,0 +1,79 @@
+//! How steady each condition was over several queries, and what makes restarts differ.
+
+use super::style::{Style, add, finish};
+use super::text::plain;
+use tare_findings::figures::{percent, times};
+use tare_findings::summary::Summary;
+use tare_stats::Interval;
+
+/// The stability article's table: average and largest over the queries, the steadiest condition first.
+pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
+    let mut rows: Vec<_> = summary
+        .conditions
+        .iter()
+        .filter_map(|condition| Some((condition, condition.spread.as_ref().filter(|spread| spread.metrics > 1)?)))
+        .collect();
+    rows.sort_by(|a, b| a.1.range_average.total_cmp(&b.1.range_average));
+    let metrics = rows.first()?.1.metrics;
+    let heads = ["condition", "max-min", "largest", "of", "between", "largest", "within", "largest"];
+    let mut cells = style.table(&heads, 1);
+    let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
+    let (first, last) = style.shown(rows.len());
+    let count = rows.len();
+    for (place, (condition, spread)) in rows.into_iter().enumerate() {
+        if place >= first && place < count - last {
+            continue;
+        }
+        add(
+            &mut cells,
+            1,
+            vec![
+                plain(&condition.name),
+                percent(spread.range_average),
+                percent(spread.range_largest),
+                plain(&spread.range_largest_metric),
+                percent(spread.between_cov_average),
+                percent(spread.between_cov_largest),
+                cov(spread.within_cov_average),
+                cov(spread.within_cov_largest),
+            ],
+        );
+    }
+    let head = style.bold(&format!(
+        "spread over {metrics} metrics, average and largest (max-min: of trial means, over the smallest)"
+    ));
+    Some(format!("{head}\n{}{}", finish(cells), left_out(count - first - last)))
+}
+
+/// How many rows a long table does not show; nothing when it shows all.
+pub(super) fn left_out(rows: usize) -> String {
+    if rows == 0 { String::new() } else { format!("  ... {rows} rows between them: tare show RESULTS --all\n") }
+}
+
+/// Every factor as a source of the variance between trials.
+pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
+    let sources = summary.spread_sources.as_ref()?;
+    let mut cells = style.table(&["factor", "levels", "spread", "95% interval", "share", "p"], 2);
+    for source in &sources.ranking {
+        let interval = match source.spread_ci {
+            Some(Interval { low, high }) => format!("{} to {}", times(low), times(high)),
+            _ => "-".to_owned(),
+        };
+        add(
+            &mut cells,
+            2,
+            vec![
+                plain(&source.factor),
+                plain(&format!("{}/{}", source.noisy_level, source.quiet_level)),
+                times(source.spread_ratio),
+                interval,
+                if source.shown { percent(source.share) } else { "not shown".to_owned() },
+                format!("{:.3}", source.p_value),
+            ],
+        );
+    }
+    add(&mut cells, 2, ["unexplained", "", "", "", &percent(sources.unexplained), ""].map(str::to_owned).to_vec());
+    let head =
+        style.bold("what makes restarts differ (spread: ratio of the CoVs, first level to second, over all metrics)");
+    Some(format!("{head}\n{}", finish(cells)))
+}

@@ -1,0 +1,131 @@
+//! What a trial and the clients on another host say to each other, a JSON line each.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use tare_drive::subject::Surroundings;
+use tare_drive::workload::{Counts, Driven, Progress};
+use tare_engine::{Address, ConnectTarget, Tls};
+use tare_results::schema::{AppliedSetting, Environment};
+use tare_text::Value;
+use tare_topology::Fingerprint;
+
+/// Number of this language: raise it when a message changes.
+pub const LANGUAGE: u32 = 1;
+
+/// The first word of the other host.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Hello {
+    /// Version of the program there.
+    pub version: String,
+    /// The language that it speaks.
+    pub language: u32,
+    /// The name that the host gives itself.
+    pub name: String,
+    /// The machine and its settings as they are there.
+    pub environment: Environment,
+    /// By what that machine is known again.
+    pub fingerprint: Fingerprint,
+    /// The address from which ssh came there.
+    pub reached_from: Option<IpAddr>,
+}
+
+/// How clients reach the server: with a password, so it is never shown.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Target {
+    host: String,
+    port: u16,
+    user: String,
+    password: String,
+    database: Option<String>,
+}
+
+impl Target {
+    /// The target of a server that listens for TCP; none of one that listens at a socket.
+    pub fn of(target: &ConnectTarget) -> Option<Self> {
+        let Address::Tcp(host, port) = &target.address else { return None };
+        let ConnectTarget { user, password, database, .. } = target.clone();
+        Some(Self { host: host.clone(), port: *port, user, password, database })
+    }
+
+    /// The same for those who connect. Servers that are started here have no certificates.
+    pub fn target(self) -> ConnectTarget {
+        ConnectTarget {
+            address: Address::Tcp(self.host, self.port),
+            user: self.user,
+            password: self.password,
+            database: self.database,
+            tls: Tls::default(),
+        }
+    }
+}
+
+/// What the clients are to do.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Begin {
+    /// Every key of the condition with its value.
+    pub settings: BTreeMap<String, Value>,
+    /// CPUs of each client thread there, or of all where they share a set.
+    pub cpus: Vec<Vec<usize>>,
+    /// The server that they drive.
+    pub target: Target,
+    /// How much is measured.
+    pub counts: Counts,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+    /// Whether the server's host reads probes, for which the clients rest.
+    pub probes: bool,
+}
+
+/// From the trial to the clients' host.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ask {
+    /// What time it is there.
+    Time,
+    /// Work.
+    Begin(Box<Begin>),
+    /// What was asked for is done.
+    Go,
+    /// What the server's host saw of a sample.
+    Seen(Box<Surroundings>),
+    /// End, and put everything back.
+    Stop,
+}
+
+/// Why clients gave no result.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Failed {
+    /// The reason, in words.
+    pub what: String,
+    /// Whether they were told to end, or the host there was.
+    pub interrupted: bool,
+}
+
+/// From the clients' host to the trial.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// Who it is.
+    Hello(Box<Hello>),
+    /// The time there, nanoseconds since 1970.
+    Time(i64),
+    /// Machine settings that are in force there.
+    Holds(Vec<AppliedSetting>),
+    /// A step begins.
+    Step(Progress),
+    /// All are connected: the server's number of the thread behind each. It waits for an answer, as all below do.
+    Connected(Vec<Option<i32>>),
+    /// Nothing runs.
+    Idle,
+    /// A sample is about to begin.
+    Start,
+    /// A sample has ended.
+    Finish,
+    /// The further sample begins.
+    BeginCaptures,
+    /// The further sample is over.
+    EndCaptures,
+    /// The clients have ended, and everything there is as it was found; nothing follows.
+    Ended(Box<Result<Driven, Failed>>),
+}

@@ -1,0 +1,36 @@
+//! The language of studies: TOML to a checked study and back.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `spec`, `settings` | a study, and what one trial needs to know |
+//! | `key`, `field`, `fields`, `sampling_field` | every key a study may hold |
+//! | `machine`, `process`, `limit`, `level` | machine settings, properties of the server process, limits of interference |
+//! | `client`, `other_host`, `arguments` | clients or servers on another host, programs with their arguments |
+//! | `running`, `secret` | a server that runs already, and the passwords that no study holds |
+//! | `values` | settings as a plan keeps them |
+//! | `document`, `parse`, `check`, `write`, `written`, `builtin` | TOML to study and back, and the built-in ones |
+
+mod arguments;
+pub mod builtin;
+pub mod check;
+pub mod client;
+pub mod document;
+pub mod field;
+mod fields;
+pub mod key;
+pub mod level;
+pub mod limit;
+pub mod machine;
+pub mod other_host;
+pub mod parse;
+#[cfg(test)]
+mod parse_loads_tests;
+pub mod process;
+pub mod running;
+pub mod sampling_field;
+mod secret;
+pub mod settings;
+pub mod spec;
+pub mod values;
+pub mod write;
+pub mod written;

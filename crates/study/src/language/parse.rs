@@ -1,0 +1,439 @@
+//! TOML to [`Study`], with a place, an expectation and the nearest right name for every mistake.
+
+use super::document::{Source, StudyError};
+use super::field;
+use super::key::{Access, Field, WORKLOAD};
+use super::sampling_field::{self, SAMPLING_FIELDS};
+use super::settings::{Sampling, Settings};
+use super::spec::{Design, Factor, Study, set_build_key};
+use super::{check, machine, secret};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use tare_drive::workload::AnyLoad;
+use tare_results::question::{self, Question};
+use tare_text::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// What the command line changes in a study.
+#[derive(Debug, Clone, Default)]
+pub struct Overrides {
+    /// `--quick`: the study's own `[quick]` tables.
+    pub quick: bool,
+    /// `--article`: the study's `[article]` tables, the size and settings that an article published.
+    pub article: bool,
+    /// The engine named by `--engine`.
+    pub engine: Option<String>,
+    /// `--set path.to.key=value`, in order.
+    pub sets: Vec<String>,
+}
+
+const SECTIONS: [&str; 19] = [
+    "name",
+    "title",
+    "question",
+    "engine",
+    "workload",
+    "client",
+    "server",
+    "placement",
+    "process",
+    "capture",
+    "machine",
+    "sampling",
+    "design",
+    "factors",
+    "conditions",
+    "placements",
+    "builds",
+    "quick",
+    "article",
+];
+
+/// Parses a study and applies what the command line changes.
+///
+/// # Errors
+/// The first mistake, with its place.
+pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyError> {
+    let root = source.table()?;
+    let mut parser = Parser { source, study: empty(), narrow: Vec::new() };
+    parser.sections(root.get_ref())?;
+    if overrides.article {
+        let article = root.get_ref().get("article").ok_or_else(|| {
+            source.error(0..0, "--article: this study stands for no article's", "a study with [article] tables")
+        })?;
+        parser.overlay(article)?;
+        parser.study.as_published = true;
+    }
+    if overrides.quick
+        && let Some(quick) = root.get_ref().get("quick")
+    {
+        parser.overlay(quick)?;
+        parser.study.rehearsal = true;
+    }
+    let own_engine = parser.study.base.engine.name.clone();
+    if let Some(engine) = &overrides.engine {
+        parser.command_line(&format!("engine.name={engine}"))?;
+    }
+    for set in &overrides.sets {
+        parser.command_line(set)?;
+    }
+    if parser.study.base.engine.name != own_engine {
+        parser.study.moved_from = Some(own_engine);
+    }
+    check::kinds(source, &parser.narrow, &parser.study)?;
+    check::alternatives(source, root.get_ref(), &parser.study)?;
+    check::factors(source, root.get_ref(), &parser.study)?;
+    check::ladder(source, root.get_ref(), &parser.study)?;
+    Ok(parser.study)
+}
+
+fn empty() -> Study {
+    Study {
+        name: String::new(),
+        title: String::new(),
+        question: None,
+        base: Settings::default(),
+        load_keys: Vec::new(),
+        first_of: Vec::new(),
+        moved_from: None,
+        rehearsal: false,
+        as_published: false,
+        asked_options: BTreeSet::new(),
+        placements: BTreeMap::new(),
+        builds: BTreeMap::new(),
+        design: Design::default(),
+        factors: Vec::new(),
+        conditions: Vec::new(),
+        sampling: Sampling::default(),
+    }
+}
+
+struct Parser<'a> {
+    source: Source<'a>,
+    study: Study,
+    /// Keys that belong to one workload, looked at when the workload is known.
+    narrow: Vec<(Field, Range<usize>)>,
+}
+
+impl Parser<'_> {
+    fn sections(&mut self, root: &DeTable<'_>) -> Result<(), StudyError> {
+        for (key, value) in root {
+            match key.get_ref().as_ref() {
+                "name" => self.study.name = self.source.scalar("name", value)?.to_string(),
+                "title" => self.study.title = self.source.scalar("title", value)?.to_string(),
+                "question" => self.study.question = Some(self.question(value)?),
+                "placements" => self.placements(value)?,
+                "builds" => self.builds(value)?,
+                "factors" => self.study.factors = self.factors(self.source.as_table("factors", value)?)?,
+                "conditions" => self.conditions(value)?,
+                // Read even where it is not used, so that a mistake in it does not wait for the first --quick.
+                "quick" | "article" => {
+                    let kept = self.study.clone();
+                    self.overlay(value)?;
+                    self.study = kept;
+                }
+                section if SECTIONS.contains(&section) => {
+                    for (key, value) in self.source.as_table(section, value)? {
+                        self.key(section, key, value)?;
+                    }
+                }
+                other => return Err(self.source.unknown(key.span(), "table", other, &SECTIONS)),
+            }
+        }
+        match root.get("name") {
+            None => Err(self.source.error(0..0, "the study has no name", "name = \"...\" as its first line")),
+            Some(name) if !is_file_name(&self.study.name) => Err(self.source.error(
+                name.span(),
+                format!("`{}` cannot be a study's name", self.study.name),
+                "letters, digits, - and _",
+            )),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn question(&self, value: &Spanned<DeValue<'_>>) -> Result<Question, StudyError> {
+        let words = self.source.scalar("question", value)?.to_string();
+        let wrong = || self.source.error(value.span(), format!("`{words}` is not a question"), question::EXPECTED);
+        Question::from_words(&words).ok_or_else(wrong)
+    }
+
+    /// Sets what `[quick]` or `[article]` says in place of the study's own.
+    fn overlay(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
+        for (section, table) in self.source.as_table("quick or article", value)? {
+            for (key, value) in self.source.as_table(section.get_ref(), table)? {
+                self.key(section.get_ref(), key, value)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn key(
+        &mut self,
+        section: &str,
+        key: &Spanned<toml::de::DeString<'_>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(), StudyError> {
+        let name = key.get_ref().as_ref();
+        if section == "engine" && name == "options" {
+            for (option, value) in self.source.as_table("engine.options", value)? {
+                let level = self.source.scalar(option.get_ref(), value)?;
+                self.study.base.engine.options.insert(option.get_ref().to_string(), level.to_string());
+            }
+            return Ok(());
+        }
+        if section == "placement" && name == "first_of" {
+            let names = self.source.list(name, value)?;
+            self.study.first_of = names.into_iter().map(|(name, _)| name.to_string()).collect();
+            return Ok(());
+        }
+        if section == "factors" {
+            let found = self.factor(name, value)?;
+            self.study.factors.retain(|f| f.name != found.name);
+            self.study.factors.push(found);
+            return Ok(());
+        }
+        let level = match (section, name) {
+            (WORKLOAD, _) => self.source.words(name, value)?,
+            ("engine", "restart") | ("client" | "server", "ssh" | "program") => self.arguments(name, value)?,
+            _ => self.source.scalar(name, value)?,
+        };
+        self.set(section, name, &level, key.span(), value.span())
+    }
+
+    /// A list of arguments as one text; one text is taken as it is.
+    fn arguments(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
+        let words = match value.get_ref() {
+            DeValue::Array(_) => self.source.list(name, value)?,
+            _ => return self.source.scalar(name, value),
+        };
+        let words: Vec<String> = words.into_iter().map(|(word, _)| word.to_string()).collect();
+        Ok(Value::Text(serde_json::json!(words).to_string()))
+    }
+
+    /// Sets one key of one section; the one way in for files, `[quick]` and `--set`.
+    fn set(
+        &mut self,
+        section: &str,
+        name: &str,
+        level: &Value,
+        key_span: Range<usize>,
+        span: Range<usize>,
+    ) -> Result<(), StudyError> {
+        let source = self.source;
+        let wrong = |expected: String| source.error(span.clone(), format!("{section}.{name} = {level}"), expected);
+        match section {
+            "sampling" => {
+                let field = sampling_field::find(name).ok_or_else(|| {
+                    let known: Vec<&str> = SAMPLING_FIELDS.iter().map(|f| f.key).collect();
+                    self.source.unknown(key_span, "key of [sampling]", name, &known)
+                })?;
+                (field.set)(&mut self.study.sampling, level).map_err(wrong)
+            }
+            "design" => set_design(&mut self.study.design, name, level).map_err(wrong)?.ok_or_else(|| {
+                self.source.unknown(key_span, "key of [design]", name, &["kind", "identical", "ladder"])
+            }),
+            "machine" => {
+                if !machine::names().contains(&name) {
+                    return Err(self.source.unknown(key_span, "machine setting", name, &machine::names()));
+                }
+                machine::set(&mut self.study.base, name, level).map_err(wrong)
+            }
+            _ => {
+                let field =
+                    field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
+                self.set_base(field, level).map_err(wrong)?;
+                self.narrow.push((field, key_span));
+                Ok(())
+            }
+        }
+    }
+
+    /// Sets a key of the base. Keys of loads may stand before the load is named, so they are kept and given to it then.
+    fn set_base(&mut self, field: Field, level: &Value) -> Result<(), String> {
+        if let Access::Load = field.access {
+            for mut load in AnyLoad::all().into_iter().filter(|load| field.belongs_to(load)) {
+                load.load_mut().set(field.key, level)?;
+            }
+            self.study.load_keys.retain(|(key, _)| key != field.key);
+            self.study.load_keys.push((field.key.to_owned(), level.clone()));
+        } else {
+            field.set(&mut self.study.base, level)?;
+        }
+        if field.section == WORKLOAD {
+            let mut base = self.study.base.clone();
+            self.study.apply_load_keys(&mut base)?;
+            self.study.base = base;
+        }
+        Ok(())
+    }
+
+    fn unknown_key(&self, section: &str, name: &str, span: Range<usize>) -> StudyError {
+        if let Some((what, expected)) = secret::refused(section, name) {
+            return self.source.error(span, what, expected);
+        }
+        let mut known: Vec<&str> = field::all().into_iter().filter(|f| f.section == section).map(|f| f.key).collect();
+        match section {
+            "engine" => known.push("options"),
+            "placement" => known.push("first_of"),
+            _ => {}
+        }
+        if known.is_empty() {
+            return self.source.unknown(span, "table", section, &SECTIONS);
+        }
+        self.source.unknown(span, &format!("key of [{section}]"), name, &known)
+    }
+
+    fn placements(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
+        for (name, table) in self.source.as_table("placements", value)? {
+            let mut keys = Vec::new();
+            for (key, value) in self.source.as_table(name.get_ref(), table)? {
+                let level = self.source.scalar(key.get_ref(), value)?;
+                let field = field::find("placement", key.get_ref())
+                    .ok_or_else(|| self.unknown_key("placement", key.get_ref(), key.span()))?;
+                field
+                    .set(&mut Settings::default(), &level)
+                    .map_err(|e| self.source.error(value.span(), format!("{} = {level}", field.key), e))?;
+                keys.push((field.key.to_owned(), level));
+            }
+            self.study.placements.insert(name.get_ref().to_string(), keys);
+        }
+        Ok(())
+    }
+
+    fn builds(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
+        for (name, table) in self.source.as_table("builds", value)? {
+            let mut keys = Vec::new();
+            for (key, value) in self.source.as_table(name.get_ref(), table)? {
+                match value.get_ref() {
+                    DeValue::Table(options) if key.get_ref() == "options" => {
+                        for (option, value) in options {
+                            let level = self.source.scalar(option.get_ref(), value)?;
+                            keys.push((format!("options.{}", option.get_ref()), level));
+                        }
+                    }
+                    _ => keys.push(self.build_key(key, value)?),
+                }
+            }
+            self.study.builds.insert(name.get_ref().to_string(), keys);
+        }
+        Ok(())
+    }
+
+    fn build_key(
+        &self,
+        key: &Spanned<toml::de::DeString<'_>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(String, Value), StudyError> {
+        let level = self.source.scalar(key.get_ref(), value)?;
+        if field::find("engine", key.get_ref()).is_none() {
+            return Err(self.unknown_key("engine", key.get_ref(), key.span()));
+        }
+        set_build_key(&mut Settings::default(), key.get_ref(), &level)
+            .map_err(|e| self.source.error(value.span(), format!("{} = {level}", key.get_ref()), e))?;
+        Ok((key.get_ref().to_string(), level))
+    }
+
+    fn conditions(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
+        let DeValue::Array(entries) = value.get_ref() else {
+            return Err(self.source.error(value.span(), "`conditions` is one table", "[[conditions]], once an entry"));
+        };
+        for entry in entries {
+            let table = self.source.as_table("conditions", entry)?;
+            let factors = self.factors(table)?;
+            self.study.conditions.push(factors);
+        }
+        Ok(())
+    }
+
+    fn factors(&self, table: &DeTable<'_>) -> Result<Vec<Factor>, StudyError> {
+        let mut factors = Vec::new();
+        for (key, value) in table {
+            let name = key.get_ref().as_ref();
+            if let ("option", DeValue::Table(options)) = (name, value.get_ref()) {
+                for (option, value) in options {
+                    factors.push(self.factor(&format!("option.{}", option.get_ref()), value)?);
+                }
+            } else {
+                factors.push(self.factor(name, value)?);
+            }
+        }
+        Ok(factors)
+    }
+
+    fn factor(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, StudyError> {
+        let levels = self.source.list(name, value)?.into_iter().map(|(level, _)| level).collect();
+        Ok(Factor { name: name.to_owned(), levels })
+    }
+
+    /// One `--set path.to.key=value`.
+    fn command_line(&mut self, set: &str) -> Result<(), StudyError> {
+        let outer = std::mem::replace(&mut self.source, Source { origin: "--set", text: "" });
+        let result = self.command_line_set(set);
+        self.source = outer;
+        result.map_err(|mut e| {
+            e.origin = format!("--set {set}");
+            (e.line, e.column) = (0, 0);
+            e
+        })
+    }
+
+    fn command_line_set(&mut self, set: &str) -> Result<(), StudyError> {
+        let usage = || self.source.error(0..0, format!("`{set}` sets nothing"), "path.to.key=value");
+        let (path, value) = set.split_once('=').ok_or_else(usage)?;
+        let (section, key) = path.split_once('.').ok_or_else(usage)?;
+        match (section, key.split_once('.')) {
+            ("engine", Some(("options", option))) => {
+                self.study.base.engine.options.insert(option.to_owned(), value.to_owned());
+                self.study.asked_options.insert(option.to_owned());
+                Ok(())
+            }
+            ("factors", _) => {
+                self.study.asked_options.extend(key.strip_prefix("option.").map(str::to_owned));
+                let levels = value.split(',').map(Value::of_word).collect();
+                match self.study.factors.iter_mut().find(|f| f.name == key) {
+                    Some(factor) => factor.levels = levels,
+                    None => self.study.factors.push(Factor { name: key.to_owned(), levels }),
+                }
+                Ok(())
+            }
+            ("placements", Some((name, key))) => {
+                let field = field::find("placement", key).ok_or_else(|| self.unknown_key("placement", key, 0..0))?;
+                let value = Value::of_word(value);
+                field.set(&mut Settings::default(), &value).map_err(|e| self.source.error(0..0, set, e))?;
+                let keys = self.study.placements.entry(name.to_owned()).or_default();
+                keys.retain(|(k, _)| k != key);
+                keys.push((key.to_owned(), value));
+                Ok(())
+            }
+            ("option" | "options", _) => {
+                let expected =
+                    format!("engine.options.{key}={value} for one value, factors.option.{key}=A,B for several");
+                Err(self.source.error(0..0, format!("`{path}` is no key of a study"), expected))
+            }
+            _ => self.set(section, key, &Value::of_word(value), 0..0, 0..0),
+        }
+    }
+}
+
+/// The level of design.ladder that says that every trial has a server of its own.
+const NO_LADDER: &str = "none";
+
+fn set_design(design: &mut Design, name: &str, level: &Value) -> Result<Option<()>, String> {
+    match name {
+        "kind" => {
+            design.kind = level.parsed()?;
+        }
+        "ladder" => {
+            let factor = level.to_string();
+            design.ladder = (factor != NO_LADDER).then_some(factor);
+        }
+        "identical" => design.skip_identical = level.one_of(&["run", "skip"])? == "skip",
+        _ => return Ok(None),
+    }
+    Ok(Some(()))
+}
+
+fn is_file_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}

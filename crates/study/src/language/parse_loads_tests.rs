@@ -1,0 +1,26 @@
+//! Which keys a load has, whoever it is.
+
+use super::document::Source;
+use super::parse::{Overrides, parse};
+use crate::plan::design::conditions;
+
+#[test]
+fn a_key_of_another_load_is_a_mistake() {
+    let text = "name = \"own\"\n[workload]\nrows = 5\nname = \"counters\"\n";
+    let error = parse(Source { origin: "test", text }, &Overrides::default()).unwrap_err();
+    assert_eq!((error.line, error.what.as_str()), (3, "unknown key of this workload `rows`"));
+}
+
+#[test]
+fn a_load_that_is_a_level_takes_the_studys_keys_that_it_has() {
+    let text = "name = \"own\"\n[workload]\nname = \"read_only\"\nrows = 5\n[factors]\n\
+                workload = [\"read_only\", \"point_select\"]\n";
+    let study = parse(Source { origin: "test", text }, &Overrides::default()).unwrap();
+    for condition in conditions(&study).unwrap() {
+        let load = condition.settings.workload.load;
+        assert_eq!(
+            (load.load().name(), load.load().get("rows")),
+            (condition.levels["workload"].as_str(), Some(5_u64.into()))
+        );
+    }
+}

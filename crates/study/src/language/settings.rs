@@ -1,0 +1,161 @@
+//! Everything one trial needs to know, typed. A study has one as its base; a condition is a copy with levels set.
+
+use super::client::ClientSettings;
+use super::limit::Limit;
+use super::other_host::OtherHost;
+use super::process::ProcessSettings;
+use super::running::RunningSettings;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tare_drive::capture::settings::CaptureSettings;
+use tare_drive::workload::AnyLoad;
+use tare_engine::Transport;
+use tare_noise::Level;
+use tare_results::probe::ProbeUse;
+use tare_topology::Placement;
+
+/// All settings of one condition.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settings {
+    /// Which database, and how it is started.
+    pub engine: EngineSettings,
+    /// What the clients do.
+    pub workload: WorkloadSettings,
+    /// Which host they are on.
+    pub client: ClientSettings,
+    /// On which host the study is run, with the clients here.
+    pub server: OtherHost,
+    /// Where threads and memory go.
+    pub placement: Placement,
+    /// Properties of the server process.
+    pub process: ProcessSettings,
+    /// What is recorded beside the metrics.
+    pub capture: CaptureSettings,
+    /// Levels of machine-wide settings. What is not named stays as found.
+    pub machine: Vec<Level>,
+}
+
+impl Settings {
+    /// What no single key can check.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn check(&self) -> Result<(), String> {
+        if self.engine.running.is_asked() && (self.engine.binary.is_some() || self.engine.data.is_some()) {
+            return Err(
+                "either a server to start (binary, data) or one that runs already (socket, host), not both".into()
+            );
+        }
+        self.workload.load.load().check(self.workload.threads)
+    }
+}
+
+/// `[engine]`: which database, and how it is started.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EngineSettings {
+    /// A name that the registry of engines knows.
+    pub name: String,
+    /// Path of the server binary; none: found on the usual paths.
+    pub binary: Option<PathBuf>,
+    /// A stopped server's data directory to start every trial on a copy of; none: made by tare and cached.
+    pub data: Option<PathBuf>,
+    /// An option file of the server's, whose options every trial starts with; none: only those of the study.
+    pub defaults_file: Option<PathBuf>,
+    /// How clients reach the server.
+    pub transport: Transport,
+    /// Seconds the server may take to become ready.
+    pub start_timeout_s: f64,
+    /// Engine options by name, checked after start.
+    pub options: BTreeMap<String, String>,
+    /// A server that somebody else runs, in place of one that is started.
+    pub running: RunningSettings,
+}
+
+impl Default for EngineSettings {
+    fn default() -> Self {
+        Self {
+            name: "sqlite".into(),
+            binary: None,
+            data: None,
+            defaults_file: None,
+            transport: Transport::Socket,
+            start_timeout_s: 60.0,
+            options: BTreeMap::new(),
+            running: RunningSettings::default(),
+        }
+    }
+}
+
+/// `[workload]`: what the client threads do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkloadSettings {
+    /// Client threads, one connection each.
+    pub threads: usize,
+    /// What they do, with the settings of that load alone.
+    pub load: AnyLoad,
+}
+
+impl Default for WorkloadSettings {
+    fn default() -> Self {
+        Self { threads: 1, load: AnyLoad::default() }
+    }
+}
+
+/// `[sampling]`: how often, how long.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sampling {
+    /// Trials (server lifetimes) a condition.
+    pub trials: usize,
+    /// Measured samples of each trial.
+    pub samples: usize,
+    /// Seconds of load before the first sample.
+    pub warmup_s: f64,
+    /// Length of a sample, seconds.
+    pub sample_s: f64,
+    /// Samples at the beginning of each trial that are measured, recorded aside, and in no figure.
+    pub drop_samples: usize,
+    /// Seconds of rest before each trial.
+    pub pause_s: f64,
+    /// Seed of the order of trials and of the load.
+    pub seed: u64,
+    /// Attempts a trial before it counts as failed for good.
+    pub attempts: u32,
+    /// Half-width of the 95% interval of the mean to reach, as a fraction of it: then `trials` are a pilot, and counts
+    /// are chosen from it. None: as given.
+    pub target_half_width: Option<f64>,
+    /// Seconds for all trials of all conditions when counts are chosen.
+    pub budget_s: f64,
+    /// Seconds a trial may take; none: four times what it should, and a minute.
+    pub trial_timeout_s: Option<f64>,
+    /// Share of the CPU time that the hypervisor may take from a sample.
+    pub steal_limit: Limit,
+    /// Share of the time of the benchmark's CPUs that other processes may take from a sample.
+    pub foreign_cpu_limit: Limit,
+    /// What is wanted of probes beside the samples.
+    pub probe: ProbeUse,
+    /// Part of the time that they may take.
+    pub probe_share: f64,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self {
+            trials: 10,
+            samples: 1,
+            warmup_s: 10.0,
+            sample_s: 60.0,
+            drop_samples: 0,
+            pause_s: 0.0,
+            seed: 1,
+            attempts: 2,
+            target_half_width: None,
+            budget_s: 3600.0,
+            trial_timeout_s: None,
+            // Both are about what restarts of an undisturbed server differ by (3%, Percona): more hides them.
+            steal_limit: Limit(Some(0.03)),
+            foreign_cpu_limit: Limit(Some(0.05)),
+            probe: ProbeUse::Off,
+            probe_share: 0.01,
+        }
+    }
+}

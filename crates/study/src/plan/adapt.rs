@@ -1,0 +1,223 @@
+//! A study made fit for where it is run, before it is planned: which of its alternative placements this machine has,
+//! and what of it another engine than its own knows. Both are choices that the study's author and its user have made;
+//! each leaves a note that is shown and kept with the plan.
+
+use super::resolve::Where;
+use super::two_hosts::placement;
+use crate::language::spec::{Factor, Study};
+use std::path::PathBuf;
+use tare_engine::{Engine, engine_by_name};
+use tare_topology::Machine;
+
+/// Makes the choices. The study is then a concrete one: nothing is chosen again when it is read back.
+/// Of one that is not trusted no program is asked.
+///
+/// # Errors
+/// What was expected, when a placement does not fit or the engine's program cannot be asked.
+pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, String> {
+    let mut notes: Vec<String> = place(study, on)?.into_iter().collect();
+    notes.extend(sampling_unit(study));
+    if at == Where::HereUntrusted {
+        // What an engine knows is asked of the program that the study names.
+        study.moved_from = None;
+        return Ok(notes);
+    }
+    if let Some(from) = study.moved_from.take() {
+        let why = format!("this {from} study runs on {}, which has none", study.base.engine.name);
+        notes.extend(leave_out_options(study, &why)?);
+    } else if study.as_published && at == Where::Here {
+        notes.extend(leave_out_of_published(study)?);
+    }
+    // An article's server is not the one that is installed where somebody plans it for another machine.
+    if !study.as_published || at == Where::Here {
+        check_options(study)?;
+    }
+    Ok(notes)
+}
+
+/// An option that the engine does not know is a mistake of the study, said before anything starts. Where the engine or
+/// its program is a factor, a condition alone may be without it; where the program is not here, nobody can be asked.
+fn check_options(study: &Study) -> Result<(), String> {
+    let factors = || study.factors.iter().chain(study.conditions.iter().flatten());
+    let base = &study.base.engine;
+    let engine = engine_by_name(&base.name).map_err(|e| e.to_string())?;
+    if !study.base.workload.load.load().needs_server()
+        || factors().any(|factor| matches!(factor.name.as_str(), "engine" | "build" | "binary" | "workload"))
+        || engine.binary(base.binary.as_deref()).is_err()
+    {
+        return Ok(());
+    }
+    let named = base.options.keys().map(String::as_str);
+    for option in named.chain(factors().filter_map(|factor| factor.name.strip_prefix("option."))) {
+        if !knows(engine, option, base.binary.as_ref())? {
+            let name = engine.name();
+            return Err(format!(
+                "engine option {option} is unknown to {name}: mend its name, or choose its engine with --engine"
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn knows(engine: &dyn Engine, option: &str, binary: Option<&PathBuf>) -> Result<bool, String> {
+    engine.knows_option(option, binary.map(PathBuf::as_path)).map_err(|e| e.to_string())
+}
+
+/// What a trial is on a server that runs already: the unit over which intervals are taken.
+fn sampling_unit(study: &Study) -> Option<String> {
+    let running = &study.base.engine.running;
+    let by_factor = study.factors.iter().chain(study.conditions.iter().flatten());
+    let mut names = by_factor.map(|factor| factor.name.as_str());
+    if !running.is_asked() && !names.any(|name| ["socket", "host", "option_file", "service"].contains(&name)) {
+        return None;
+    }
+    let unit = match running.restart.as_slice() {
+        [] => "a trial is a reconnection and a re-binding of the server's threads, not a new server: intervals say nothing \
+               about what differs from one start of the server to the next"
+            .to_owned(),
+        command => format!("a trial is a restart of the server by `{}`", command.join(" ")),
+    };
+    Some(format!("this study is about a server that runs already; {unit}"))
+}
+
+/// The base takes the first of its alternative placements that this machine has; where it has none, the first, whose
+/// reason every condition then gives.
+fn place(study: &mut Study, on: &Machine) -> Result<Option<String>, String> {
+    let names = std::mem::take(&mut study.first_of);
+    let mut reasons = Vec::new();
+    let mut chosen = None;
+    for name in &names {
+        let mut settings = study.base.clone();
+        study.apply(&mut settings, "placement", &name.as_str().into())?;
+        match placement(&settings, on, None) {
+            Ok(_) => {
+                chosen = Some((name, settings));
+                break;
+            }
+            Err(reason) => {
+                reasons.push(format!("{name}: {reason}"));
+                chosen.get_or_insert((name, settings));
+            }
+        }
+    }
+    let Some((name, settings)) = chosen else { return Ok(None) };
+    study.base = settings;
+    let tried = if reasons.is_empty() { String::new() } else { format!("; {}", reasons.join("; ")) };
+    Ok(Some(format!("placement {name}, the first of {} that this machine has{tried}", names.join(", "))))
+}
+
+/// An article's server was of another version than today's: what this one no longer knows, or did not know yet, is left
+/// out and said. Where there is no server to ask, as on the computer where a plan is made, nothing is.
+fn leave_out_of_published(study: &mut Study) -> Result<Vec<String>, String> {
+    let (name, binary) = (study.base.engine.name.clone(), study.base.engine.binary.clone());
+    let engine = engine_by_name(&name).map_err(|e| e.to_string())?;
+    match engine.binary(binary.as_deref()) {
+        Ok(_) => leave_out_options(study, &format!("the {name} that is installed here has none")),
+        Err(_) => Ok(vec![format!("{name} is not installed here: which of the options it knows was not asked")]),
+    }
+}
+
+/// Leaves out what the study's engine does not know.
+fn leave_out_options(study: &mut Study, why: &str) -> Result<Vec<String>, String> {
+    let base = &study.base.engine;
+    let engine = engine_by_name(&base.name).map_err(|e| e.to_string())?;
+    let binary = base.binary.clone();
+    let asked = study.asked_options.clone();
+    let mut notes = Vec::new();
+    let mut unknown = |option: &str, what: &str| -> Result<bool, String> {
+        let known = knows(engine, option, binary.as_ref())?;
+        if !known && asked.contains(option) {
+            return Err(format!("{} has no option {option}, which --set asks for", engine.name()));
+        }
+        if !known {
+            notes.push(format!("{what} {option} left out: {why}"));
+        }
+        Ok(!known)
+    };
+    let mut kept = base.options.clone();
+    for option in base.options.keys() {
+        if unknown(option, "engine option")? {
+            kept.remove(option);
+        }
+    }
+    let mut kept_factors = |factors: &[Factor]| -> Result<Vec<Factor>, String> {
+        let mut kept = Vec::new();
+        for factor in factors {
+            match factor.name.strip_prefix("option.") {
+                Some(option) if unknown(option, "factor option")? => {}
+                _ => kept.push(factor.clone()),
+            }
+        }
+        Ok(kept)
+    };
+    let factors = kept_factors(&study.factors)?;
+    let conditions = study.conditions.iter().map(|c| kept_factors(c)).collect::<Result<_, _>>()?;
+    (study.base.engine.options, study.factors, study.conditions) = (kept, factors, conditions);
+    Ok(notes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::language::document::Source;
+    use crate::language::parse::{Overrides, parse};
+
+    const STUDY: &str = "name = \"s\"\n[engine]\nname = \"mariadb\"\n[engine.options]\ninnodb_io_capacity = 100\n\
+                         [placement]\nfirst_of = [\"packages\", \"pus\"]\nmemory = \"local\"\n\
+                         [placements.packages]\nserver = \"package:0\"\nclient = \"package:1\"\n\
+                         [placements.pus]\nserver = \"pu:0\"\nclient = \"pu:1\"\n\
+                         [factors]\naslr = [\"on\", \"off\"]\noption.innodb_adaptive_hash_index = [\"ON\", \"OFF\"]\n\
+                         ";
+
+    fn adapted(engine: Option<&str>, machine: &str) -> (Study, Vec<String>) {
+        let overrides = Overrides { engine: engine.map(str::to_owned), ..Overrides::default() };
+        let mut study = parse(Source { origin: "test", text: STUDY }, &overrides).unwrap();
+        let notes = adapt(&mut study, &Machine::synthetic(machine).unwrap(), Where::Described).unwrap();
+        (study, notes)
+    }
+
+    #[test]
+    fn the_first_placement_that_the_machine_has_is_the_base_and_said() {
+        let (study, notes) = adapted(None, "package:2 core:2 pu:1");
+        assert_eq!(study.base.placement.server.to_string(), "package:0");
+        assert_eq!(study.base.placement.memory.to_string(), "local");
+        assert_eq!(notes, ["placement packages, the first of packages, pus that this machine has"]);
+        let (study, notes) = adapted(None, "package:1 core:2 pu:1");
+        assert_eq!(study.base.placement.client.to_string(), "pu:1");
+        assert!(notes[0].starts_with("placement pus") && notes[0].contains("; packages: "), "{notes:?}");
+        assert_eq!((notes.len(), study.factors.len(), study.base.engine.options.len()), (1, 2, 1));
+        let (study, _) = adapted(None, "core:1 pu:1");
+        assert_eq!(study.base.placement.client.to_string(), "package:1");
+    }
+
+    fn refused(sets: &[&str], engine: Option<&str>) -> String {
+        let sets = sets.iter().map(|set| (*set).to_owned()).collect();
+        let overrides = Overrides { engine: engine.map(str::to_owned), sets, ..Overrides::default() };
+        let mut study = parse(Source { origin: "test", text: STUDY }, &overrides).unwrap();
+        adapt(&mut study, &Machine::synthetic("package:2 core:2 pu:1").unwrap(), Where::Here).unwrap_err()
+    }
+
+    #[test]
+    fn an_unknown_option_is_said_before_the_run_and_one_asked_for_is_never_left_out() {
+        let unknown = refused(&["engine.options.cache_sice=1"], Some("sqlite"));
+        assert!(unknown.starts_with("sqlite has no option cache_sice"), "{unknown}");
+        let mut study = parse(
+            Source { origin: "test", text: "name = \"s\"\n[factors]\noption.innodb_x = [1, 2]\n" },
+            &Overrides::default(),
+        )
+        .unwrap();
+        let unknown = adapt(&mut study, &Machine::synthetic("core:2 pu:1").unwrap(), Where::Here).unwrap_err();
+        assert!(unknown.starts_with("engine option innodb_x is unknown to sqlite"), "{unknown}");
+    }
+
+    #[test]
+    fn another_engine_leaves_out_what_it_does_not_know_and_says_so() {
+        let (study, notes) = adapted(Some("sqlite"), "package:2 core:2 pu:1");
+        let factors: Vec<&str> = study.factors.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(factors, ["aslr"]);
+        assert!(study.base.engine.options.is_empty());
+        let expected =
+            "factor option innodb_adaptive_hash_index left out: this mariadb study runs on sqlite, which has none";
+        assert_eq!((notes.len(), notes[2].as_str()), (3, expected));
+    }
+}

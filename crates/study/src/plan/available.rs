@@ -1,0 +1,117 @@
+//! Whether this machine has, and this user may set, all that a condition asks for.
+
+use super::programs::Programs;
+use crate::language::process::ProcessSettings;
+use crate::language::settings::Settings;
+use tare_engine::{Address, Binary, engine_by_name};
+use tare_noise::{Availability, System};
+use tare_topology::{MemoryPolicy, Side};
+
+/// Whether a condition can be done here. Without `programs`, nothing that the study names is run to find out.
+///
+/// # Errors
+/// The first reason why not.
+pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Programs>) -> Result<(), String> {
+    machine(settings)?;
+    process(settings)?;
+    running(settings)?;
+    let starts_one = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
+    if let Some(programs) = programs.filter(|_| starts_one) {
+        let binary = programs.of(&settings.engine.name, settings.engine.binary.as_deref())?;
+        data(settings, &binary)?;
+        if engine_varies {
+            options(settings)?;
+        }
+    }
+    let load = settings.workload.load.load();
+    load.drives(&settings.engine.name)?;
+    load.available(settings.workload.threads)
+}
+
+fn machine(settings: &Settings) -> Result<(), String> {
+    let system = System::of_environment();
+    for level in &settings.machine {
+        if let Availability::NotAvailable { reason } = level.availability(&system) {
+            return Err(format!("{}={}: {reason}", level.setting().name(), level.text()));
+        }
+    }
+    Ok(())
+}
+
+fn process(settings: &Settings) -> Result<(), String> {
+    let (process, load) = (&settings.process, settings.workload.load.load());
+    if !load.needs_server() && *process != ProcessSettings::default() {
+        return Err(format!("the workload {} has no server process, so [process] means nothing to it", load.name()));
+    }
+    if settings.engine.running.is_asked() && *process != ProcessSettings::default() {
+        return Err("[process] sets how a server is started, and the study is about one that runs already".into());
+    }
+    if let Some(aslr) = process.aslr {
+        aslr.available().map_err(|reason| format!("aslr={aslr}: {reason}"))?;
+    }
+    match &process.allocator {
+        Some(allocator) => allocator.library().map(drop).map_err(|reason| format!("allocator={allocator}: {reason}")),
+        None => Ok(()),
+    }
+}
+
+/// What cannot be had of a server that runs already.
+fn running(settings: &Settings) -> Result<(), String> {
+    let (running, placement) = (&settings.engine.running, &settings.placement);
+    if settings.client.on.host.is_some() && !settings.workload.load.load().parts().is_empty() {
+        return Err("order = \"alone\" gives each query a fresh server, and the clients are on another host".into());
+    }
+    if !running.is_asked() {
+        let only_there = [("restart", !running.restart.is_empty()), ("tls", running.tls.is_some())];
+        return match only_there.into_iter().find(|(_, asked)| *asked) {
+            None => Ok(()),
+            Some((key, _)) => Err(format!("{key} is for a server that runs already: say which, by socket or host")),
+        };
+    }
+    if !settings.workload.load.load().parts().is_empty() {
+        return Err("order = \"alone\" gives each query a fresh server, and this one runs already".into());
+    }
+    if placement.memory != MemoryPolicy::Default {
+        return Err(format!(
+            "memory = {} must be set when a server is started, and this one runs already",
+            placement.memory
+        ));
+    }
+    let elsewhere = running.host.as_ref().filter(|host| !Address::Tcp((*host).clone(), 0).is_here());
+    match elsewhere.filter(|_| placement.server != Side::Float || placement.background != Side::Float) {
+        Some(host) => Err(format!("{host} is another machine: its threads can only be placed by a run there")),
+        None => Ok(()),
+    }
+}
+
+/// A data directory of the user's own must be there, and of a version that the server can open.
+fn data(settings: &Settings, binary: &Binary) -> Result<(), String> {
+    let Some(path) = &settings.engine.data else { return Ok(()) };
+    std::fs::read_dir(path).map_err(|e| format!("the data directory {} cannot be read: {e}", path.display()))?;
+    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
+    engine.check_data(path, binary).map_err(|e| e.to_string())
+}
+
+fn options(settings: &Settings) -> Result<(), String> {
+    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
+    for option in settings.engine.options.keys() {
+        if !engine.knows_option(option, settings.engine.binary.as_deref()).map_err(|e| e.to_string())? {
+            return Err(format!("engine option {option} is unknown to {}", engine.name()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_that_an_engine_does_not_know_has_its_reason() {
+        let mut settings = Settings::default();
+        settings.engine.options.insert("cache_size".into(), "1".into());
+        assert_eq!(options(&settings), Ok(()));
+        settings.engine.options.insert("innodb_io_capacity".into(), "1".into());
+        assert_eq!(options(&settings).unwrap_err(), "engine option innodb_io_capacity is unknown to sqlite");
+    }
+}

@@ -1,0 +1,90 @@
+//! How long trials take: what is told beforehand, and after which time one is stopped.
+
+use super::design::Condition;
+use super::needs;
+use crate::language::settings::{Sampling, Settings};
+use crate::language::spec::Study;
+use std::collections::BTreeMap;
+use tare_drive::workload::Counts;
+use tare_engine::engine_by_name;
+
+/// How much one trial of a condition measures.
+pub fn counts(settings: &Settings, sampling: &Sampling) -> Counts {
+    Counts {
+        samples: sampling.samples + sampling.drop_samples,
+        warmup_s: sampling.warmup_s,
+        sample_s: sampling.sample_s,
+        threads: settings.workload.threads,
+        cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        extra: settings.capture.need_a_sample() && settings.workload.load.load().no_captures().is_none(),
+    }
+}
+
+/// Expected seconds of one trial: the load, and what starting and stopping the engine takes on an ordinary machine.
+pub fn trial_s(settings: &Settings, sampling: &Sampling) -> f64 {
+    trial_of(settings, sampling, counts(settings, sampling))
+}
+
+/// The same on a machine with so many CPUs.
+pub fn trial_on_s(settings: &Settings, sampling: &Sampling, cpus: usize) -> f64 {
+    trial_of(settings, sampling, Counts { cpus, ..counts(settings, sampling) })
+}
+
+/// Bytes a second of rows that get into a server with their indexes, and of files that are copied.
+const FILLED: f64 = 25e6;
+const COPIED: f64 = 300e6;
+
+/// Expected seconds until the data of these conditions are there, where none of them is made yet: each set once, and
+/// once more to work on.
+pub fn data_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
+    let needs = needs::of(conditions.clone(), study.sampling.seed);
+    making_s(conditions, study) + needs.disk_bytes as f64 / 2.0 / COPIED
+}
+
+/// The part of it that is not for the copies to work on, which every run makes.
+pub fn making_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
+    let needs = needs::of(conditions.clone(), study.sampling.seed);
+    // Each set is made by a server of its own.
+    let fresh: BTreeMap<String, f64> = conditions.map(|c| (needs::set_of(c, study), fresh_s(&c.settings))).collect();
+    needs.data_bytes as f64 / FILLED + fresh.into_values().sum::<f64>()
+}
+
+/// What a data directory of its own takes before it is filled; nothing where none is made.
+fn fresh_s(settings: &Settings) -> f64 {
+    if !settings.workload.load.load().needs_server() || settings.engine.running.is_asked() {
+        return 0.0;
+    }
+    engine_by_name(&settings.engine.name).map_or(0.0, |engine| engine.fresh_cost_s())
+}
+
+fn trial_of(settings: &Settings, sampling: &Sampling, counts: Counts) -> f64 {
+    let load = settings.workload.load.load();
+    // A profile is made readable after the server has stopped, in about as long as it took to record.
+    let profile_s = if counts.extra && settings.capture.profile { sampling.sample_s } else { 0.0 };
+    sampling.pause_s + servers_s(settings) + load.expected_s(&counts) + profile_s
+}
+
+/// Starts and stops of all servers of a trial.
+fn servers_s(settings: &Settings) -> f64 {
+    around_s(settings) * settings.workload.load.load().parts().len().max(1) as f64
+}
+
+/// What starting and stopping its engine takes; nothing without a server.
+fn around_s(settings: &Settings) -> f64 {
+    if !settings.workload.load.load().needs_server() {
+        return 0.0;
+    }
+    let running = &settings.engine.running;
+    if running.is_asked() && running.restart.is_empty() {
+        return 0.1;
+    }
+    engine_by_name(&settings.engine.name).map_or(0.0, |engine| engine.start_cost_s())
+}
+
+/// Seconds a trial may take before it is stopped, where the study does not say: four times what it should, and a minute
+/// with the time that its server may take to start.
+pub fn limit_s(settings: &Settings, sampling: &Sampling) -> f64 {
+    let (load, counts) = (settings.workload.load.load(), counts(settings, sampling));
+    let all_s = trial_s(settings, sampling).max(servers_s(settings) + load.limit_s(&counts));
+    60.0 + 4.0 * all_s + settings.engine.start_timeout_s
+}

@@ -1,0 +1,173 @@
+//! Ladders that are climbed within one server lifetime: which conditions are rungs of one, and the order of rungs.
+
+use super::design::Condition;
+use super::place;
+use crate::language::spec::Study;
+use std::collections::BTreeMap;
+use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
+
+/// What the rungs of one ladder have in common.
+fn without(levels: &Levels, factor: &str) -> Levels {
+    let mut others = levels.clone();
+    others.remove(factor);
+    others
+}
+
+/// A rung that needs another server than the first of its ladder has that for its reason.
+pub(super) fn check(study: &Study, planned: &mut [PlannedCondition], conditions: &[Condition]) {
+    let Some(factor) = &study.design.ladder else { return };
+    let mut firsts: BTreeMap<Levels, (&Condition, PlannedPlacement)> = BTreeMap::new();
+    for (planned, condition) in planned.iter_mut().zip(conditions).filter(|(planned, _)| planned.realizable) {
+        let placement = planned.placement.clone().unwrap_or_default();
+        let first = firsts.entry(without(&planned.levels, factor)).or_insert((condition, placement.clone()));
+        let reason = alone(condition).or_else(|| differs(study, (condition, &placement), (first.0, &first.1)));
+        planned.reason = reason.map(|why| format!("design.ladder = {factor}: {why}"));
+        planned.realizable = planned.reason.is_none();
+    }
+}
+
+/// Why a condition can be no rung at all.
+fn alone(condition: &Condition) -> Option<String> {
+    let load = condition.settings.workload.load.load();
+    match () {
+        () if !load.needs_server() => {
+            Some(format!("the workload {} has no server that rungs could share", load.name()))
+        }
+        () if condition.settings.engine.running.is_asked() => {
+            Some("the study starts no server, so its trials share one anyhow".to_owned())
+        }
+        () if condition.settings.client.on.host.is_some() => {
+            Some("clients on another host are brought there anew for every trial".to_owned())
+        }
+        () if !load.parts().is_empty() => Some("each query alone has a server of its own".to_owned()),
+        () => None,
+    }
+}
+
+/// What a rung needs another server for than the first one does.
+fn differs(
+    study: &Study,
+    (rung, at): (&Condition, &PlannedPlacement),
+    (first, first_at): (&Condition, &PlannedPlacement),
+) -> Option<String> {
+    let seed = study.sampling.seed;
+    let data = |condition: &Condition| condition.settings.workload.load.load().dataset(seed);
+    let server = |at: &PlannedPlacement| {
+        let mut cpus: Vec<usize> = at.server.iter().flatten().copied().collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        (cpus, at.background.clone(), at.memory.clone())
+    };
+    let what = match () {
+        () if rung.settings.engine != first.settings.engine => "its options",
+        () if rung.settings.process != first.settings.process => "the properties of its process",
+        () if rung.settings.machine != first.settings.machine => "machine settings",
+        () if data(rung) != data(first) => "its data",
+        () if server(at) != server(first_at) => {
+            "where it runs (with bind = \"thread\" that follows from the number of threads)"
+        }
+        () => return None,
+    };
+    Some(format!("{} and {} cannot share a server: they differ in {what}", first.name, rung.name))
+}
+
+/// The rungs of each ladder of a block one after the other, in the order that was drawn for the block.
+pub(super) fn in_lifetimes(trials: Vec<PlannedTrial>, planned: &[PlannedCondition], factor: &str) -> Vec<PlannedTrial> {
+    let ladder = |trial: &PlannedTrial| {
+        planned.iter().find(|known| known.name == trial.condition).map(|known| without(&known.levels, factor))
+    };
+    let mut ordered: Vec<PlannedTrial> = Vec::with_capacity(trials.len());
+    let mut lifetimes = 0;
+    for block in trials.chunk_by(|a, b| a.block == b.block) {
+        let mut ladders: Vec<(Option<Levels>, Vec<&PlannedTrial>)> = Vec::new();
+        for trial in block {
+            let of = ladder(trial);
+            match ladders.iter_mut().find(|(known, _)| *known == of) {
+                Some((_, rungs)) => rungs.push(trial),
+                None => ladders.push((of, vec![trial])),
+            }
+        }
+        for (_, rungs) in ladders {
+            for rung in rungs {
+                ordered.push(PlannedTrial { trial: ordered.len(), lifetime: Some(lifetimes), ..rung.clone() });
+            }
+            lifetimes += 1;
+        }
+    }
+    ordered
+}
+
+/// Numbers of the trials that follow this one in its server's lifetime, itself first; alone where it has its own.
+pub fn rest_of_lifetime(plan: &Plan, trial: usize) -> Vec<usize> {
+    let behind = place::of(plan, trial).and_then(|place| plan.trials.get(place..)).unwrap_or_default();
+    let lifetime = behind.first().and_then(|planned| planned.lifetime);
+    // They stand one after the other.
+    let shares = |planned: &&PlannedTrial| lifetime.is_some() && planned.lifetime == lifetime;
+    std::iter::once(trial).chain(behind.iter().skip(1).take_while(shares).map(|planned| planned.trial)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rungs_of_a_block_share_a_lifetime_in_the_order_that_was_drawn() {
+        let condition = |place: &str, threads: &str| PlannedCondition {
+            name: format!("placement={place} threads={threads}"),
+            levels: [("placement".to_owned(), place.to_owned()), ("threads".to_owned(), threads.to_owned())].into(),
+            realizable: true,
+            reason: None,
+            placement: None,
+            settings: BTreeMap::new(),
+        };
+        let planned: Vec<PlannedCondition> =
+            ["a", "b"].iter().flat_map(|p| ["1", "2", "4"].map(|t| condition(p, t))).collect();
+        let drawn = [4, 1, 0, 5, 3, 2, 2, 3, 1, 4, 0, 5];
+        let trials = drawn.iter().enumerate().map(|(trial, c)| PlannedTrial {
+            trial,
+            block: trial / 6,
+            condition: planned[*c].name.clone(),
+            lifetime: None,
+        });
+        let ordered = in_lifetimes(trials.collect(), &planned, "threads");
+        let of = |lifetime| {
+            let rungs = ordered.iter().filter(|trial| trial.lifetime == Some(lifetime));
+            rungs.map(|trial| trial.condition.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(of(0), ["placement=b threads=2", "placement=b threads=4", "placement=b threads=1"]);
+        assert_eq!(of(2), ["placement=a threads=4", "placement=a threads=2", "placement=a threads=1"]);
+        assert!(ordered.iter().enumerate().all(|(place, trial)| trial.trial == place));
+    }
+
+    #[test]
+    fn what_follows_in_a_lifetime_is_found_in_a_whole_plan_and_in_a_shard() {
+        let of = |numbers: &[usize], lifetime: Option<usize>| Plan {
+            schema: tare_results::schema::SCHEMA,
+            study: "s".into(),
+            machine: None,
+            client_machines: BTreeMap::new(),
+            seed: 1,
+            conditions: Vec::new(),
+            trials: numbers
+                .iter()
+                .map(|trial| {
+                    let lifetime = lifetime.map(|size| trial / size);
+                    PlannedTrial { trial: *trial, block: trial / 4, condition: format!("c{}", trial % 4), lifetime }
+                })
+                .collect(),
+            samples: 1,
+            rehearsal: false,
+            estimated_s: 0.0,
+            needs: None,
+            decision: None,
+            notes: Vec::new(),
+        };
+        let (whole, shard) = ([0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 6, 7, 12, 13, 14, 15]);
+        for (numbers, trial, rest) in [(whole, 5, vec![5, 6, 7]), (shard, 5, vec![5, 6, 7]), (shard, 15, vec![15])] {
+            assert_eq!(rest_of_lifetime(&of(&numbers, Some(4)), trial), rest);
+            assert_eq!(rest_of_lifetime(&of(&numbers, None), trial), [trial]);
+        }
+        assert_eq!(place::of(&of(&[2, 1, 0], None), 0), Some(2), "in no order that tare writes");
+        assert_eq!(place::of(&of(&shard, None), 3), None);
+    }
+}

@@ -1,0 +1,42 @@
+//! Data sets that are there already, from an earlier run: what a plan need not make.
+
+use super::design::Condition;
+use super::estimate;
+use super::programs::Programs;
+use crate::language::spec::Study;
+use crate::language::values::from_values;
+use std::path::Path;
+use tare_engine::engine_by_name;
+use tare_results::schema::{Plan, PlannedCondition};
+
+/// Takes out of a plan's time what making such data of its conditions would take.
+pub fn leave_out(study: &Study, plan: &mut Plan, cache: &Path) {
+    let programs = Programs::default();
+    let there: Vec<Condition> = plan
+        .conditions
+        .iter()
+        .filter(|planned| planned.realizable)
+        .filter_map(condition)
+        .filter(|condition| is_made(condition, study, cache, &programs))
+        .collect();
+    plan.estimated_s -= estimate::making_s(there.iter(), study);
+}
+
+/// As its trials will have it; none where the plan does not hold that.
+fn condition(planned: &PlannedCondition) -> Option<Condition> {
+    let settings = from_values(&planned.settings).ok()?;
+    Some(Condition { name: planned.name.clone(), levels: planned.levels.clone(), settings })
+}
+
+fn is_made(condition: &Condition, study: &Study, cache: &Path, programs: &Programs) -> bool {
+    let (settings, load) = (&condition.settings.engine, condition.settings.workload.load.load());
+    if !load.needs_server() || settings.data.is_some() || settings.running.is_asked() {
+        return false;
+    }
+    let (Ok(engine), Ok(program)) =
+        (engine_by_name(&settings.name), programs.of(&settings.name, settings.binary.as_deref()))
+    else {
+        return false;
+    };
+    engine.is_prepared(cache, &program, &settings.options, &load.dataset(study.sampling.seed))
+}

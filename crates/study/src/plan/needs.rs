@@ -1,0 +1,150 @@
+//! What a plan takes besides time: disk and memory, and whether this machine has them.
+
+use super::design::Condition;
+use crate::language::settings::Settings;
+use crate::language::spec::Study;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tare_engine::engine_by_name;
+use tare_results::schema::Needs;
+use tare_topology::Machine;
+
+/// Programs, connections and what the kernel keeps beside them.
+const BESIDE_BYTES: u64 = 256 << 20;
+/// A data set is held twice: as it was made, and to work on.
+const COPIES: u64 = 2;
+/// Smaller needs are not held against the room that there is: a guess would refuse what fits.
+const LOOKED_AT: u64 = 1 << 30;
+/// A pool of less than so much of the data's estimate is too small, however the estimate errs.
+const SURE: f64 = 0.8;
+
+/// What these conditions take together.
+pub fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64) -> Needs {
+    let mut memory_bytes = 0;
+    let mut sets: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for condition in conditions {
+        let settings = &condition.settings;
+        memory_bytes = memory_bytes.max(memory(settings));
+        let load = settings.workload.load.load();
+        if load.needs_server() && settings.engine.data.is_none() {
+            sets.insert(named(settings, seed), (load.data_bytes(), files(settings)));
+        }
+    }
+    Needs {
+        data_bytes: sets.values().map(|(data, _)| data).sum(),
+        disk_bytes: COPIES * sets.values().map(|(data, files)| data + files).sum::<u64>(),
+        memory_bytes,
+    }
+}
+
+/// Which data set a condition works on, in words: conditions with the same words share one.
+pub fn set_of(condition: &Condition, study: &Study) -> String {
+    named(&condition.settings, study.sampling.seed)
+}
+
+/// Options that shape files make data sets of their own, of which the log is the largest.
+fn named(settings: &Settings, seed: u64) -> String {
+    let (engine, load) = (&settings.engine, settings.workload.load.load());
+    format!("{} {:?} {:?} {} {}", engine.name, engine.binary, engine.data, files(settings), load.dataset(seed))
+}
+
+fn files(settings: &Settings) -> u64 {
+    let data = settings.workload.load.load().data_bytes();
+    engine_by_name(&settings.engine.name)
+        .map_or(0, |engine| engine.footprint(&settings.engine.options, data).files_bytes)
+}
+
+/// What a trial needs at a time: pages of a pool that is never filled are never touched.
+fn memory(settings: &Settings) -> u64 {
+    let load = settings.workload.load.load();
+    let own = load.memory_bytes(settings.workload.threads);
+    if !load.needs_server() {
+        return own + BESIDE_BYTES;
+    }
+    let data = load.data_bytes();
+    let pool = engine_by_name(&settings.engine.name)
+        .map_or(0, |engine| engine.footprint(&settings.engine.options, data).pool_bytes);
+    own + pool.min(data + data / 20) + BESIDE_BYTES
+}
+
+/// Whether a machine has the memory for a condition.
+///
+/// # Errors
+/// What is needed and what there is.
+pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<(), String> {
+    let needed = memory(settings);
+    match machine_bytes {
+        Some(has) if needed > LOOKED_AT && needed > has => {
+            Err(format!("it needs about {} of memory, and there are {}", gigabytes(needed), gigabytes(has)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the server's pool can hold the data, where all of them are to be in it.
+///
+/// # Errors
+/// What is needed and what the pool has.
+pub fn fits_pool(settings: &Settings) -> Result<(), String> {
+    let (load, engine) = (settings.workload.load.load(), &settings.engine);
+    let is_made_here = load.needs_server() && engine.data.is_none() && !engine.running.is_asked();
+    let data = load.data_bytes();
+    if !is_made_here || !load.is_to_be_resident() || data <= LOOKED_AT {
+        return Ok(());
+    }
+    let Ok(found) = engine_by_name(&engine.name) else { return Ok(()) };
+    let pool = found.footprint(&engine.options, data).pool_bytes;
+    // The estimate of the data is not better than that; what is nearer, the trial proves.
+    // An engine without a pool of its own reads through the kernel's memory.
+    match pool > 0 && (pool as f64) < SURE * data as f64 {
+        true => Err(format!(
+            "preload = \"on\" wants all of its {} in the server's memory, which has {}: give it a larger pool",
+            gigabytes(data),
+            gigabytes(pool)
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Memory of this machine, bytes: what the kernel has, or less where the control group allows less.
+pub fn memory_here() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"))?;
+    let total = kib.trim().parse::<u64>().ok()?.saturating_mul(1024);
+    let group = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|max| max.trim().parse().ok());
+    Some(group.map_or(total, |group: u64| group.min(total)))
+}
+
+/// Memory of a described machine, bytes; none where its description says nothing of it: hwloc then makes each node
+/// 1 GiB.
+pub fn memory_of(machine: &Machine) -> Option<u64> {
+    let told = machine.nodes.iter().any(|node| node.memory_bytes > 0 && node.memory_bytes != 1 << 30);
+    told.then(|| machine.nodes.iter().map(|node| node.memory_bytes).sum())
+}
+
+/// Whether the disk has room for the data: `folder` is where they go.
+///
+/// # Errors
+/// What is needed and what there is.
+pub fn fits_disk(needs: &Needs, folder: &Path) -> Result<(), String> {
+    let existing = folder.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));
+    let Ok(found) = rustix::fs::statvfs(existing) else { return Ok(()) };
+    let free = found.f_bavail.saturating_mul(found.f_frsize);
+    // What was prepared before is there already: only the copy to work on is sure to be new.
+    let least = needs.disk_bytes / COPIES;
+    if needs.disk_bytes > LOOKED_AT && least > free {
+        return Err(format!(
+            "its data need about {} of disk, half of it at least new, and {} has {} left",
+            gigabytes(needs.disk_bytes),
+            folder.display(),
+            gigabytes(free)
+        ));
+    }
+    Ok(())
+}
+
+/// As people say it.
+pub fn gigabytes(bytes: u64) -> String {
+    let gb = bytes as f64 / 1e9;
+    if gb < 0.95 { format!("{:.0} MB", (bytes as f64 / 1e6).ceil()) } else { format!("{gb:.1} GB") }
+}

@@ -1,0 +1,220 @@
+//! Counts chosen from a pilot: the first trials of a study show where its variance comes from, and with that how many
+//! trials of how many samples reach the half-width that was asked for, within the time there is (Kalibera & Jones, by
+//! `tare_stats::plan`). The decision is written into the plan with its reason; the schedule grows in the same order.
+
+use crate::language::settings::{Sampling, Settings};
+use crate::language::spec::Study;
+use std::collections::BTreeSet;
+use tare_results::metric;
+use tare_results::schema::{Decision, Outcome, Plan, PlannedTrial, TrialRecord};
+use tare_stats::components::{Nested, components};
+use tare_stats::descriptive::mean;
+use tare_stats::plan::{Costs, Pilot, Recommendation, Target, recommend, warmup_readings};
+use tare_text::{count, percent};
+
+/// Confidence of the interval that is aimed at.
+const CONFIDENCE: f64 = 0.95;
+/// Readings below which a series says nothing about its warm-up.
+const FEWEST_READINGS: usize = 10;
+/// Samples a trial are never advised beyond so many times those of the pilot: a pilot too small to see the variance
+/// between trials would else ask for one endless trial.
+const MORE_SAMPLES: u64 = 10;
+
+/// Trials a condition that are scheduled at first: all, or the pilot.
+pub fn first_trials(sampling: &Sampling) -> usize {
+    // One trial shows no variance between trials.
+    if sampling.target_half_width.is_some() { sampling.trials.max(2) } else { sampling.trials }
+}
+
+/// What a plan says of counts that are still to be chosen.
+pub fn note(sampling: &Sampling) -> Option<String> {
+    let target = sampling.target_half_width?;
+    Some(format!(
+        "these trials are a pilot: then warm-up, samples and trials are chosen for 95% intervals of ±{}, within {} s",
+        percent(target),
+        sampling.budget_s
+    ))
+}
+
+/// How much one trial measures: as the study says, or as was decided after the pilot. A load that warms up by
+/// repetitions is told so in its settings.
+pub fn decided(sampling: &Sampling, settings: &mut Settings, plan: &Plan, trial: usize) -> Sampling {
+    let mut sampling = sampling.clone();
+    if let Some(decision) = plan.decision.as_ref().filter(|decision| trial >= decision.first_trial) {
+        sampling.samples = decision.samples;
+        sampling.warmup_s = decision.warmup_s;
+        settings.workload.load.load_mut().add_warmup_runs(decision.extra_warmup_runs);
+    }
+    sampling
+}
+
+/// The plan with a decision and the trials it asks for, when the pilot is over and nothing was decided yet.
+pub fn extended(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
+    let target = study.sampling.target_half_width.filter(|_| plan.decision.is_none())?;
+    let decision = decide(study, plan, records, target);
+    let mut plan = plan.clone();
+    let blocks = plan.trials.iter().map(|t| t.block + 1).max().unwrap_or(0);
+    let more = if decision.pilot_counts { decision.trials.saturating_sub(blocks) } else { decision.trials };
+    let names: Vec<String> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.clone()).collect();
+    let order = tare_stats::order::randomized_blocks(names.len(), blocks + more, plan.seed);
+    for (block, order) in order.into_iter().enumerate().skip(blocks) {
+        for index in order {
+            let trial = plan.trials.len();
+            plan.trials.push(PlannedTrial { trial, block, condition: names[index].clone(), lifetime: None });
+        }
+    }
+    plan.decision = Some(decision);
+    Some(plan)
+}
+
+/// One metric of one condition in the pilot.
+struct Case<'a> {
+    condition: &'a str,
+    metric: &'a str,
+    trials: Vec<&'a TrialRecord>,
+}
+
+/// A case and what it asks for.
+struct Advice<'a> {
+    case: &'a Case<'a>,
+    covs: Vec<f64>,
+    found: Recommendation,
+}
+
+fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> Decision {
+    let sampling = &study.sampling;
+    let ok: Vec<&TrialRecord> = records.iter().filter(|r| r.outcome == Outcome::Ok && !r.samples.is_empty()).collect();
+    let names = metrics(&ok);
+    let cases: Vec<Case<'_>> = plan
+        .conditions
+        .iter()
+        .flat_map(|condition| names.iter().map(|metric| (condition.name.as_str(), metric.as_str())))
+        .map(|(condition, metric)| Case {
+            condition,
+            metric,
+            trials: ok.iter().copied().filter(|r| r.condition == condition).collect(),
+        })
+        .collect();
+    let in_runs = study.base.workload.load.load().warms_up_in_runs();
+    let extra: Vec<(usize, f64)> = cases.iter().map(|case| extra_warmup(case, target)).collect();
+    let extra_runs = extra.iter().map(|(dropped, _)| *dropped).max().filter(|_| in_runs).unwrap_or(0);
+    let extra_s = extra.iter().map(|(dropped, interval_s)| *dropped as f64 * interval_s).fold(0.0, f64::max);
+    let spent_s: f64 = records.iter().map(|r| r.elapsed_s).sum();
+    let budget_s = if extra_s > 0.0 { (sampling.budget_s - spent_s).max(1.0) } else { sampling.budget_s };
+    let conditions = plan.conditions.iter().filter(|c| c.realizable).count();
+    let costs = costs(&ok, extra_s, conditions);
+    let most = MORE_SAMPLES * sampling.samples as u64;
+    let target_of = Target { relative_half_width: target, confidence: CONFIDENCE, budget_s, max_samples: most };
+    let advice: Vec<Advice<'_>> = cases.iter().filter_map(|case| advise(case, &costs?, &target_of)).collect();
+    // The least steady case needs most; where the time does not reach, it is the one with the widest interval.
+    let worst = advice.iter().max_by(|a, b| {
+        let widths = || a.found.relative_half_width.total_cmp(&b.found.relative_half_width);
+        a.found.trials.cmp(&b.found.trials).then_with(widths)
+    });
+    let pilot = first_trials(sampling);
+    let mut decision = Decision {
+        first_trial: plan.trials.len(),
+        trials: pilot,
+        samples: sampling.samples,
+        warmup_s: sampling.warmup_s + if in_runs { 0.0 } else { extra_s },
+        extra_warmup_runs: extra_runs,
+        pilot_counts: extra_s == 0.0,
+        half_width: None,
+        reason: "Nothing could be decided from the pilot: no metric has two trials.".into(),
+    };
+    if let Some(worst) = worst {
+        decision.trials = usize::try_from(worst.found.trials).unwrap_or(usize::MAX);
+        decision.samples = usize::try_from(worst.found.samples).unwrap_or(usize::MAX);
+        decision.half_width = Some(worst.found.relative_half_width);
+        decision.reason = reason(worst, &decision, sampling, pilot, target);
+    }
+    decision
+}
+
+/// The metrics that a study is about; where it has none of those, all.
+fn metrics(ok: &[&TrialRecord]) -> Vec<String> {
+    let all: BTreeSet<&String> = ok.iter().flat_map(|r| &r.samples).flat_map(|s| s.metrics.keys()).collect();
+    let primary: Vec<String> = all.iter().filter(|n| metric::describe(n).is_primary()).map(|n| (*n).clone()).collect();
+    if primary.is_empty() { all.into_iter().cloned().collect() } else { primary }
+}
+
+fn advise<'a>(case: &'a Case<'a>, costs: &Costs, target: &Target) -> Option<Advice<'a>> {
+    let samples: Vec<Vec<f64>> =
+        case.trials.iter().map(|trial| trial.values(case.metric)).filter(|s| !s.is_empty()).collect();
+    let covs = components(&Nested::from_trials(&samples)).ok()?.covs()?;
+    let pilot = Pilot { series: &[], interval_s: 1.0, samples: &samples };
+    let found = recommend(&pilot, costs, target).ok()?;
+    Some(Advice { case, covs, found })
+}
+
+/// Mean seconds of a sample and of all else in a trial.
+fn costs(ok: &[&TrialRecord], extra_s: f64, conditions: usize) -> Option<Costs> {
+    let sampled_s = |r: &TrialRecord| r.samples.iter().map(|s| s.elapsed_s).sum::<f64>();
+    let sample_s = mean(&ok.iter().flat_map(|r| &r.samples).map(|s| s.elapsed_s).collect::<Vec<f64>>())?;
+    let trial_s = mean(&ok.iter().map(|r| (r.elapsed_s - sampled_s(r)).max(0.0)).collect::<Vec<f64>>())?;
+    Some(Costs { trial_s: (trial_s + extra_s).max(1e-3), sample_s: sample_s.max(1e-6), conditions: conditions as u64 })
+}
+
+/// Readings at the start of what was measured that still belong to the warm-up, and seconds between two: found by MSER
+/// on the mean of all trials' series (Welch: averaging replications leaves what they share), and only where what would
+/// be dropped differs from the rest by more than the half-width that is asked for.
+fn extra_warmup(case: &Case<'_>, target: f64) -> (usize, f64) {
+    let (series, interval_s) = mean_series(case);
+    if series.len() < FEWEST_READINGS {
+        return (0, interval_s);
+    }
+    let dropped = warmup_readings(&series).unwrap_or(series.len() / 2);
+    match (mean(&series[..dropped]), mean(&series[dropped..])) {
+        (Some(before), Some(after)) if (before / after - 1.0).abs() > target => (dropped, interval_s),
+        _ => (0, interval_s),
+    }
+}
+
+/// The mean over trials of their readings in order, and seconds between two: a reading a second where the metric is
+/// throughput, else the samples themselves.
+fn mean_series(case: &Case<'_>) -> (Vec<f64>, f64) {
+    let seconds = |r: &&TrialRecord| r.samples.iter().flat_map(|s| s.tps_each_second.clone()).collect::<Vec<f64>>();
+    let mut all: Vec<Vec<f64>> =
+        if case.metric == "tps" { case.trials.iter().map(seconds).collect() } else { Vec::new() };
+    let mut interval_s = 1.0;
+    if all.iter().all(Vec::is_empty) {
+        all = case.trials.iter().map(|r| r.values(case.metric)).collect();
+        let lengths: Vec<f64> = case.trials.iter().flat_map(|r| &r.samples).map(|s| s.elapsed_s).collect();
+        interval_s = mean(&lengths).unwrap_or(1.0);
+    }
+    let shortest = all.iter().map(Vec::len).min().unwrap_or(0);
+    let series = (0..shortest).filter_map(|i| mean(&all.iter().map(|s| s[i]).collect::<Vec<f64>>())).collect();
+    (series, interval_s)
+}
+
+fn reason(worst: &Advice<'_>, decision: &Decision, sampling: &Sampling, pilot: usize, target: f64) -> String {
+    let cov = |level: usize| worst.covs.get(level).map_or_else(|| "unknown".to_owned(), |cov| percent(*cov));
+    let warmup = match decision.extra_warmup_runs {
+        _ if decision.pilot_counts => String::new(),
+        0 => format!(" after {:.3} s of warm-up in place of {:.3} s", decision.warmup_s, sampling.warmup_s),
+        runs => format!(" after {} more of warm-up", count(runs, "run")),
+    };
+    let discarded = if decision.pilot_counts { "" } else { ", for the pilot was still warming up and does not count" };
+    let found = &worst.found;
+    let outcome = if found.reaches_target {
+        format!("for an interval of ±{} or less", percent(target))
+    } else {
+        let (fits, budget_s) = (percent(found.relative_half_width), sampling.budget_s);
+        format!("which is what fits into {budget_s:.0} s and gives ±{fits}; ±{} was asked for", percent(target))
+    };
+    format!(
+        "Counts were chosen after a pilot of {} a condition: the least steady is {} at {} (within trials {}, between \
+         trials {}), so {} of {}{warmup}{discarded}, {outcome}.",
+        count(pilot, "trial"),
+        worst.case.metric,
+        worst.case.condition,
+        cov(0),
+        cov(1),
+        count(decision.trials, "trial"),
+        count(decision.samples, "sample"),
+    )
+}
+
+#[cfg(test)]
+#[path = "pilot_tests.rs"]
+mod tests;

@@ -1,0 +1,144 @@
+//! What a pilot chooses, on made-up records.
+
+use super::*;
+use crate::language::document::Source;
+use crate::language::parse::{Overrides, parse};
+use std::collections::BTreeMap;
+use tare_results::schema::{PlannedCondition, SCHEMA, SampleRecord};
+
+fn study(target: f64, budget_s: f64) -> Study {
+    let text = format!(
+        "name = \"made-up\"\n[sampling]\ntrials = 4\nsamples = 3\nsample_s = 1\nwarmup_s = 2\n\
+         target_half_width = {target}\nbudget_s = {budget_s}\nseed = 5\n"
+    );
+    parse(Source { origin: "test", text: &text }, &Overrides::default()).unwrap()
+}
+
+/// A pilot over two conditions whose values are `value(condition, block, sample)`.
+fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Vec<TrialRecord>) {
+    let names = ["steady", "luck"];
+    let condition = |name: &&str| PlannedCondition {
+        name: (*name).to_owned(),
+        levels: BTreeMap::new(),
+        realizable: true,
+        reason: None,
+        placement: None,
+        settings: BTreeMap::new(),
+    };
+    let order = tare_stats::order::randomized_blocks(2, first_trials(&study.sampling), 5);
+    let trials: Vec<PlannedTrial> = order
+        .iter()
+        .enumerate()
+        .flat_map(|(block, order)| order.iter().map(move |i| (block, names[*i].to_owned())))
+        .enumerate()
+        .map(|(trial, (block, condition))| PlannedTrial { trial, block, condition, lifetime: None })
+        .collect();
+    let record = |planned: &PlannedTrial| {
+        let which = usize::from(planned.condition == "luck");
+        let sample = |sample: usize| SampleRecord {
+            sample,
+            started_at: String::new(),
+            elapsed_s: 1.0,
+            metrics: BTreeMap::from([("tps".into(), value(which, planned.block, sample)), ("qps".into(), 1.0)]),
+            tps_each_second: Vec::new(),
+            covariates: BTreeMap::new(),
+            threads: Vec::new(),
+        };
+        TrialRecord {
+            // Two seconds of warm-up and one to start and stop.
+            elapsed_s: 3.0 + study.sampling.samples as f64,
+            samples: (0..study.sampling.samples).map(sample).collect(),
+            ..TrialRecord::new(planned, 1, BTreeMap::new(), String::new())
+        }
+    };
+    let records = trials.iter().map(record).collect();
+    let plan = Plan {
+        machine: None,
+        client_machines: BTreeMap::new(),
+        schema: SCHEMA,
+        study: "made-up".into(),
+        seed: 5,
+        conditions: names.iter().map(condition).collect(),
+        trials,
+        samples: study.sampling.samples,
+        rehearsal: false,
+        estimated_s: 0.0,
+        needs: None,
+        decision: None,
+        notes: Vec::new(),
+    };
+    (plan, records)
+}
+
+/// Trials of "luck" differ by 10%, samples by 1%; all is much steadier in "steady".
+fn lucky(condition: usize, block: usize, sample: usize) -> f64 {
+    let between = [0.1, -0.1, 0.05, -0.05][block % 4] * [0.001, 1.0][condition];
+    1000.0 * (1.0 + between + [0.01, -0.01, 0.0][sample % 3] * [0.1, 1.0][condition])
+}
+
+#[test]
+fn the_least_steady_case_decides_and_the_schedule_grows_in_the_same_order() {
+    let study = study(0.03, 1e6);
+    let (plan, records) = pilot(&study, lucky);
+    let grown = extended(&study, &plan, &records).unwrap();
+    let decision = grown.decision.clone().unwrap();
+    // By hand: the trial means of "luck" are 1.1, 0.9, 1.05, 0.95: S^2 = 0.025 / 3. T_1^2 = 0.0001, so that one sample
+    // is enough, and S^2 for one is T_2^2 + T_1^2 = 0.025 / 3 - 0.0001 / 3 + 0.0001.
+    let s2: f64 = 0.025 / 3.0 - 0.000_1 / 3.0 + 0.000_1;
+    let enough = |n: f64| 2.03 * (s2 / n).sqrt(); // t is 2.02 to 2.03 for 35 to 45 degrees of freedom
+    assert!(enough(decision.trials as f64 + 1.0) < 0.03 && enough(decision.trials as f64 - 2.0) > 0.03, "{decision:?}");
+    assert_eq!((decision.samples, decision.first_trial, decision.pilot_counts), (1, 8, true));
+    assert!(decision.reason.contains("tps at luck") && decision.half_width.unwrap() <= 0.03, "{decision:?}");
+    assert_eq!(grown.trials.len(), 2 * decision.trials);
+    assert_eq!(grown.trials[..8], plan.trials[..]);
+    let whole = tare_stats::order::randomized_blocks(2, decision.trials, 5);
+    let names = ["steady", "luck"];
+    assert!(
+        grown.trials.iter().zip(whole.concat()).enumerate().all(|(i, (t, c))| t.trial == i && t.condition == names[c])
+    );
+    assert_eq!(extended(&study, &plan, &records), Some(grown.clone()), "the same from the same records");
+    assert_eq!(extended(&study, &grown, &records), None, "decided once");
+    assert_eq!(decided(&study.sampling, &mut Settings::default(), &grown, 7).samples, 3);
+    assert_eq!(decided(&study.sampling, &mut Settings::default(), &grown, 8).samples, 1);
+}
+
+#[test]
+fn what_does_not_fit_into_the_time_is_said() {
+    // A trial of one sample takes 4 s, and there are two conditions.
+    let study = study(0.03, 80.0);
+    let (plan, records) = pilot(&study, lucky);
+    let decision = extended(&study, &plan, &records).unwrap().decision.unwrap();
+    assert_eq!(decision.trials, 10, "{decision:?}");
+    assert!(decision.half_width.unwrap() > 0.03 && decision.reason.contains("what fits into 80 s"), "{decision:?}");
+}
+
+#[test]
+fn a_pilot_that_was_still_warming_up_does_not_count() {
+    let mut study = study(0.03, 1e6);
+    study.sampling.samples = 40;
+    // The first ten seconds rise to the level, and nothing else varies by more than 1%.
+    let rising = |_: usize, block: usize, sample: usize| {
+        let warm = 1.0 - 0.5 * (-(sample as f64) / 3.0).exp();
+        1000.0 * warm * (1.0 + 0.002 * ((block * 7 + sample * 5) % 11) as f64 / 11.0)
+    };
+    let (plan, records) = pilot(&study, rising);
+    let grown = extended(&study, &plan, &records).unwrap();
+    let decision = grown.decision.unwrap();
+    assert!(!decision.pilot_counts && (7.0..=25.0).contains(&decision.warmup_s), "{decision:?}");
+    assert_eq!(grown.trials.len(), 8 + 2 * decision.trials, "the pilot's trials are replaced");
+    assert!(decision.reason.contains("does not count"), "{decision:?}");
+    // A level series is not mistaken for one.
+    let (plan, records) = pilot(&study, lucky);
+    assert!(extended(&study, &plan, &records).unwrap().decision.unwrap().pilot_counts);
+}
+
+#[test]
+fn without_a_target_or_a_result_nothing_is_chosen() {
+    let mut with = study(0.03, 100.0);
+    let (plan, records) = pilot(&with, lucky);
+    let none = extended(&with, &plan, &[]).unwrap();
+    assert_eq!(none.trials.len(), 8);
+    assert!(none.decision.unwrap().reason.contains("Nothing could be decided"));
+    with.sampling.target_half_width = None;
+    assert_eq!(extended(&with, &plan, &records), None);
+}

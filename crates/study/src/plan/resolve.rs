@@ -1,0 +1,221 @@
+//! A study on a machine: which conditions it can do, on which CPUs, and in which order the trials come.
+
+use super::available::available;
+use super::design::{self, Condition};
+use super::programs::Programs;
+use super::two_hosts::{ClientHosts, placement};
+use super::{builds, estimate, ladder, limits, needs, option_files, pilot};
+use crate::language::spec::Study;
+use crate::language::values::to_values;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use tare_results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
+use tare_topology::{CpuSet, Fingerprint, Machine, MemoryPolicy, Placement, ResolvedPlacement};
+
+/// Whose machine the plan is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Where {
+    /// This one: its settings and this user's rights count.
+    Here,
+    /// This one, but the study is not trusted: no program that it names may be run.
+    HereUntrusted,
+    /// A described one: only its topology is known.
+    Described,
+}
+
+/// Resolves every condition and draws the order.
+///
+/// # Errors
+/// What was expected, when a level does not fit; a parsed study has been checked for that.
+pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String> {
+    limits::check(study, pilot::first_trials(&study.sampling))?;
+    let mut conditions = design::conditions(study)?;
+    conditions
+        .iter()
+        .try_for_each(|c| limits::check_record(&c.settings, study.sampling.samples + study.sampling.drop_samples))?;
+    let programs = (place == Where::Here).then(Programs::default);
+    let mut notes: Vec<String> = pilot::note(&study.sampling).into_iter().collect();
+    let mut files = Vec::new();
+    match &programs {
+        Some(programs) => {
+            notes.extend(builds::settle(&mut conditions, programs));
+            let (read, folded) = option_files::fold(&mut conditions, programs);
+            notes.extend(read);
+            files = folded;
+        }
+        None => builds::name(&mut conditions),
+    }
+    let hosts = (place == Where::Here).then(ClientHosts::default);
+    if hosts.is_none() && conditions.iter().any(|c| c.settings.client.on.host.is_some()) {
+        notes.push("which CPUs the clients get is only known where client.host can be asked".to_owned());
+    }
+    let mut planned: Vec<PlannedCondition> =
+        conditions.iter().map(|c| plan_condition(c, on, place, programs.as_ref(), hosts.as_ref())).collect();
+    for (condition, file) in planned.iter_mut().zip(files) {
+        if let Err(reason) = file {
+            (condition.realizable, condition.placement, condition.reason) = (false, None, Some(reason));
+        }
+    }
+    without_memory(&mut planned, &conditions, on, place);
+    if study.design.skip_identical {
+        skip_identical(&mut planned);
+    }
+    ladder::check(study, &mut planned, &conditions);
+    let realizable: Vec<&PlannedCondition> = planned.iter().filter(|c| c.realizable).collect();
+    let mut trials = schedule(&realizable, pilot::first_trials(&study.sampling), study.sampling.seed);
+    if let Some(factor) = &study.design.ladder {
+        trials = ladder::in_lifetimes(trials, &planned, factor);
+    }
+    let mut planned_trials: HashMap<&str, usize> = HashMap::new();
+    trials.iter().for_each(|trial| *planned_trials.entry(&trial.condition).or_default() += 1);
+    let expected_s = |condition: &Condition| {
+        let planned = planned_trials.get(condition.name.as_str()).copied().unwrap_or(0);
+        planned as f64 * estimate::trial_on_s(&condition.settings, &study.sampling, on.pus.len())
+    };
+    let mut estimated_s = conditions.iter().map(expected_s).sum::<f64>();
+    let done = conditions.iter().zip(&planned).filter(|(_, planned)| planned.realizable).map(|(c, _)| c);
+    let needs = needs::of(done.clone(), study.sampling.seed);
+    if study.sampling.target_half_width.is_some() {
+        estimated_s = estimated_s.max(study.sampling.budget_s);
+    }
+    estimated_s += estimate::data_s(done, study);
+    Ok(Plan {
+        schema: SCHEMA,
+        study: study.name.clone(),
+        machine: (place != Where::Described).then(|| Fingerprint::of(on)),
+        client_machines: hosts.map(|hosts| hosts.machines()).unwrap_or_default(),
+        seed: study.sampling.seed,
+        conditions: planned,
+        trials,
+        samples: study.sampling.samples,
+        rehearsal: study.rehearsal,
+        estimated_s,
+        needs: Some(needs),
+        decision: None,
+        notes,
+    })
+}
+
+/// A condition that needs more memory than there is has that for its reason.
+fn without_memory(planned: &mut [PlannedCondition], conditions: &[Condition], on: &Machine, place: Where) {
+    let memory = match place {
+        Where::Here | Where::HereUntrusted => needs::memory_here(),
+        Where::Described => needs::memory_of(on),
+    };
+    for (planned, condition) in planned.iter_mut().zip(conditions).filter(|(planned, _)| planned.realizable) {
+        let fits = needs::fits_pool(&condition.settings);
+        planned.reason = fits.and_then(|()| needs::fits_memory(&condition.settings, memory)).err();
+        planned.realizable = planned.reason.is_none();
+    }
+}
+
+/// Factors that may choose another engine than the study's.
+const ENGINE_BY: [&str; 3] = ["engine", "build", "binary"];
+
+fn plan_condition(
+    condition: &Condition,
+    on: &Machine,
+    place: Where,
+    programs: Option<&Programs>,
+    hosts: Option<&ClientHosts>,
+) -> PlannedCondition {
+    let settings = &condition.settings;
+    let resolved = placement(settings, on, hosts).and_then(|placement| match place {
+        Where::Here | Where::HereUntrusted => {
+            let engine_varies = ENGINE_BY.iter().any(|factor| condition.levels.contains_key(*factor));
+            available(settings, engine_varies, programs).map(|()| placement)
+        }
+        Where::Described => Ok(placement),
+    });
+    let (placement, reason) = match resolved {
+        Ok(placement) => (planned_placement(&placement), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    PlannedCondition {
+        name: condition.name.clone(),
+        levels: condition.levels.clone(),
+        realizable: reason.is_none(),
+        reason,
+        placement,
+        settings: to_values(settings),
+    }
+}
+
+fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> {
+    let lists = |sets: &[CpuSet]| {
+        sets.iter().map(|set| set.iter().map(|cpu| cpu as usize).collect()).collect::<Vec<Vec<usize>>>()
+    };
+    let memory = (placement.memory != MemoryPolicy::Default).then(|| placement.memory.to_string());
+    let background = placement.background.as_ref().map(|set| set.iter().map(|cpu| cpu as usize).collect());
+    let (client, server) = (lists(&placement.client), lists(&placement.server));
+    let planned = PlannedPlacement { client, server, background, memory };
+    (planned != PlannedPlacement::default()).then_some(planned)
+}
+
+/// The placement of a planned condition, as it was resolved: nothing is looked up on the machine again.
+///
+/// # Errors
+/// When the plan holds a memory policy that cannot be read.
+pub fn planned(condition: &PlannedCondition, asked: &Placement) -> Result<ResolvedPlacement, String> {
+    let planned = condition.placement.clone().unwrap_or_default();
+    let sets = |lists: Vec<Vec<usize>>| lists.into_iter().map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect());
+    let memory = planned.memory.map_or(Ok(MemoryPolicy::Default), |text| text.parse()).map_err(|e| e.to_string())?;
+    Ok(ResolvedPlacement {
+        client: sets(planned.client).collect(),
+        server: sets(planned.server).collect(),
+        background: planned.background.map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect()),
+        bind: asked.bind,
+        pairing: asked.pairing,
+        memory,
+    })
+}
+
+/// Factors that only say where threads and memory are.
+const SAY_WHERE: [&str; 11] = [
+    "placement",
+    "client",
+    "server",
+    "background",
+    "bind",
+    "pairing",
+    "memory",
+    "nodes",
+    "caches",
+    "client_pus_per_node",
+    "client_pus",
+];
+
+/// A condition that puts every thread and the memory where an earlier one does says nothing new.
+fn skip_identical(conditions: &mut [PlannedCondition]) {
+    // Where its threads are and what else it sets -> the first condition of the kind.
+    let mut known: BTreeMap<(String, Vec<(String, String)>), String> = BTreeMap::new();
+    for this in conditions.iter_mut().filter(|condition| condition.realizable) {
+        let others = this.levels.iter().filter(|(factor, _)| !SAY_WHERE.contains(&factor.as_str()));
+        let others = others.map(|(factor, level)| (factor.clone(), level.clone())).collect();
+        match known.entry((format!("{:?} {}", this.placement, is_left_to_chance(this)), others)) {
+            Entry::Vacant(place) => drop(place.insert(this.name.clone())),
+            Entry::Occupied(twin) => {
+                this.realizable = false;
+                this.reason = Some(format!("on this machine it is the same placement as {}", twin.get()));
+            }
+        }
+    }
+}
+
+/// Whether it binds every thread and pairs none: which server thread gets which of the CPUs is drawn in every trial.
+fn is_left_to_chance(condition: &PlannedCondition) -> bool {
+    let is = |key: &str, word: &str| condition.settings.get(key).is_some_and(|value| value.to_string() == word);
+    let servers = condition.placement.as_ref().map_or(0, |placement| placement.server.len());
+    servers > 1 && is("placement.bind", "thread") && is("placement.pairing", "none")
+}
+
+/// Randomised complete blocks: every block holds every condition once, in an order of its own.
+fn schedule(conditions: &[&PlannedCondition], blocks: usize, seed: u64) -> Vec<PlannedTrial> {
+    tare_stats::order::randomized_blocks(conditions.len(), blocks, seed)
+        .into_iter()
+        .enumerate()
+        .flat_map(|(block, order)| order.into_iter().map(move |i| (block, i)))
+        .enumerate()
+        .map(|(trial, (block, i))| PlannedTrial { trial, block, condition: conditions[i].name.clone(), lifetime: None })
+        .collect()
+}

@@ -1,0 +1,88 @@
+//! All that a trial is: found in the study and the plan that a run wrote, and nowhere else.
+
+use super::design::Condition;
+use super::{pilot, place, resolve};
+use crate::language::settings::Sampling;
+use crate::language::spec::Study;
+use crate::language::values::{ValueError, from_values};
+use std::fmt;
+use tare_results::schema::{Plan, PlannedTrial};
+use tare_topology::{Change, Fingerprint, ResolvedPlacement};
+use thiserror::Error;
+
+/// Why the plan has no such trial for this program.
+#[derive(Debug, Error)]
+pub enum TaskError {
+    /// The plan's schedule is shorter.
+    #[error("the plan has no trial {0}")]
+    NoSuchTrial(usize),
+    /// The schedule names a condition that the plan does not have.
+    #[error("the plan has no condition {0}")]
+    NoSuchCondition(String),
+    /// It was written before plans held what their trials run with.
+    #[error("the plan does not hold what its trials run with: it was made by tare before plans did (schema 1)")]
+    OldPlan,
+    /// A setting of the plan cannot be read.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// The memory policy of the plan cannot be read.
+    #[error("the plan's memory policy: {0}")]
+    Memory(String),
+}
+
+/// One trial of a plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// Its number, block and condition's name.
+    pub planned: PlannedTrial,
+    /// Its levels, and all settings that they come to.
+    pub condition: Condition,
+    /// Where its threads go, as it was resolved when the plan was made.
+    pub placement: ResolvedPlacement,
+    /// How much it measures, with what was decided after the pilot.
+    pub sampling: Sampling,
+}
+
+impl Task {
+    /// Finds trial number `trial`.
+    ///
+    /// # Errors
+    /// When the plan has no such trial, or holds what this program cannot read.
+    pub fn find(study: &Study, plan: &Plan, trial: usize) -> Result<Self, TaskError> {
+        let placed = place::of(plan, trial).ok_or(TaskError::NoSuchTrial(trial))?;
+        let planned = plan.trials[placed].clone();
+        let condition = plan
+            .conditions
+            .iter()
+            .find(|c| c.name == planned.condition)
+            .ok_or_else(|| TaskError::NoSuchCondition(planned.condition.clone()))?;
+        if condition.settings.is_empty() {
+            return Err(TaskError::OldPlan);
+        }
+        let mut settings = from_values(&condition.settings)?;
+        let placement = resolve::planned(condition, &settings.placement).map_err(TaskError::Memory)?;
+        let sampling = pilot::decided(&study.sampling, &mut settings, plan, trial);
+        let condition = Condition { name: condition.name.clone(), levels: condition.levels.clone(), settings };
+        Ok(Self { planned, condition, placement, sampling })
+    }
+}
+
+/// This machine is not the one that a plan was made for.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct OtherMachine(pub Vec<Change>);
+
+impl fmt::Display for OtherMachine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changes: Vec<String> = self.0.iter().map(ToString::to_string).collect();
+        write!(f, "this machine is not as the plan was made for: {}", changes.join("; "))
+    }
+}
+
+/// Whether a machine still is what the plan was made for.
+///
+/// # Errors
+/// What changed, in words.
+pub fn same_machine(plan: &Plan, now: &Fingerprint) -> Result<(), OtherMachine> {
+    let changes = plan.machine.as_ref().map(|was| was.changes(now)).unwrap_or_default();
+    if changes.is_empty() { Ok(()) } else { Err(OtherMachine(changes)) }
+}
