@@ -1,4 +1,9 @@
-//! Findings as people and programs read them: terminal, page, charts and exports.
+//! Findings as people and programs read them: terminal, page, charts and exports. Reads results and findings only.
 
+pub mod charts;
 pub mod export;
-pub mod report;
+pub mod html;
+pub mod terminal;
+mod write;
+
+pub use write::{WriteError, write_report, write_report_to};

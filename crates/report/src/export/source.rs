@@ -36,7 +36,7 @@ impl<'a> Source<'a> {
         let known = collect::all_metrics(&collect::conditions(results));
         match metrics.iter().find(|name| !known.contains(name)) {
             Some(name) => Err(NoSuchMetric { name: name.clone(), known }),
-            None => Ok(Self { results, summary: analysis::summarize(results), metrics }),
+            None => Ok(Self { results, summary: tare_findings::summarize(results), metrics }),
         }
     }
 

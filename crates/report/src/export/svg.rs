@@ -1,8 +1,8 @@
 //! One chart as a file of its own: the page's dot plot, its styles inside, light.
 
 use super::source::Source;
-use crate::report::charts::alone;
-use crate::report::html;
+use crate::charts::alone;
+use crate::html;
 use std::io::{self, Write};
 
 /// Writes the dot plot of a metric. Results without a usable trial have none, and give an empty picture.

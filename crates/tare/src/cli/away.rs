@@ -10,7 +10,7 @@ use std::path::{Component, Path};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tare_report::report::write_report_to;
+use tare_report::write_report_to;
 use tare_study::hosts::remote::{self, LOOK_EVERY};
 use tare_study::hosts::served::{AGENT, Job, LANGUAGE, Order, Report};
 use tare_study::hosts::{Link, LinkEnd};

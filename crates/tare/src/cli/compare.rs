@@ -6,8 +6,8 @@ use crate::config;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_findings::compare::{self, CompareError, Gate, ManyComparison, Options, Side, rows};
-use tare_report::report::html;
-use tare_report::report::terminal::{self, Style};
+use tare_report::html;
+use tare_report::terminal::{self, Style};
 use tare_results::Results;
 
 /// Compare two or more results, or conditions of results: ratio, interval, verdict

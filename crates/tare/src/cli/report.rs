@@ -4,7 +4,7 @@ use super::{Exit, Problem};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
-use tare_report::report::write_report_to;
+use tare_report::write_report_to;
 use tare_results::Source;
 
 /// Write the results as one self-contained HTML file

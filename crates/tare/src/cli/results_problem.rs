@@ -3,7 +3,7 @@
 use super::{Exit, Problem, output};
 use std::io::ErrorKind;
 use std::path::Path;
-use tare_report::report::WriteError;
+use tare_report::WriteError;
 use tare_results::{ReadError, Results};
 
 /// Reads results, and says on standard error which lines of them are damaged: the rest is used.

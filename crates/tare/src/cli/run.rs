@@ -10,7 +10,7 @@ use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tare_drive::capture::environment::environment;
-use tare_report::report::write_report_to;
+use tare_report::write_report_to;
 use tare_results::schema::Plan;
 use tare_results::store::Directory;
 use tare_study::language::builtin;

@@ -5,8 +5,7 @@ use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
 use std::path::PathBuf;
-use tare_findings;
-use tare_report::report::terminal::{self, Statistic, Style};
+use tare_report::terminal::{self, Statistic, Style};
 use tare_results::Results;
 use tare_results::shards::{self, Sharded};
 
@@ -53,7 +52,7 @@ fn progress(sharded: &Sharded) -> Result<(), Problem> {
 
 /// Prints the summary of results: tables, or one JSON document.
 pub fn print(results: &Results, json: bool, all: bool, statistic: Option<Statistic>) -> Result<(), Problem> {
-    let summary = analysis::summarize(results);
+    let summary = tare_findings::summarize(results);
     if json {
         super::output::json(&summary)
     } else {

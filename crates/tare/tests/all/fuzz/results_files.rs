@@ -78,9 +78,8 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 pub fn summarised(path: &Path) {
     let Ok(results) = tare_results::open(path) else { return };
     let summary = tare_findings::summarize(&results);
-    let _ =
-        tare_report::report::terminal::show(&results, &summary, tare_report::report::terminal::Style::of_stdout(None));
-    let page = tare_report::report::html::render(&results, &summary);
+    let _ = tare_report::terminal::show(&results, &summary, tare_report::terminal::Style::of_stdout(None));
+    let page = tare_report::html::render(&results, &summary);
     assert_eq!(page.matches("<script").count(), 1, "nothing but our own script is in the page");
     let side = tare_findings::compare::Side { results: &results, condition: None };
     let _ = tare_findings::compare::compare(side, side, &tare_findings::compare::Options::default());

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
-use tare_report::report::write_report;
+use tare_report::write_report;
 use tare_study::language::builtin::BUILTIN;
 
 const WIDTHS: [u32; 3] = [360, 800, 1600];

@@ -6,7 +6,7 @@ use std::path::Path;
 use tare_findings::compare::Verdict;
 use tare_findings::summarize;
 use tare_findings::summary::{Profiled, Summary};
-use tare_report::report::write_report;
+use tare_report::write_report;
 use tare_results::captures::{FOLDED, LOCKS, LockShare, LocksFile, PROFILE, ProfileFile, SymbolShare};
 use tare_results::open;
 use tare_results::schema::{CaptureSample, SCHEMA, TrialRecord};
@@ -35,7 +35,7 @@ fn article() -> Summary {
     fs::write(&path, rows).unwrap();
     let results = open(&path).unwrap();
     let summary = summarize(&results);
-    let html = tare_report::report::html::render(&results, &summary);
+    let html = tare_report::html::render(&results, &summary);
     assert!(html.contains("tps over nodes, workload=point_select") && html.contains("Builds side by side"));
     summary
 }

@@ -2,7 +2,7 @@
 
 use crate::report::fake;
 use std::fs;
-use tare_report::report::write_report;
+use tare_report::write_report;
 
 fn report_of(study: &fake::Study) -> String {
     let dir = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ fn a_report_of_a_csv_and_of_nothing_is_still_a_report() {
     let path = dir.path().join("made-up.csv");
     fs::write(&path, "condition,trial,sample,metric,value\na,0,0,tps,10\na,1,0,tps,11\nb,0,0,tps,12\n").unwrap();
     let results = tare_results::open(&path).unwrap();
-    let text = tare_report::report::html::render(&results, &tare_findings::summarize(&results));
+    let text = tare_report::html::render(&results, &tare_findings::summarize(&results));
     assert!(text.contains("order in the file") && text.contains("says nothing of the machine"));
     let mut study = fake::bimodal();
     study.missing = 30;

@@ -243,7 +243,7 @@ fn the_report_shows_every_query_its_spread_and_its_factors() {
     fs::write(&path, format!("{HEAD}{}", article())).unwrap();
     let results = tare_results::open(&path).unwrap();
     let summary = summarize(&results);
-    let text = tare_report::report::html::render(&results, &summary);
+    let text = tare_report::html::render(&results, &summary);
     // For a look with a browser.
     if let Ok(out) = std::env::var("TARE_TEST_REPORTS") {
         fs::write(std::path::Path::new(&out).join("article.html"), &text).unwrap();

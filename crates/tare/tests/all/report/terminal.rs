@@ -3,7 +3,7 @@
 use crate::report::fake;
 use tare_findings::compare::{Options, Side, compare};
 use tare_findings::summarize;
-use tare_report::report::terminal::{self, Style};
+use tare_report::terminal::{self, Style};
 use tare_results::open;
 
 const PLAIN: Style = Style { colour: false, width: Some(100), plain: false, all: false, statistic: None };

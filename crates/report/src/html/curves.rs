@@ -1,7 +1,7 @@
 //! Curves of the headline metric, and folded those of the other primary ones.
 
 use super::given::Page;
-use crate::report::charts;
+use crate::charts;
 use maud::{Markup, html};
 use tare_findings::collect;
 use tare_findings::curves::{self, Curves};

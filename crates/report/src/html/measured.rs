@@ -1,7 +1,7 @@
 //! The page of `tare topo --measure`: heat maps of what distances cost.
 
 use super::document::document;
-use crate::report::charts::heat::{self, Figures, Heat};
+use crate::charts::heat::{self, Figures, Heat};
 use maud::{Markup, html};
 use tare_topology::measure::{Costs, Measured};
 

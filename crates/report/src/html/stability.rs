@@ -3,10 +3,10 @@
 use super::given::Page;
 use super::plots;
 use super::tables;
-use crate::report::charts::forest::{self, Line};
-use crate::report::charts::heat::{self, Figures, Heat};
-use crate::report::charts::marks;
-use crate::report::charts::queries::{self as chart, Query};
+use crate::charts::forest::{self, Line};
+use crate::charts::heat::{self, Figures, Heat};
+use crate::charts::marks;
+use crate::charts::queries::{self as chart, Query};
 use maud::{Markup, html};
 use tare_findings::collect;
 use tare_findings::figures::percent;

@@ -3,7 +3,6 @@
 use super::html;
 use std::path::{Path, PathBuf};
 use tare_files::FilesError;
-use tare_findings;
 use tare_results::{ReadError, Results};
 
 /// Why a report could not be written.
@@ -32,7 +31,7 @@ pub fn write_report(results_dir: &Path) -> Result<PathBuf, WriteError> {
 /// # Errors
 /// [`WriteError::File`].
 pub fn write_report_to(results: &Results, path: &Path) -> Result<(), WriteError> {
-    let text = html::render(results, &analysis::summarize(results));
+    let text = html::render(results, &tare_findings::summarize(results));
     // Whole or not at all, and through no link: the directory may be anybody's.
     Ok(tare_files::write_whole(path, text.as_bytes())?)
 }

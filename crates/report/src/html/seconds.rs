@@ -1,8 +1,8 @@
 //! Throughput second by second, with gaps and standstills.
 
 use super::given::Page;
-use crate::report::charts::marks;
-use crate::report::charts::seconds::{self, Line};
+use crate::charts::marks;
+use crate::charts::seconds::{self, Line};
 use maud::{Markup, html};
 use tare_findings::client_limit;
 use tare_results::schema::{SampleRecord, TrialRecord};

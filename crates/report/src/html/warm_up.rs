@@ -1,8 +1,8 @@
 //! How queries warmed up: each execution before the measured ones, against those.
 
 use super::given::Page;
-use crate::report::charts::heat::{self, Figures, Heat};
-use crate::report::charts::marks;
+use crate::charts::heat::{self, Figures, Heat};
+use crate::charts::marks;
 use maud::{Markup, html};
 use tare_findings::warm_up::WarmUp;
 use tare_results::metric;

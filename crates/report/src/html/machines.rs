@@ -2,8 +2,8 @@
 //! threads.
 
 use super::given::Page;
-use crate::report::charts::machine::Layout;
-use crate::report::charts::marks;
+use crate::charts::machine::Layout;
+use crate::charts::marks;
 use maud::{Markup, html};
 use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::figures::{count, figure, percent};

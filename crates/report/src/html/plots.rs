@@ -2,9 +2,9 @@
 
 use super::given::Page;
 use super::tables;
-use crate::report::charts::dots::{self, Row};
-use crate::report::charts::marks;
-use crate::report::charts::run_order::{self, Point};
+use crate::charts::dots::{self, Row};
+use crate::charts::marks;
+use crate::charts::run_order::{self, Point};
 use maud::{Markup, html};
 use tare_findings::collect;
 use tare_findings::figures::figure;

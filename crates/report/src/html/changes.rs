@@ -1,7 +1,7 @@
 //! The page of `tare compare A B C ... --html`: relative changes as a heat map, and the same with intervals.
 
 use super::document::document;
-use crate::report::charts::heat::{self, Figures, Heat};
+use crate::charts::heat::{self, Figures, Heat};
 use maud::{Markup, html};
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, InGroups, ManyComparison};

@@ -1,7 +1,7 @@
 //! How the highest rate under an objective was searched for: a chart and a table a search.
 
 use super::given::Page;
-use crate::report::charts::search::{self, verdict};
+use crate::charts::search::{self, verdict};
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, figure};
 use tare_results::schema::TrialRecord;

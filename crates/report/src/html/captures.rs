@@ -2,7 +2,7 @@
 //! looking.
 
 use super::given::Page;
-use crate::report::charts::flame;
+use crate::charts::flame;
 use maud::{Markup, html};
 use tare_findings::figures::{change, percent, times};
 use tare_findings::level_words::words_of;

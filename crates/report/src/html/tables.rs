@@ -2,7 +2,7 @@
 //! heads.
 
 use super::given::Page;
-use crate::report::charts::marks;
+use crate::charts::marks;
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, percent, times};
 use tare_findings::reading;
