@@ -59,7 +59,9 @@ impl Listener for Clock {
 #[test]
 fn the_last_trial_costs_no_more_than_the_first() {
     let trials: usize = std::env::var("TARE_RECORDED_TRIALS").map_or(500, |n| n.parse().unwrap());
-    let text = format!("name = \"many\"\n[workload]\nname = \"fake\"\n[sampling]\ntrials = {trials}\n");
+    let text = format!(
+        "name = \"many\"\n[workload]\nname = \"command\"\ncommand = \"true\"\nneeds_server = false\n[sampling]\ntrials = {trials}\n"
+    );
     let study = parse(Source { origin: "test", text: &text }, &Overrides::default()).unwrap();
     let machine = Machine::synthetic("core:2 pu:1").unwrap();
     let plan = resolve(&study, &machine, Where::Described).unwrap();

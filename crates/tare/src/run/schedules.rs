@@ -192,8 +192,8 @@ fn study(seed: u64) -> Study {
     // A third of the studies let a pilot choose their counts.
     let pilot = if seed.is_multiple_of(3) { "target_half_width = 0.02\nbudget_s = 60\n" } else { "" };
     let text = format!(
-        "name = \"made-up\"\n[workload]\nname = \"fake\"\n[sampling]\ntrials = {}\nattempts = {}\nseed = {seed}\n{pilot}\
-         [factors]\nspeed = [{}]\n",
+        "name = \"made-up\"\n[workload]\nname = \"command\"\ncommand = \"true\"\nneeds_server = false\n[sampling]\ntrials = {}\nattempts = {}\nseed = {seed}\n{pilot}\
+         [factors]\ntimeout_s = [{}]\n",
         of(2, 4),
         of(3, 3),
         levels.join(", ")
