@@ -183,7 +183,7 @@ fn spawn(there: &OtherHost, arguments: &[&str], [stdin, stdout]: [Stdio; 2]) -> 
 }
 
 /// Puts back what was set on a host that was lost, and says what became of it.
-pub fn aftermath(there: &OtherHost) -> String {
+fn aftermath(there: &OtherHost) -> String {
     match restore(there) {
         Ok(()) => "what it had set there is put back".to_owned(),
         Err(reason) => format!("what it had set there is put back by the next start of tare there ({reason})"),
@@ -220,7 +220,7 @@ fn restore(there: &OtherHost) -> Result<(), String> {
 }
 
 /// Waits a while for the end of a process whose pipe is closed, and makes one.
-pub fn end(child: &mut Child) -> Option<ExitStatus> {
+fn end(child: &mut Child) -> Option<ExitStatus> {
     let deadline = Instant::now() + FAREWELL;
     while Instant::now() < deadline {
         if let Ok(Some(status)) = child.try_wait() {

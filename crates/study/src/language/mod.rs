@@ -5,8 +5,9 @@
 //! | `spec`, `settings` | a study, and what one trial needs to know |
 //! | `key`, `field`, `fields`, `sampling_field` | every key a study may hold |
 //! | `machine`, `process`, `limit`, `level` | machine settings, properties of the server process, limits of interference |
-//! | `client`, `other_host`, `arguments` | clients or servers on another host, programs with their arguments |
-//! | `running`, `secret` | a server that runs already, and the passwords that no study holds |
+//! | `client`, `other_host`, `arguments` | clients on another host, programs with their arguments |
+//! | `running` | a server that runs already |
+//! | `refused` | keys that no study holds: passwords, and keys that went |
 //! | `values` | settings as a plan keeps them |
 //! | `document`, `parse`, `check`, `write`, `written`, `builtin` | TOML to study and back, and the built-in ones |
 
@@ -26,9 +27,9 @@ pub mod parse;
 #[cfg(test)]
 mod parse_loads_tests;
 pub mod process;
+mod refused;
 pub mod running;
 pub mod sampling_field;
-mod secret;
 pub mod settings;
 pub mod spec;
 pub mod values;

@@ -1,4 +1,4 @@
-//! Another host, and the way there: of `[client]` and of `[server]`.
+//! Another host, and how it is reached.
 
 use super::arguments;
 use tare_text::Value;
@@ -8,7 +8,7 @@ use tare_text::Value;
 const SSH: [&str; 8] =
     ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"];
 
-/// Where clients or servers are, and how that host is reached.
+/// Where clients are, and how that host is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtherHost {
     /// The host, as ssh names it; none: this one.

@@ -6,7 +6,7 @@ use super::key::{Access, Field, WORKLOAD};
 use super::sampling_field::{self, SAMPLING_FIELDS};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, Factor, Study, set_build_key};
-use super::{check, machine, secret};
+use super::{check, machine, refused};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use tare_drive::workload::AnyLoad;
@@ -28,14 +28,13 @@ pub struct Overrides {
     pub sets: Vec<String>,
 }
 
-const SECTIONS: [&str; 19] = [
+const SECTIONS: [&str; 18] = [
     "name",
     "title",
     "question",
     "engine",
     "workload",
     "client",
-    "server",
     "placement",
     "process",
     "capture",
@@ -138,6 +137,7 @@ impl Parser<'_> {
                         self.key(section, key, value)?;
                     }
                 }
+                "server" => return Err(self.unknown_key("server", "host", key.span())),
                 other => return Err(self.source.unknown(key.span(), "table", other, &SECTIONS)),
             }
         }
@@ -195,7 +195,7 @@ impl Parser<'_> {
         }
         let level = match (section, name) {
             (WORKLOAD, _) => self.source.words(name, value)?,
-            ("engine", "restart") | ("client" | "server", "ssh" | "program") => self.arguments(name, value)?,
+            ("engine", "restart") | ("client", "ssh" | "program") => self.arguments(name, value)?,
             _ => self.source.scalar(name, value)?,
         };
         self.set(section, name, &level, key.span(), value.span())
@@ -269,7 +269,7 @@ impl Parser<'_> {
     }
 
     fn unknown_key(&self, section: &str, name: &str, span: Range<usize>) -> StudyError {
-        if let Some((what, expected)) = secret::refused(section, name) {
+        if let Some((what, expected)) = refused::key(section, name) {
             return self.source.error(span, what, expected);
         }
         let mut known: Vec<&str> = field::all().into_iter().filter(|f| f.section == section).map(|f| f.key).collect();

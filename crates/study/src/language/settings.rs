@@ -2,7 +2,6 @@
 
 use super::client::ClientSettings;
 use super::limit::Limit;
-use super::other_host::OtherHost;
 use super::process::ProcessSettings;
 use super::running::RunningSettings;
 use std::collections::BTreeMap;
@@ -23,8 +22,6 @@ pub struct Settings {
     pub workload: WorkloadSettings,
     /// Which host they are on.
     pub client: ClientSettings,
-    /// On which host the study is run, with the clients here.
-    pub server: OtherHost,
     /// Where threads and memory go.
     pub placement: Placement,
     /// Properties of the server process.

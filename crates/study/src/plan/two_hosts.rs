@@ -50,9 +50,6 @@ impl ClientHosts {
 /// Why it cannot be done.
 pub fn placement(settings: &Settings, on: &Machine, hosts: Option<&ClientHosts>) -> Result<ResolvedPlacement, String> {
     let (asked, threads) = (&settings.placement, settings.workload.threads);
-    if let Some(host) = &settings.server.host {
-        return Err(format!("only tare run goes to server.host, here {host}: or leave it out and start this there"));
-    }
     let Some(host) = &settings.client.on.host else { return asked.resolve(on, threads).map_err(|e| e.to_string()) };
     check(settings)?;
     // What `nodes` means is spelt out for both sides at once; only one half of it is taken.

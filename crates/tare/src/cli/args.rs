@@ -62,12 +62,6 @@ enum Command {
     /// The clients of a trial on another host (internal)
     #[command(hide = true)]
     ClientAgent(super::client_agent::ClientAgentArgs),
-    /// A study run for the user of another host (internal)
-    #[command(hide = true)]
-    ServerAgent(super::server_agent::ServerAgentArgs),
-    /// The way from its trials back to that host (internal)
-    #[command(hide = true)]
-    WayBack(super::way_back::WayBackArgs),
     /// One trial of a run (internal)
     #[command(hide = true)]
     Trial(super::trial::TrialArgs),
@@ -136,8 +130,6 @@ fn run(command: Command) -> Result<Exit, Problem> {
         Command::Completions(args) => super::completions::run(&args, shown()),
         Command::Man(args) => super::man::run(&args, shown()),
         Command::ClientAgent(args) => super::client_agent::run(&args),
-        Command::ServerAgent(args) => super::server_agent::run(&args),
-        Command::WayBack(args) => super::way_back::run(&args),
         Command::Trial(args) => super::trial::run(&args),
         Command::SqliteServer(args) => super::sqlite_server::run(&args),
         Command::ReadTopology(args) => super::read_topology::run(&args),

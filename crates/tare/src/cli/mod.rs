@@ -1,8 +1,6 @@
 //! The command line: one file a command. The only place that renders errors and chooses exit codes.
 
 mod args;
-mod away;
-mod away_clients;
 mod clean;
 mod client_agent;
 mod compare;
@@ -30,7 +28,6 @@ mod run;
 mod run_command;
 mod run_listener;
 mod secret;
-mod server_agent;
 mod setup;
 mod shard;
 mod shard_piece;
@@ -44,7 +41,6 @@ mod tools;
 mod topo;
 mod trial;
 mod trust;
-mod way_back;
 
 pub use args::main;
 pub use exit::Exit;

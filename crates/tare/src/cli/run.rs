@@ -3,7 +3,7 @@
 use super::output::note;
 use super::run_listener::TerminalListener;
 use super::study_file::StudyChanges;
-use super::{Exit, Problem, away, interrupt, plan_view, read_topology, secret, shard_piece, study_file};
+use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file};
 use crate::run::{Children, Run, RunEnd, RunError};
 use crate::state::{self, StateError};
 use clap::Args;
@@ -49,15 +49,6 @@ pub struct RunArgs {
     /// Run a study, or go on with results, that belong to somebody else: they name programs that run as you
     #[arg(long)]
     trust: bool,
-    /// The directory as who wants the results knows it, on another host; nothing is shown here (internal)
-    #[arg(long, hide = true, value_name = "DIR")]
-    served_as: Option<PathBuf>,
-    /// The engine that the study's file named (internal)
-    #[arg(long, hide = true)]
-    moved_from: Option<String>,
-    /// The study has the size and settings of its article (internal)
-    #[arg(long, hide = true)]
-    as_published: bool,
     /// Ask for the password of a server that runs already
     #[arg(long)]
     ask_password: bool,
@@ -74,9 +65,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     if let Some(directory) = &args.resume {
         super::trust::check_results(directory, args.trust)?;
         interrupt::stop()?;
-        if let Some(exit) = away::resume(directory, args.json)? {
-            return Ok(exit);
-        }
+        began_here(directory)?;
         return resume(directory, args);
     }
     if let Some([directory, index]) = args.shard.as_deref() {
@@ -101,10 +90,6 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     // Programs of the study are asked from here on: they end when this one does.
     interrupt::stop()?;
     let study = asked_for(args)?;
-    if let (Some(_), Where::Here) = (&study.base.server.host, place) {
-        let out = args.out.clone().unwrap_or_else(|| default_out(&study));
-        return away::begin(study, &away::Wish { out: &out, dry_run: args.dry_run, json: args.json });
-    }
     let planned = study_file::planned(study, &machine, place, trusted);
     let Some((study, plan)) = unless_interrupted(planned)? else { return Ok(Exit::Interrupted) };
     if args.dry_run {
@@ -123,14 +108,12 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
 struct Teller {
     password: Option<String>,
     json: bool,
-    /// The results directory as who waits on another host knows it.
-    served_as: Option<PathBuf>,
 }
 
 impl RunArgs {
     fn teller(&self) -> Result<Teller, Problem> {
         let password = secret::password(self.ask_password)?;
-        Ok(Teller { password, json: self.json, served_as: self.served_as.clone() })
+        Ok(Teller { password, json: self.json })
     }
 }
 
@@ -143,7 +126,7 @@ pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool)
     interrupt::stop()?;
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
-    begin(&study, &plan, &machine, out, &Teller { password, json, served_as: None })
+    begin(&study, &plan, &machine, out, &Teller { password, json })
 }
 
 /// Begins the results directory of a study that is planned, and runs it.
@@ -173,19 +156,32 @@ fn room_for_data(plan: &Plan) -> Result<(), Problem> {
 /// The study as it was asked for.
 fn asked_for(args: &RunArgs) -> Result<Study, Problem> {
     let overrides = args.changes.overrides();
-    let mut study = match args.program.study(&overrides) {
-        Some(study) => study?,
-        None => study_file::load(&args.study, &overrides)?,
-    };
-    // What was known where it was read, and its own text does not say.
-    study.moved_from = study.moved_from.or_else(|| args.moved_from.clone());
-    study.as_published |= args.as_published;
-    Ok(study)
+    match args.program.study(&overrides) {
+        Some(study) => study,
+        None => study_file::load(&args.study, &overrides),
+    }
 }
 
 /// None where a signal came meanwhile: what failed because of it is nobody's concern.
 fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
     if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
+}
+
+/// Refuses to go on with results of 0.1.0 whose run was on another host: the rest of it is there.
+fn began_here(directory: &Path) -> Result<(), Problem> {
+    let place = directory.join("server-host.json");
+    if !place.exists() {
+        return Ok(());
+    }
+    Err(Problem::new(
+        Exit::Usage,
+        "this run was made on another host with server.host, which this version does not have",
+    )
+    .at(place.display().to_string())
+    .advice(
+        "what is here can be shown, compared and exported; for the rest start the study anew on the server's \
+             machine, with client.host = \"<this machine>\"",
+    ))
 }
 
 fn resume(path: &Path, args: &RunArgs) -> Result<Exit, Problem> {
@@ -233,29 +229,30 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) ->
     if !keeps {
         tare_engine::remove_working_copies(&state::cache_directory()?).map_err(StateError::from)?;
     }
-    let shown = teller.served_as.as_deref().unwrap_or(directory.path());
     let end = end.map_err(|e| match e {
         // What was finished is kept; how to go on is known here.
-        _ if goes_on(&e) => Problem::from(e)
-            .advice(format!("make room or mend the permissions, then: tare run --resume {}", shown.display())),
+        _ if goes_on(&e) => Problem::from(e).advice(format!(
+            "make room or mend the permissions, then: tare run --resume {}",
+            directory.path().display()
+        )),
         RunError::SameReason { trials, reason } => {
             Problem::new(Exit::TrialFailed, format!("the run was stopped: all {trials} trials so far failed alike"))
                 .at(reason)
                 .advice(format!(
                     "mend it, then go on with: tare run --resume {path}; logs: {path}/logs",
-                    path = shown.display()
+                    path = directory.path().display()
                 ))
         }
         _ => e.into(),
     })?;
-    if end.done > 0 && teller.served_as.is_none() {
+    if end.done > 0 {
         let results = super::results_problem::open(directory.path())?;
         super::show::print(&results, teller.json, false, None)?;
         let report = directory.path().join("report.html");
         write_report_to(&results, &report)?;
         note(&format!("\nresults: {}\nreport:  {}", directory.path().display(), report.display()));
     }
-    ended(end, shown)
+    ended(end, directory.path())
 }
 
 /// Whether nothing but room or a permission keeps the run from going on.

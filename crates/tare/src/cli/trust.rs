@@ -31,7 +31,7 @@ pub fn check(path: &Path, trusted: bool) -> Result<(), Problem> {
 /// As [`check`].
 pub fn check_results(directory: &Path, trusted: bool) -> Result<(), Problem> {
     check(directory, trusted)?;
-    for name in ["study.toml", "plan.json", "trials.jsonl", "logs", super::away::PLACE] {
+    for name in ["study.toml", "plan.json", "trials.jsonl", "logs"] {
         check(&directory.join(name), trusted)?;
     }
     Ok(())

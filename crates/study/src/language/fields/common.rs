@@ -1,7 +1,7 @@
 //! The sections that every study has.
 
 use super::super::key::Field;
-use super::{capture, client, engine, placement, process, running, server, workload};
+use super::{capture, client, engine, placement, process, running, workload};
 
 /// Those that every study has; the loads bring theirs, which stand behind `[workload]`.
 pub const COMMON: &[&[Field]] = &[
@@ -9,7 +9,6 @@ pub const COMMON: &[&[Field]] = &[
     running::FIELDS,
     workload::FIELDS,
     client::FIELDS,
-    server::FIELDS,
     placement::FIELDS,
     process::FIELDS,
     capture::FIELDS,

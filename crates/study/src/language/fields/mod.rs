@@ -7,7 +7,6 @@ mod engine;
 mod placement;
 mod process;
 mod running;
-mod server;
 mod workload;
 
 pub use common::COMMON;

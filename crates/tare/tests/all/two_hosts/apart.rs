@@ -46,22 +46,7 @@ impl Hosts {
     /// `tare run` of a study on the server's host, to which the section of the clients is added.
     pub fn run(&self, out: &str, study: &str) -> Command {
         let client = section(&format!("root@{}", ADDRESSES[1]), &self.sshd.ssh, &program(&self.world, &[]), None);
-        self.started(out, &format!("{study}{client}"))
-    }
-
-    /// The same of a study whose servers are on the other host.
-    pub fn run_away(&self, out: &str, study: &str) -> Command {
-        let server = format!(
-            "[server]\nhost = \"root@{}\"\nssh = {}\nprogram = {}\n",
-            ADDRESSES[1],
-            serde_json::json!(self.sshd.ssh),
-            serde_json::json!(program(&self.world, &[]))
-        );
-        self.started(out, &format!("{study}{server}"))
-    }
-
-    fn started(&self, out: &str, study: &str) -> Command {
-        let study = self.world.study(study);
+        let study = self.world.study(&format!("{study}{client}"));
         let tare = self.world.tare(&["run", &study, "--out", out]);
         let mut command = Command::new("nice");
         command

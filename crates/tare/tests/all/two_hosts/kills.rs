@@ -39,18 +39,18 @@ struct Hosts {
     study: String,
 }
 
-pub fn lines_of(pid: u32) -> Vec<String> {
+fn lines_of(pid: u32) -> Vec<String> {
     let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default());
     line.split('\0').map(str::to_owned).collect()
 }
 
-pub fn parent_of(pid: u32) -> Option<u32> {
+fn parent_of(pid: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }
 
 /// Whether a process belongs to the other host of this world.
-pub fn is_far(world: &World, pid: u32) -> bool {
+fn is_far(world: &World, pid: u32) -> bool {
     let variable = format!("TARE_STATE_DIR={}", world.path("far-state").display());
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     environment.split(|byte| *byte == 0).any(|entry| entry == variable.as_bytes())
@@ -60,7 +60,7 @@ pub fn is_far(world: &World, pid: u32) -> bool {
 type Settings = BTreeMap<PathBuf, String>;
 
 /// A folder without what is no setting.
-pub fn settings_of(root: &Path) -> Settings {
+fn settings_of(root: &Path) -> Settings {
     let mut files = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -79,7 +79,7 @@ pub fn settings_of(root: &Path) -> Settings {
 
 /// Kills by number, each with the moment after the run's start at which it comes: `TARE_TEST_KILLS` of them, in a run
 /// that takes as long as this one.
-pub fn random_moments(kills: u32, took: Duration) -> impl ExactSizeIterator<Item = (u32, Duration)> {
+fn random_moments(kills: u32, took: Duration) -> impl ExactSizeIterator<Item = (u32, Duration)> {
     let kills = std::env::var("TARE_TEST_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(kills);
     let mut random = u64::from(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().subsec_nanos()) | 1;
     println!("seed {random}");
@@ -90,13 +90,13 @@ pub fn random_moments(kills: u32, took: Duration) -> impl ExactSizeIterator<Item
 }
 
 /// A run of a study on the machine that a folder plays here.
-pub fn started(world: &World, study: &str, out: &str) -> Child {
+fn started(world: &World, study: &str, out: &str) -> Child {
     let mut run = world.tare(&["run", study, "--out", out]);
     run.env("TARE_SYSTEM_ROOT", world.path("machine")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 /// How long that takes when nobody kills anything.
-pub fn undisturbed(world: &World, study: &str) -> Duration {
+fn undisturbed(world: &World, study: &str) -> Duration {
     let start = Instant::now();
     assert!(started(world, study, "undisturbed").wait().unwrap().success());
     start.elapsed()

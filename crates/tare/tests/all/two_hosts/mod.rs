@@ -3,7 +3,6 @@
 //! loopback, or behind one in a network of its own.
 
 mod apart;
-mod away;
 mod delay;
 mod engines;
 mod far;

@@ -97,3 +97,31 @@ fn a_client_host_that_is_another_machine_than_planned_fails_the_trial() {
     assert!(reason.starts_with("on client.host far: ") && reason.contains("CPUs"), "{reason}\n{err}");
     world.assert_clean();
 }
+
+#[test]
+fn a_study_of_the_key_that_went_says_what_to_do_and_its_results_are_still_read() {
+    let world = World::new();
+    let old = world.study("name = \"away\"\n[server]\nhost = \"there\"\nssh = [\"ssh\", \"-4\"]\n");
+    for study in [["run", &old, "--dry-run"], ["run", "first-look", "--set=server.host=there"]] {
+        let (_, err) = world.exits(2, &study);
+        assert!(err.contains("no server.host any more"), "{err}");
+        assert!(err.contains("on the server's machine, with client.host = \"<this machine>\""), "{err}");
+    }
+    world.exits(0, &["run", &study(&world, ""), "--out", "results"]);
+    // As they were brought to where such a run was started, and as they are when it was cut off.
+    let path = world.path("results/study.toml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let ssh = text.lines().find(|line| line.starts_with("ssh = ")).unwrap();
+    std::fs::write(&path, text.replace(ssh, r#"ssh = '["/usr/bin/tare","way-back"]'"#)).unwrap();
+    std::fs::remove_file(world.path("results/report.html")).unwrap();
+    for command in ["show", "report"] {
+        let (out, err) = world.exits(0, &[command, "results"]);
+        assert!(command == "report" || out.contains("tps"), "{out}\n{err}");
+    }
+    world.exits(0, &["export", "results", "--format", "csv", "--out", "results.csv"]);
+    std::fs::write(world.path("results/server-host.json"), "{}").unwrap();
+    let (_, err) = world.exits(2, &["run", "--resume", "results"]);
+    assert!(err.contains("start the study anew on the server's machine"), "{err}");
+    world.exits(0, &["show", "results"]);
+    world.assert_clean();
+}

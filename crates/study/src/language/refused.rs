@@ -1,0 +1,56 @@
+//! Keys that no study holds, with what to do instead: passwords, and keys of earlier versions.
+
+/// What is wrong with a key that no study holds, and what to do instead; none for any other key.
+pub fn key(section: &str, key: &str) -> Option<(String, &'static str)> {
+    if section == "server" {
+        return Some((
+            "there is no server.host any more: a study of two hosts is started where its servers are".to_owned(),
+            "no [server]; start the run on the server's machine, with client.host = \"<this machine>\"",
+        ));
+    }
+    let plain = key.to_lowercase().replace(['-', '_'], "");
+    if section == "engine" && plain == "loginpath" {
+        return Some((
+            "login paths (~/.mylogin.cnf of mysql_config_editor) are not read".to_owned(),
+            "option_file = \"/path/of/my.cnf\" with user and password under [client], readable by you alone",
+        ));
+    }
+    let secret =
+        ["password", "passwd", "pwd", "pass", "secret"].contains(&plain.as_str()) || plain.ends_with("password");
+    secret.then(|| {
+        (
+            format!("a study holds no password, and [{section}] {key} would be one: studies are shared and kept with results"),
+            "no such key; the password comes from ~/.my.cnf ([client] password=...) or option_file, from ~/.pgpass, from \
+             the environment (TARE_PASSWORD) or from a prompt (tare run --ask-password)",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::document::Source;
+    use super::super::parse::{Overrides, parse};
+    use super::*;
+
+    #[test]
+    fn a_key_for_a_password_says_what_to_do_instead() {
+        for name in ["password", "Password", "db_password", "passwd", "pwd"] {
+            let (what, expected) = key("engine", name).unwrap();
+            assert!(what.contains("no password") && expected.contains("TARE_PASSWORD"), "{name}");
+        }
+        assert!(key("engine", "login_path").unwrap().0.contains("mylogin"));
+        assert_eq!(key("engine", "passage"), None);
+    }
+
+    #[test]
+    fn the_host_of_servers_says_what_to_do_instead() {
+        let overrides = |set: &str| Overrides { sets: vec![set.to_owned()], ..Overrides::default() };
+        let parsed = |text, overrides| parse(Source { origin: "test", text }, &overrides).unwrap_err();
+        let in_file = parsed("name = \"s\"\n[server]\nssh = [\"ssh\"]\nhost = \"there\"\n", Overrides::default());
+        assert_eq!(in_file.line, 2);
+        for error in [in_file, parsed("name = \"s\"\n", overrides("server.host=there"))] {
+            assert!(error.what.contains("no server.host any more"), "{error}");
+            assert!(error.expected.contains("client.host = \"<this machine>\""), "{error:?}");
+        }
+    }
+}
