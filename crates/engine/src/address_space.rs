@@ -13,7 +13,6 @@ use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use nix::sys::personality::{self, Persona};
 use procfs::process::{MMapPath, Process};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -27,6 +26,10 @@ const SPREAD_PAGES: u64 = 1 << 15;
 const STRIDE_PAGES: u64 = 10_007;
 /// The kernel's stack_guard_gap unless its command line says otherwise, pages.
 const GUARD_PAGES: u64 = 256;
+/// The flag of a personality that leaves randomisation out.
+const NO_RANDOMIZE: u32 = libc::ADDR_NO_RANDOMIZE.cast_unsigned();
+/// The personality that is none: it asks for the present one.
+const ASK: u32 = u32::MAX;
 
 /// How the address space of a server is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,11 +88,10 @@ impl Aslr {
     }
 
     fn set_randomisation(self) -> io::Result<()> {
-        let now = personality::get()?;
-        // It changes the calling thread only, and what it execs.
-        personality::set(match self {
-            Self::On => now - Persona::ADDR_NO_RANDOMIZE,
-            Self::Off | Self::Layout(_) => now | Persona::ADDR_NO_RANDOMIZE,
+        let now = personality(ASK)?;
+        personality(match self {
+            Self::On => now & !NO_RANDOMIZE,
+            Self::Off | Self::Layout(_) => now | NO_RANDOMIZE,
         })?;
         Ok(())
     }
@@ -103,7 +105,7 @@ impl Aslr {
         let path = PathBuf::from(format!("/proc/{pid}/personality"));
         let text = fs::read_to_string(&path).map_err(|source| EngineError::io("read", &path, source))?;
         let flags = u32::from_str_radix(text.trim(), 16).unwrap_or(0);
-        let fixed = flags & libc::ADDR_NO_RANDOMIZE as u32 != 0;
+        let fixed = flags & NO_RANDOMIZE != 0;
         let different = |found: String| EngineError::NotInEffect { setting: "aslr", asked: self.to_string(), found };
         let kernel = fs::read_to_string("/proc/sys/kernel/randomize_va_space").unwrap_or_default();
         if self == Self::On && kernel.trim() == "0" {
@@ -189,6 +191,16 @@ impl Positions {
             ("layout_stack_page", within(self.stack_start)),
             ("layout_stack_offset", (self.stack_start % page()) as f64),
         ]
+    }
+}
+
+/// Sets the personality of the calling thread, and of what it execs; the one that it had. Only makes a system call.
+fn personality(persona: u32) -> io::Result<u32> {
+    // SAFETY: the call takes a number and reads or writes no memory of this process; a personality decides about what
+    // is mapped from the next exec on, and not about what is mapped already.
+    match unsafe { libc::personality(persona.into()) } {
+        -1 => Err(io::Error::last_os_error()),
+        before => Ok(before.cast_unsigned()),
     }
 }
 

@@ -7,15 +7,17 @@
 use std::ffi::CStr;
 use std::io;
 
-use nix::sched::{CloneFlags, unshare};
 use rustix::fs::{Mode, OFlags, open};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 /// `nobody` has this number everywhere, and a name, which some servers want.
 const NUMBERS: &[u8] = b"65534 0 1\n";
 
 /// Enters it. Only makes system calls and allocates nothing: meant for the moment between fork and exec.
 pub(super) fn hide_root() -> io::Result<()> {
-    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWIPC)?;
+    // SAFETY: without `UnshareFlags::FILES` the table of open files stays what it is, and so does every descriptor that
+    // this program holds; users and System V memory are no part of what Rust's types promise.
+    unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWIPC) }?;
     write(c"/proc/self/setgroups", b"deny")?;
     write(c"/proc/self/uid_map", NUMBERS)?;
     write(c"/proc/self/gid_map", NUMBERS)

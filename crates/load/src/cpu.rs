@@ -1,7 +1,6 @@
 //! CPU time of the calling thread.
 
-use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::time::TimeValLike;
+use std::mem::MaybeUninit;
 
 /// CPU time used by one thread, seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -14,12 +13,15 @@ impl CpuTime {
     /// What the calling thread has used since it began (`RUSAGE_THREAD`). The kernel knows the sum to the nanosecond
     /// and splits it by what its ticks saw, so the split of a short interval is coarse.
     pub(crate) fn of_this_thread() -> Self {
-        // getrusage fails only for an unknown `who` or a bad address, neither of which can occur here.
-        getrusage(UsageWho::RUSAGE_THREAD)
-            .map(|usage| Self {
-                user_s: usage.user_time().num_microseconds() as f64 / 1e6,
-                system_s: usage.system_time().num_microseconds() as f64 / 1e6,
-            })
+        let mut usage = MaybeUninit::<libc::rusage>::uninit();
+        // SAFETY: the kernel writes one `rusage` to the address, which has room for it and belongs to this call; it is
+        // read only when the kernel says that it has written it.
+        let usage =
+            unsafe { (libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) == 0).then(|| usage.assume_init()) };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        // It fails only for an unknown `who` or a bad address, neither of which can occur here.
+        usage
+            .map(|usage| Self { user_s: seconds(usage.ru_utime), system_s: seconds(usage.ru_stime) })
             .unwrap_or_default()
     }
 
