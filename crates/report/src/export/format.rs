@@ -34,6 +34,15 @@ impl Format {
         matches!(self, Self::Csv | Self::Parquet)
     }
 
+    /// The cargo feature that this build would need to write it; none where it does.
+    pub fn missing_feature(self) -> Option<&'static str> {
+        match self {
+            Self::Parquet if !cfg!(feature = "parquet") => Some("parquet"),
+            Self::Png if !cfg!(feature = "png") => Some("png"),
+            _ => None,
+        }
+    }
+
     /// Whether its bytes are no text, and do not belong on a terminal.
     pub fn is_binary(self) -> bool {
         matches!(self, Self::Parquet | Self::Png)

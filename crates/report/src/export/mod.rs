@@ -12,7 +12,9 @@ pub mod latex;
 pub mod markdown;
 pub mod openmetrics;
 pub mod otava;
+#[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(feature = "png")]
 pub mod png;
 pub mod source;
 pub mod svg;

@@ -46,6 +46,10 @@ struct Written {
 /// # Errors
 /// [`Problem`] when the results cannot be read, do not have what was asked for, or the file cannot be written.
 pub fn run(args: Export) -> Result<Exit, Problem> {
+    if let Some(feature) = args.format.missing_feature() {
+        return Err(Problem::new(Exit::Machine, format!("this build of tare does not write {}", args.format))
+            .advice(format!("build one that does: cargo build --release --features {feature}")));
+    }
     if args.results.len() > 1 && args.format != Format::Otava {
         return Err(Problem::new(Exit::Usage, format!("{} is made of one set of results", args.format))
             .expected("one RESULTS; otava takes several, a row each")
