@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::model::Machine;
-use crate::CpuSet;
+use tare_cpuset::CpuSet;
 
 /// Who made it, which part of theirs, and the design's name. The numbers are those of the kernel's
 /// arch/arm64/include/asm/cputype.h and of the makers' reference manuals.
