@@ -19,7 +19,7 @@ mod text;
 pub use location::{Index, Location, LocationError, ObjectKind, Step, Term};
 pub use machine::{
     Cache, Change, Core, CpuKind, Die, Excluded, Fingerprint, Machine, MachineError, Node, Origin, Package, Pu, Shared,
-    TopologyReader, answer, core_designs,
+    TopologyReader,
 };
 pub use placement::{
     Bind, ClientPus, MemoryPolicy, Nodes, Pairing, PairingChoice, Placement, PolicyError, ResolvedPlacement, Side,
