@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tare_topology::ThreadRef;
+use tare_cpuset::ThreadRef;
 
 use super::dialect::{Collation, Dialect, Identity, Index, Scan};
 use super::server::Fill;

@@ -115,6 +115,6 @@ pub use server_settings::{SelfReport, ServerSetting};
 pub use session::{Param, SILENCE, Session, SqlError, SqlErrorKind, StatementId};
 pub use sqlite::Sqlite;
 pub use stream::Interrupter;
-pub use tare_topology::ThreadRef;
+pub use tare_cpuset::ThreadRef;
 pub use threads::find_serving_thread;
 pub use working::{Restored, Way, WorkingCopy, remove_working_copies};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use tare_topology::ThreadRef;
+use tare_cpuset::ThreadRef;
 
 use super::stream::Interrupter;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use procfs::process::Process;
 
-use tare_topology::ThreadRef;
+use tare_cpuset::ThreadRef;
 
 use super::{SqlError, SqlErrorKind};
 

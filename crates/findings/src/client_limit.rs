@@ -108,10 +108,10 @@ fn waited(sample: &SampleRecord) -> Option<String> {
     let share = sample.covariates.get("client_waited_for_cpu_fraction").copied().filter(|share| *share >= WAITED)?;
     let of = |class: ThreadClass| {
         let threads = sample.threads.iter().filter(move |thread| thread.class == class);
-        threads.filter_map(|thread| thread.allowed_cpus.parse::<tare_topology::CpuSet>().ok()).collect::<Vec<_>>()
+        threads.filter_map(|thread| thread.allowed_cpus.parse::<tare_cpuset::CpuSet>().ok()).collect::<Vec<_>>()
     };
     let (clients, servers) = (of(ThreadClass::Client), of(ThreadClass::Connection));
-    let shares = |client: &tare_topology::CpuSet| servers.iter().any(|server| !client.intersection(server).is_empty());
+    let shares = |client: &tare_cpuset::CpuSet| servers.iter().any(|server| !client.intersection(server).is_empty());
     (!servers.is_empty() && !clients.iter().any(shares))
         .then(|| format!("for {} of the time, on CPUs that are theirs alone: give them more", percent(share)))
 }

@@ -3,10 +3,10 @@
 use super::collect::ConditionTrials;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tare_cpuset::CpuSet;
 use tare_results::Results;
 use tare_results::schema::{Levels, PlannedCondition};
 use tare_stats::Interval;
-use tare_topology::CpuSet;
 
 const CLIENT: &str = "client";
 const SERVER: &str = "server";

@@ -1,7 +1,8 @@
 //! The machine as a tree of boxes, as lstopo nests them: all that the drawing needs to know of it.
 
 use super::figures::figure;
-use tare_topology::{CpuSet, Machine, Pairing};
+use tare_cpuset::CpuSet;
+use tare_topology::{Machine, Pairing};
 
 /// What a box stands for, outermost first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

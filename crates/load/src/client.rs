@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 use std::time::Duration;
-use tare_topology::ThreadRef;
+use tare_cpuset::ThreadRef;
 
 /// Queries sent, sorted as sysbench sorts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -145,16 +145,16 @@ pub enum NoiseError {
     NoStateDir,
     /// A thread of somebody else's server could not be bound, or looked at.
     #[error(transparent)]
-    Affinity(#[from] tare_topology::bind::BindError),
+    Affinity(#[from] tare_cpuset::AffinityError),
     /// A thread of somebody else's server could not be looked at.
     #[error(transparent)]
-    Observe(#[from] tare_topology::observe::ObserveError),
+    Observe(#[from] tare_cpuset::observe::ObserveError),
     /// The spinning thread could not be bound to its CPU.
     #[error("cannot measure CPU {cpu}: {source}")]
     Bind {
         /// OS number of the CPU.
         cpu: u32,
         /// What the system said.
-        source: tare_topology::bind::BindError,
+        source: tare_cpuset::AffinityError,
     },
 }

@@ -1,14 +1,9 @@
-//! A folder of plain files that plays a machine, for tests of this crate and of those who use it.
-//!
-//! Writing behaves as the kernel does where it matters: a value is replaced as a whole or not at all; a list of
-//! choices (`always [madvise] never`) keeps its form and refuses an unknown word; `cgroup.subtree_control` takes
-//! `+name` and `-name`.
+//! A folder of plain files that plays a machine, for tests of this crate and of those who use it (feature
+//! `test-support`).
 
 use std::fs;
 use std::io;
 use std::path::Path;
-
-use crate::kernel::Kernel;
 
 /// Files of a small server with everything this crate knows: two packages of two cores, cpufreq, SMT, cgroup v2.
 pub const FILES: &[(&str, &str)] = &[
@@ -72,65 +67,4 @@ pub fn create(root: &Path) -> io::Result<()> {
         fs::write(path, text)?;
     }
     Ok(())
-}
-
-/// Plays the kernel of the folder.
-#[derive(Debug)]
-pub(crate) struct FakeKernel;
-
-impl Kernel for FakeKernel {
-    /// As the kernel would take it, atomically: a process killed at any moment leaves the old value or the new one.
-    fn write(&self, path: &Path, text: &str) -> io::Result<()> {
-        let old = fs::read_to_string(path)?;
-        let word = text.trim();
-        let new = if path.ends_with("cgroup.subtree_control") {
-            controllers(&old, word)
-        } else if old.contains('[') {
-            choose(&old, word).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?
-        } else {
-            format!("{word}\n")
-        };
-        let next = path.with_extension("next");
-        fs::write(&next, new)?;
-        fs::rename(&next, path)
-    }
-
-    fn make_group(&self, folder: &Path) -> io::Result<()> {
-        fs::create_dir(folder)?;
-        for (name, text) in [("cgroup.procs", ""), ("cpuset.cpus", "\n"), ("cpuset.cpus.partition", "member\n")] {
-            fs::write(folder.join(name), text)?;
-        }
-        Ok(())
-    }
-
-    fn remove_group(&self, folder: &Path) -> io::Result<()> {
-        fs::remove_dir_all(folder)
-    }
-
-    fn is_real(&self) -> bool {
-        false
-    }
-}
-
-fn controllers(old: &str, change: &str) -> String {
-    let mut words: Vec<&str> = old.split_whitespace().collect();
-    let name = change.trim_start_matches(['+', '-']);
-    words.retain(|w| *w != name);
-    if change.starts_with('+') {
-        words.push(name);
-    }
-    words.join(" ") + "\n"
-}
-
-fn choose(old: &str, word: &str) -> Option<String> {
-    let mut found = false;
-    let words: Vec<String> = old
-        .split_whitespace()
-        .map(|w| {
-            let plain = w.trim_matches(['[', ']']);
-            found |= plain == word;
-            if plain == word { format!("[{plain}]") } else { plain.to_owned() }
-        })
-        .collect();
-    found.then(|| words.join(" ") + "\n")
 }

@@ -12,7 +12,10 @@
 mod control_group;
 pub mod doctor;
 mod error;
+#[cfg(any(test, feature = "test-support"))]
+#[doc(hidden)]
 pub mod fake;
+mod fake_kernel;
 pub mod interference;
 mod journal;
 mod kernel;

@@ -8,7 +8,7 @@ use rustix::fs::{Access, AtFlags, CWD};
 use tare_files::crash;
 
 use crate::error::{NoiseError, Result};
-use crate::fake;
+use crate::fake_kernel::FakeKernel;
 use crate::kernel::{Kernel, ThisKernel};
 
 /// A machine as this crate sees it: the files under one root.
@@ -27,9 +27,9 @@ impl System {
         Self { root: PathBuf::from("/"), kernel: &ThisKernel }
     }
 
-    /// A folder of plain files that plays a machine (see [`crate::fake`]).
+    /// A folder of plain files that plays a machine.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), kernel: &fake::FakeKernel }
+        Self { root: root.into(), kernel: &FakeKernel }
     }
 
     /// This machine, or the folder that `TARE_SYSTEM_ROOT` says plays it: for tests of whole programs, which may not

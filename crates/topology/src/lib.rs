@@ -3,12 +3,11 @@
 //! - [`Machine`]: packages, caches, cores, PUs and NUMA nodes of this machine or of a described one, as plain data.
 //! - [`Location`]: which CPUs, in hwloc-calc's notation (`node:1.core:0-1.pu:0`).
 //! - [`Placement`]: which CPUs each client and server thread may run on, and where memory comes from.
-//! - [`bind`]: sets CPUs and memory policies of threads, and reads them back. Nothing else in this project binds.
-//! - [`observe`]: where threads and pages really are.
+//! - [`bind`]: sets memory policies of threads, and reads them back. Nothing else in this project does.
+//! - [`observe`]: where pages really are.
 //! - [`measure`]: what the distances between PUs and nodes really cost.
 
 pub mod bind;
-mod index_set;
 mod location;
 mod machine;
 pub mod measure;
@@ -17,13 +16,11 @@ mod placement;
 mod reason;
 mod text;
 
-pub use index_set::{CpuSet, IndexSet, IndexSetError, MAX_INDEX, NodeSet};
 pub use location::{Index, Location, LocationError, ObjectKind, Step, Term};
 pub use machine::{
     Cache, Change, Core, CpuKind, Die, Excluded, Fingerprint, Machine, MachineError, Node, Origin, Package, Pu, Shared,
-    TopologyReader, answer, core_designs,
+    TopologyReader,
 };
-pub use observe::ThreadRef;
 pub use placement::{
     Bind, ClientPus, MemoryPolicy, Nodes, Pairing, PairingChoice, Placement, PolicyError, ResolvedPlacement, Side,
 };

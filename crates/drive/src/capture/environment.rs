@@ -4,7 +4,7 @@ use super::platform;
 use std::collections::BTreeMap;
 use std::fs;
 use tare_results::schema::{Environment, SCHEMA};
-use tare_topology::{Machine, core_designs};
+use tare_topology::Machine;
 
 /// Files whose content explains differences between machines and days.
 const SETTINGS: &[&str] = &[
@@ -66,7 +66,7 @@ fn cpu_model(machine: &Machine) -> String {
             .map(|(_, v)| v.trim().to_owned())
     };
     value("model name")
-        .or_else(|| core_designs(&machine.cpus()))
+        .or_else(|| machine.core_designs())
         .or_else(|| Some(format!("ARM implementer {} part {}", value("CPU implementer")?, value("CPU part")?)))
         .unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }

@@ -5,8 +5,8 @@ use rustix::process::{getpid, getppid};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tare_cpuset::CpuSet;
 use tare_noise::{CpuUse, Snapshot, Throttling};
-use tare_topology::CpuSet;
 
 /// A watch over one sample.
 pub struct Interference {

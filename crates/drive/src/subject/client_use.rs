@@ -1,8 +1,8 @@
 //! How near the clients were to the limit of their CPUs, and how long they waited for one.
 
 use std::collections::BTreeMap;
+use tare_cpuset::CpuSet;
 use tare_results::schema::{ThreadClass, ThreadRecord};
-use tare_topology::CpuSet;
 
 /// CPU time of the clients over what they may have at most, and the share of their time that they waited for a CPU.
 /// Nothing where there are no clients, or the kernel does not tell.

@@ -7,8 +7,8 @@ use super::waits::waits_in;
 use super::watch::Connected;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use tare_topology::ThreadRef;
-use tare_topology::observe::threads_of;
+use tare_cpuset::ThreadRef;
+use tare_cpuset::observe::threads_of;
 
 /// Times that threads are looked at in one look, and the time between two of them.
 const PASSES: usize = 8;

@@ -1,9 +1,9 @@
 //! What can go wrong with threads that are to be bound, watched and proved.
 
 use super::unpaired::Unpaired;
-use tare_topology::ThreadRef;
+use tare_cpuset::observe::ObserveError;
+use tare_cpuset::{AffinityError, ThreadRef};
 use tare_topology::bind::BindError;
-use tare_topology::observe::ObserveError;
 use thiserror::Error;
 
 /// Why a subject's threads are not where they were asked to be, or nobody can tell.
@@ -11,7 +11,10 @@ use thiserror::Error;
 pub enum SubjectError {
     /// A thread could not be bound.
     #[error(transparent)]
-    Bind(#[from] BindError),
+    Bind(#[from] AffinityError),
+    /// A program could not be started where it belongs, or the starting thread not be put back.
+    #[error(transparent)]
+    Place(#[from] BindError),
     /// A thread could not be looked at.
     #[error(transparent)]
     Observe(#[from] ObserveError),

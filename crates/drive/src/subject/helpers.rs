@@ -3,7 +3,7 @@
 
 use procfs::process::Process;
 use std::collections::BTreeSet;
-use tare_topology::ThreadRef;
+use tare_cpuset::ThreadRef;
 
 /// What a process that works for a connection besides its own calls itself.
 pub const PARALLEL_WORKER: &str = "parallel worker";

@@ -2,9 +2,9 @@
 
 use super::SubjectError;
 use procfs::process::Process;
+use tare_cpuset::ThreadRef;
+use tare_cpuset::observe;
 use tare_engine::Server;
-use tare_topology::ThreadRef;
-use tare_topology::observe;
 
 /// Who started the processes, and so who may restart and stop them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tare_cpuset::observe;
+use tare_cpuset::observe::ThreadSample;
+use tare_cpuset::{CpuSet, ThreadRef, affinity_of};
 use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
-use tare_topology::observe::{self, ThreadSample};
-use tare_topology::{CpuSet, ThreadRef, bind};
 
 /// Time between two looks at a thread. 20 a second see a thread that strays for long, and cost under 0.1% of a PU.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -76,8 +77,7 @@ impl Tracked {
     }
 
     fn remember(&mut self) {
-        if let (Ok(sample), Ok(allowed)) = (observe::thread(self.thread.thread), bind::affinity_of(self.thread.thread))
-        {
+        if let (Ok(sample), Ok(allowed)) = (observe::thread(self.thread.thread), affinity_of(self.thread.thread)) {
             self.last = Some((sample, allowed.to_string()));
         }
     }
@@ -171,7 +171,7 @@ fn record(tracked: &Tracked, elapsed_s: f64) -> ThreadRecord {
     let Tracked { thread, before, seen, last, kind, .. } = tracked;
     let before = before.as_ref();
     let after = observe::thread(thread.thread).ok().or_else(|| last.as_ref().map(|(sample, _)| sample.clone()));
-    let allowed = bind::affinity_of(thread.thread).map(|set| set.to_string());
+    let allowed = affinity_of(thread.thread).map(|set| set.to_string());
     let allowed = allowed.ok().or_else(|| last.as_ref().map(|(_, allowed)| allowed.clone()));
     // A thread that has gone, or came later, has no difference to show: its counts stay 0.
     let during = |count: fn(&ThreadSample) -> Option<u64>| -> Option<u64> {

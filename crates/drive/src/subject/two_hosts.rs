@@ -1,7 +1,7 @@
 //! The two halves of a watch whose clients and server are on two hosts.
 
 use super::{Partner, SubjectError, SubjectWatch};
-use tare_topology::ThreadRef;
+use tare_cpuset::ThreadRef;
 
 impl SubjectWatch {
     /// A watch over client threads of this host whose server is on another, where `partner` watches.

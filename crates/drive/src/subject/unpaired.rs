@@ -1,6 +1,6 @@
 //! Why the threads of two programs cannot be told which belong together.
 
-use tare_topology::ThreadRef;
+use tare_cpuset::ThreadRef;
 use thiserror::Error;
 
 /// Why connections cannot be told apart by threads.

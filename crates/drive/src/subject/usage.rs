@@ -8,9 +8,10 @@
 use super::Subject;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tare_cpuset::ThreadRef;
+use tare_cpuset::observe;
+use tare_cpuset::observe::ProcessUsage;
 use tare_results::server_cost::Quantity;
-use tare_topology::ThreadRef;
-use tare_topology::observe::{self, ProcessUsage};
 
 /// What a subject used: the sum over all its processes and threads, whichever class they are of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]

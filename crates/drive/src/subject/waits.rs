@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use tare_topology::ThreadRef;
+use tare_cpuset::ThreadRef;
 
 /// More descriptors than one thread of a benchmark waits for at a time.
 const MOST: u64 = 4096;

@@ -14,13 +14,13 @@ use crate::capture::probe::ProbeWatch;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
+use tare_cpuset::{AffinityError, CpuSet, ThreadRef, bind_thread};
 use tare_engine::Positions;
 use tare_noise::ThreadAffinities;
 use tare_noise::probe::Seats;
 use tare_results::schema::{ThreadClass, ThreadRecord};
-use tare_topology::bind::{self, BindError};
 use tare_topology::observe::{self, NodePages};
-use tare_topology::{Bind, CpuSet, MemoryPolicy, Pairing, ResolvedPlacement, ThreadRef};
+use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
 
 /// One client thread and what serves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -196,8 +196,8 @@ impl SubjectWatch {
     fn bind(&self, wanted: &[(ThreadRef, CpuSet)], may_be_gone: bool) -> Result<(), SubjectError> {
         match (self.subject.owner, &self.affinities) {
             _ if wanted.is_empty() => Ok(()),
-            (Owner::Us, _) => wanted.iter().try_for_each(|(thread, cpus)| match bind::bind_thread(*thread, cpus) {
-                Err(BindError::NoThread { .. }) if may_be_gone => Ok(()),
+            (Owner::Us, _) => wanted.iter().try_for_each(|(thread, cpus)| match bind_thread(*thread, cpus) {
+                Err(AffinityError::NoThread { .. }) if may_be_gone => Ok(()),
                 bound => Ok(bound?),
             }),
             (Owner::Others, None) => Err(SubjectError::NoJournal),

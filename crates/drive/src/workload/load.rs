@@ -5,9 +5,9 @@ use crate::subject::{SubjectWatch, WatchSettings};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use tare_cpuset::ThreadRef;
 use tare_engine::{Address, Dialect, Server, Session, SqlError};
 use tare_load::{Interval, Intervals};
-use tare_topology::ThreadRef;
 
 /// A load with its settings. Everything that the rest of the program needs to know of it is asked here.
 pub trait Load: Keys {

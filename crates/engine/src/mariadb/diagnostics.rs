@@ -120,7 +120,7 @@ fn counter(row: &[Option<String>]) -> Option<(String, f64)> {
 mod tests {
     use super::super::super::{Param, SqlError, StatementId};
     use super::*;
-    use tare_topology::ThreadRef;
+    use tare_cpuset::ThreadRef;
 
     fn row(values: &[&str]) -> Vec<Option<String>> {
         values.iter().map(|value| Some((*value).to_owned())).collect()

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use tare_topology::ThreadRef;
+use tare_cpuset::ThreadRef;
 
 use super::super::session::{HANDSHAKE, SILENCE};
 use super::super::stream::{Channel, Interrupter, Stream, lost_words};

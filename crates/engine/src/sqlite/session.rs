@@ -4,7 +4,7 @@ use std::io;
 use std::mem::take;
 use std::time::{Duration, Instant};
 
-use tare_topology::ThreadRef;
+use tare_cpuset::ThreadRef;
 
 use super::super::answer::AnswerLimits;
 use super::super::buffer::ReadBuffer;

@@ -16,7 +16,7 @@ use std::num::NonZeroU64;
 use std::sync::OnceLock;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
-use tare_topology::ThreadRef;
+use tare_cpuset::ThreadRef;
 
 /// Longest sleep before the phase is looked at again, should a wake-up have been lost in the client's own waiting.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);

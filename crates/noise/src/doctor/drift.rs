@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tare_topology::CpuSet;
+use tare_cpuset::CpuSet;
 
 use super::finding::{Finding, Severity};
 use crate::error::Result;
@@ -68,8 +68,8 @@ pub fn measure_drift(cpu: u32, duration: Duration) -> Result<Option<Drift>> {
 }
 
 fn on_cpu(cpu: u32, work: impl FnOnce() -> f64 + Send) -> Result<f64> {
-    use tare_topology::ThreadRef;
-    use tare_topology::bind::bind_thread;
+    use tare_cpuset::ThreadRef;
+    use tare_cpuset::bind_thread;
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| bind_thread(ThreadRef::of_this_thread(), &cpu.into()).map(|()| work()));
         let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -158,8 +158,8 @@ pub(super) fn finding(drift: &Drift) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_topology::ThreadRef;
-    use tare_topology::bind::affinity_of;
+    use tare_cpuset::ThreadRef;
+    use tare_cpuset::affinity_of;
 
     fn reading(chain_ns: f64, spin_ns: f64) -> Reading {
         Reading { chain_ns, spin_ns, wakeup_ns: 1.0 }

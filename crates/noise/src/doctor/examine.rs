@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
-use tare_topology::bind::affinity_of;
-use tare_topology::{CpuSet, ThreadRef};
+use tare_cpuset::affinity_of;
+use tare_cpuset::{CpuSet, ThreadRef};
 
 use super::drift::{self, Drift, measure_drift};
 use super::finding::{Finding, Severity};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tare_topology::CpuSet;
+use tare_cpuset::CpuSet;
 
 use super::finding::{Finding, Severity};
 use crate::setting::Setting;

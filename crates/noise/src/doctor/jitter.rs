@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use tare_topology::bind::bind_thread;
-use tare_topology::{CpuSet, ThreadRef};
+use tare_cpuset::bind_thread;
+use tare_cpuset::{CpuSet, ThreadRef};
 
 use crate::error::{NoiseError, Result};
 
@@ -156,7 +156,7 @@ impl Tally {
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
-    use tare_topology::bind::affinity_of;
+    use tare_cpuset::affinity_of;
 
     use super::*;
 

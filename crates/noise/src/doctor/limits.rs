@@ -1,6 +1,6 @@
 //! Limits of the control groups and CPU sets that this process lives in, and isolated CPUs.
 
-use tare_topology::CpuSet;
+use tare_cpuset::CpuSet;
 
 use super::finding::{Finding, Severity};
 use crate::control_group::ControlGroup;

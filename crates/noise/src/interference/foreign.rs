@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::counters::{CpuTimes, parse_stat};
 use crate::system::System;
-use tare_topology::CpuSet;
+use tare_cpuset::CpuSet;
 
 use crate::process_stat::{self, ProcessStat};
 

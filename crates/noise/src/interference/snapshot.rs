@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::counters::{CpuTimes, parse_pairs, parse_pressure, parse_stat};
 use crate::system::System;
-use tare_topology::CpuSet;
+use tare_cpuset::CpuSet;
 
 /// One reading of what the machine has done since boot. Taking one reads a few small files (well under a
 /// millisecond on a small machine) and never fails: a source this kernel lacks is left out of the differences.

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use tare_cpuset::AffinityError;
+use tare_cpuset::observe;
+use tare_cpuset::observe::ObserveError;
+use tare_cpuset::{CpuSet, ThreadRef};
+use tare_cpuset::{affinity_of, bind_thread};
 use tare_files::crash;
-use tare_topology::bind::{BindError, affinity_of, bind_thread};
-use tare_topology::observe::{self, ObserveError};
-use tare_topology::{CpuSet, ThreadRef};
 
 use super::boot::boot_id;
 use super::entry::VERSION;
@@ -72,7 +74,7 @@ impl ThreadAffinities {
             match self.entry(*thread, cpus, &new) {
                 Ok(entry) => new.push(entry),
                 Err(Gone) if may_be_gone => {}
-                Err(Gone) => return Err(BindError::NoThread { thread: *thread }.into()),
+                Err(Gone) => return Err(AffinityError::NoThread { thread: *thread }.into()),
             }
         }
         self.journal.append(&new)?;
@@ -80,7 +82,7 @@ impl ThreadAffinities {
         for entry in new {
             crash::point("affinity: before it is set");
             match bind_thread(entry.thread, &entry.wrote) {
-                Err(BindError::NoThread { .. }) if may_be_gone => {}
+                Err(AffinityError::NoThread { .. }) if may_be_gone => {}
                 bound => bound?,
             }
             crash::point("affinity: set");
@@ -116,7 +118,7 @@ impl ThreadAffinities {
     }
 
     /// What a thread has, or would have if it had not been made by one that is bound.
-    fn before(&self, thread: ThreadRef, new: &[Entry]) -> std::result::Result<CpuSet, BindError> {
+    fn before(&self, thread: ThreadRef, new: &[Entry]) -> std::result::Result<CpuSet, AffinityError> {
         let now = affinity_of(thread)?;
         let entries = || self.entries.iter().chain(new);
         let has_its_cpus = |of: &Entry| entries().any(|entry| entry.thread.pid == of.thread.pid && entry.wrote == now);
@@ -161,8 +163,8 @@ impl From<ObserveError> for Gone {
     }
 }
 
-impl From<BindError> for Gone {
-    fn from(_: BindError) -> Self {
+impl From<AffinityError> for Gone {
+    fn from(_: AffinityError) -> Self {
         Self
     }
 }
@@ -218,8 +220,8 @@ fn undo(entries: &[Entry], boot: &str) -> (RestoreReport, Vec<Entry>) {
 }
 
 fn put_back(thread: ThreadRef, found: &CpuSet, ours: &[&CpuSet]) -> Outcome {
-    let failed = |error: BindError| match error {
-        BindError::NoThread { .. } => Outcome::Gone,
+    let failed = |error: AffinityError| match error {
+        AffinityError::NoThread { .. } => Outcome::Gone,
         error => Outcome::Failed { error: error.to_string() },
     };
     match affinity_of(thread) {

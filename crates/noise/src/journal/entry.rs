@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use tare_topology::CpuSet;
+use tare_cpuset::CpuSet;
 
 /// How the text of a settings file stands for its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

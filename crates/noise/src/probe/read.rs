@@ -5,8 +5,8 @@ use super::wakeup::{bind_here, round_trip_ns};
 use crate::error::{NoiseError, Result};
 use std::thread;
 use std::time::Duration;
-use tare_topology::CpuSet;
-use tare_topology::bind::BindError;
+use tare_cpuset::AffinityError;
+use tare_cpuset::CpuSet;
 
 /// Shares of a reading's time.
 const CHAIN: f64 = 0.55;
@@ -75,7 +75,7 @@ impl Probe {
     /// [`NoiseError::Bind`] when a thread could not be put into its seat.
     pub fn read(&mut self, length: Duration) -> Result<Reading> {
         let chain = &self.chain;
-        let worked: std::result::Result<Vec<(f64, f64)>, BindError> = thread::scope(|scope| {
+        let worked: std::result::Result<Vec<(f64, f64)>, AffinityError> = thread::scope(|scope| {
             let workers: Vec<_> = self
                 .seats
                 .workers
@@ -102,7 +102,7 @@ impl Probe {
     }
 }
 
-fn refused(seats: &Seats, source: BindError) -> NoiseError {
+fn refused(seats: &Seats, source: AffinityError) -> NoiseError {
     let cpu = seats.workers.iter().flatten().find_map(CpuSet::first).unwrap_or_default();
     NoiseError::Bind { cpu, source }
 }
@@ -110,8 +110,8 @@ fn refused(seats: &Seats, source: BindError) -> NoiseError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_topology::ThreadRef;
-    use tare_topology::bind::affinity_of;
+    use tare_cpuset::ThreadRef;
+    use tare_cpuset::affinity_of;
 
     fn here() -> CpuSet {
         affinity_of(ThreadRef::of_this_thread()).unwrap().first().unwrap().into()

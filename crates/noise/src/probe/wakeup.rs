@@ -5,15 +5,16 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
-use tare_topology::bind::{BindError, bind_thread};
-use tare_topology::{CpuSet, ThreadRef};
+use tare_cpuset::AffinityError;
+use tare_cpuset::bind_thread;
+use tare_cpuset::{CpuSet, ThreadRef};
 
 /// Nanoseconds there and back over a socket between a thread on `first` and one on `second`, for about `time`.
 pub(super) fn round_trip_ns(
     first: Option<&CpuSet>,
     second: Option<&CpuSet>,
     time: Duration,
-) -> Result<io::Result<f64>, BindError> {
+) -> Result<io::Result<f64>, AffinityError> {
     let (near, far) = match UnixStream::pair() {
         Ok(pair) => pair,
         Err(error) => return Ok(Err(error)),
@@ -36,7 +37,7 @@ pub(super) fn round_trip_ns(
 }
 
 /// Binds this thread; none leaves it where the system puts it.
-pub(super) fn bind_here(cpus: Option<&CpuSet>) -> Result<(), BindError> {
+pub(super) fn bind_here(cpus: Option<&CpuSet>) -> Result<(), AffinityError> {
     cpus.map_or(Ok(()), |cpus| bind_thread(ThreadRef::of_this_thread(), cpus))
 }
 

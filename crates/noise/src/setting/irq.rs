@@ -2,7 +2,7 @@
 
 use super::files::CPUS;
 use crate::system::System;
-use tare_topology::CpuSet;
+use tare_cpuset::CpuSet;
 
 /// Files of all interrupts with their CPUs, as far as they can be read.
 pub(crate) fn all(system: &System) -> Vec<(String, CpuSet)> {

@@ -5,7 +5,7 @@ use std::fmt;
 use super::{Setting, files, frequency, idle, irq, shield};
 use crate::error::{NoiseError, Result};
 use crate::system::System;
-use tare_topology::CpuSet;
+use tare_cpuset::CpuSet;
 
 /// A level that a [`Setting`] has; made by [`Setting::level`].
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use tare_cpuset::{CpuSet, ThreadRef};
+use tare_cpuset::{affinity_of, bind_thread};
 use tare_noise::{HostLock, System, ThreadAffinities, recover};
-use tare_topology::bind::{affinity_of, bind_thread};
-use tare_topology::{CpuSet, ThreadRef};
 
 /// A server with a process a connection: for every line that it is sent it makes one, and says its number.
 struct Forking {

@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::common::{HARMLESS, Machine, host_lock_in, level};
 use crate::crashes::{Counts, Log, OF_SETTINGS, Whom, check_counts, halves};
+use tare_cpuset::affinity_of;
+use tare_cpuset::{CpuSet, ThreadRef};
 use tare_noise::{
     Availability, HostLock, Journal, NoiseError, RestoreReport, Session, Setting, System, ThreadAffinities, recover,
 };
-use tare_topology::bind::affinity_of;
-use tare_topology::{CpuSet, ThreadRef};
 
 /// What only a fake machine is asked for besides.
 const MORE: [(Setting, [&str; 2]); 4] = [

@@ -9,8 +9,9 @@ use crate::language::spec::Study;
 use crate::language::values::to_values;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use tare_cpuset::CpuSet;
 use tare_results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
-use tare_topology::{CpuSet, Fingerprint, Machine, MemoryPolicy, Placement, ResolvedPlacement};
+use tare_topology::{Fingerprint, Machine, MemoryPolicy, Placement, ResolvedPlacement};
 
 /// Whose machine the plan is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

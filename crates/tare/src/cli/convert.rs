@@ -177,7 +177,7 @@ impl From<LoadError> for Problem {
         match e {
             LoadError::Interrupted => Self::new(Exit::Interrupted, e.to_string()),
             LoadError::Engine(e) => e.into(),
-            LoadError::Subject(SubjectError::Bind(_)) => {
+            LoadError::Subject(SubjectError::Bind(_) | SubjectError::Place(_)) => {
                 Self::new(Exit::Machine, e.to_string()).advice("run tare as the server's user, or as root")
             }
             LoadError::Subject(_) | LoadError::NoServer => Self::new(Exit::Machine, e.to_string()),

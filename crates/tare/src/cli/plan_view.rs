@@ -79,7 +79,7 @@ fn cpus(condition: &PlannedCondition) -> String {
         [] => "left to the OS".to_owned(),
         lists => lists
             .iter()
-            .map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<tare_topology::CpuSet>().to_string())
+            .map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<tare_cpuset::CpuSet>().to_string())
             .collect::<Vec<_>>()
             .join(" | "),
     };

@@ -16,7 +16,7 @@ pub struct ReadTopologyArgs {
 /// # Errors
 /// What kept it from answering; that a description is wrong is an answer.
 pub fn run(args: &ReadTopologyArgs) -> Result<Exit, Problem> {
-    tare_topology::answer(args.description.as_deref())
+    TopologyReader::answer(args.description.as_deref())
         .map(|()| Exit::Done)
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot read the description: {e}")))
 }

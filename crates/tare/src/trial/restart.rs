@@ -6,10 +6,10 @@ use std::fs::File;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use tare_cpuset::ThreadRef;
+use tare_cpuset::observe;
 use tare_drive::subject::Subject;
 use tare_engine::{RunningServer, Server};
-use tare_topology::ThreadRef;
-use tare_topology::observe;
 
 /// Time between two looks at the command, and between two knocks at the server's door.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

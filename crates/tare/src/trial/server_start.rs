@@ -5,8 +5,9 @@ use super::two_hosts::Clients;
 use super::{Trial, TrialError, process};
 use crate::state;
 use std::time::Duration;
+use tare_cpuset::CpuSet;
 use tare_engine::{Server, StartRequest, engine_by_name};
-use tare_topology::{CpuSet, bind};
+use tare_topology::bind;
 
 /// Starts it on data that it may change, where its clients reach it.
 pub fn start(trial: &Trial<'_>, data: &TrialData, clients: Option<&Clients>) -> Result<Box<dyn Server>, TrialError> {

@@ -6,6 +6,7 @@ use std::net::{IpAddr, TcpListener};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use tare_cpuset::CpuSet;
 use tare_drive::subject::{SubjectError, SubjectWatch};
 use tare_drive::workload::{Counts, Driven, Host, LoadError};
 use tare_engine::Server;
@@ -15,7 +16,6 @@ use tare_study::hosts::{ClockOffset, Remote};
 use tare_study::language::settings::Settings;
 use tare_study::language::values::to_values;
 use tare_study::plan::task::OtherMachine;
-use tare_topology::CpuSet;
 
 /// How long clients may take to end when they are told to.
 const GRACE: Duration = Duration::from_secs(20);

@@ -39,7 +39,7 @@ mod tests {
     fn a_crate_that_depends_against_the_map_is_found() {
         let files = [
             ("crates/stats/Cargo.toml", "[dependencies]\n# Why.\ntare-results.workspace = true\n"),
-            ("crates/noise/Cargo.toml", "[dependencies]\ntare-topology.workspace = true\n"),
+            ("crates/noise/Cargo.toml", "[dependencies]\ntare-cpuset.workspace = true\n"),
             ("crates/unheard/Cargo.toml", ""),
         ];
         let found: Vec<_> = check(&Tree::of(&files)).into_iter().map(|finding| (finding.path, finding.line)).collect();

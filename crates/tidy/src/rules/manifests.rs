@@ -6,7 +6,7 @@ use toml_edit::{Document, Item, TableLike};
 /// Tables of dependencies, and whether tests alone use what is in them.
 const TABLES: &[(&str, bool)] = &[("dependencies", false), ("build-dependencies", false), ("dev-dependencies", true)];
 /// Features of programs that are built for tests: turned on by dependencies of tests alone.
-const FOR_TESTS: &[&str] = &["crash-points", "planted-lock"];
+const FOR_TESTS: &[&str] = &["crash-points", "planted-lock", "test-support"];
 /// Crates of this workspace: ARCHITECTURE.md says what they are for.
 const OWN: &str = "tare-";
 

@@ -10,7 +10,8 @@ use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
 
 use super::error::BindError;
 use crate::observe::numa_maps::mappings;
-use crate::{MemoryPolicy, NodeSet, Nodes};
+use crate::{MemoryPolicy, Nodes};
+use tare_cpuset::NodeSet;
 
 /// Sets the memory policy of the calling thread, which threads and processes started from it inherit, and makes sure
 /// that the kernel has it. Nodes must be spelt out: see [`MemoryPolicy::resolve`].

@@ -2,15 +2,16 @@
 
 use std::marker::PhantomData;
 
-use super::affinity::{affinity_of, bind_thread};
 use super::error::BindError;
 use super::memory::{set_memory_policy, this_thread_memory_policy};
-use crate::{CpuSet, MemoryPolicy, ThreadRef};
+use crate::MemoryPolicy;
+use tare_cpuset::{CpuSet, ThreadRef, affinity_of, bind_thread};
 
 /// The calling thread, bound for a while: what is spawned meanwhile inherits its CPUs and memory policy.
 ///
 /// ```no_run
-/// use tare_topology::{CpuSet, MemoryPolicy, bind::Placed};
+/// use tare_cpuset::CpuSet;
+/// use tare_topology::{MemoryPolicy, bind::Placed};
 /// let placed = Placed::apply(Some(&CpuSet::from([0, 1])), &MemoryPolicy::Local)?;
 /// let server = std::process::Command::new("server").spawn();
 /// placed.restore()?;
@@ -53,7 +54,7 @@ impl Placed {
 
     fn put_back(&self) -> Result<(), BindError> {
         let cpus = bind_thread(ThreadRef::of_this_thread(), &self.own_cpus);
-        set_memory_policy(&self.own_memory).and(cpus)
+        set_memory_policy(&self.own_memory).and(cpus.map_err(BindError::from))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use strum::{Display, EnumString, VariantArray, VariantNames};
 
-use crate::CpuSet;
+use tare_cpuset::CpuSet;
 
 /// Which CPUs, as hwloc-calc writes it: `node:1.core:0-1.pu:0`, joined by `+`; `cpus:4-11,16` for OS numbers; `all`.
 ///

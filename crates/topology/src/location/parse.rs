@@ -6,8 +6,8 @@ use strum::VariantNames;
 use tare_text::{did_you_mean, nearest};
 
 use super::model::{Index, Location, ObjectKind, Step, Term};
-use crate::index_set::number;
-use crate::{CpuSet, IndexSetError};
+use tare_cpuset::parse_index;
+use tare_cpuset::{CpuSet, IndexSetError};
 
 /// A text that is not a location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -128,7 +128,7 @@ fn index(which: Piece<'_>) -> Result<Index, LocationError> {
         _ => {}
     }
     let logical = |piece: Piece<'_>| {
-        number(piece.text, piece.offset).map_err(|_| LocationError {
+        parse_index(piece.text, piece.offset).map_err(|_| LocationError {
             nearest: nearest(piece.text, ["all", "odd", "even"]),
             ..piece.error("a logical index up to 65535, a range such as 0-1 or 2-, \"all\", \"odd\" or \"even\"")
         })
@@ -154,7 +154,7 @@ mod tests {
 
     fn any_location() -> impl Strategy<Value = Location> {
         let kinds = <ObjectKind as VariantArray>::VARIANTS;
-        let number = 0..=crate::MAX_INDEX;
+        let number = 0..=tare_cpuset::MAX_INDEX;
         let index = prop_oneof![
             (number.clone(), number.clone()).prop_map(|(a, b)| Index::Range(a.min(b), a.max(b))),
             number.clone().prop_map(Index::From),

@@ -2,7 +2,8 @@
 
 use super::model::{Index, Location, ObjectKind, Step, Term, chain};
 use crate::text::count;
-use crate::{Cache, CpuSet, Machine, NotRealizable};
+use crate::{Cache, Machine, NotRealizable};
+use tare_cpuset::CpuSet;
 
 impl Location {
     /// The CPUs on this machine. An object or CPU that is named and does not exist, or has no usable CPU, makes the

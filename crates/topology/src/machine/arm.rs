@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::model::Machine;
-use crate::CpuSet;
+use tare_cpuset::CpuSet;
 
 /// Who made it, which part of theirs, and the design's name. The numbers are those of the kernel's
 /// arch/arm64/include/asm/cputype.h and of the makers' reference manuals.
@@ -103,9 +103,12 @@ fn name_from(machine: &mut Machine, folder: &Path) {
     }
 }
 
-/// The processor's name where only its cores have one: the designs of all CPUs of this machine, each once.
-pub fn core_designs(cpus: &CpuSet) -> Option<String> {
-    of_set(Path::new(CPUS), cpus)
+impl Machine {
+    /// The processor's name where only its cores have one, as on Arm: the designs of its CPUs, each once. They are read
+    /// on the machine that this runs on.
+    pub fn core_designs(&self) -> Option<String> {
+        of_set(Path::new(CPUS), &self.cpus())
+    }
 }
 
 #[cfg(test)]

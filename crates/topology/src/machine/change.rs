@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{CpuSet, NodeSet};
+use tare_cpuset::{CpuSet, NodeSet};
 
 /// One difference between two [`Fingerprint`](super::Fingerprint)s. Displayed as a clause, such as "allowed CPUs were
 /// 0-1 and are 0".

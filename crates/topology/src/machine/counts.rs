@@ -1,7 +1,8 @@
 //! What is asked of a machine most: how many of each, which CPUs, how near two of them are.
 
 use super::model::Machine;
-use crate::{CpuSet, NodeSet, Pairing};
+use crate::Pairing;
+use tare_cpuset::{CpuSet, NodeSet};
 
 impl Machine {
     /// Sockets; 0 when hwloc knows of none.

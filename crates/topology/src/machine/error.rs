@@ -21,7 +21,7 @@ pub enum MachineError {
     #[error("hwloc knows none of the CPUs this process may run on ({allowed})")]
     NoCpus {
         /// CPUs of the process's affinity mask.
-        allowed: crate::CpuSet,
+        allowed: tare_cpuset::CpuSet,
     },
     /// A text that hwloc does not take as a synthetic description.
     #[error(

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change::{Change, Shared};
 use super::model::{Machine, Origin};
-use crate::{CpuSet, NodeSet};
+use tare_cpuset::{CpuSet, NodeSet};
 
 /// What a plan depends on of a machine: which CPUs and nodes it may use, how they hang together, and the kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use hwlocality::object::distance::DistancesKind;
 use hwlocality::object::types::ObjectType;
 
 use super::model::{Cache, Core, CpuKind, Die, Excluded, Machine, Node, Origin, Package, Pu};
-use crate::{CpuSet, IndexSet};
+use tare_cpuset::{CpuSet, IndexSet};
 
 /// Data and unified caches, outermost first. Level 5 is the highest that hwloc knows.
 const CACHES: [(u8, ObjectType); 5] = [
@@ -49,7 +49,7 @@ pub(super) fn snapshot(topology: &Topology, origin: Origin, excluded: Excluded) 
 }
 
 pub(super) fn indexes(bits: impl Iterator<Item = BitmapIndex>) -> IndexSet {
-    bits.filter_map(|bit| u32::try_from(usize::from(bit)).ok()).filter(|i| *i <= crate::MAX_INDEX).collect()
+    bits.filter_map(|bit| u32::try_from(usize::from(bit)).ok()).filter(|i| *i <= tare_cpuset::MAX_INDEX).collect()
 }
 
 fn with_cpus(topology: &Topology, kind: ObjectType) -> impl Iterator<Item = (&TopologyObject, CpuSet)> {

@@ -11,7 +11,7 @@ use super::arm;
 use super::error::MachineError;
 use super::hwloc::{guarded, indexes, nodes, snapshot};
 use super::model::{Excluded, Machine, Node, Origin};
-use crate::{NodeSet, ThreadRef, bind};
+use tare_cpuset::{NodeSet, ThreadRef, affinity_of};
 
 impl Machine {
     /// The machine this process runs on, limited to the CPUs on which the calling thread may run (online, inside the
@@ -28,8 +28,8 @@ impl Machine {
         if !topology.is_this_system() {
             return Err(MachineError::NotThisMachine);
         }
-        let affinity = bind::affinity_of(ThreadRef::of_this_thread())
-            .map_err(|e| MachineError::Affinity(std::io::Error::other(e)))?;
+        let affinity =
+            affinity_of(ThreadRef::of_this_thread()).map_err(|e| MachineError::Affinity(std::io::Error::other(e)))?;
         let online = indexes(topology.cpuset().iter_set());
         let allowed = indexes(topology.allowed_cpuset().iter_set());
         let usable = online.intersection(&allowed).intersection(&affinity);
@@ -77,7 +77,7 @@ impl Machine {
     }
 }
 
-fn bitmap(set: &crate::CpuSet) -> Bitmap {
+fn bitmap(set: &tare_cpuset::CpuSet) -> Bitmap {
     let mut bitmap = Bitmap::new();
     for index in set.iter() {
         if let Ok(index) = hwlocality::bitmap::BitmapIndex::try_from(index as usize) {

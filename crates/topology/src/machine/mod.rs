@@ -12,10 +12,8 @@ mod reader;
 mod reader_child;
 mod xml;
 
-pub use arm::core_designs;
 pub use change::{Change, Shared};
 pub use error::MachineError;
 pub use fingerprint::Fingerprint;
 pub use model::{Cache, Core, CpuKind, Die, Excluded, Machine, Node, Origin, Package, Pu};
 pub use reader::TopologyReader;
-pub use reader_child::answer;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CpuSet, NodeSet};
+use tare_cpuset::{CpuSet, NodeSet};
 
 /// A machine: this one, a synthetic one or one from an hwloc XML file.
 ///

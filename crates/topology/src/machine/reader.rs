@@ -30,7 +30,7 @@ const SIGABRT: i32 = Signal::ABORT.as_raw();
 /// How often the child is asked whether it has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
-/// The program that reads descriptions for this one: it calls [`answer`](super::answer) and ends.
+/// The program that reads descriptions for this one: it calls [`TopologyReader::answer`] and ends.
 #[derive(Debug, Clone)]
 pub struct TopologyReader {
     program: PathBuf,
@@ -39,7 +39,7 @@ pub struct TopologyReader {
 }
 
 impl TopologyReader {
-    /// A program with the arguments that make it call [`answer`](super::answer). What is to be read follows them.
+    /// A program with the arguments that make it call [`TopologyReader::answer`]. What is to be read follows them.
     pub fn new(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
         Self { program: program.into(), arguments, time_limit: TIME_LIMIT }

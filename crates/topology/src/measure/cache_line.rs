@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::error::MeasureError;
-use crate::ThreadRef;
-use crate::bind::bind_thread;
+use tare_cpuset::ThreadRef;
+use tare_cpuset::bind_thread;
 
 /// Round trips between two looks at the clock.
 const BATCH: u64 = 200;

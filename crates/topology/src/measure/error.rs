@@ -1,11 +1,15 @@
 //! What can go wrong while distances are measured.
 
 use crate::bind::BindError;
+use tare_cpuset::AffinityError;
 
 /// Why a measurement could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasureError {
-    /// A measuring thread could not be put where it belongs, or its memory could not.
+    /// A measuring thread could not be put where it belongs.
+    #[error(transparent)]
+    Affinity(#[from] AffinityError),
+    /// Its memory could not.
     #[error(transparent)]
     Bind(#[from] BindError),
     /// A thread could not be started, or ended early.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::error::MeasureError;
 use super::working_set::{Line, WorkingSet, sum};
-use crate::ThreadRef;
-use crate::bind::bind_thread;
+use tare_cpuset::ThreadRef;
+use tare_cpuset::bind_thread;
 
 /// Loads between two looks at the clock.
 const BATCH: usize = 20_000;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::error::ObserveError;
+use tare_cpuset::observe::ObserveError;
 
 /// Bytes of a process in huge pages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct HugeMemory {
 /// When it has ended, or is another user's.
 pub fn huge_memory(pid: i32) -> Result<HugeMemory, ObserveError> {
     let path = format!("/proc/{pid}/smaps_rollup");
-    fs::read_to_string(&path).map(|text| of(&text)).map_err(|e| ObserveError::io(&path, &e))
+    fs::read_to_string(&path).map(|text| of(&text)).map_err(|e| ObserveError::of_io(&path, &e))
 }
 
 /// The names are those of the kernel's Documentation/filesystems/proc.rst.

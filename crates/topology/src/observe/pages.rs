@@ -5,8 +5,8 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::ObserveError;
 use super::numa_maps::{Mapping, mappings};
+use tare_cpuset::observe::ObserveError;
 
 /// Pages of a process on one node.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ const NO_REAL_FILE: [&str; 5] = ["/dev/zero", "/SYSV", "/memfd:", "/anon_hugepag
 /// gigabyte. Call it outside a measurement.
 pub fn pages_by_node(pid: i32) -> Result<BTreeMap<u32, NodePages>, ObserveError> {
     let path = format!("/proc/{pid}/numa_maps");
-    let failed = |e: io::Error| ObserveError::io(&path, &e);
+    let failed = |e: io::Error| ObserveError::of_io(&path, &e);
     let mut nodes = BTreeMap::new();
     for mapping in mappings(&path).map_err(failed)? {
         add(&mut nodes, &mapping.map_err(failed)?);

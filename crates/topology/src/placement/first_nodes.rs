@@ -6,7 +6,8 @@ use super::memory::{MemoryPolicy, Nodes};
 use super::resolve::Placement;
 use super::words::{ClientPus, Side};
 use crate::location::{Index, Location, ObjectKind, Step, Term};
-use crate::{Machine, NodeSet, NotRealizable};
+use crate::{Machine, NotRealizable};
+use tare_cpuset::NodeSet;
 
 /// A node or cache that can be used: what kind of object it is, its logical index, the nodes that give it memory, how
 /// many PUs it has.

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use tare_text::{did_you_mean, nearest};
 
 use crate::text::serde_as_string;
-use crate::{Machine, NodeSet, NotRealizable, Origin};
+use crate::{Machine, NotRealizable, Origin};
+use tare_cpuset::NodeSet;
 
 /// Where a kernel that has weighted interleave keeps each node's weight.
 const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
@@ -138,7 +139,7 @@ impl FromStr for MemoryPolicy {
             Some(nodes) => nodes
                 .parse()
                 .map(Nodes::These)
-                .map_err(|e: crate::IndexSetError| error(place + e.offset, e.expected, nearest(nodes, ["all"]))),
+                .map_err(|e: tare_cpuset::IndexSetError| error(place + e.offset, e.expected, nearest(nodes, ["all"]))),
         };
         match (word, nodes) {
             ("default", None) => Ok(Self::Default),
@@ -147,7 +148,7 @@ impl FromStr for MemoryPolicy {
             ("bind", nodes) => list(nodes).map(Self::Bind),
             ("interleave", nodes) => list(nodes).map(Self::Interleave),
             ("weighted-interleave", nodes) => list(nodes).map(Self::WeightedInterleave),
-            ("preferred", nodes) => crate::index_set::number(nodes.unwrap_or_default(), place)
+            ("preferred", nodes) => tare_cpuset::parse_index(nodes.unwrap_or_default(), place)
                 .map(Self::Preferred)
                 .map_err(|e| error(e.offset, "one OS node number", None)),
             _ => Err(error(

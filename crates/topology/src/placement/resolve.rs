@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::assign::assign;
 use super::memory::MemoryPolicy;
 use super::words::{Bind, ClientPus, Pairing, Side};
-use crate::{CpuSet, Location, Machine, NotRealizable};
+use crate::{Location, Machine, NotRealizable};
+use tare_cpuset::CpuSet;
 
 /// Which CPUs client and server threads may run on, and which nodes the server's memory comes from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

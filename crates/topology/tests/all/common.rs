@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 use std::process::Command;
 
-use tare_topology::{CpuSet, Machine};
+use tare_cpuset::CpuSet;
+use tare_topology::Machine;
 
 /// The machine of article A: 24 PUs.
 pub const ARTICLE_A: &str = "package:2 node:1 core:6 pu:2";

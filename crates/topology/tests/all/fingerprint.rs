@@ -1,8 +1,9 @@
 //! A plan knows its machine again: every change that matters is told in words, and a restart alone is none.
 
 use crate::common::{ARTICLE_A, TestPackage, from_xml, hybrid, lopsided, set, synthetic, xml};
-use tare_topology::bind::{affinity_of, bind_thread};
-use tare_topology::{Fingerprint, Machine, ThreadRef};
+use tare_cpuset::ThreadRef;
+use tare_cpuset::{affinity_of, bind_thread};
+use tare_topology::{Fingerprint, Machine};
 
 fn changes(was: &Machine, is: &Machine) -> Vec<String> {
     Fingerprint::of(was).changes(&Fingerprint::of(is)).iter().map(ToString::to_string).collect()

@@ -2,7 +2,8 @@
 
 use crate::common::{ARTICLE_A, from_xml, hybrid, lopsided, set, synthetic};
 use std::time::{Duration, Instant};
-use tare_topology::{Machine, MachineError, Origin, ThreadRef, TopologyReader, bind};
+use tare_cpuset::{ThreadRef, affinity_of, bind_thread};
+use tare_topology::{Machine, MachineError, Origin, TopologyReader};
 
 #[test]
 fn article_a_has_its_vcpu_numbers() {
@@ -78,17 +79,17 @@ fn hybrid_cores_know_their_kind() {
 fn this_machine_is_what_the_kernel_lets_us_use() {
     let machine = Machine::this().unwrap();
     assert_eq!(machine.origin, Origin::This);
-    assert_eq!(machine.cpus(), bind::affinity_of(ThreadRef::of_this_thread()).unwrap());
+    assert_eq!(machine.cpus(), affinity_of(ThreadRef::of_this_thread()).unwrap());
     assert_eq!(machine.pus.iter().filter(|pu| pu.node.is_some()).count(), machine.pu_count());
 }
 
 #[test]
 fn cpus_outside_the_affinity_do_not_count() {
     // Only this thread is restricted; the process is not.
-    let cpus = bind::affinity_of(ThreadRef::of_this_thread()).unwrap();
+    let cpus = affinity_of(ThreadRef::of_this_thread()).unwrap();
     assert!(cpus.len() > 1, "this test needs two CPUs");
     let last = cpus.last().unwrap();
-    bind::bind_thread(ThreadRef::of_this_thread(), &last.into()).unwrap();
+    bind_thread(ThreadRef::of_this_thread(), &last.into()).unwrap();
     let machine = Machine::this().unwrap();
     assert_eq!((machine.cpus(), machine.core_count()), (last.into(), 1));
     assert_eq!(machine.excluded.affinity, cpus.difference(&last.into()));
@@ -96,7 +97,7 @@ fn cpus_outside_the_affinity_do_not_count() {
         "cpus:0".parse::<tare_topology::Location>().unwrap().resolve(&machine).unwrap_err().reason.contains("affinity")
     );
     assert_eq!("core:0.pu:0".parse::<tare_topology::Location>().unwrap().resolve(&machine), Ok(last.into()));
-    bind::bind_thread(ThreadRef::of_this_thread(), &cpus).unwrap();
+    bind_thread(ThreadRef::of_this_thread(), &cpus).unwrap();
 }
 
 #[test]

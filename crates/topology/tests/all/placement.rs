@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::common::{ARTICLE_A, hybrid, lopsided, set, synthetic};
 use proptest::prelude::*;
-use tare_topology::{Bind, CpuSet, Location, Machine, MemoryPolicy, Pairing, Placement, ResolvedPlacement, Side};
+use tare_cpuset::CpuSet;
+use tare_topology::{Bind, Location, Machine, MemoryPolicy, Pairing, Placement, ResolvedPlacement, Side};
 
 fn placement(client: &str, server: &str, bind: Bind, pairing: Pairing) -> Placement {
     let (client, server) = (client.parse().unwrap(), server.parse().unwrap());
@@ -464,8 +465,8 @@ proptest! {
 
     #[test]
     fn what_a_plan_resolved_is_stored_and_read_back_exactly(
-        client in prop::collection::vec(prop::collection::vec(0..=tare_topology::MAX_INDEX, 0..9), 0..9),
-        server in prop::collection::vec(prop::collection::vec(0..=tare_topology::MAX_INDEX, 0..9), 0..9),
+        client in prop::collection::vec(prop::collection::vec(0..=tare_cpuset::MAX_INDEX, 0..9), 0..9),
+        server in prop::collection::vec(prop::collection::vec(0..=tare_cpuset::MAX_INDEX, 0..9), 0..9),
         thread in any::<bool>(),
         pairing in any_pairing(),
         memory in any_policy(),

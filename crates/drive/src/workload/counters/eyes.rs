@@ -2,9 +2,10 @@
 
 use crate::subject::{SubjectError, SubjectWatch, Surroundings, Watched};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tare_cpuset::{AffinityError, ThreadRef, bind_thread};
 use tare_results::schema::ThreadClass;
-use tare_topology::bind::{self, BindError};
-use tare_topology::{MemoryPolicy, ResolvedPlacement, ThreadRef};
+use tare_topology::bind;
+use tare_topology::{MemoryPolicy, ResolvedPlacement};
 
 /// What looks at one run, from its own threads and from the thread that waits for them.
 pub(super) struct Eyes<'a> {
@@ -41,7 +42,7 @@ impl<'a> Eyes<'a> {
     pub(super) fn bind(&self, number: usize) {
         let thread = ThreadRef::of_this_thread();
         let asked = self.placement.client_cpus(number).cloned();
-        let bound = asked.as_ref().map_or(Ok(()), |cpus| bind::bind_thread(thread, cpus));
+        let bound = asked.as_ref().map_or(Ok(()), |cpus| bind_thread(thread, cpus));
         let policy = (number == 0).then(bind::this_thread_memory_policy);
         let mut seen = self.seen();
         seen.note(bound);
@@ -94,7 +95,7 @@ impl<'a> Eyes<'a> {
 }
 
 impl Seen<'_> {
-    fn note(&mut self, bound: Result<(), BindError>) {
+    fn note(&mut self, bound: Result<(), AffinityError>) {
         if let Err(error) = bound {
             self.failed.get_or_insert(error.into());
         }

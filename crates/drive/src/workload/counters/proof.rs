@@ -3,10 +3,11 @@
 use crate::subject::{SubjectError, stray_memory};
 use std::collections::BTreeMap;
 use tare_counters_study::workload::{MemoryScope, Outcome};
+use tare_cpuset::NodeSet;
 use tare_results::covariate::{COUNTER_PAGES, DATA_PAGES};
 use tare_results::schema::AppliedSetting;
+use tare_topology::MemoryPolicy;
 use tare_topology::observe::NodePages;
-use tare_topology::{MemoryPolicy, NodeSet};
 
 /// Pages of counters and data by node.
 pub(super) fn covariates(outcome: &Outcome) -> BTreeMap<String, f64> {

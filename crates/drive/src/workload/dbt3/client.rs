@@ -5,8 +5,8 @@ use crate::subject::Connected;
 use crate::workload::{Host, LoadError, ServerAt};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
+use tare_cpuset::{CpuSet, ThreadRef, bind_thread};
 use tare_engine::{Dialect, Interrupter, Server, Session};
-use tare_topology::{CpuSet, ThreadRef, bind};
 
 /// Time between two looks for an interrupt and at the clock while a query runs.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -59,7 +59,7 @@ pub fn client(
     let set_up_session = || {
         let own = ThreadRef::of_this_thread();
         if let Some(cpus) = &place.cpus {
-            bind::bind_thread(own, cpus).map_err(|e| LoadError::Subject(e.into()))?;
+            bind_thread(own, cpus).map_err(|e| LoadError::Subject(e.into()))?;
         }
         let mut session = connect()?;
         set_up(session.as_mut(), dialect)?;

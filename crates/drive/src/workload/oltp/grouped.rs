@@ -2,11 +2,12 @@
 
 use super::ready::{Ready, Way};
 use super::statements::{Group, Statement, groups};
+use super::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use super::work::Work;
 use super::{OltpError, OltpSettings};
 use crate::workload::sessions::Border;
 use tare_engine::{Dialect, Param, Session};
-use tare_load::{C_GROUPS, Distribution, Draw, PAD_GROUPS, Queries, Random, push_groups};
+use tare_load::{Distribution, Draw, Queries, Random};
 
 /// The statements of one connection, ready to be sent.
 pub(super) struct Grouped {

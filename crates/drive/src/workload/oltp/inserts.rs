@@ -1,11 +1,12 @@
 //! The workloads `insert` and `bulk_insert`, whose statements are text, as sysbench's are.
 
 use super::grouped::draw_text;
+use super::text::{C_GROUPS, PAD_GROUPS};
 use super::work::{Seat, Work};
 use super::{OltpError, OltpSettings};
 use std::fmt::Write;
 use tare_engine::{Dialect, Session};
-use tare_load::{C_GROUPS, Distribution, Draw, PAD_GROUPS, Queries, Random};
+use tare_load::{Distribution, Draw, Queries, Random};
 
 /// One row of the OLTP tables, with an id that the server gives it.
 pub(super) struct Insert {

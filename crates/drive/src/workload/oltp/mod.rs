@@ -10,7 +10,7 @@
 //! | `grouped`, `random_selects`, `inserts` | the transactions of the workloads, by kind |
 //! | `keys`, `load` | its keys of a study, and what a trial does with it |
 //! | `reconnect` | clients that wait for a server which is started again |
-//! | `fill`, `rows`, `stream`, `tables` | making the tables by INSERTs or a stream, checking and dropping them |
+//! | `fill`, `rows`, `text`, `stream`, `tables` | making the tables by INSERTs or a stream, checking and dropping them |
 //! | `warm`, `warm_phase` | a warm pool before the first sample, and its proof |
 //!
 //! Two differences from sysbench are deliberate. After a deadlock, lock timeout or busy, a transaction is rolled back
@@ -32,6 +32,7 @@ mod settings;
 mod statements;
 mod stream;
 mod tables;
+mod text;
 mod warm;
 mod warm_phase;
 mod work;

@@ -1,8 +1,9 @@
 //! What the tables are filled with, however it gets there.
 
+use super::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use super::{OltpError, Tables};
 use tare_engine::Dialect;
-use tare_load::{C_GROUPS, Distribution, Draw, PAD_GROUPS, Random, push_groups};
+use tare_load::{Distribution, Draw, Random};
 
 /// What the tables are to hold.
 #[derive(Debug, Clone, Copy)]

@@ -8,9 +8,10 @@ use crate::subject::{Connections, Subject, SubjectError, Surroundings, Unpaired,
 use crate::workload::{LoadError, Progress, Stage};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
+use tare_cpuset::{AffinityError, CpuSet, ThreadRef, bind_thread};
 use tare_results::schema::ThreadClass;
-use tare_topology::bind::{self, Placed};
-use tare_topology::{Bind, CpuSet, MemoryPolicy, ThreadRef};
+use tare_topology::bind::Placed;
+use tare_topology::{Bind, MemoryPolicy};
 
 /// Time between two looks for connections, while they are looked for.
 const FIND_EVERY: Duration = Duration::from_millis(10);
@@ -227,7 +228,7 @@ impl Run<'_, '_, '_> {
                 }
                 for (index, pair) in pairs.iter().enumerate() {
                     if let Some(cpus) = self.stage.placement.placement.client_cpus(index) {
-                        bind::bind_thread(pair.client, cpus).map_err(SubjectError::from)?;
+                        bind_thread(pair.client, cpus).map_err(SubjectError::from)?;
                     }
                     self.known.insert(pair.client);
                 }
@@ -287,9 +288,9 @@ impl Run<'_, '_, '_> {
             if self.client.connections.is_none() && placement.bind == Bind::Thread && !placement.client.is_empty() {
                 let number = (self.known.len() - 1) % placement.client.len();
                 asked = placement.client_cpus(number).cloned();
-                match asked.as_ref().map(|cpus| bind::bind_thread(thread, cpus)) {
+                match asked.as_ref().map(|cpus| bind_thread(thread, cpus)) {
                     // Gone again.
-                    Some(Err(bind::BindError::NoThread { .. })) => continue,
+                    Some(Err(AffinityError::NoThread { .. })) => continue,
                     Some(Err(e)) => return Err(SubjectError::from(e).into()),
                     _ => {}
                 }

@@ -3,9 +3,10 @@
 use crate::workload::load::Connect as Open;
 use crate::workload::{LoadError, ServerAt, Stage};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use tare_cpuset::{ThreadRef, bind_thread};
 use tare_engine::{Interrupter, Session};
 use tare_load::{Client, ClientThread, Connect};
-use tare_topology::{ResolvedPlacement, ThreadRef, bind};
+use tare_topology::ResolvedPlacement;
 
 /// The connections of all clients: how each is ended from outside, and the server thread behind it.
 pub struct Connections {
@@ -99,7 +100,7 @@ where
 
     fn bind(&self, thread: ClientThread) -> Result<(), LoadError> {
         match self.placement.client_cpus(thread.index) {
-            Some(cpus) => bind::bind_thread(thread.id, cpus).map_err(|e| LoadError::Subject(e.into())),
+            Some(cpus) => bind_thread(thread.id, cpus).map_err(|e| LoadError::Subject(e.into())),
             None => Ok(()),
         }
     }

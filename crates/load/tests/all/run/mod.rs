@@ -8,11 +8,11 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use tare_cpuset::ThreadRef;
 use tare_load::{
     Arrivals, Attempt, Client, ClientThread, Connect, Distribution, LoadSettings, Observer, Pace, Purpose, Queries,
     Random, Reading, RunError, Stage, Unobserved, run,
 };
-use tare_topology::ThreadRef;
 
 const READ: Queries = Queries { read: 1, write: 0, other: 0 };
 const WRITE: Queries = Queries { read: 0, write: 1, other: 0 };

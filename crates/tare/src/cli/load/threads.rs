@@ -1,7 +1,7 @@
 //! Where the threads of `tare load` were: CPUs of each client, and of the server thread that serves it.
 
+use tare_cpuset::CpuSet;
 use tare_results::schema::{ThreadClass, ThreadRecord};
-use tare_topology::CpuSet;
 
 /// Pairs that are printed; `--json` has them all.
 const SHOWN: usize = 16;

@@ -6,8 +6,9 @@ use crate::support::{World, json, trials};
 use rustix::process::{Pid, Signal, kill_process};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
+use tare_cpuset::CpuSet;
 use tare_engine::{Engine, Mariadb, Postgresql};
-use tare_topology::{CpuSet, Machine};
+use tare_topology::Machine;
 
 #[test]
 fn a_study_binds_and_proves_their_threads_and_leaves_everything_as_it_was() {

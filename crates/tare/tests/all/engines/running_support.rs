@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use tare_cpuset::CpuSet;
+use tare_cpuset::{affinity_of, bind_thread};
 use tare_drive::subject::Subject;
 use tare_engine::{Address, Engine, Mariadb, Mysql, Postgresql, Server, StartRequest, ThreadRef};
-use tare_topology::bind::{affinity_of, bind_thread};
-use tare_topology::{CpuSet, Machine};
+use tare_topology::Machine;
 
 const TABLES: [&str; 4] = ["--tables", "1", "--rows", "500"];
 

@@ -47,7 +47,7 @@ fn locations_sets_and_settings() {
     fuzz("locations, sets and settings", &corpus, 8 * inputs(), |input| {
         let text = String::from_utf8_lossy(input);
         let _ = text.parse::<tare_topology::Location>();
-        let _ = text.parse::<tare_topology::CpuSet>();
+        let _ = text.parse::<tare_cpuset::CpuSet>();
         let _ = text.parse::<tare_topology::MemoryPolicy>();
         let _ = tare_results::levels_of(&text);
         let _ = tare_text::Value::of_word(&text).seconds();

@@ -7,9 +7,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
+use tare_cpuset::ThreadRef;
 use tare_drive::subject::{Connections, Subject};
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
-use tare_topology::ThreadRef;
 
 /// What is found from outside is what server and client themselves know: on every engine.
 #[test]

@@ -3,8 +3,8 @@
 use crate::support::{World, json, trials, wait_for_trials};
 use std::process::Stdio;
 use std::time::Duration;
-use tare_topology::ThreadRef;
-use tare_topology::bind::{affinity_of, bind_thread};
+use tare_cpuset::ThreadRef;
+use tare_cpuset::{affinity_of, bind_thread};
 
 const STUDY: &str = r#"
 name = "short"

@@ -2,9 +2,9 @@
 
 use super::table::Differs;
 use crate::engines::support::one;
+use tare_cpuset::{CpuSet, affinity_of, bind_thread};
 use tare_drive::subject::Subject;
 use tare_engine::{Param, Server, Session, SqlError, SqlErrorKind, StatementId, ThreadRef, find_serving_thread};
-use tare_topology::{CpuSet, bind};
 
 /// Statements of every kind, prepared and as text.
 pub fn statements(server: &dyn Server) {
@@ -120,8 +120,8 @@ pub fn threads(differs: &Differs, server: &dyn Server) {
     }
     assert!(run_time_ns(busy_thread) > 2 * run_time_ns(idle_thread));
     let cpu = CpuSet::from_iter([0u32]);
-    bind::bind_thread(busy_thread, &cpu).unwrap();
-    assert_eq!(bind::affinity_of(busy_thread).unwrap(), cpu);
+    bind_thread(busy_thread, &cpu).unwrap();
+    assert_eq!(affinity_of(busy_thread).unwrap(), cpu);
 }
 
 fn run_time_ns(thread: ThreadRef) -> u64 {

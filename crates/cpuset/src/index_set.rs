@@ -138,8 +138,8 @@ impl FromStr for IndexSet {
         let mut offset = 0;
         for part in text.split(',') {
             let (first, last) = match part.split_once('-') {
-                None => (number(part, offset)?, number(part, offset)?),
-                Some((first, last)) => (number(first, offset)?, number(last, offset + first.len() + 1)?),
+                None => (parse_index(part, offset)?, parse_index(part, offset)?),
+                Some((first, last)) => (parse_index(first, offset)?, parse_index(last, offset + first.len() + 1)?),
             };
             if last < first {
                 return Err(IndexSetError { offset, expected: "a range that ascends, such as 4-11" });
@@ -151,8 +151,11 @@ impl FromStr for IndexSet {
     }
 }
 
-/// A number as these notations write it: digits only, at most [`MAX_INDEX`].
-pub(crate) fn number(text: &str, offset: usize) -> Result<u32, IndexSetError> {
+/// A number as sets write it: digits only, at most [`MAX_INDEX`]. `offset` is where the text stands in what is parsed.
+///
+/// # Errors
+/// When it is anything else.
+pub fn parse_index(text: &str, offset: usize) -> Result<u32, IndexSetError> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if !digits {
         return Err(IndexSetError { offset, expected: "a number" });
@@ -163,7 +166,18 @@ pub(crate) fn number(text: &str, offset: usize) -> Result<u32, IndexSetError> {
     }
 }
 
-crate::text::serde_as_string!(IndexSet);
+impl serde::Serialize for IndexSet {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for IndexSet {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <String as serde::Deserialize>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@ use super::error::ObserveError;
 /// A file that procfs knows how to parse.
 pub(super) fn parse<T: FromRead>(path: &str) -> Result<T, ObserveError> {
     // Read first: an end of the thread between open and read is then seen as such.
-    let text = fs::read(path).map_err(|e| ObserveError::io(path, &e))?;
+    let text = fs::read(path).map_err(|e| ObserveError::of_io(path, &e))?;
     T::from_read(io::Cursor::new(text)).map_err(|e| match e {
         ProcError::NotFound(_) => ObserveError::Gone { path: path.to_owned() },
         e => ObserveError::format(path, e),

@@ -1,18 +1,18 @@
 //! The texts of sysbench's columns: groups of eleven digits joined by dashes.
 
-use crate::random::Random;
+use tare_load::Random;
 
 /// How many digits a group has.
-pub const GROUP_DIGITS: usize = 11;
+const GROUP_DIGITS: usize = 11;
 /// Groups in column `c`: 119 characters.
-pub const C_GROUPS: usize = 10;
+pub(super) const C_GROUPS: usize = 10;
 /// Groups in column `pad`: 59 characters.
-pub const PAD_GROUPS: usize = 5;
+pub(super) const PAD_GROUPS: usize = 5;
 
 const TEN_TO_GROUP_DIGITS: u64 = 100_000_000_000;
 
 /// Appends `groups` groups of uniformly random digits, joined by dashes.
-pub fn push_groups(text: &mut String, random: &mut Random, groups: usize) {
+pub(super) fn push_groups(text: &mut String, random: &mut Random, groups: usize) {
     for group in 0..groups {
         if group > 0 {
             text.push('-');
@@ -30,7 +30,7 @@ pub fn push_groups(text: &mut String, random: &mut Random, groups: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::Purpose;
+    use tare_load::Purpose;
 
     #[test]
     fn texts_have_the_lengths_and_the_form_of_sysbench() {

@@ -20,7 +20,8 @@ pub enum ObserveError {
 }
 
 impl ObserveError {
-    pub(super) fn io(path: &str, error: &std::io::Error) -> Self {
+    /// What the failure to read a file under /proc means.
+    pub fn of_io(path: &str, error: &std::io::Error) -> Self {
         // ESRCH: the thread ended between opening and reading.
         let gone = error.kind() == std::io::ErrorKind::NotFound
             || error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error());

@@ -37,7 +37,7 @@ pub struct ThreadSample {
 /// The threads of a process, by ascending number.
 pub fn threads_of(pid: i32) -> Result<Vec<ThreadRef>, ObserveError> {
     let path = format!("/proc/{pid}/task");
-    let entries = fs::read_dir(&path).map_err(|e| ObserveError::io(&path, &e))?;
+    let entries = fs::read_dir(&path).map_err(|e| ObserveError::of_io(&path, &e))?;
     let tids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     let mut threads: Vec<ThreadRef> = tids.map(|tid| ThreadRef { pid, tid }).collect();
     threads.sort_unstable();
@@ -72,7 +72,7 @@ pub fn thread(thread: ThreadRef) -> Result<ThreadSample, ObserveError> {
     let status: Status = parse(&format!("{folder}/status"))?;
     let schedstat: Option<Schedstat> = optional(parse(&format!("{folder}/schedstat")))?;
     let sched = format!("{folder}/sched");
-    let sched = optional(fs::read_to_string(&sched).map_err(|e| ObserveError::io(&sched, &e)))?;
+    let sched = optional(fs::read_to_string(&sched).map_err(|e| ObserveError::of_io(&sched, &e)))?;
     let seconds = |ticks: u64| ticks as f64 / procfs::ticks_per_second() as f64;
     Ok(ThreadSample {
         thread,

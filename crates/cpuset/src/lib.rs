@@ -1,0 +1,18 @@
+//! CPU sets as the kernel writes them, threads of any process, binding them and reading back where they are.
+//!
+//! - [`CpuSet`]: OS numbers of CPUs, written `0-3,8`; [`NodeSet`] the same for NUMA nodes.
+//! - [`ThreadRef`]: a thread of this process or of another one.
+//! - [`bind_thread`] and [`affinity_of`]: the CPUs a thread may run on, set and read back.
+//! - [`observe`]: where threads run, how long they ran and waited, what a process used.
+//!
+//! No C library is needed; Linux only.
+
+mod affinity;
+mod error;
+mod index_set;
+pub mod observe;
+
+pub use affinity::{affinity_of, bind_thread};
+pub use error::AffinityError;
+pub use index_set::{CpuSet, IndexSet, IndexSetError, MAX_INDEX, NodeSet, parse_index};
+pub use observe::ThreadRef;

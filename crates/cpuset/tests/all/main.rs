@@ -1,0 +1,5 @@
+//! Threads bound and looked at on this kernel.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod binding;
