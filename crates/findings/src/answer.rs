@@ -1,173 +1,209 @@
-//! The first line of every report: what the study asked, answered from tested effects or not at all.
+//! What the study asked, answered from tested effects or not at all.
 
 use super::aside;
-use super::basis::{Basis, extremes};
-use super::collect::{self, ConditionTrials};
-use super::composite;
-use super::figures::{self, count, figure, list, times};
-use super::question;
-use super::said::{Answer, Said, tested, untested};
-use super::summary::{Effect, Summary};
-use super::{best, effects, reading, scaling_answer, steadiness};
-use tare_results::Results;
+use super::best;
+use super::collect::ConditionTrials;
+use super::composite::{self, Composite};
+use super::estimate;
+use super::question::Asked;
+use super::reading;
+use super::scaling;
+use super::summary::{Scaling, SpreadSources, Step};
+use super::verdict::{
+    Alone, Answer, Disturbed, LessStep, Measured, Moved, Range, SpreadFrom, Untested, Verdict, Without,
+};
+use super::{collect, effects, modes};
+use std::collections::BTreeSet;
+use tare_results::metric;
 use tare_results::question::Question;
 
-/// Answers the study's question.
-pub(super) fn answer(summary: &Summary, results: &Results, conditions: &[ConditionTrials<'_>]) -> Answer {
-    let said = said(summary, results, conditions);
+/// Answers the study's question from all trials that count, and once more without the disturbed ones among them.
+pub(super) fn answer(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Answer {
+    let verdict = verdict(asked, conditions);
     let (disturbed, all) = conditions
         .iter()
         .fold((0, 0), |(bad, all), condition| (bad + condition.disturbed().len(), all + condition.ok.len()));
-    let mut text = said.text;
-    if disturbed > 0 && said.tested {
-        text = confirmed(text, said.tested, disturbed, all, summary, results, conditions);
-    } else if disturbed > 0 {
-        text = format!("{disturbed} of {all} trials were disturbed. {text}");
-    }
-    if question::is_rehearsal(results) {
-        text = format!("A rehearsal (--quick), too short to rely on: {}", figures::after_words(&text));
-    }
-    Answer { text, tested: said.tested, disturbed: disturbed > 0 }
+    let disturbed = (disturbed > 0).then(|| Disturbed {
+        trials: disturbed,
+        of: all,
+        without: without_disturbed(asked, conditions, &verdict),
+    });
+    Answer { verdict, disturbed, is_rehearsal: asked.is_rehearsal }
 }
 
-/// What rests on disturbed trials says so first; what changes without them is not claimed.
-fn confirmed(
-    text: String,
-    tested: bool,
-    disturbed: usize,
-    all: usize,
-    summary: &Summary,
-    results: &Results,
-    conditions: &[ConditionTrials<'_>],
-) -> String {
-    let lead = format!("{disturbed} of {all} trials were disturbed");
+fn without_disturbed(asked: &Asked, conditions: &[ConditionTrials<'_>], with: &Verdict) -> Without {
+    if !with.is_tested() {
+        return Without::Untested;
+    }
     let clean: Vec<ConditionTrials<'_>> = conditions.iter().map(ConditionTrials::clean).collect();
-    let enough = clean.iter().all(|condition| condition.ok.len() > 1);
-    let again = enough.then(|| said(summary, results, &clean)).filter(|again| again.tested == tested);
-    match again {
-        Some(again) if claim(&again.text) == claim(&text) => {
-            format!("{lead}; without them it comes out the same. {text}")
-        }
-        Some(again) => format!(
-            "{lead}, and they decide: with them {} Without them {}",
-            figures::after_words(&text),
-            figures::after_words(&again.text)
-        ),
-        None => format!(
-            "{lead}, and too few clean ones are left to do without them: inconclusive until a quieter machine repeats \
-             it. With them {}",
-            figures::after_words(&text)
-        ),
+    if clean.iter().any(|condition| condition.ok.len() < 2) {
+        return Without::TooFew;
+    }
+    match verdict(asked, &clean) {
+        again if !again.is_tested() => Without::TooFew,
+        again if again.claims_the_same(with) => Without::Same(again),
+        again => Without::Other(again),
     }
 }
 
-/// The words of a sentence without its figures.
-fn claim(text: &str) -> String {
-    text.chars().filter(|c| !c.is_ascii_digit() && !matches!(c, '.' | ',' | '%')).collect()
+/// What all tested verdicts are made from.
+pub(super) struct Basis<'a> {
+    pub conditions: &'a [ConditionTrials<'a>],
+    pub composite: &'a Composite,
 }
 
-fn said(summary: &Summary, results: &Results, conditions: &[ConditionTrials<'_>]) -> Said {
-    let Some(name) = &summary.headline_metric else {
-        return untested(match results.trials.len() {
-            0 => "No trial has been recorded yet.".to_owned(),
-            n => format!("No trial gave a usable result: {} recorded, none of them ok.", count(n, "attempt")),
+impl Basis<'_> {
+    pub fn what(&self) -> Measured {
+        let metrics = &self.composite.metrics;
+        Measured { metric: metrics.first().cloned().unwrap_or_default(), metrics: metrics.len() }
+    }
+
+    /// The extreme means, where one metric was measured.
+    pub fn range(&self) -> Option<Range> {
+        match self.composite.metrics.as_slice() {
+            [one] => range(one, self.conditions),
+            _ => None,
+        }
+    }
+
+    /// Trials a condition, at least.
+    pub fn fewest_trials(&self) -> usize {
+        self.conditions.iter().map(|condition| condition.ok.len()).min().unwrap_or(0)
+    }
+}
+
+/// The verdict on one set of trials, and on nothing else.
+fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
+    let Some(name) = headline_metric(&collect::all_metrics(conditions)) else {
+        return Verdict::Untested(match asked.attempts {
+            0 => Untested::NoTrial,
+            attempts => Untested::NoneOk { attempts },
         });
     };
     let measured: Vec<ConditionTrials<'_>> =
-        conditions.iter().filter(|condition| !condition.with(name).is_empty()).cloned().collect();
+        conditions.iter().filter(|condition| !condition.with(&name).is_empty()).cloned().collect();
     let (measured, _) = aside::split(measured);
     if measured.len() < 2 {
-        return untested(alone(summary, name));
+        return Verdict::Untested(alone(conditions, &name));
     }
-    let Some(composite) = composite::of(&measured, name) else {
-        return untested(format!("{} is not positive in every trial; the tables show it.", reading::phrase(name)));
+    let Some(composite) = composite::of(&measured, &name) else {
+        return Verdict::Untested(Untested::NotPositive { metric: name });
     };
     if measured.iter().any(|condition| condition.ok.len() < 2) {
-        return untested(format!(
-            "One trial a condition cannot tell a difference of {} from luck: {}. Run at least two, better ten.",
-            reading::phrase(name),
-            extremes(summary, name, &measured)
-        ));
+        let range = range(&name, &measured);
+        return Verdict::Untested(Untested::SingleTrial { metric: name, range });
     }
-    let basis = Basis { summary, conditions: &measured, composite: &composite };
+    let basis = Basis { conditions: &measured, composite: &composite };
     let mains = effects::main_effects(&measured, &composite);
-    let by_effects = || factors(&basis, &mains);
-    match question::of(results) {
-        Some(Question::Spread) => steadiness::answer(summary),
-        Some(Question::Scaling) => scaling_answer::answer(&basis),
-        Some(Question::Best(factor)) => best::answer(&basis, factor.as_deref()),
-        Some(Question::Effect) if mains.is_empty() => best::answer(&basis, None),
-        Some(Question::Effect) => by_effects(),
+    match &asked.question {
+        Some(Question::Spread) => spread(effects::sources(conditions, asked.rate(&Question::Spread)), conditions),
+        Some(Question::Scaling) => {
+            steps(&scaling::scaling(conditions, asked.rate(&Question::Scaling)), &name, asked, &basis)
+        }
+        Some(Question::Best(factor)) => best::verdict(&basis, factor.as_deref()),
+        Some(Question::Effect) if mains.is_empty() => best::conditions(&basis),
+        Some(Question::Effect) => factors(&basis, mains),
         // A study that asks nothing: its factors where there are several, else its conditions.
-        None if reading::factors_of(&mains) > 1 => by_effects(),
-        None => best::answer(&basis, None),
+        None if reading::factors_of(&mains) > 1 => factors(&basis, mains),
+        None => best::conditions(&basis),
     }
+}
+
+/// The metric that a headline is about: the first primary one, else the first.
+pub(super) fn headline_metric(metrics: &[String]) -> Option<String> {
+    metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first()).cloned()
 }
 
 /// Which factor moves what was measured: Holm over the main effects, block by block, on all primary metrics together.
-fn factors(basis: &Basis<'_>, mains: &[Effect]) -> Said {
+fn factors(basis: &Basis<'_>, mains: Vec<Moved>) -> Verdict {
     let what = basis.what();
-    let mut shown: Vec<&Effect> = mains.iter().filter(|effect| effect.shown).collect();
-    shown.sort_by(|a, b| b.mean_ratio.ln().abs().total_cmp(&a.mean_ratio.ln().abs()));
-    let names: Vec<String> = mains.iter().map(|effect| effect.term.to_string()).collect();
-    let Some((first, rest)) = shown.split_first() else {
-        return tested(match names.as_slice() {
-            [one] => format!("{one} is not shown to move {what}."),
-            [one, other] => format!("Neither {one} nor {other} is shown to move {what}."),
-            all => format!("None of {} is shown to move {what}.", list(all)),
-        });
-    };
-    let interval =
-        first.ci.map_or(String::new(), |ci| format!(", 95% interval {} to {}", times(ci.low), times(ci.high)));
-    let others = if mains.len() > 1 { ", averaged over the other factors" } else { "" };
-    let lead = format!(
-        "{} moved {what} {} ({}{interval}{others})",
-        first.term,
-        times(first.mean_ratio),
-        first.levels.replace('/', " against "),
-    );
+    let tested = mains.len();
+    let terms = mains.iter().map(|effect| effect.term.clone()).collect();
+    let mut shown: Vec<Moved> = mains.into_iter().filter(|effect| effect.shown).collect();
+    shown.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
+    let mut shown = shown.into_iter();
+    let Some(first) = shown.next() else { return Verdict::NotMoved { what, terms } };
     // What is shown and rounds to nothing is in the table.
-    let some = rest.iter().filter(|effect| times(effect.mean_ratio) != times(1.0));
-    let rest: Vec<String> = some.map(|effect| format!("{} {}", effect.term, times(effect.mean_ratio))).collect();
-    let rest = match (reading::after_it(rest), mains.len()) {
-        (Some(rest), _) => format!("; {rest}"),
-        (None, 1) => String::new(),
-        (None, _) => "; no other factor is shown to".to_owned(),
-    };
-    tested(format!("{lead}{rest}."))
+    let rest = shown.filter(|effect| !(0.995..1.005).contains(&effect.ratio)).collect();
+    Verdict::Moved { what, first, rest, tested }
+}
+
+/// Which factor makes trials differ.
+fn spread(sources: Option<SpreadSources>, conditions: &[ConditionTrials<'_>]) -> Verdict {
+    match sources {
+        Some(sources) => Verdict::SpreadFrom(spread_from(&sources, conditions.iter().map(|c| c.levels))),
+        None => Verdict::Untested(Untested::NoSpreadSources),
+    }
+}
+
+/// The shown sources of spread.
+pub fn spread_from<'l>(
+    sources: &SpreadSources,
+    conditions: impl Iterator<Item = &'l tare_results::schema::Levels> + Clone,
+) -> SpreadFrom {
+    let levels =
+        |factor: &String| conditions.clone().filter_map(|levels| levels.get(factor)).collect::<BTreeSet<_>>().len();
+    let shown = sources.ranking.iter().filter(|source| source.shown && source.share > 0.0);
+    SpreadFrom {
+        sources: shown.map(|source| (source.clone(), levels(&source.factor))).collect(),
+        unexplained: sources.unexplained,
+    }
+}
+
+/// The ladders of the headline metric: the steps at which more gave less.
+fn steps(laws: &[Scaling], metric: &str, asked: &Asked, basis: &Basis<'_>) -> Verdict {
+    let laws: Vec<&Scaling> = laws.iter().filter(|law| law.metric == metric).collect();
+    if laws.is_empty() {
+        return Verdict::Untested(Untested::TooFewRungs {
+            unrealizable: asked.unrealizable,
+            instead: Box::new(best::conditions(basis)),
+        });
+    }
+    let steps: Vec<(&Scaling, &Step)> =
+        laws.iter().flat_map(|law| law.steps.iter().map(move |step| (*law, step))).collect();
+    if steps.iter().all(|(_, step)| step.ci.is_none()) {
+        return Verdict::Untested(Untested::NoSteps);
+    }
+    let less = steps.iter().filter(|(_, step)| step.retrograde).map(|(law, step)| LessStep::of(law, step));
+    Verdict::Steps { less: less.collect(), ladders: laws.len() }
+}
+
+impl LessStep {
+    fn of(law: &Scaling, step: &Step) -> Self {
+        Self {
+            over: law.over.clone(),
+            levels: law.levels.clone(),
+            from: step.from,
+            to: step.to,
+            ratio: step.ratio,
+            ci: step.ci,
+        }
+    }
 }
 
 /// A study of one condition.
-fn alone(summary: &Summary, name: &str) -> String {
-    let found = summary.conditions.iter().find_map(|c| Some((c, c.metrics.iter().find(|m| m.name == name)?)));
-    let Some((condition, metric)) = found else { return "No trial gave a usable result.".to_owned() };
-    let called = if condition.name.is_empty() { "the only condition" } else { &condition.name };
-    if !metric.modes.is_empty() {
-        return format!(
-            "Only {called} was measured, and its {} has {} modes: {}. There is nothing to compare it with.",
-            reading::phrase(name),
-            metric.modes.len(),
-            reading::modes(metric)
-        );
-    }
-    let interval = match metric.ci {
-        Some(ci) => format!(
-            " (95% interval {} to {} over {})",
-            figure(ci.low, &metric.unit),
-            figure(ci.high, &metric.unit),
-            count(metric.trials, "trial")
-        ),
-        None => " in a single trial, which cannot say how much of that is luck".to_owned(),
-    };
-    let mean = figure(metric.mean, &metric.unit);
-    format!(
-        "Only {called} was measured: {} {mean}{interval}. There is nothing to compare it with.",
-        reading::phrase(name)
-    )
+fn alone(conditions: &[ConditionTrials<'_>], name: &str) -> Untested {
+    let found = conditions.iter().find_map(|condition| Some((condition, estimate::of(condition, name)?)));
+    let Some((condition, estimate)) = found else { return Untested::NoValue };
+    Untested::Alone(Alone {
+        condition: condition.name.to_owned(),
+        metric: name.to_owned(),
+        modes: modes::find(condition, name),
+        estimate,
+    })
+}
+
+/// The conditions with the smallest and the largest mean.
+fn range(name: &str, conditions: &[ConditionTrials<'_>]) -> Option<Range> {
+    let mean = |condition: &ConditionTrials<'_>| estimate::of(condition, name).map(|found| found.mean);
+    let mut means: Vec<(&str, f64)> = conditions.iter().filter_map(|c| Some((c.name, mean(c)?))).collect();
+    means.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let owned = |(condition, mean): &(&str, f64)| ((*condition).to_owned(), *mean);
+    Some(Range { low: owned(means.first()?), high: owned(means.last()?), unit: metric::describe(name).unit })
 }
 
 /// Every metric that an answer may be about, for notes.
 pub(super) fn primary(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
     let all = collect::all_metrics(conditions);
-    all.into_iter().filter(|name| tare_results::metric::describe(name).is_primary()).collect()
+    all.into_iter().filter(|name| metric::describe(name).is_primary()).collect()
 }

@@ -10,9 +10,11 @@ use super::ladders::OVER;
 use super::reading::varying_factors;
 use super::summary::{Effect, SpreadSource, SpreadSources};
 use super::term::{Term, TermFactor};
+use super::verdict::Moved;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use tare_results::metric;
+use tare_stats::Estimate;
 use tare_stats::effects::{self, Cell};
 use tare_stats::multiple::{benjamini_yekutieli, holm};
 
@@ -118,19 +120,27 @@ fn effects_on(conditions: &[ConditionTrials<'_>], columns: &[Column], metric: &s
 
 /// Main effects on all primary metrics together, each tested against its interval block by block and their p-values
 /// adjusted by Holm: what a headline may say. Empty where factors cannot be taken apart.
-pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<Effect> {
+pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<Moved> {
     let Some(columns) = columns(conditions) else { return Vec::new() };
     let ratios: Vec<Vec<(usize, f64)>> =
         composite.cells.iter().map(|cell| cell.iter().map(|(block, ln)| (*block, ln.exp())).collect()).collect();
     let found = Response::new(conditions, &columns, &ratios).effects(&columns);
-    let mains = found.into_iter().filter(|effect| effect.factors.len() == 1);
-    let mut mains: Vec<Effect> = mains.map(|effect| described(effect, &columns, &composite.metrics[0])).collect();
-    let adjusted = holm(&mains.iter().map(|effect| effect.p_value.unwrap_or(1.0)).collect::<Vec<_>>());
-    for (effect, p_value) in mains.iter_mut().zip(adjusted) {
-        effect.p_value = effect.p_value.map(|_| p_value);
-        effect.shown = p_value <= ANSWER;
-    }
-    mains
+    let main = |effect: effects::Effect| match effect.factors.as_slice() {
+        [one] => Some((columns.get(*one)?, effect.mean_ratio, effect.mean_p)),
+        _ => None,
+    };
+    let mains: Vec<_> = found.into_iter().filter_map(main).collect();
+    let adjusted = holm(&mains.iter().map(|(.., p_value)| p_value.unwrap_or(1.0)).collect::<Vec<_>>());
+    let moved = |((column, ratio, p_value), adjusted): ((&Column, Estimate, Option<f64>), f64)| Moved {
+        term: Term(vec![column.term.clone()]),
+        high: column.high_words.clone(),
+        low: column.low_words.clone(),
+        ratio: ratio.value,
+        ci: ratio.ci,
+        p_value: p_value.map(|_| adjusted),
+        shown: adjusted <= ANSWER,
+    };
+    mains.into_iter().zip(adjusted).map(moved).collect()
 }
 
 fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effect {

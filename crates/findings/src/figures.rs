@@ -131,18 +131,6 @@ pub fn list(words: &[String]) -> String {
     }
 }
 
-/// Words with which sentences of answers begin; whatever else stands first is a name, and keeps its letters.
-const OPENERS: [&str; 11] = ["At", "Neither", "No", "None", "On", "One", "Only", "The", "What", "Whether", "More"];
-
-/// A sentence as it stands behind other words.
-pub fn after_words(sentence: &str) -> String {
-    let first = sentence.split(' ').next().unwrap_or_default();
-    match OPENERS.contains(&first.trim_end_matches(',')) {
-        true => first.to_lowercase() + &sentence[first.len()..],
-        false => sentence.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -180,15 +168,6 @@ mod tests {
         assert_eq!(scale.mean(86_000.0, interval(84_000.0, 88_000.0)), "86.0 ± 2.0");
         assert_eq!(scale.mean(86_000.0, interval(1_000.0, 1e12)), "86.0 ± ?");
         assert_eq!(scale.mean(0.0, interval(0.0, 0.0)), "0.0 ± 0.0");
-    }
-
-    #[test]
-    fn sentences_follow_words_and_names_keep_their_letters() {
-        assert_eq!(after_words("No difference is shown."), "no difference is shown.");
-        assert_eq!(after_words("None of a and b."), "none of a and b.");
-        for name in ["InnoDB moved throughput.", "placement alone moved it.", "Nodes=1 is.", ""] {
-            assert_eq!(after_words(name), name);
-        }
     }
 
     #[test]

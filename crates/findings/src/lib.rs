@@ -1,8 +1,7 @@
 //! From trial records to what they say: one summary that the terminal, the HTML report and --json share.
 
-pub mod answer;
+mod answer;
 pub mod aside;
-mod basis;
 mod best;
 mod builds;
 mod captures;
@@ -17,6 +16,7 @@ mod differences;
 mod dropped;
 mod effects;
 mod ends;
+mod estimate;
 pub mod figures;
 pub mod first_screen;
 pub mod grid;
@@ -36,9 +36,7 @@ mod question;
 pub mod reading;
 mod residuals;
 mod run_order;
-pub mod said;
 mod scaling;
-mod scaling_answer;
 pub mod spread;
 pub mod state;
 mod steadiness;
@@ -47,6 +45,8 @@ pub mod summary;
 pub mod term;
 pub mod threads;
 mod two_hosts;
+pub mod verdict;
 pub mod warm_up;
+pub mod words;
 
 pub use summarize::summarize;

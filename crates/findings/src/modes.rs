@@ -15,8 +15,19 @@ const NAMED_BELOW: f64 = 0.05;
 /// Fixed, so that the same results always read the same.
 const SEED: u64 = 1;
 
-/// Modes of a metric, lower first, and their cause where one is shown. Empty when one mode describes the trials.
-pub(super) fn find(
+/// Modes of a metric, lower first. Empty when one mode describes the trials.
+pub(super) fn find(condition: &ConditionTrials<'_>, metric: &str) -> Vec<Mode> {
+    let means: Vec<f64> = condition.with(metric).iter().map(|(_, mean)| *mean).collect();
+    detect(&means).map_or(Vec::new(), |found| described(&found, &means))
+}
+
+fn described(found: &Modes, means: &[f64]) -> Vec<Mode> {
+    let centres = tare_stats::modes::means(found, means);
+    found.modes.iter().zip(centres).map(|(mode, mean)| Mode { mean, weight: mode.weight }).collect()
+}
+
+/// The same with their cause where one is shown.
+pub(super) fn with_cause(
     condition: &ConditionTrials<'_>,
     metric: &str,
     unit: &str,
@@ -25,8 +36,7 @@ pub(super) fn find(
     let trials = condition.with(metric);
     let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
     let Some(found) = detect(&means) else { return (Vec::new(), None) };
-    let centres = tare_stats::modes::means(&found, &means);
-    let modes = found.modes.iter().zip(centres).map(|(mode, mean)| Mode { mean, weight: mode.weight }).collect();
+    let modes = described(&found, &means);
     let records: Vec<&TrialRecord> = trials.iter().map(|(trial, _)| *trial).collect();
     (modes, cause((&found, &means), &records, unit, machine))
 }

@@ -104,7 +104,7 @@ fn modes(summary: &Summary) -> Vec<String> {
         .filter(|(_, metric)| !metric.modes.is_empty())
         .enumerate()
         .map(|(index, (condition, metric))| {
-            let (modes, number) = (reading::modes(metric), metric.modes.len());
+            let (modes, number) = (reading::modes(&metric.modes, &metric.unit), metric.modes.len());
             // The reading names the cause of the first one.
             if index == 0 {
                 return format!("{}: {name} has {number} modes, {modes}", condition.name);

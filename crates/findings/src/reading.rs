@@ -2,29 +2,22 @@
 
 use super::figures::{figure, list, percent};
 use super::steadiness;
-use super::summary::{ConditionSummary, Effect, MetricSummary, Summary};
+use super::summary::{ConditionSummary, MetricSummary, Mode, Summary};
 use super::term::TermFactor;
+use super::verdict::Moved;
+use super::words;
 use std::collections::BTreeSet;
 use tare_results::metric::Better;
 use tare_results::schema::Levels;
 
-/// "after it a 1.2x, b 1.1x and 9 more": the first few of a long list, for the table has them all. None of none.
-pub(super) fn after_it(mut rest: Vec<String>) -> Option<String> {
-    const SHOWN: usize = 4;
-    let more = rest.len().saturating_sub(SHOWN);
-    if more > 1 {
-        rest.truncate(SHOWN);
-        rest.push(format!("{more} more"));
-    }
-    (!rest.is_empty()).then(|| format!("after it {}", list(&rest)))
-}
-
 /// Sentences after the headline.
-pub fn further(summary: &Summary) -> Vec<String> {
+pub fn further(summary: &Summary, is_spread_said: bool) -> Vec<String> {
     let Some(metric) = &summary.headline_metric else { return Vec::new() };
+    let levels = summary.conditions.iter().map(|condition| &condition.levels);
+    let sources = summary.spread_sources.as_ref().map(|sources| words::verdict::spread(sources, levels));
     let all = [
         modes_sentence(summary, metric),
-        steadiness::sources(summary),
+        sources.filter(|_| !is_spread_said),
         steadiness::residuals(summary),
         steadiness::spread(summary),
     ];
@@ -42,7 +35,7 @@ pub fn phrase(metric: &str) -> String {
 }
 
 /// How many factors main effects are of.
-pub(super) fn factors_of(mains: &[Effect]) -> usize {
+pub(super) fn factors_of(mains: &[Moved]) -> usize {
     mains.iter().filter_map(|effect| effect.term.main()).map(TermFactor::factor).collect::<BTreeSet<_>>().len()
 }
 
@@ -72,18 +65,20 @@ fn modes_sentence(summary: &Summary, metric: &str) -> Option<String> {
         n => format!(" {} more conditions have several modes.", n - 1),
     };
     let (name, number) = (&condition.name, first.modes.len());
-    Some(format!("{name} has {number} modes ({}), so its mean describes no trial{cause}.{others}", modes(first)))
+    Some(format!(
+        "{name} has {number} modes ({}), so its mean describes no trial{cause}.{others}",
+        modes(&first.modes, &first.unit)
+    ))
 }
 
 /// `24.4 k/s in 60% of trials and 37.2 k/s in 40%`.
-pub fn modes(metric: &MetricSummary) -> String {
-    let words: Vec<String> = metric
-        .modes
+pub fn modes(modes: &[Mode], unit: &str) -> String {
+    let words: Vec<String> = modes
         .iter()
         .enumerate()
         .map(|(index, mode)| {
             let of = if index == 0 { " of trials" } else { "" };
-            format!("{} in {}{of}", figure(mode.mean, &metric.unit), percent(mode.weight))
+            format!("{} in {}{of}", figure(mode.mean, unit), percent(mode.weight))
         })
         .collect();
     list(&words)

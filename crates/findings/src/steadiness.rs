@@ -1,49 +1,8 @@
 //! Sentences about how steady results are: where their spread comes from, and what goes with what is left of it.
 
 use super::figures::{count, list, percent};
-use super::said::{Said, tested, untested};
 use super::summary::{ConditionSummary, Spread, Summary};
-use std::collections::BTreeSet;
 use tare_results::metric;
-
-/// "aslr (on rather than off) accounts for 61% of the variance between trials, ahi (on rather than off) for 12%;
-/// unexplained 27%."
-pub(super) fn sources(summary: &Summary) -> Option<String> {
-    let sources = summary.spread_sources.as_ref()?;
-    let shown: Vec<String> = sources
-        .ranking
-        .iter()
-        .filter(|source| source.shown && source.share > 0.0)
-        .map(|source| {
-            let all: BTreeSet<&String> =
-                summary.conditions.iter().filter_map(|c| c.levels.get(&source.factor)).collect();
-            // Of many levels the share is that of the trials at these two.
-            let of = if all.len() > 2 { "of these two, " } else { "" };
-            let levels = format!("{} ({of}{} rather than {})", source.factor, source.noisy_level, source.quiet_level);
-            (levels, percent(source.share))
-        })
-        .enumerate()
-        .map(|(index, (levels, share))| match index {
-            0 => format!("{levels} accounts for {share} of the variance between trials"),
-            _ => format!("{levels} for {share}"),
-        })
-        .collect();
-    if shown.is_empty() {
-        return Some("No factor is shown to make trials vary more.".to_owned());
-    }
-    Some(format!("{}; unexplained {}.", shown.join(", "), percent(sources.unexplained)))
-}
-
-/// Which factor makes trials differ, as the answer of a study that asks for it.
-pub(super) fn answer(summary: &Summary) -> Said {
-    match sources(summary) {
-        Some(text) => tested(text),
-        None => untested(
-            "What makes trials differ cannot be answered here: too few trials of every combination of the factors."
-                .to_owned(),
-        ),
-    }
-}
 
 /// "Within conditions, client migrations go with 35% of the variance between trials (p 0.004)."
 pub(super) fn residuals(summary: &Summary) -> Option<String> {

@@ -1,21 +1,22 @@
 //! Results -> [`Summary`].
 
-use super::answer;
+use super::answer::{self, headline_metric};
 use super::aside;
 use super::collect::{self, ConditionTrials};
-use super::confidence::{ANSWER, CONFIDENCE, FURTHER};
-use super::said::Answer;
+use super::confidence::CONFIDENCE;
+use super::question::Asked;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
+use super::verdict::Verdict;
+use super::words::answer::AnswerJson;
 use super::{
-    builds, captures, composite, dropped, effects, grid, hosts, lifetimes, modes, nodes, odd, outliers, plans, probes,
-    question, reading, residuals, run_order, scaling, spread, two_hosts, warm_up,
+    builds, captures, composite, dropped, effects, estimate, grid, hosts, lifetimes, modes, nodes, odd, outliers,
+    plans, probes, reading, residuals, run_order, scaling, spread, two_hosts, warm_up,
 };
-use std::borrow::Cow;
 use tare_results::Results;
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::question::Question;
-use tare_stats::{descriptive, trials};
+use tare_stats::descriptive;
 use tare_topology::Machine;
 
 /// Analyses results. Clean trials count, and disturbed ones where no attempt at a clean one was left; all others are
@@ -26,16 +27,16 @@ pub fn summarize(results: &Results) -> Summary {
     let metrics = collect::all_metrics(&conditions);
     let headline_metric = headline_metric(&metrics);
     let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
-    let asked = question::of(results);
-    let rate = |question: Question| if asked == Some(question) { ANSWER } else { FURTHER };
+    let asked = Asked::of(results);
+    let answer = answer::answer(&asked, &conditions);
     let given = Given { all: &conditions, machine, adjusts };
     let mut summary = Summary {
         conditions: conditions.iter().map(|condition| condition_summary(condition, &given)).collect(),
         effects: effects::effects(&conditions),
-        scaling: scaling::scaling(&conditions, rate(Question::Scaling)),
-        spread_sources: effects::sources(&conditions, rate(Question::Spread)),
+        scaling: scaling::scaling(&conditions, asked.rate(&Question::Scaling)),
+        spread_sources: effects::sources(&conditions, asked.rate(&Question::Spread)),
         headline_metric,
-        answer: Answer::default(),
+        answer: AnswerJson::of(&answer),
         reading: String::new(),
         outliers: outliers::find(&conditions, &answer::primary(&conditions)),
         run_order: None,
@@ -63,12 +64,9 @@ pub fn summarize(results: &Results) -> Summary {
     let composite = summary.headline_metric.as_deref().and_then(|name| composite::of(&conditions, name));
     summary.machines = composite.as_ref().and_then(|c| hosts::hosts(&conditions, c, results));
     summary.run_order = composite.filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, &c));
-    summary.answer = answer::answer(&summary, results, &conditions);
     summary.reading = summary.answer.text.clone();
-    summary.further_reading = reading::further(&summary);
-    // In the answer it may stand behind other words, with a small letter.
-    let said = summary.answer.text.to_lowercase();
-    summary.further_reading.retain(|sentence| !said.contains(&sentence.to_lowercase()));
+    let is_said = matches!(answer.verdict, Verdict::SpreadFrom(_));
+    summary.further_reading = reading::further(&summary, is_said);
     summary.further_reading.extend(summary.machines.iter().flat_map(hosts::sentences));
     summary.further_reading.extend(summary.run_order.as_ref().and_then(run_order::sentence));
     summary.further_reading.extend(aside::sentence(&summary));
@@ -84,11 +82,6 @@ pub fn summarize(results: &Results) -> Summary {
     summary.further_reading.splice(0..0, metrics.iter().filter_map(|name| metric::caveat(name)).map(str::to_owned));
     summary.odd = odd::list(&summary, results);
     summary
-}
-
-/// The metric that a headline is about: the first primary one, else the first.
-fn headline_metric(metrics: &[String]) -> Option<String> {
-    metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first()).cloned()
 }
 
 /// What a condition's summary is made with besides its own trials.
@@ -118,13 +111,8 @@ fn condition_summary(condition: &ConditionTrials<'_>, given: &Given<'_>) -> Cond
 fn metric_summary(condition: &ConditionTrials<'_>, name: &str, given: &Given<'_>) -> Option<MetricSummary> {
     let described = metric::describe(name);
     let values = condition.values(name);
-    let found = trials::summarize(&values, CONFIDENCE)?;
-    // What machines differ by is a level of its own, and no spread between trials.
-    let within = match hosts::without_machines(condition, name, &values) {
-        Cow::Borrowed(_) => found.clone(),
-        Cow::Owned(values) => trials::summarize(&values, CONFIDENCE)?,
-    };
-    let (modes, mode_cause) = modes::find(condition, name, described.unit, given.machine);
+    let (found, within) = estimate::both(condition, name, &values)?;
+    let (modes, mode_cause) = modes::with_cause(condition, name, described.unit, given.machine);
     Some(MetricSummary {
         name: name.to_owned(),
         unit: described.unit.to_owned(),

@@ -9,9 +9,9 @@ use super::outliers::Outlier;
 use super::plans::QueryPlans;
 use super::probes::Weighed;
 use super::run_order::Drift;
-use super::said::Answer;
 use super::term::Term;
 use super::warm_up::WarmUp;
+use super::words::answer::AnswerJson;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use tare_results::metric::Better;
@@ -33,7 +33,7 @@ pub struct Summary {
     /// The metric that headlines and default gates are about; none without an analysed trial.
     pub headline_metric: Option<String>,
     /// What the study asked, answered from tested effects or not at all.
-    pub answer: Answer,
+    pub answer: AnswerJson,
     /// The answer's text: what came out, and how sure it is.
     pub reading: String,
     /// Further sentences: modes and their cause, where the spread comes from.

@@ -34,7 +34,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                 tbody { @for (condition, metric) in &rows { tr data-c=(condition.name) {
                     th scope="row" { (marks::swatch(page.mark(&condition.name))) (condition.name) }
                     @match metric {
-                        Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (reading::modes(metric)) } } },
+                        Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (reading::modes(&metric.modes, &metric.unit)) } } },
                         None => { td colspan={ (9 + usize::from(with_modes)) } { "no usable trial" } },
                     }
                     td { (condition.clean_trials) }

@@ -1,0 +1,26 @@
+//! The mean of one metric of one condition, with its interval.
+
+use super::collect::ConditionTrials;
+use super::confidence::CONFIDENCE;
+use super::hosts;
+use super::verdict::Estimate;
+use std::borrow::Cow;
+use tare_results::metric;
+use tare_stats::trials::{self, Summary};
+
+/// What the trials came to, and the same with what machines differ by taken out: that is a level of its own, and no
+/// spread between trials. None where no trial has the metric.
+pub(super) fn both(condition: &ConditionTrials<'_>, name: &str, values: &[Vec<f64>]) -> Option<(Summary, Summary)> {
+    let found = trials::summarize(values, CONFIDENCE)?;
+    let within = match hosts::without_machines(condition, name, values) {
+        Cow::Borrowed(_) => found.clone(),
+        Cow::Owned(values) => trials::summarize(&values, CONFIDENCE)?,
+    };
+    Some((found, within))
+}
+
+/// Mean and interval; none where no trial has the metric.
+pub(super) fn of(condition: &ConditionTrials<'_>, name: &str) -> Option<Estimate> {
+    let (found, within) = both(condition, name, &condition.values(name))?;
+    Some(Estimate { mean: found.mean, ci: within.ci, trials: found.trials, unit: metric::describe(name).unit })
+}

@@ -1,0 +1,347 @@
+//! What the study's question came to, as a value: what was compared, by how much, how sure, and on which conditions.
+//! Two verdicts are compared as values; sentences are made of them elsewhere.
+
+use super::summary::{Mode, SpreadSource};
+use super::term::Term;
+use std::collections::BTreeSet;
+use tare_results::schema::Levels;
+use tare_stats::Interval;
+
+/// The answer to the study's question, and what becomes of it without the disturbed trials.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// From all trials that count.
+    pub verdict: Verdict,
+    /// None where no trial among them was disturbed.
+    pub disturbed: Option<Disturbed>,
+    /// Whether the run was a rehearsal, too short to rely on.
+    pub is_rehearsal: bool,
+}
+
+/// The disturbed trials among those that an answer rests on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disturbed {
+    /// How many they are.
+    pub trials: usize,
+    /// Of how many that count.
+    pub of: usize,
+    /// What the question comes to without them.
+    pub without: Without,
+}
+
+/// What the question comes to without the disturbed trials.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Without {
+    /// Nothing was tested, so nothing has to be confirmed.
+    Untested,
+    /// The same claim, with figures of its own.
+    Same(Verdict),
+    /// Another claim.
+    Other(Verdict),
+    /// Too few clean trials are left to say.
+    TooFew,
+}
+
+/// What a question came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// Nothing was tested.
+    Untested(Untested),
+    /// Some factor is shown to move what was measured.
+    Moved {
+        /// What was measured.
+        what: Measured,
+        /// The one with the largest effect.
+        first: Moved,
+        /// The others by their effects, without those that round to none.
+        rest: Vec<Moved>,
+        /// Main effects that were tested.
+        tested: usize,
+    },
+    /// No factor is.
+    NotMoved {
+        /// What was measured.
+        what: Measured,
+        /// The main effects that were tested.
+        terms: Vec<Term>,
+    },
+    /// The conditions differ.
+    Ranked {
+        /// What was measured.
+        what: Measured,
+        /// The factors that vary between the conditions.
+        factors: Vec<String>,
+        /// Best and worst condition.
+        ranking: Ranked,
+        /// The extreme means, where one metric was measured.
+        range: Option<Range>,
+        /// Trials of the condition that has fewest.
+        fewest_trials: usize,
+    },
+    /// No difference between conditions is shown.
+    NotRanked {
+        /// What was measured.
+        what: Measured,
+        /// How many were compared.
+        conditions: usize,
+        /// The extreme means, where one metric was measured.
+        range: Option<Range>,
+        /// Trials of the condition that has fewest.
+        fewest_trials: usize,
+    },
+    /// The levels of one factor differ.
+    RankedLevels {
+        /// What was measured.
+        what: Measured,
+        /// The levels that were compared.
+        of: LevelsOf,
+        /// Best and worst level.
+        ranking: Ranked,
+    },
+    /// No level of a factor is shown to be better than another.
+    NotRankedLevels(LevelsOf),
+    /// Which factors the spread between trials comes from; none where no factor is shown to.
+    SpreadFrom(SpreadFrom),
+    /// Steps of ladders on which more gave less; empty where no step is shown to.
+    Steps {
+        /// The retrograde steps.
+        less: Vec<LessStep>,
+        /// Ladders that were looked at.
+        ladders: usize,
+    },
+}
+
+/// Why nothing was tested.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Untested {
+    /// No trial has run.
+    NoTrial,
+    /// Attempts were made, and none gave a result.
+    NoneOk {
+        /// How many.
+        attempts: usize,
+    },
+    /// No trial has a usable value.
+    NoValue,
+    /// A single condition.
+    Alone(Alone),
+    /// Ratios need positive values.
+    NotPositive {
+        /// The metric that is not.
+        metric: String,
+    },
+    /// A condition has a single trial.
+    SingleTrial {
+        /// What was measured.
+        metric: String,
+        /// The extreme means.
+        range: Option<Range>,
+    },
+    /// Trials do not match across conditions.
+    NotRankable,
+    /// Too few trials to say where spread comes from.
+    NoSpreadSources,
+    /// Fewer than three numbers of threads or nodes.
+    TooFewRungs {
+        /// Conditions that this machine cannot do.
+        unrealizable: usize,
+        /// What the conditions themselves say.
+        instead: Box<Verdict>,
+    },
+    /// One trial a rung.
+    NoSteps,
+}
+
+/// What the answer is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measured {
+    /// The first metric.
+    pub metric: String,
+    /// How many are taken together.
+    pub metrics: usize,
+}
+
+/// A mean with its interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// Mean over the trials.
+    pub mean: f64,
+    /// 95% interval of it; none with a single trial.
+    pub ci: Option<Interval>,
+    /// How many trials.
+    pub trials: usize,
+    /// Unit of the mean.
+    pub unit: &'static str,
+}
+
+/// The only condition that was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alone {
+    /// Its name; empty where a study has no factors.
+    pub condition: String,
+    /// The metric.
+    pub metric: String,
+    /// What it came to.
+    pub estimate: Estimate,
+    /// The modes that its trials fall into; empty where one mean describes them.
+    pub modes: Vec<Mode>,
+}
+
+/// One main effect.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moved {
+    /// The factor.
+    pub term: Term,
+    /// The level that is divided.
+    pub high: String,
+    /// The level that is divided by.
+    pub low: String,
+    /// High over low.
+    pub ratio: f64,
+    /// 95% interval of it.
+    pub ci: Option<Interval>,
+    /// Chance of it where there is none, adjusted for all that were tested.
+    pub p_value: Option<f64>,
+    /// Whether the study shows it.
+    pub shown: bool,
+}
+
+/// The ends of a ranking of conditions or levels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// The best one.
+    pub best: String,
+    /// Those that are not distinguishable from it.
+    pub best_ties: Vec<String>,
+    /// The worst one.
+    pub worst: String,
+    /// Those that are not distinguishable from it.
+    pub worst_ties: Vec<String>,
+    /// The larger over the smaller.
+    pub ratio: f64,
+    /// 95% interval of it for all pairs together.
+    pub ci: Option<Interval>,
+    /// Chance of it where all are alike.
+    pub p_value: f64,
+}
+
+/// The extreme means of one metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Range {
+    /// The condition with the smallest mean.
+    pub low: (String, f64),
+    /// The condition with the largest mean.
+    pub high: (String, f64),
+    /// Unit of both.
+    pub unit: &'static str,
+}
+
+/// Levels of one factor that were compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LevelsOf {
+    /// The factor.
+    pub factor: String,
+    /// How many levels.
+    pub levels: usize,
+    /// At which number of threads, nodes or caches: the largest.
+    pub at: Option<(&'static str, f64)>,
+}
+
+/// Where the spread between trials comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpreadFrom {
+    /// The shown sources, the strongest first, each with the number of its factor's levels.
+    pub sources: Vec<(SpreadSource, usize)>,
+    /// Share of the variance that stays with every one at its quiet level.
+    pub unexplained: f64,
+}
+
+/// A step of a ladder on which more gave less.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LessStep {
+    /// `threads`, `nodes` or `caches`.
+    pub over: String,
+    /// The levels of the other factors.
+    pub levels: Levels,
+    /// The number before the step.
+    pub from: f64,
+    /// The number after it.
+    pub to: f64,
+    /// After over before.
+    pub ratio: f64,
+    /// 95% interval of it.
+    pub ci: Option<Interval>,
+}
+
+impl Verdict {
+    /// Whether it says something that was tested.
+    pub fn is_tested(&self) -> bool {
+        !matches!(self, Self::Untested(_))
+    }
+
+    /// Whether it says that something differs, and not only that nothing is shown to.
+    pub fn is_claim(&self) -> bool {
+        match self {
+            Self::Untested(_) | Self::NotMoved { .. } | Self::NotRanked { .. } | Self::NotRankedLevels(_) => false,
+            Self::Moved { .. } | Self::Ranked { .. } | Self::RankedLevels { .. } => true,
+            Self::SpreadFrom(from) => !from.sources.is_empty(),
+            Self::Steps { less, .. } => !less.is_empty(),
+        }
+    }
+
+    /// Whether another verdict claims the same of the same conditions. Figures may differ, and so may what is only
+    /// listed where nothing is shown: the extreme means of conditions that do not differ are luck.
+    pub fn claims_the_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Moved { first, rest, .. }, Self::Moved { first: first_other, rest: rest_other, .. }) => {
+                first.claim() == first_other.claim() && claims(rest) == claims(rest_other)
+            }
+            (Self::NotMoved { terms, .. }, Self::NotMoved { terms: others, .. }) => terms == others,
+            (Self::Ranked { ranking, .. }, Self::Ranked { ranking: other, .. }) => ranking.claim() == other.claim(),
+            (Self::NotRanked { .. }, Self::NotRanked { .. }) => true,
+            (
+                Self::RankedLevels { of, ranking, .. },
+                Self::RankedLevels { of: of_other, ranking: ranking_other, .. },
+            ) => of == of_other && ranking.claim() == ranking_other.claim(),
+            (Self::NotRankedLevels(of), Self::NotRankedLevels(other)) => of == other,
+            (Self::SpreadFrom(from), Self::SpreadFrom(other)) => from.claim() == other.claim(),
+            (Self::Steps { less, .. }, Self::Steps { less: others, .. }) => {
+                less.iter().map(LessStep::claim).eq(others.iter().map(LessStep::claim))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Moved {
+    /// Which factor, and which of its levels has more.
+    fn claim(&self) -> (String, bool) {
+        (self.term.to_string(), self.ratio > 1.0)
+    }
+}
+
+/// Effects in no order: which of two small ones is the larger is no claim.
+fn claims(moved: &[Moved]) -> BTreeSet<(String, bool)> {
+    moved.iter().map(Moved::claim).collect()
+}
+
+impl Ranked {
+    fn claim(&self) -> [(&str, BTreeSet<&String>); 2] {
+        [(&self.best, self.best_ties.iter().collect()), (&self.worst, self.worst_ties.iter().collect())]
+    }
+}
+
+impl SpreadFrom {
+    fn claim(&self) -> BTreeSet<[&str; 3]> {
+        self.sources
+            .iter()
+            .map(|(source, _)| [source.factor.as_str(), source.noisy_level.as_str(), source.quiet_level.as_str()])
+            .collect()
+    }
+}
+
+impl LessStep {
+    fn claim(&self) -> (&str, &Levels, f64, f64) {
+        (&self.over, &self.levels, self.from, self.to)
+    }
+}

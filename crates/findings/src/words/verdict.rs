@@ -1,0 +1,268 @@
+//! A verdict as a sentence, from its own figures alone.
+
+use super::sentence::Sentence;
+use crate::answer::spread_from as spread_source;
+use crate::figures::{count, figure, list, percent, times};
+use crate::level_words::words_of;
+use crate::reading::{modes, phrase};
+use crate::steadiness::many;
+use crate::summary::SpreadSources;
+use crate::verdict::{Alone, LessStep, LevelsOf, Measured, Moved, Range, Ranked, SpreadFrom, Untested, Verdict};
+use tare_results::schema::Levels;
+use tare_stats::Interval;
+
+/// The fewest trials of a condition from which anything is said without a caution.
+const ENOUGH_TRIALS: usize = 5;
+/// Names of a list that are written out; of one more than these there is no "1 more".
+const LISTED_NAMES: usize = 4;
+/// Steps that are written out; the rest are counted.
+const LISTED_STEPS: usize = 3;
+
+pub(super) fn sentence(verdict: &Verdict) -> Sentence {
+    match verdict {
+        Verdict::Untested(why) => untested(why),
+        Verdict::Moved { what, first, rest, tested } => moved(what, first, rest, *tested),
+        Verdict::NotMoved { what, terms } => {
+            let names: Vec<String> = terms.iter().map(ToString::to_string).collect();
+            let what = measured(what);
+            match names.as_slice() {
+                [one] => Sentence::name(format!("{one} is not shown to move {what}.")),
+                [one, other] => Sentence::ours(format!("Neither {one} nor {other} is shown to move {what}.")),
+                all => Sentence::ours(format!("None of {} is shown to move {what}.", list(all))),
+            }
+        }
+        Verdict::Ranked { what, factors, ranking, range, fewest_trials } => {
+            let (ratio, from_to, few) = (ratio(ranking), from_to(range.as_ref()), few(*fewest_trials));
+            let rest = format!(
+                "moved {} {ratio}{from_to}; the best is {}, the worst {}{few}.",
+                measured(what),
+                end(&ranking.best, &ranking.best_ties),
+                end(&ranking.worst, &ranking.worst_ties)
+            );
+            match factors.as_slice() {
+                [] => Sentence::ours(format!("The choice of condition {rest}")),
+                [one] => Sentence::name(format!("{one} alone {rest}")),
+                several => Sentence::name(format!("{} together {rest}", list(several))),
+            }
+        }
+        Verdict::NotRanked { what, conditions, range, fewest_trials } => Sentence::ours(format!(
+            "No difference of {} is shown between the {conditions} conditions{}{}.",
+            measured(what),
+            from_to(range.as_ref()),
+            few(*fewest_trials)
+        )),
+        Verdict::RankedLevels { what, of, ranking } => ranked_levels(what, of, ranking),
+        Verdict::NotRankedLevels(of) => {
+            let rest = format!("{} of {} is shown to be better than another.", of.factor, of.levels);
+            Sentence::ours(match of.at {
+                Some((over, most)) => format!("At {most} {over}, no {rest}"),
+                None => format!("No {rest}"),
+            })
+        }
+        Verdict::SpreadFrom(from) => spread_from(from),
+        Verdict::Steps { less, ladders } => steps(less, *ladders),
+    }
+}
+
+fn untested(why: &Untested) -> Sentence {
+    Sentence::ours(match why {
+        Untested::NoTrial => "No trial has been recorded yet.".to_owned(),
+        Untested::NoneOk { attempts } => {
+            format!("No trial gave a usable result: {} recorded, none of them ok.", count(*attempts, "attempt"))
+        }
+        Untested::NoValue => "No trial gave a usable result.".to_owned(),
+        Untested::Alone(found) => alone(found),
+        Untested::NotPositive { metric } => {
+            return Sentence::name(format!("{} is not positive in every trial; the tables show it.", phrase(metric)));
+        }
+        Untested::SingleTrial { metric, range } => format!(
+            "One trial a condition cannot tell a difference of {} from luck: {}. Run at least two, better ten.",
+            phrase(metric),
+            range.as_ref().map_or_else(String::new, extremes)
+        ),
+        Untested::NotRankable => "The conditions cannot be ranked.".to_owned(),
+        Untested::NoSpreadSources => {
+            "What makes trials differ cannot be answered here: too few trials of every combination of the factors."
+                .to_owned()
+        }
+        Untested::TooFewRungs { unrealizable, instead } => {
+            let cannot = match unrealizable {
+                0 => String::new(),
+                n => format!(", for this machine cannot do {}", count(*n, "condition")),
+            };
+            format!(
+                "Whether more nodes or threads help cannot be answered here: fewer than three numbers of either were \
+                 measured{cannot}. {}",
+                sentence(instead).alone()
+            )
+        }
+        Untested::NoSteps => "Whether more help cannot be answered here: one trial a rung shows no step.".to_owned(),
+    })
+}
+
+fn alone(found: &Alone) -> String {
+    let called = if found.condition.is_empty() { "the only condition" } else { &found.condition };
+    let (metric, estimate) = (phrase(&found.metric), &found.estimate);
+    if !found.modes.is_empty() {
+        return format!(
+            "Only {called} was measured, and its {metric} has {} modes: {}. There is nothing to compare it with.",
+            found.modes.len(),
+            modes(&found.modes, estimate.unit)
+        );
+    }
+    let interval = match estimate.ci {
+        Some(ci) => format!(
+            " (95% interval {} to {} over {})",
+            figure(ci.low, estimate.unit),
+            figure(ci.high, estimate.unit),
+            count(estimate.trials, "trial")
+        ),
+        None => " in a single trial, which cannot say how much of that is luck".to_owned(),
+    };
+    let mean = figure(estimate.mean, estimate.unit);
+    format!("Only {called} was measured: {metric} {mean}{interval}. There is nothing to compare it with.")
+}
+
+/// "throughput", or "the 22 queries on average".
+fn measured(what: &Measured) -> String {
+    match what.metrics {
+        1 => phrase(&what.metric),
+        metrics => format!("the {} on average", many(metrics, &what.metric)),
+    }
+}
+
+fn moved(what: &Measured, first: &Moved, rest: &[Moved], tested: usize) -> Sentence {
+    let interval = interval(first.ci);
+    let others = if tested > 1 { ", averaged over the other factors" } else { "" };
+    let lead = format!(
+        "{} moved {} {} ({} against {}{}{others})",
+        first.term,
+        measured(what),
+        times(first.ratio),
+        first.high,
+        first.low,
+        interval.map_or_else(String::new, |interval| format!(", {interval}")),
+    );
+    let rest = match (rest, tested) {
+        ([], 1) => String::new(),
+        ([], _) => "; no other factor is shown to".to_owned(),
+        (rest, _) => {
+            let words = rest.iter().map(|effect| format!("{} {}", effect.term, times(effect.ratio))).collect();
+            format!("; after it {}", listed(words))
+        }
+    };
+    Sentence::name(format!("{lead}{rest}."))
+}
+
+fn ranked_levels(what: &Measured, of: &LevelsOf, ranking: &Ranked) -> Sentence {
+    let tied = match ranking.best_ties.as_slice() {
+        [] => "told from all others".to_owned(),
+        ties if ties.len() <= LISTED_NAMES => format!("not told from {}", list(ties)),
+        ties => format!("not told from {} others", ties.len()),
+    };
+    let said = format!(
+        "{} is the best {} of {} ({tied}) and {} the worst: {} differs {}.",
+        ranking.best,
+        of.factor,
+        of.levels,
+        ranking.worst,
+        measured(what),
+        ratio(ranking)
+    );
+    match of.at {
+        Some((over, most)) => Sentence::ours(format!("At {most} {over}, {said}")),
+        None => Sentence::name(said),
+    }
+}
+
+/// Where the spread between trials comes from, as a sentence of its own.
+pub fn spread<'l>(sources: &SpreadSources, levels: impl Iterator<Item = &'l Levels> + Clone) -> String {
+    spread_from(&spread_source(sources, levels)).alone()
+}
+
+/// "aslr (on rather than off) accounts for 61% of the variance between trials, ahi (on rather than off) for 12%;
+/// unexplained 27%."
+fn spread_from(from: &SpreadFrom) -> Sentence {
+    let shown: Vec<String> = from
+        .sources
+        .iter()
+        .enumerate()
+        .map(|(place, (source, levels))| {
+            // Of many levels the share is that of the trials at these two.
+            let of = if *levels > 2 { "of these two, " } else { "" };
+            let who = format!("{} ({of}{} rather than {})", source.factor, source.noisy_level, source.quiet_level);
+            let share = percent(source.share);
+            match place {
+                0 => format!("{who} accounts for {share} of the variance between trials"),
+                _ => format!("{who} for {share}"),
+            }
+        })
+        .collect();
+    match shown.is_empty() {
+        true => Sentence::ours("No factor is shown to make trials vary more."),
+        false => Sentence::name(format!("{}; unexplained {}.", shown.join(", "), percent(from.unexplained))),
+    }
+}
+
+fn steps(less: &[LessStep], ladders: usize) -> Sentence {
+    if less.is_empty() {
+        let ladders = if ladders == 1 { "the ladder".to_owned() } else { count(ladders, "ladder") };
+        return Sentence::ours(format!("On no step of {ladders} is more shown to give less."));
+    }
+    let more = match less.len().saturating_sub(LISTED_STEPS) {
+        0 => String::new(),
+        n => format!("; and {} more", count(n, "step")),
+    };
+    let words = |step: &LessStep| {
+        let at = if step.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&step.levels)) };
+        let interval = interval(step.ci).map_or_else(String::new, |interval| format!(" ({interval})"));
+        format!("{} -> {} {} gave {}{interval}{at}", step.from, step.to, step.over, times(step.ratio))
+    };
+    let listed: Vec<String> = less.iter().take(LISTED_STEPS).map(words).collect();
+    Sentence::ours(format!("More stops helping: {}{more}.", listed.join("; ")))
+}
+
+fn interval(ci: Option<Interval>) -> Option<String> {
+    ci.map(|ci| format!("95% interval {} to {}", times(ci.low), times(ci.high)))
+}
+
+/// "5.1x, 95% interval 4.9x to 5.2x for all pairs together": the larger over the smaller.
+fn ratio(ranking: &Ranked) -> String {
+    let interval = interval(ranking.ci).map_or_else(String::new, |words| format!(", {words} for all pairs together"));
+    format!("{}{interval}", times(ranking.ratio))
+}
+
+fn from_to(range: Option<&Range>) -> String {
+    range.map_or_else(String::new, |range| format!(": {}", extremes(range)))
+}
+
+/// "from 13 k/s at a to 65 k/s at b".
+fn extremes(range: &Range) -> String {
+    let at = |(condition, mean): &(String, f64)| format!("{} at {condition}", figure(*mean, range.unit));
+    format!("from {} to {}", at(&range.low), at(&range.high))
+}
+
+fn few(trials: usize) -> String {
+    match trials < ENOUGH_TRIALS {
+        true => format!("; {} a condition are few, repeat before relying on it", count(trials, "trial")),
+        false => String::new(),
+    }
+}
+
+/// A condition at the end of a ranking, and which others it may be.
+fn end(name: &str, ties: &[String]) -> String {
+    match ties.is_empty() {
+        true => format!("{name} (told from all others)"),
+        false => format!("{name} (not told from {})", listed(ties.to_vec())),
+    }
+}
+
+/// The first few of a long list and how many more, for the table has them all.
+fn listed(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(LISTED_NAMES);
+    if more > 1 {
+        names.truncate(LISTED_NAMES);
+        names.push(format!("{more} more"));
+    }
+    list(&names)
+}

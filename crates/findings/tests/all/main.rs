@@ -1,0 +1,6 @@
+//! What records come to, from records made up here.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
+
+mod disturbed;
+mod made_up;
