@@ -48,11 +48,11 @@ impl SqlClient {
         Ok(Self { session, dialect, mix, prepared, values, tally, sent: Queries::default() })
     }
 
-    fn attempt(&mut self, number: usize, first: usize) -> Result<(), (String, SqlError)> {
+    fn attempt(&mut self, number: usize) -> Result<(), (String, SqlError)> {
         let mix = Arc::clone(&self.mix);
         let transaction = &mix.transactions[number];
         if transaction.has_border() {
-            self.border(self.dialect.begin(transaction.writes()))?;
+            self.border(self.dialect.begin(transaction.writes))?;
         }
         for (at, statement) in transaction.statements.iter().enumerate() {
             let values = statement.parameters.iter().map(|parameter| match &self.values[*parameter] {
@@ -67,8 +67,9 @@ impl SqlClient {
             };
             let rows = done.map_err(|e| (statement.name.clone(), e))?;
             let took = began.elapsed();
-            self.tally.lock().unwrap_or_else(PoisonError::into_inner).statements[first + at].add(took, rows);
-            match statement.reads() {
+            self.tally.lock().unwrap_or_else(PoisonError::into_inner).statements[transaction.first_statement + at]
+                .add(took, rows);
+            match statement.reads {
                 true => self.sent.read += 1,
                 false if rows > 0 => self.sent.write += 1,
                 false => self.sent.other += 1,
@@ -93,11 +94,10 @@ impl Client for SqlClient {
     fn transaction(&mut self, random: &mut Random) -> Result<Attempt, LoadError> {
         self.sent = Queries::default();
         let number = self.mix.draw(random);
-        let first = self.mix.transactions[..number].iter().map(|transaction| transaction.statements.len()).sum();
         for parameter in &self.mix.transactions[number].draws {
             self.values[*parameter] = self.mix.parameters[*parameter].1.draw(random);
         }
-        let Err((what, error)) = self.attempt(number, first) else { return Ok(Attempt::Done(self.sent)) };
+        let Err((what, error)) = self.attempt(number) else { return Ok(Attempt::Done(self.sent)) };
         let goes_on = error.kind == SqlErrorKind::Retry
             || (self.mix.errors == Errors::Count && error.kind == SqlErrorKind::Other);
         if !goes_on {

@@ -23,6 +23,10 @@ pub(super) struct Transaction {
     pub statements: Vec<Statement>,
     /// Parameters that it draws, each once.
     pub draws: Vec<usize>,
+    /// Place of its first statement among those of all transactions.
+    pub first_statement: usize,
+    /// Whether any of its statements does more than read.
+    pub writes: bool,
 }
 
 /// A statement, between whose parts its parameters stand.
@@ -33,6 +37,8 @@ pub(super) struct Statement {
     parts: Vec<String>,
     /// Numbers of its parameters, in their order.
     pub parameters: Vec<usize>,
+    /// Whether it gives back rows and locks none.
+    pub reads: bool,
 }
 
 /// How a parameter gets its value.
@@ -72,22 +78,12 @@ impl Statement {
         }
         sql
     }
-
-    pub fn reads(&self) -> bool {
-        let first = self.parts[0].split_whitespace().next().unwrap_or_default();
-        first.eq_ignore_ascii_case("select")
-            && !self.parts.iter().any(|part| part.to_lowercase().contains("for update"))
-    }
 }
 
 impl Transaction {
     /// Whether BEGIN and COMMIT stand around it.
     pub fn has_border(&self) -> bool {
         self.statements.len() > 1
-    }
-
-    pub fn writes(&self) -> bool {
-        !self.statements.iter().all(Statement::reads)
     }
 }
 
@@ -104,10 +100,10 @@ impl Mix {
         let parameters = file.parameters.into_iter();
         let parameters: Vec<(String, Drawing)> =
             parameters.map(|(name, how)| Ok((name.clone(), drawing(&name, how)?))).collect::<Result<_, String>>()?;
-        let mut transactions = Vec::new();
+        let mut transactions: Vec<Transaction> = Vec::new();
         for read in file.transactions {
             let is_word = !read.name.is_empty() && read.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            if !is_word || transactions.iter().any(|t: &Transaction| t.name == read.name) {
+            if !is_word || transactions.iter().any(|t| t.name == read.name) {
                 return Err(format!("transaction {}: a name of its own, of letters, digits and _", read.name));
             }
             if read.statements.is_empty() {
@@ -120,7 +116,10 @@ impl Mix {
             let mut draws: Vec<usize> = statements.iter().flat_map(|s| s.parameters.iter().copied()).collect();
             draws.sort_unstable();
             draws.dedup();
-            transactions.push(Transaction { name: read.name, weight: read.weight.into(), statements, draws });
+            let writes = !statements.iter().all(|statement| statement.reads);
+            let first_statement = transactions.iter().map(|before| before.statements.len()).sum();
+            let (name, weight) = (read.name, read.weight.into());
+            transactions.push(Transaction { name, weight, statements, draws, first_statement, writes });
         }
         let weights = transactions.iter().map(|t| t.weight).sum();
         if weights == 0 {
@@ -218,7 +217,13 @@ fn statement(of: &str, number: usize, sql: &str, known: &[(String, Drawing)]) ->
     if text.is_empty() {
         return Err(format!("transaction {of}, statement {number}: SQL"));
     }
-    Ok(Statement { name: format!("{of}_{number}"), parts, parameters })
+    let reads = reads(&parts);
+    Ok(Statement { name: format!("{of}_{number}"), parts, parameters, reads })
+}
+
+fn reads(parts: &[String]) -> bool {
+    let first = parts.first().and_then(|part| part.split_whitespace().next()).unwrap_or_default();
+    first.eq_ignore_ascii_case("select") && !parts.iter().any(|part| part.to_lowercase().contains("for update"))
 }
 
 #[cfg(test)]
@@ -237,7 +242,7 @@ mod tests {
         let of = |t: usize, s: usize| mix.transactions[t].statements[s].sql(dialect);
         assert_eq!(of(0, 0), "SELECT ':id', a::text FROM t WHERE id = $1 AND b=$2");
         assert_eq!(of(1, 0), "UPDATE t SET a = $1 WHERE id = $2 OR k = $3");
-        assert!(mix.transactions[1].has_border() && mix.transactions[1].writes() && !mix.transactions[0].writes());
+        assert!(mix.transactions[1].has_border() && mix.transactions[1].writes && !mix.transactions[0].writes);
         let mut random = Random::new(1, Purpose::Transactions, 0);
         let two = (0..4000).filter(|_| mix.draw(&mut random) == 1).count();
         assert!((2850..3150).contains(&two), "{two}");
@@ -250,6 +255,18 @@ mod tests {
             });
             assert!(fits, "{name}");
         }
+    }
+
+    #[test]
+    fn what_a_statement_does_is_known_from_reading_the_file() {
+        let text = "[[transaction]]\nname = \"a\"\nstatements = [\" select 1\", \"SELECT 1 For Update\", \"UPDATE t SET a = 1\"]\n\
+            [[transaction]]\nname = \"b\"\nstatements = [\"SELECT 1\", \"SELECT 2\"]\n";
+        let mut mix = Mix::read(text).unwrap();
+        // What is known does not come from the words any more, which the client's thread would have to look through.
+        mix.transactions.iter_mut().flat_map(|t| &mut t.statements).for_each(|s| s.parts[0].clear());
+        let reads: Vec<bool> = mix.statements().map(|statement| statement.reads).collect();
+        assert_eq!(reads, [true, false, false, true, true]);
+        assert_eq!([mix.transactions[0].writes, mix.transactions[1].writes], [true, false]);
     }
 
     #[test]
