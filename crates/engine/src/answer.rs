@@ -75,7 +75,7 @@ impl AnswerLimits {
 /// The rest of the answer is still to come: the session cannot be used any more.
 #[cold]
 fn refused(what: String) -> SqlError {
-    SqlError { kind: SqlErrorKind::Lost, code: 0, message: format!("the server sent {what}") }
+    SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
 }
 
 #[cfg(test)]

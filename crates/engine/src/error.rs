@@ -225,7 +225,7 @@ mod tests {
         let data = Path::new("/data");
         let full = EngineError::io("write", data, io::Error::from_raw_os_error(libc::ENOSPC));
         assert!(matches!(full, EngineError::DiskFull { .. }), "{full}");
-        let sql = |kind| SqlError { kind, code: 9, message: "no".to_owned() };
+        let sql = |kind| SqlError::own(kind, "no");
         let wrapped = |kind| Box::new(EngineError::Sql { statement: "INSERT".to_owned(), source: sql(kind) });
         for full in [
             EngineError::fill(data, Box::new(sql(SqlErrorKind::DiskFull))),

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `diagnostics` | what a running server says of itself: lock waits, counters |
-//! | `session` | one connection as a workload sees it |
+//! | `session`, `code` | one connection as a workload sees it, and what its errors are called |
 //! | `dialect` | the SQL that a database speaks |
 //! | `server` | the traits [`Engine`] and [`Server`] and what they are asked with |
 //! | `registry` | the engine of a name |
@@ -41,6 +41,7 @@ mod ask;
 mod buffer;
 mod build_id;
 mod cache;
+mod code;
 mod content;
 mod diagnostics;
 mod dialect;
@@ -90,6 +91,7 @@ pub use address_space::{Aslr, Positions};
 pub use allocator::Allocator;
 pub use ask::list_questions_in;
 pub use cache::remove_half_made;
+pub use code::{Code, SqlState};
 pub use content::program_sha1;
 pub use diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tare_cpuset::ThreadRef;
 
+use super::code::Code;
 use super::stream::Interrupter;
 
 /// How long a server may be silent while it owes an answer, unless a session is told otherwise: longer than any
@@ -51,17 +52,25 @@ pub enum SqlErrorKind {
 pub struct SqlError {
     /// What a workload may do about it.
     pub kind: SqlErrorKind,
-    /// The engine's own code, 0 where it has none.
-    pub code: u32,
-    /// The engine's own words.
+    /// The engine's own code; none where the engine did not say a word, or has no code for it.
+    pub code: Option<Code>,
+    /// The engine's own words, or this program's.
     pub message: String,
+}
+
+impl SqlError {
+    /// What this program says of a session or an answer.
+    pub fn own(kind: SqlErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, code: None, message: message.into() }
+    }
 }
 
 impl fmt::Display for SqlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.code {
-            0 => f.write_str(&self.message),
-            code => write!(f, "{} (code {code})", self.message),
+            None => f.write_str(&self.message),
+            Some(code @ Code::Number(_)) => write!(f, "{} (code {code})", self.message),
+            Some(code @ Code::State(_)) => write!(f, "{} (SQLSTATE {code})", self.message),
         }
     }
 }
@@ -80,8 +89,7 @@ pub trait Session: Send {
     /// The server's refusal, or that no rows of prepared statements are read from this database.
     fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         let _ = (statement, params);
-        let message = "rows of prepared statements are not read from this database".to_owned();
-        Err(SqlError { kind: SqlErrorKind::Other, code: 0, message })
+        Err(SqlError::own(SqlErrorKind::Other, "rows of prepared statements are not read from this database"))
     }
     /// Runs text without parameters and discards the rows; the number as for [`Session::execute`].
     fn run(&mut self, sql: &str) -> Result<u64, SqlError>;
@@ -121,7 +129,6 @@ pub trait Session: Send {
     /// The server's refusal, what `feed` failed with, or that this database takes no rows that way.
     fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
         let _ = (sql, feed);
-        let message = "rows cannot be sent behind a statement to this database".to_owned();
-        Err(SqlError { kind: SqlErrorKind::Other, code: 0, message })
+        Err(SqlError::own(SqlErrorKind::Other, "rows cannot be sent behind a statement to this database"))
     }
 }

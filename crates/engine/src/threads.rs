@@ -37,10 +37,8 @@ pub fn find_serving_thread(
 
 /// Time on a CPU by thread, nanoseconds.
 fn run_times(pid: u32) -> Result<BTreeMap<u32, u64>, SqlError> {
-    let failed = |error: procfs::ProcError| SqlError {
-        kind: SqlErrorKind::Other,
-        code: 0,
-        message: format!("cannot list the threads of process {pid}: {error}"),
+    let failed = |error: procfs::ProcError| {
+        SqlError::own(SqlErrorKind::Other, format!("cannot list the threads of process {pid}: {error}"))
     };
     let tasks = Process::new(pid as i32).and_then(|process| process.tasks()).map_err(failed)?;
     // A thread that ends while the list is read is simply not the one.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::super::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan, number};
-use super::super::{Session, SqlError};
+use super::super::{Code, Session, SqlError};
 
 /// What MariaDB and MySQL have in common, and the view that holds their status counters, which they have not.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Dialect for InnoDb {
 
     /// `ER_DUP_ENTRY`.
     fn is_duplicate(&self, error: &SqlError) -> bool {
-        error.code == 1062
+        error.code == Some(Code::Number(1062))
     }
 
     fn table_suffix(&self, collation: Collation, _key_columns: usize) -> &'static str {

@@ -10,6 +10,15 @@ use super::dialect::InnoDb;
 /// Makes an empty data directory inside a directory, with the options that shape its files.
 type Install = fn(&Binary, &PrepareRequest, &BTreeMap<String, String>, &Path) -> Result<(), EngineError>;
 
+/// What a data directory says of who made it, in its own words.
+#[derive(Debug, PartialEq, Eq)]
+pub(in super::super) enum MadeBy {
+    /// This kind of server, in this version.
+    Version(String),
+    /// A server of another kind.
+    Another(String),
+}
+
 /// One of the two.
 pub(in super::super) struct Kind {
     /// The engine's name in a study.
@@ -24,8 +33,8 @@ pub(in super::super) struct Kind {
     pub dialect: &'static InnoDb,
     /// Finds the server program.
     pub find: fn(Option<&Path>) -> Result<Binary, EngineError>,
-    /// The version that made a data directory, in its own words; none when it does not say.
-    pub made_by: fn(&Path) -> Option<String>,
+    /// Who made a data directory; none when it does not say.
+    pub made_by: fn(&Path) -> Option<MadeBy>,
     /// Makes the data directory `data` in a directory.
     pub install: Install,
     /// What its command line has beside that of the other one; for a server whose lock waits can be read, or not.

@@ -17,4 +17,4 @@ pub(super) mod server;
 pub(super) mod session;
 
 pub use entry::Mariadb;
-pub(super) use kind::Kind;
+pub(super) use kind::{Kind, MadeBy};

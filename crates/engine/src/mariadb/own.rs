@@ -7,7 +7,7 @@ use std::path::Path;
 use super::super::{EngineError, Session};
 use super::dialect::MARIADB;
 use super::install::statement;
-use super::kind::Kind;
+use super::kind::{Kind, MadeBy};
 use super::layout::Layout;
 use super::names::NAME;
 use super::{arguments, binary, install};
@@ -24,8 +24,8 @@ pub(super) static KIND: Kind = Kind {
     made_by: |data| {
         let read = |name| std::fs::read_to_string(data.join(name)).ok();
         // MySQL's own dictionary, which MariaDB cannot read.
-        let foreign = data.join("mysql.ibd").exists().then(|| "MySQL 8.0 or newer".to_owned());
-        let told = || ["mariadb_upgrade_info", "mysql_upgrade_info"].into_iter().find_map(read);
+        let foreign = data.join("mysql.ibd").exists().then(|| MadeBy::Another("MySQL 8.0 or newer".to_owned()));
+        let told = || ["mariadb_upgrade_info", "mysql_upgrade_info"].into_iter().find_map(read).map(MadeBy::Version);
         foreign.or_else(told).or_else(|| log_creator(data))
     },
     install: install::install,
@@ -44,17 +44,16 @@ pub(super) static KIND: Kind = Kind {
     account: |account, password| vec![format!("CREATE OR REPLACE USER {account} IDENTIFIED BY '{password}'")],
 };
 
-/// The version that made InnoDB's log, from the log's head: old versions tell it nowhere else. Of another maker with
-/// its name.
-fn log_creator(data: &Path) -> Option<String> {
+/// The version that made InnoDB's log, from the log's head: old versions tell it nowhere else.
+fn log_creator(data: &Path) -> Option<MadeBy> {
     let mut head = [0; 48];
     File::open(data.join("ib_logfile0")).ok()?.read_exact(&mut head).ok()?;
     // log0log.h: LOG_HEADER_CREATOR.
     let creator = String::from_utf8_lossy(&head[16..]);
     let creator = creator.trim_end_matches('\0');
     match creator.strip_prefix("MariaDB ") {
-        Some(version) => Some(version.to_owned()),
-        None => creator.starts_with("MySQL ").then(|| creator.to_owned()),
+        Some(version) => Some(MadeBy::Version(version.to_owned())),
+        None => creator.starts_with("MySQL ").then(|| MadeBy::Another(creator.to_owned())),
     }
 }
 
@@ -83,10 +82,11 @@ mod tests {
             (KIND.made_by)(folder.path())
         };
         assert_eq!((KIND.made_by)(folder.path()), None);
-        assert_eq!(of("MariaDB 10.2.11").as_deref(), Some("10.2.11"));
-        assert_eq!(of("MySQL 5.7.44").as_deref(), Some("MySQL 5.7.44"));
+        let version = |text: &str| Some(MadeBy::Version(text.to_owned()));
+        assert_eq!(of("MariaDB 10.2.11"), version("10.2.11"));
+        assert_eq!(of("MySQL 5.7.44"), Some(MadeBy::Another("MySQL 5.7.44".to_owned())));
         assert_eq!(of(""), None);
         std::fs::write(folder.path().join("mysql_upgrade_info"), "10.6.1-MariaDB").unwrap();
-        assert_eq!(of("MariaDB 10.2.11").as_deref(), Some("10.6.1-MariaDB"));
+        assert_eq!(of("MariaDB 10.2.11"), version("10.6.1-MariaDB"));
     }
 }

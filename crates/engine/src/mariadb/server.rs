@@ -21,7 +21,7 @@ use super::arguments::{self, Places, variable_name};
 use super::diagnostics::MariadbDiagnostics;
 use super::explain::{explain, refused_option};
 use super::session::MariadbSession;
-use super::{Kind, binary};
+use super::{Kind, MadeBy, binary};
 
 /// The account of a TCP instance; the socket's is root without password.
 const TCP_USER: &str = "tare";
@@ -209,17 +209,20 @@ pub(in super::super) fn variable(
 
 /// The directory says which version made it; another series is refused before the server can change anything.
 pub(in super::super) fn check_version(kind: &Kind, data: &Path, binary: &Binary) -> Result<(), EngineError> {
-    let Some(found) = (kind.made_by)(data) else { return Ok(()) };
-    // Another kind of server has a name in front of its version.
-    let foreign = found.starts_with(|c: char| c.is_ascii_alphabetic());
-    match (binary::series(&found), binary::series(&binary.version)) {
-        (made, now) if foreign || (made.is_some() && now.is_some() && made != now) => Err(EngineError::OtherVersion {
-            directory: data.to_owned(),
-            found: found.trim().to_owned(),
-            expected: binary.version.clone(),
-        }),
-        _ => Ok(()),
+    let (found, fits) = match (kind.made_by)(data) {
+        None => return Ok(()),
+        Some(MadeBy::Another(found)) => (found, false),
+        Some(MadeBy::Version(found)) => {
+            let (made, now) = (binary::series(&found), binary::series(&binary.version));
+            let fits = made.is_none() || now.is_none() || made == now;
+            (found, fits)
+        }
+    };
+    if fits {
+        return Ok(());
     }
+    let (directory, found) = (data.to_owned(), found.trim().to_owned());
+    Err(EngineError::OtherVersion { directory, found, expected: binary.version.clone() })
 }
 
 /// Other users of the machine, and other machines, can reach a port, so its account has a random password, made over

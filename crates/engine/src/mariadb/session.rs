@@ -8,7 +8,7 @@ use tare_cpuset::ThreadRef;
 use super::super::session::{HANDSHAKE, SILENCE};
 use super::super::stream::{Channel, Interrupter, Stream, lost_words};
 use super::super::wire::Connection;
-use super::super::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use super::super::{Code, ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
 /// A connection; see [`super::super::wire`] for what a statement costs.
 pub(in super::super) struct MariadbSession(Connection<Stream>);
@@ -16,7 +16,7 @@ pub(in super::super) struct MariadbSession(Connection<Stream>);
 impl MariadbSession {
     pub(in super::super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
-        let io = |error: io::Error| failed(SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) });
+        let io = |error: io::Error| failed(SqlError::own(SqlErrorKind::Lost, lost_words(&error)));
         let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(io)?;
         let connection = Connection::open(stream, target);
         let mut session = Self(connection.map_err(failed)?);
@@ -66,7 +66,7 @@ impl Session for MariadbSession {
             None => Ok(taken),
             Some(warning) => {
                 let cell = |at: usize| warning.get(at).and_then(Option::as_deref);
-                let code = cell(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+                let code = cell(1).and_then(|code| code.parse().ok()).map(Code::Number);
                 let message = cell(2).unwrap_or("a row was changed on its way").to_owned();
                 Err(SqlError { kind: SqlErrorKind::Other, code, message })
             }
@@ -100,7 +100,7 @@ impl Session for MariadbSession {
                     "this server has thread_handling={handling}: a connection has no thread of its own that could be \
                      placed; start it with thread_handling=one-thread-per-connection, or leave out bind and pairing"
                 );
-                Err(SqlError { kind: SqlErrorKind::Other, code: 0, message })
+                Err(SqlError::own(SqlErrorKind::Other, message))
             }
             _ => Ok(None),
         }

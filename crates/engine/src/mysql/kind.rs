@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::super::mariadb::Kind;
 use super::super::mariadb::dialect::InnoDb;
 use super::super::mariadb::layout::Layout;
+use super::super::mariadb::{Kind, MadeBy};
 use super::names::NAME;
 use super::{binary, fill, install};
 
@@ -37,14 +37,14 @@ pub(super) static KIND: Kind = Kind {
 };
 
 /// The last version in the history that MySQL keeps since 8.4, or the file before that.
-fn made_by(data: &Path) -> Option<String> {
+fn made_by(data: &Path) -> Option<MadeBy> {
     if data.join("aria_log_control").exists() {
-        return Some("MariaDB".to_owned());
+        return Some(MadeBy::Another("MariaDB".to_owned()));
     }
     let read = |name: &str| std::fs::read_to_string(data.join(name)).ok();
-    let Some(history) = read("mysql_upgrade_history") else { return read("mysql_upgrade_info") };
+    let Some(history) = read("mysql_upgrade_history") else { return read("mysql_upgrade_info").map(MadeBy::Version) };
     let history: serde_json::Value = serde_json::from_str(&history).ok()?;
-    Some(history["upgrade_history"].as_array()?.last()?["version"].as_str()?.to_owned())
+    Some(MadeBy::Version(history["upgrade_history"].as_array()?.last()?["version"].as_str()?.to_owned()))
 }
 
 fn arguments(binary: &Path, _log: &Path, lock_waits: bool) -> Vec<OsString> {
@@ -67,15 +67,16 @@ mod tests {
     fn a_data_directory_tells_who_made_it() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let version = |text: &str| Some(MadeBy::Version(text.to_owned()));
         assert_eq!(made_by(folder.path()), None);
         write("mysql_upgrade_info", "8.0.36");
-        assert_eq!(made_by(folder.path()).as_deref(), Some("8.0.36"));
+        assert_eq!(made_by(folder.path()), version("8.0.36"));
         write(
             "mysql_upgrade_history",
             r#"{"file_format":"1","upgrade_history":[{"version":"8.4.2"},{"version":"9.7.4-2"}]}"#,
         );
-        assert_eq!(made_by(folder.path()).as_deref(), Some("9.7.4-2"));
+        assert_eq!(made_by(folder.path()), version("9.7.4-2"));
         write("aria_log_control", "");
-        assert_eq!(made_by(folder.path()).as_deref(), Some("MariaDB"));
+        assert_eq!(made_by(folder.path()), Some(MadeBy::Another("MariaDB".to_owned())));
     }
 }

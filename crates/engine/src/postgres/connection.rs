@@ -38,7 +38,7 @@ pub(super) struct Connection<S> {
 impl<S: Channel> Connection<S> {
     /// Encrypts where that is wanted, greets, logs in and enters the database.
     pub(super) fn open(mut stream: S, target: &ConnectTarget) -> Result<Self, SqlError> {
-        let encrypted = secure(&mut stream, target)?;
+        let is_clear = !secure(&mut stream, target)? && !stream.is_private();
         let (user, database) = (target.user.as_str(), target.database.as_deref());
         let mut out = vec![0; 4];
         out.extend_from_slice(&PROTOCOL.to_be_bytes());
@@ -55,7 +55,7 @@ impl<S: Channel> Connection<S> {
         connection.send()?;
         connection
             .log_in(user, &target.password)
-            .map_err(|error| if encrypted { error } else { maybe_for_want_of_tls(error) })?;
+            .map_err(|error| if is_clear { maybe_for_want_of_tls(error) } else { error })?;
         connection.messages.logged_in();
         Ok(connection)
     }
@@ -325,7 +325,7 @@ fn authenticate(
     scram: &mut Option<ScramSha256>,
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
-    let failed = |e: io::Error| SqlError { kind: SqlErrorKind::Other, code: 0, message: format!("logging in: {e}") };
+    let failed = |e: io::Error| SqlError::own(SqlErrorKind::Other, format!("logging in: {e}"));
     match (step, scram.as_mut()) {
         (0, _) => {}
         // In clear only where nobody can listen.
@@ -348,7 +348,7 @@ fn authenticate(
                 "the account {user} needs a method of authentication (number {step}) that is not supported here; \
                  supported: trust, peer, scram-sha-256, and over a Unix socket or TLS password"
             );
-            return Err(SqlError { kind: SqlErrorKind::Other, code: 0, message });
+            return Err(SqlError::own(SqlErrorKind::Other, message));
         }
     }
     Ok(())
@@ -444,13 +444,13 @@ fn text_row(body: &[u8], padded: &[bool]) -> Option<Vec<Option<String>>> {
 
 #[cold]
 fn unknown_statement() -> SqlError {
-    SqlError { kind: SqlErrorKind::Other, code: 0, message: "a statement of another session".to_owned() }
+    SqlError::own(SqlErrorKind::Other, "a statement of another session")
 }
 
 #[cold]
 fn wrong_count(expected: usize, found: usize) -> SqlError {
     let message = format!("the statement has {expected} parameters, {found} were given");
-    SqlError { kind: SqlErrorKind::Other, code: 0, message }
+    SqlError::own(SqlErrorKind::Other, message)
 }
 
 #[cfg(test)]

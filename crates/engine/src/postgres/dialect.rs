@@ -24,6 +24,11 @@ impl Dialect for PostgresDialect {
         ))
     }
 
+    /// unique_violation.
+    fn is_duplicate(&self, error: &SqlError) -> bool {
+        error.code.is_some_and(|code| code.is_state("23505"))
+    }
+
     /// How text compares belongs to the whole cluster, which is made with the locale C: by bytes.
     fn table_suffix(&self, _collation: Collation, _key_columns: usize) -> &'static str {
         ""

@@ -4,7 +4,7 @@ use std::io;
 
 use super::super::buffer::ReadBuffer;
 use super::super::stream::{Channel, lost_words};
-use super::super::{SqlError, SqlErrorKind};
+use super::super::{Code, SqlError, SqlErrorKind, SqlState};
 
 /// Bytes before what a message says.
 const HEADER: usize = 5;
@@ -74,30 +74,28 @@ pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
     out.push(0);
 }
 
-/// An ErrorResponse: fields of a letter and a text each. The state stands in the message, for it is no number.
+/// An ErrorResponse: fields of a letter and a text each.
 #[cold]
 pub(super) fn error(body: &[u8]) -> SqlError {
     let field = |letter: u8| {
         let mut fields = body.split(|byte| *byte == 0).filter(|field| !field.is_empty());
         fields.find(|field| field[0] == letter).map(|field| &field[1..field.len().min(TEXT)])
     };
-    let text = |letter: u8| String::from_utf8_lossy(field(letter).unwrap_or_default()).into_owned();
-    let state = text(b'C');
-    SqlError { kind: kind(&state), code: 0, message: format!("{}: {}", state, text(b'M')) }
+    let state = field(b'C').and_then(SqlState::new);
+    let message = String::from_utf8_lossy(field(b'M').unwrap_or_default()).into_owned();
+    SqlError { kind: state.map_or(SqlErrorKind::Other, kind), code: state.map(Code::State), message }
 }
 
 /// What a SQLSTATE means for the caller (Appendix A of PostgreSQL's manual).
-fn kind(state: &str) -> SqlErrorKind {
-    match state {
-        // serialization_failure, deadlock_detected, lock_not_available; and unique_violation, which is what two
-        // sessions meet that delete the same row and put it back: the second waits, deletes nothing, and inserts a row
-        // that is there. sysbench begins anew after it too.
-        "40001" | "40P01" | "55P03" | "23505" => SqlErrorKind::Retry,
+fn kind(state: SqlState) -> SqlErrorKind {
+    match state.as_str() {
+        // serialization_failure, deadlock_detected, lock_not_available
+        "40001" | "40P01" | "55P03" => SqlErrorKind::Retry,
         // disk_full
         "53100" => SqlErrorKind::DiskFull,
         // admin_shutdown, crash_shutdown, cannot_connect_now, idle session time-outs
         "57P01" | "57P02" | "57P03" | "57P05" | "25P03" => SqlErrorKind::Lost,
-        state if state.starts_with("08") => SqlErrorKind::Lost,
+        _ if state.class() == "08" => SqlErrorKind::Lost,
         _ => SqlErrorKind::Other,
     }
 }
@@ -117,13 +115,13 @@ pub(super) fn rows_of(tag: &[u8]) -> u64 {
 /// The connection is gone, or was never there.
 #[cold]
 pub(super) fn lost(error: io::Error) -> SqlError {
-    SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) }
+    SqlError::own(SqlErrorKind::Lost, lost_words(&error))
 }
 
 /// The stream is out of step: the connection cannot be used any more.
 #[cold]
 pub(super) fn malformed(what: &str) -> SqlError {
-    SqlError { kind: SqlErrorKind::Lost, code: 0, message: format!("the server sent {what}") }
+    SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
 }
 
 #[cfg(test)]
@@ -134,8 +132,13 @@ mod tests {
     #[test]
     fn errors_are_sorted_by_what_the_caller_can_do() {
         let of = |state: &str| error(format!("SERROR\0VERROR\0C{state}\0Mwoe\0\0").as_bytes());
-        assert_eq!(of("40P01"), SqlError { kind: SqlErrorKind::Retry, code: 0, message: "40P01: woe".into() });
-        assert_eq!(of("23505").kind, SqlErrorKind::Retry);
+        let code = SqlState::new(b"40P01").map(Code::State);
+        assert_eq!(of("40P01"), SqlError { kind: SqlErrorKind::Retry, code, message: "woe".into() });
+        assert_eq!(of("40P01").to_string(), "woe (SQLSTATE 40P01)");
+        assert_eq!(of("0A000").kind, SqlErrorKind::Other);
+        assert_eq!(of("08006").kind, SqlErrorKind::Lost);
+        let none = of("no state");
+        assert_eq!((none.kind, none.code, none.to_string()), (SqlErrorKind::Other, None, "woe".to_owned()));
         assert_eq!(of("53100").kind, SqlErrorKind::DiskFull);
         assert_eq!(of("57P01").kind, SqlErrorKind::Lost);
         assert_eq!(of("42601").kind, SqlErrorKind::Other);

@@ -26,17 +26,21 @@ pub(super) fn secure<S: Channel>(stream: &mut S, target: &ConnectTarget) -> Resu
         (b'N', _) => {
             let message =
                 format!("the server offers no TLS, and {mode} was asked for: set ssl = on there, or tls = off");
-            Err(SqlError { kind: SqlErrorKind::Other, code: 0, message })
+            Err(SqlError::own(SqlErrorKind::Other, message))
         }
         _ => Err(malformed("neither yes nor no to a request for TLS: is this PostgreSQL?")),
     }
 }
 
-/// A refusal of somebody who came in clear may be about that: pg_hba.conf has lines for encrypted connections alone.
+/// A refusal of a connection that was not encrypted may be about that: pg_hba.conf has lines for encrypted connections
+/// alone, and the SQLSTATE of a client that no line lets in is invalid_authorization_specification.
 #[cold]
 pub(super) fn maybe_for_want_of_tls(mut error: SqlError) -> SqlError {
-    if error.message.starts_with("28000") && error.message.contains("no encryption") {
-        error.message.push_str("; ask for TLS (tls = \"required\" or stricter, or sslmode in your service)");
+    if error.code.is_some_and(|code| code.is_state("28000")) {
+        error.message.push_str(
+            "; the connection was not encrypted, which pg_hba.conf may require: ask for TLS (tls = \"required\" or \
+             stricter, or sslmode in your service)",
+        );
     }
     error
 }

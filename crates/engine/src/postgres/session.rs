@@ -16,7 +16,7 @@ pub(super) struct PostgresSession(Connection<Stream>);
 impl PostgresSession {
     pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
-        let io = |error: io::Error| failed(SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) });
+        let io = |error: io::Error| failed(SqlError::own(SqlErrorKind::Lost, lost_words(&error)));
         let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(io)?;
         let connection = Connection::open(stream, target);
         let mut session = Self(connection.map_err(failed)?);

@@ -46,5 +46,5 @@ fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
 #[cold]
 fn range(number: i64) -> SqlError {
     let message = format!("{number} is too large for the column it is meant for");
-    SqlError { kind: SqlErrorKind::Other, code: 0, message }
+    SqlError::own(SqlErrorKind::Other, message)
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, ErrorCode, Statement};
 
 use super::super::buffer::ReadBuffer;
 use super::super::stream::Stream;
-use super::super::{Param, SqlError, SqlErrorKind};
+use super::super::{Code, Param, SqlError, SqlErrorKind};
 use super::planted::Session;
 use super::protocol::{self, BLOB, END, HEADER, INTEGER, NULL, Params, READY, REAL, ROW, Request, STRING, frame};
 use super::waits::{WAITS_REQUEST, Waits};
@@ -87,7 +87,7 @@ impl<'w> Answer<'w> {
             frame(&mut self.out, READY, |out| out.extend_from_slice(rusqlite::version().as_bytes()));
         } else {
             let message = "wrong password".to_owned();
-            protocol::put_error(&mut self.out, &SqlError { kind: SqlErrorKind::Other, code: 0, message });
+            protocol::put_error(&mut self.out, &SqlError::own(SqlErrorKind::Other, message));
         }
         self.send()?;
         Ok(right)
@@ -234,7 +234,7 @@ fn put_value(out: &mut Vec<u8>, value: ValueRef<'_>) {
 
 #[cold]
 fn other(message: &str) -> SqlError {
-    SqlError { kind: SqlErrorKind::Other, code: 0, message: message.to_owned() }
+    SqlError::own(SqlErrorKind::Other, message.to_owned())
 }
 
 #[cold]
@@ -244,6 +244,6 @@ fn sql_error(error: &rusqlite::Error) -> SqlError {
         Some(ErrorCode::DiskFull) => SqlErrorKind::DiskFull,
         _ => SqlErrorKind::Other,
     };
-    let code = error.sqlite_error().map_or(0, |inner| inner.extended_code as u32);
+    let code = error.sqlite_error().map(|inner| Code::Number(inner.extended_code.cast_unsigned()));
     SqlError { kind, code, message: error.to_string() }
 }

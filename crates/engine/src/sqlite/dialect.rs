@@ -1,7 +1,7 @@
 //! The SQL of SQLite.
 
 use super::super::dialect::{Collation, Counted, Dialect, Identity, Index, Scan};
-use super::super::{Session, SqlError};
+use super::super::{Code, Session, SqlError};
 use std::collections::BTreeMap;
 
 /// SQL as SQLite has it.
@@ -36,7 +36,7 @@ impl Dialect for SqliteDialect {
 
     /// `SQLITE_CONSTRAINT_PRIMARYKEY` and `SQLITE_CONSTRAINT_ROWID`.
     fn is_duplicate(&self, error: &SqlError) -> bool {
-        matches!(error.code, 1555 | 2579)
+        matches!(error.code, Some(Code::Number(1555 | 2579)))
     }
 
     /// The rows lie in their primary key, as in InnoDB. A single INTEGER key does that by itself. Text compares by

@@ -21,9 +21,10 @@ use super::super::{
 };
 use super::diagnostics::SqliteDiagnostics;
 use super::dialect::SqliteDialect;
+use super::failure::Failure;
 use super::names::{DATABASE_FILE, NAME, SUBCOMMAND};
 use super::pragmas;
-use super::serve::{PASSWORD, PORT, REFUSED, SOCKET};
+use super::serve::{PASSWORD, PORT, SOCKET};
 use super::session::SqliteSession;
 
 /// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out
@@ -144,7 +145,8 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
         }
         Ok(Box::new(SqliteSession::open(&target)?) as Box<dyn Session>)
     };
-    let mut session = instance.wait_ready(NAME, request, listens_at, connect, |log| explain(log, &data))?;
+    let explain = |log: &str| Some(Failure::in_log(log)?.into_error(&data));
+    let mut session = instance.wait_ready(NAME, request, listens_at, connect, explain)?;
     let version = single(&mut *session, "SELECT sqlite_version()")?.unwrap_or_default();
     Ok(SqliteServer { instance, target, version, data })
 }
@@ -222,19 +224,4 @@ fn read_port(file: &Path) -> Result<u16, EngineError> {
 fn write_private(path: &Path, text: &str) -> Result<(), EngineError> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|source| EngineError::io("write", path, source))
-}
-
-/// The typed error that the server's log explains, where it does.
-fn explain(log: &str, data: &Path) -> Option<EngineError> {
-    if let Some((_, text)) = log.lines().find_map(|line| line.split_once(REFUSED)) {
-        let (option, reason) = text.split_once(": ").unwrap_or((text, "refused"));
-        return Some(EngineError::OptionRefused { engine: NAME, option: option.to_owned(), reason: reason.to_owned() });
-    }
-    // SQLITE_FULL, SQLITE_NOTADB and the system's own words.
-    let full = |line: &&str| line.contains("disk is full") || line.contains("No space left on device");
-    if let Some(line) = log.lines().find(full) {
-        return Some(EngineError::DiskFull { place: data.to_owned(), detail: line.to_owned() });
-    }
-    let other = log.lines().find(|line| line.contains("file is not a database"))?;
-    Some(EngineError::Directory { path: data.to_owned(), reason: other.to_owned() })
 }

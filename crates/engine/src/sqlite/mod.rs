@@ -11,6 +11,7 @@ mod diagnostics;
 mod dialect;
 mod engine;
 mod entry;
+mod failure;
 mod functions;
 mod memory;
 mod names;

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
+use super::pragmas::Refused;
+
 /// Option (hidden) whose value is the microseconds for each pair of connections (n connections: n * n) that a statement
 /// holds the lock.
 const OPTION: &str = "tare_planted_lock_us";
@@ -42,13 +44,12 @@ pub(super) fn is_option(name: &str) -> bool {
 
 impl Planted {
     /// Takes its option out of `options`.
-    pub(super) fn take(options: &mut BTreeMap<String, String>) -> Result<Self, String> {
+    pub(super) fn take(options: &mut BTreeMap<String, String>) -> Result<Self, Refused> {
         let Some(text) = options.remove(OPTION) else { return Ok(Self::default()) };
-        let us: u64 = text
-            .parse()
-            .ok()
-            .filter(|us| (1..=1_000_000).contains(us))
-            .ok_or_else(|| format!("{OPTION}: {text} is no whole number of microseconds from 1 to 1000000"))?;
+        let us: u64 = text.parse().ok().filter(|us| (1..=1_000_000).contains(us)).ok_or_else(|| Refused {
+            option: OPTION.to_owned(),
+            reason: format!("{text} is no whole number of microseconds from 1 to 1000000"),
+        })?;
         let (taken, count, wait_ns) = Default::default();
         let lock = Some(Lock { hold: Duration::from_micros(us), taken, count, wait_ns });
         Ok(Self { lock, sessions: AtomicU32::new(0) })
@@ -121,7 +122,7 @@ fn tare_planted_lock(planted: &Lock, sessions: u32) {
 mod tests {
     use super::*;
 
-    fn planted(us: &str) -> Result<Planted, String> {
+    fn planted(us: &str) -> Result<Planted, Refused> {
         Planted::take(&mut BTreeMap::from([(OPTION.to_owned(), us.to_owned())]))
     }
 
@@ -148,7 +149,7 @@ mod tests {
         none.statement();
         assert_eq!((none.waits(), none.asked(REQUEST)), (None, None));
         for bad in ["", "0", "-1", "1000001", "much"] {
-            assert!(planted(bad).unwrap_err().contains("1 to 1000000"), "{bad}");
+            assert!(planted(bad).unwrap_err().reason.contains("1 to 1000000"), "{bad}");
         }
     }
 }

@@ -22,7 +22,8 @@ const DEFAULTS: [(&str, &str); 6] = [
 pub(super) const SHAPING: [&str; 3] = ["page_size", "auto_vacuum", "encoding"];
 
 /// An option that was not taken: its name and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("option refused: {option}: {reason}")]
 pub(super) struct Refused {
     pub option: String,
     pub reason: String,

@@ -20,7 +20,7 @@
 
 use std::str;
 
-use super::super::{Param, SqlError, SqlErrorKind};
+use super::super::{Code, Param, SqlError, SqlErrorKind};
 
 /// Bytes before a body.
 pub(super) const HEADER: usize = 4;
@@ -210,9 +210,14 @@ pub(super) fn put_error(out: &mut Vec<u8>, error: &SqlError) {
         SqlErrorKind::Other => 3,
         SqlErrorKind::DiskFull => 4,
     };
+    // SQLite's result code 0 is success: no error has it.
+    let code = match error.code {
+        Some(Code::Number(number)) => number,
+        Some(Code::State(_)) | None => 0,
+    };
     frame(out, ERROR, |out| {
         out.push(kind);
-        out.extend_from_slice(&error.code.to_le_bytes());
+        out.extend_from_slice(&code.to_le_bytes());
         out.extend_from_slice(error.message.as_bytes());
     });
 }
@@ -229,13 +234,14 @@ pub(super) fn error(bytes: &[u8]) -> SqlError {
         4 => SqlErrorKind::DiskFull,
         _ => SqlErrorKind::Other,
     };
-    SqlError { kind, code: u32::from_le_bytes(*code), message: String::from_utf8_lossy(message).into_owned() }
+    let code = Some(u32::from_le_bytes(*code)).filter(|code| *code != 0).map(Code::Number);
+    SqlError { kind, code, message: String::from_utf8_lossy(message).into_owned() }
 }
 
 /// The stream is out of step.
 #[cold]
 pub(super) fn malformed(what: &str) -> SqlError {
-    SqlError { kind: SqlErrorKind::Lost, code: 0, message: format!("the other side sent {what}") }
+    SqlError::own(SqlErrorKind::Lost, format!("the other side sent {what}"))
 }
 
 #[cfg(test)]
@@ -275,7 +281,7 @@ mod tests {
             }
             use SqlErrorKind::{DiskFull, Lost, NotPreparable, Other, Retry};
             for kind in [Retry, NotPreparable, Lost, Other, DiskFull] {
-                let sent = SqlError { kind, code, message: message.clone() };
+                let sent = SqlError { kind, code: (code != 0).then_some(Code::Number(code)), message: message.clone() };
                 let mut out = Vec::new();
                 put_error(&mut out, &sent);
                 prop_assert_eq!(error(&body(&out)[1..]), sent);

@@ -18,6 +18,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::super::stream::Stream;
+use super::failure::Failure;
 use super::names::DATABASE_FILE;
 use super::waits::Waits;
 use super::{connection, functions, memory, pragmas};
@@ -28,8 +29,6 @@ pub(super) const SOCKET: &str = "sqlite.sock";
 pub(super) const PORT: &str = "port";
 /// Name of the file in the run directory that holds the password of TCP connections.
 pub(super) const PASSWORD: &str = "password";
-/// How the log begins a line about a refused option.
-pub(super) const REFUSED: &str = "option refused: ";
 
 /// What the hidden subcommand `sqlite-server` is called with.
 #[derive(Debug, Clone, clap::Args)]
@@ -58,11 +57,15 @@ fn pair(text: &str) -> Result<(String, String), String> {
 /// # Errors
 /// What kept it from starting or from writing the log back; meant for the server's log.
 pub fn serve(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
+    run(args).inspect_err(|error| note_failure(error.as_ref()))
+}
+
+fn run(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
     // First of all: a signal from now on is kept until it is looked at below.
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     memory::switch_statistics_off()?;
     let mut options: BTreeMap<String, String> = args.options.iter().cloned().collect();
-    let waits = Waits::new(&mut options).map_err(|reason| format!("{REFUSED}{reason}"))?;
+    let waits = Waits::new(&mut options)?;
     let database = Database { path: args.data.join(DATABASE_FILE), options };
     // Held open throughout, so that the database's log survives the moments without a client.
     let keeper = database.open()?;
@@ -96,7 +99,7 @@ impl Database {
         // Each connection stays on its own thread: SQLite's lock around it is not needed.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
-        pragmas::apply(&connection, &self.options).map_err(|r| format!("{REFUSED}{}: {}", r.option, r.reason))?;
+        pragmas::apply(&connection, &self.options)?;
         functions::add(&connection)?;
         Ok(connection)
     }
@@ -203,6 +206,7 @@ fn start_client(server: &Arc<Shared>, number: u64, mut stream: Stream) -> io::Re
     let serve = move || {
         if let Err(error) = shared.serve(number, &mut stream) {
             note(format_args!("connection {number}: {error}"));
+            note_failure(error.as_ref());
         }
         stream.shutdown();
         shared.clients().remove(&number);
@@ -210,6 +214,13 @@ fn start_client(server: &Arc<Shared>, number: u64, mut stream: Stream) -> io::Re
     let thread = thread::Builder::new().name(format!("tare-conn-{number}")).spawn(serve)?;
     clients.insert(number, Client { thread: Some(thread), ..client });
     Ok(())
+}
+
+/// A line for the process that started this one, where it can do something about the error.
+fn note_failure(error: &(dyn Error + 'static)) {
+    if let Some(failure) = Failure::of(error) {
+        note(format_args!("{}", failure.line()));
+    }
 }
 
 /// A line of the server's log. A log that cannot be written (a full disk) is no reason to stop serving.

@@ -58,7 +58,7 @@ impl<S: Channel> SqliteSession<S> {
     fn flush(&mut self) -> Result<(), SqlError> {
         if self.out.len() > HEADER + LIMIT {
             let message = format!("a statement of {} bytes, at most {LIMIT} are possible", self.out.len());
-            return Err(SqlError { kind: SqlErrorKind::Other, code: 0, message });
+            return Err(SqlError::own(SqlErrorKind::Other, message));
         }
         self.stream.write_all(&self.out).map_err(lost)
     }
@@ -160,7 +160,7 @@ impl<S: Channel> Session for SqliteSession<S> {
 
 #[cold]
 fn lost(error: io::Error) -> SqlError {
-    SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) }
+    SqlError::own(SqlErrorKind::Lost, lost_words(&error))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
+use super::pragmas::Refused;
+
 /// Stands where tests have a lock, and does nothing.
 #[derive(Debug, Default)]
 pub(super) struct Planted;
@@ -13,7 +15,7 @@ pub(super) fn is_option(_name: &str) -> bool {
 }
 
 impl Planted {
-    pub(super) fn take(_: &mut BTreeMap<String, String>) -> Result<Self, String> {
+    pub(super) fn take(_: &mut BTreeMap<String, String>) -> Result<Self, Refused> {
         Ok(Self)
     }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::planted::Planted;
+use super::pragmas::Refused;
 
 /// The text that a client sends to get the wait table: name, count, nanoseconds.
 pub(super) const WAITS_REQUEST: &str = "TARE LOCK WAITS";
@@ -19,7 +20,7 @@ pub(super) struct Waits {
 
 impl Waits {
     /// Takes what is meant for it out of `options`.
-    pub(super) fn new(options: &mut BTreeMap<String, String>) -> Result<Self, String> {
+    pub(super) fn new(options: &mut BTreeMap<String, String>) -> Result<Self, Refused> {
         Ok(Self { busy: AtomicU64::new(0), planted: Planted::take(options)? })
     }
 

@@ -226,7 +226,7 @@ impl<S: Channel> Connection<S> {
 
 #[cold]
 fn unknown_statement() -> SqlError {
-    SqlError { kind: SqlErrorKind::Other, code: 0, message: "a statement of another session".to_owned() }
+    SqlError::own(SqlErrorKind::Other, "a statement of another session")
 }
 
 #[cfg(test)]
@@ -234,7 +234,7 @@ mod tests {
     use std::io;
 
     use super::super::super::stream::Interrupter;
-    use super::super::super::{Address, Tls};
+    use super::super::super::{Address, Code, Tls};
     use super::*;
     use proptest::prelude::*;
     use std::io::{Read, Write};
@@ -386,7 +386,7 @@ mod tests {
         let mut never = |_: &mut dyn Write| panic!("nothing was asked for");
         let disabled = [0xff, 0x6c, 0x0f, b'#', b'4', b'2', b'0', b'0', b'0', b'd'];
         let mut server = scripted(&[&disabled, &[0, 1, 0, 2, 0, 0, 0], &[0, 5, 0, 2, 0, 0, 0]]);
-        assert_eq!(server.load("LOAD DATA LOCAL", &mut never).unwrap_err().code, 3948);
+        assert_eq!(server.load("LOAD DATA LOCAL", &mut never).unwrap_err().code, Some(Code::Number(3948)));
         assert_eq!(server.load("UPDATE t", &mut never).unwrap_err().kind, SqlErrorKind::Lost);
     }
 

@@ -74,5 +74,5 @@ fn type_of(param: &Param<'_>) -> u8 {
 #[cold]
 fn wrong_count(expected: usize, found: usize) -> SqlError {
     let message = format!("the statement has {expected} parameters, {found} were given");
-    SqlError { kind: SqlErrorKind::Other, code: 0, message }
+    SqlError::own(SqlErrorKind::Other, message)
 }

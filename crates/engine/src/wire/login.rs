@@ -69,7 +69,7 @@ fn encrypted(password: &str, nonce: &[u8], key: &[u8]) -> Result<Vec<u8>, SqlErr
     let mixed: Vec<u8> = with_nul(password).iter().zip(nonce.iter().cycle()).map(|(a, b)| a ^ b).collect();
     key.encrypt(&mut rand::rng(), Oaep::<Sha1>::new(), &mixed).map_err(|error| {
         let message = format!("the password cannot be encrypted with the server's public key: {error}");
-        SqlError { kind: SqlErrorKind::Other, code: 0, message }
+        SqlError::own(SqlErrorKind::Other, message)
     })
 }
 
@@ -77,7 +77,7 @@ fn unsupported(method: &str) -> SqlError {
     let message = format!(
         "the account needs authentication by {method}; supported: {NATIVE_PASSWORD}, {CACHING_SHA2}: use another account"
     );
-    SqlError { kind: SqlErrorKind::Other, code: 0, message }
+    SqlError::own(SqlErrorKind::Other, message)
 }
 
 #[cfg(test)]

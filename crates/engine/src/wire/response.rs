@@ -3,7 +3,7 @@
 use std::io;
 
 use super::super::stream::lost_words;
-use super::super::{SqlError, SqlErrorKind};
+use super::super::{Code, SqlError, SqlErrorKind};
 use super::bytes::Bytes;
 
 /// Columns that a result can have (MAX_FIELDS of both servers).
@@ -117,7 +117,7 @@ pub(super) fn error(payload: &[u8]) -> SqlError {
     let message = String::from_utf8_lossy(&bytes.0[..bytes.0.len().min(TEXT)]).into_owned();
     // ER_GET_ERRNO, ER_ERROR_ON_WRITE and more have the operating system's number in their text only.
     let kind = if message.contains("No space left on device") { SqlErrorKind::DiskFull } else { kind(code) };
-    SqlError { kind, code: u32::from(code), message }
+    SqlError { kind, code: Some(Code::Number(code.into())), message }
 }
 
 /// What an error code means for the caller. Retry and NotPreparable are sysbench's lists.
@@ -143,13 +143,13 @@ fn cut_short() -> SqlError {
 /// The stream is out of step: the connection cannot be used any more.
 #[cold]
 pub(super) fn malformed(what: &str) -> SqlError {
-    SqlError { kind: SqlErrorKind::Lost, code: 0, message: format!("the server sent {what}") }
+    SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
 }
 
 /// The connection is gone, in the words of what happened to it.
 #[cold]
 pub(super) fn lost(error: io::Error) -> SqlError {
-    SqlError { kind: SqlErrorKind::Lost, code: 0, message: lost_words(&error) }
+    SqlError::own(SqlErrorKind::Lost, lost_words(&error))
 }
 
 #[cfg(test)]
@@ -163,12 +163,13 @@ mod tests {
             let [low, high] = code.to_le_bytes();
             error(&[0xff, low, high, b'#', b'4', b'0', b'0', b'0', b'1', b'w', b'o', b'e'])
         };
-        assert_eq!(kind_of(1213), SqlError { kind: SqlErrorKind::Retry, code: 1213, message: "woe".into() });
+        let code = Some(Code::Number(1213));
+        assert_eq!(kind_of(1213), SqlError { kind: SqlErrorKind::Retry, code, message: "woe".into() });
         assert_eq!(kind_of(1295).kind, SqlErrorKind::NotPreparable);
         assert_eq!(kind_of(1927).kind, SqlErrorKind::Lost);
         assert_eq!(kind_of(1114).kind, SqlErrorKind::DiskFull);
         let on_write = b"\xff\x02\x04#HY000Error writing file './t' (errno: 28 \"No space left on device\")";
-        assert_eq!((error(on_write).kind, error(on_write).code), (SqlErrorKind::DiskFull, 1026));
+        assert_eq!((error(on_write).kind, error(on_write).code), (SqlErrorKind::DiskFull, Some(Code::Number(1026))));
         assert_eq!(kind_of(1064).kind, SqlErrorKind::Other);
         assert_eq!(error(&[0xff, 0x10, 0x04, b'n', b'o']).message, "no");
     }

@@ -1,14 +1,14 @@
 //! Encrypting a connection between the server's greeting and our answer to it.
 
 use super::super::stream::Channel;
-use super::super::{ConnectTarget, SqlError, SqlErrorKind, TlsMode};
+use super::super::{Code, ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 use super::framing::Packets;
 use super::greeting::Greeting;
 use super::response::lost;
 
 /// Both servers' ways to refuse who should have come encrypted: ER_ACCESS_DENIED_ERROR for an account that REQUIREs it,
 /// ER_SECURE_TRANSPORT_REQUIRED for everybody.
-const REFUSALS: [u32; 2] = [1045, 3159];
+const REFUSALS: [Code; 2] = [Code::Number(1045), Code::Number(3159)];
 
 /// Encrypts where the target wants it; whether it did.
 ///
@@ -32,7 +32,7 @@ pub(super) fn secure<S: Channel>(
     if !greeting.offers_tls() {
         let message =
             format!("the server offers no TLS, and {mode} was asked for: give it a certificate, or tls = off");
-        return Err(SqlError { kind: SqlErrorKind::Other, code: 0, message });
+        return Err(SqlError::own(SqlErrorKind::Other, message));
     }
     packets.send_reply(&mut greeting.tls_request(target)).map_err(lost)?;
     packets.encrypt(&target.tls, target.host()).map_err(lost)?;
@@ -42,7 +42,7 @@ pub(super) fn secure<S: Channel>(
 /// A refusal of somebody who came in clear to a server that can encrypt may be about that.
 #[cold]
 pub(super) fn maybe_for_want_of_tls(mut error: SqlError, greeting: &Greeting) -> SqlError {
-    if REFUSALS.contains(&error.code) && greeting.offers_tls() {
+    if error.code.is_some_and(|code| REFUSALS.contains(&code)) && greeting.offers_tls() {
         error.message.push_str(
             "; the connection was not encrypted, which this server or account may require: ask for TLS (tls = \
              \"required\" or stricter, or ssl-mode in your option file)",

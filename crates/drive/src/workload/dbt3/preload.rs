@@ -3,7 +3,7 @@
 use super::job::run;
 use super::{Dbt3Error, Indexes, TABLES};
 use std::fmt;
-use tare_engine::{Counted, Dialect, Session};
+use tare_engine::{Counted, Dialect, Session, SqlError, SqlErrorKind};
 
 /// What a preload read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,8 +55,7 @@ fn count(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
     let rows = session.query(sql).map_err(|source| Dbt3Error::statement(sql, source))?;
     let number = rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
     number.ok_or_else(|| {
-        let message = "expected one number".to_owned();
-        let source = tare_engine::SqlError { kind: tare_engine::SqlErrorKind::Other, code: 0, message };
+        let source = SqlError::own(SqlErrorKind::Other, "expected one number");
         Dbt3Error::statement(sql, source)
     })
 }

@@ -3,7 +3,7 @@
 use super::super::fake::{Fake, Sent, Value};
 use super::super::{Counts, Tables, Workload};
 use super::*;
-use tare_engine::{Engine, Mariadb, Sqlite};
+use tare_engine::{Code, Engine, Mariadb, Postgresql, SqlState, Sqlite};
 use tare_load::Purpose;
 
 fn settings(workload: Workload, tables: usize) -> OltpSettings {
@@ -211,9 +211,31 @@ fn without_prepared_statements_the_same_goes_as_text_and_without_transactions_no
     assert_eq!(fake.sent().len(), 9, "no BEGIN and COMMIT are prepared");
     assert_eq!(client.transaction(&mut random(1)).unwrap(), done(14, 4, 0));
     assert_eq!(fake.sent().len(), 18);
-    let fake = fake.refusing("INSERT", 1062);
+    let fake = fake.refusing("INSERT", Code::Number(1062));
     assert!(matches!(client.transaction(&mut random(1)).unwrap(), Attempt::Restart(_)), "another client was faster");
     assert!(!fake.sent().contains(&Sent::Run("ROLLBACK".into())));
+}
+
+#[test]
+fn a_row_that_is_there_already_is_run_again_where_sysbench_does_so() {
+    let postgresql = SqlState::new(b"23505").map(Code::State).unwrap();
+    for (workload, dialect, code, is_run_again) in [
+        (Workload::WriteOnly, Postgresql.dialect(), postgresql, true),
+        (Workload::WriteOnly, Mariadb.dialect(), Code::Number(1062), true),
+        (Workload::WriteOnly, Postgresql.dialect(), Code::Number(1062), false),
+        (Workload::Insert, Postgresql.dialect(), postgresql, true),
+        (Workload::Insert, Mariadb.dialect(), Code::Number(1062), false),
+    ] {
+        let fake = Fake::default();
+        let settings = OltpSettings { prepared: false, ..settings(workload, 1) };
+        let mut client = OltpClient::new(fake.session(), &settings, dialect).unwrap();
+        let fake = fake.refusing("INSERT", code);
+        let ended = client.transaction(&mut random(1));
+        assert_eq!(matches!(ended, Ok(Attempt::Restart(_))), is_run_again, "{workload:?} {dialect:?}: {ended:?}");
+        assert_eq!(ended.is_err(), !is_run_again);
+        let rolled_back = fake.sent().contains(&Sent::Run("ROLLBACK".into()));
+        assert_eq!(rolled_back, is_run_again && workload == Workload::WriteOnly);
+    }
 }
 
 /// Number of the table and the values of every statement of many read_write transactions, by transaction.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
-use tare_engine::{Param, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
+use tare_engine::{Code, Param, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
 
 /// One call of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(super) enum Value {
 struct State {
     sent: Vec<Sent>,
     /// Part of a text, and what its next statement fails with.
-    failures: Vec<(String, SqlErrorKind, u32)>,
+    failures: Vec<(String, SqlErrorKind, Code)>,
     answer: Vec<Option<String>>,
     changed: Option<u64>,
     sessions: usize,
@@ -44,12 +44,12 @@ struct FakeSession {
 impl Fake {
     /// The next statement that contains `part` fails, once.
     pub(super) fn failing(self, part: &str, kind: SqlErrorKind) -> Self {
-        self.state().failures.push((part.to_owned(), kind, 7));
+        self.state().failures.push((part.to_owned(), kind, Code::Number(7)));
         self
     }
 
     /// The next statement that contains `part` fails with this code, once.
-    pub(super) fn refusing(self, part: &str, code: u32) -> Self {
+    pub(super) fn refusing(self, part: &str, code: Code) -> Self {
         self.state().failures.push((part.to_owned(), SqlErrorKind::Other, code));
         self
     }
@@ -90,7 +90,7 @@ impl Fake {
         match state.failures.iter().position(|(part, ..)| text.contains(part)) {
             Some(index) => {
                 let (_, kind, code) = state.failures.remove(index);
-                Err(SqlError { kind, code, message: "refused".into() })
+                Err(SqlError { kind, code: Some(code), message: "refused".into() })
             }
             None => Ok(state.changed.unwrap_or(1)),
         }
@@ -140,7 +140,7 @@ impl Session for FakeSession {
         let rows = String::from_utf8(rows).unwrap();
         let taken = rows.lines().count() as u64;
         self.fake.hear(Sent::Load(sql.into(), rows), sql)?;
-        let lost = |e: io::Error| SqlError { kind: SqlErrorKind::Lost, code: 0, message: e.to_string() };
+        let lost = |e: io::Error| SqlError::own(SqlErrorKind::Lost, e.to_string());
         fed.map(|()| self.fake.state().changed.unwrap_or(taken)).map_err(lost)
     }
 

@@ -22,8 +22,6 @@ pub(super) struct Grouped {
     rows: i64,
     /// Whether sessions of this workload delete rows for a moment.
     takes: bool,
-    /// Whether its statements are transactions of their own although they are several.
-    skips: bool,
     values: Values,
 }
 
@@ -70,7 +68,6 @@ impl Grouped {
             range_size: i64::from(settings.counts.range_size),
             rows: i64::try_from(settings.tables.rows).unwrap_or(i64::MAX),
             takes: workload.writes(),
-            skips: workload.is_transactional() && settings.skip_transactions,
             values: Values::default(),
         })
     }
@@ -162,9 +159,10 @@ impl Work for Grouped {
         self.border.is_some()
     }
 
-    /// Without a transaction around them, another client may insert a row between a delete and its insert.
+    /// Another client may put the row back first: between a delete and its insert where no transaction is around
+    /// them; and in PostgreSQL, where a delete that waited for another client's finds nothing, also inside of one.
     fn may_collide(&self) -> bool {
-        self.skips
+        self.groups.iter().any(|ready| ready.group.statements.contains(&Statement::Insert))
     }
 }
 

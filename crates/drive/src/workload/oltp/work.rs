@@ -14,7 +14,8 @@ pub(super) trait Work: Send {
         false
     }
 
-    /// Whether a row that is there already means that another client was faster, and the event is to be run again.
+    /// Whether a row that is there already comes of how the clients meet, so that the event is run again, as sysbench
+    /// does; elsewhere it is an error.
     fn may_collide(&self) -> bool {
         false
     }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tare_engine::{SqlError, SqlErrorKind};
 
+/// The class of an error that the engine has no code for.
+const NO_CODE: &str = "no_code";
+
 /// What one statement took.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StatementTally {
@@ -35,7 +38,7 @@ impl Tally {
     pub fn error(&mut self, error: &SqlError) {
         let class = match error.kind {
             SqlErrorKind::Retry => "retry".to_owned(),
-            _ => error.code.to_string(),
+            _ => error.code.map_or_else(|| NO_CODE.to_owned(), |code| code.to_string()),
         };
         *self.errors.entry(class).or_default() += 1;
     }
@@ -50,5 +53,30 @@ impl Merge for Tally {
         for (class, count) in other.errors {
             *self.errors.entry(class).or_default() += count;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_engine::{Code, SqlState};
+
+    #[test]
+    fn errors_are_counted_by_the_engines_own_code_and_what_is_run_again_together() {
+        let mut tally = Tally::new(0);
+        let state = |text: &[u8]| SqlState::new(text).map(Code::State);
+        for (kind, code) in [
+            (SqlErrorKind::Other, state(b"23505")),
+            (SqlErrorKind::Other, state(b"22012")),
+            (SqlErrorKind::Other, state(b"22012")),
+            (SqlErrorKind::Other, Some(Code::Number(1062))),
+            (SqlErrorKind::Other, None),
+            (SqlErrorKind::Retry, state(b"40001")),
+            (SqlErrorKind::Retry, Some(Code::Number(1213))),
+        ] {
+            tally.error(&SqlError { kind, code, message: "woe".to_owned() });
+        }
+        let counted: Vec<_> = tally.errors.iter().map(|(class, count)| (class.as_str(), *count)).collect();
+        assert_eq!(counted, [("1062", 1), ("22012", 2), ("23505", 1), ("no_code", 1), ("retry", 2)]);
     }
 }

@@ -1,6 +1,6 @@
 //! What differs between the engines in how they keep the same promises.
 
-use tare_engine::{Engine, Mariadb, Mysql, Postgresql, SqlErrorKind, Sqlite};
+use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
 
 /// An engine and its own words.
 pub struct Differs {
@@ -19,8 +19,8 @@ pub struct Differs {
     pub refused: &'static [(&'static str, &'static str)],
     /// What it says of a statement that is none.
     pub syntax: &'static str,
-    /// What a key that is there already means, and what it says of it.
-    pub duplicate: (SqlErrorKind, &'static str),
+    /// What it says of a key that is there already.
+    pub duplicate: &'static str,
     /// Makes a session wait for a lock only shortly; none: it does not wait.
     pub impatient: Option<&'static str>,
     /// A statement that can be run and not prepared.
@@ -62,7 +62,7 @@ pub const MARIADB: Differs = Differs {
         ("datadir", "/elsewhere"),         // reserved
     ],
     syntax: "(code 1064)",
-    duplicate: (SqlErrorKind::Other, "(code 1062)"),
+    duplicate: "(code 1062)",
     impatient: Some("SET innodb_lock_wait_timeout = 1"),
     not_preparable: Some("PREPARE s FROM 'SELECT 1'"),
     ends_session: Some(("SELECT CONNECTION_ID()", "KILL #")),
@@ -99,9 +99,9 @@ pub const POSTGRESQL: Differs = Differs {
         ("wal_level", "much"),     // no such value
         ("port", "5433"),          // reserved
     ],
-    syntax: "42601: syntax error",
+    syntax: "(SQLSTATE 42601)",
     // Two sessions that delete a row and put it back meet it, too.
-    duplicate: (SqlErrorKind::Retry, "23505"),
+    duplicate: "(SQLSTATE 23505)",
     impatient: Some("SET lock_timeout = '300ms'"),
     not_preparable: None,
     ends_session: Some(("SELECT pg_backend_pid()", "SELECT pg_terminate_backend(#)")),
@@ -121,7 +121,7 @@ pub const SQLITE: Differs = Differs {
     // The second one shapes the file, which is there already with another size.
     refused: &[("cash_size", "1"), ("page_size", "8192")],
     syntax: "syntax error",
-    duplicate: (SqlErrorKind::Other, "UNIQUE constraint failed"),
+    duplicate: "UNIQUE constraint failed: t.id (code 1555)",
     impatient: None,
     not_preparable: None,
     ends_session: None,

@@ -1,0 +1,90 @@
+//! Why a server process cannot serve, as a line of its log: the process that started it reads it back from there.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+use serde::{Deserialize, Serialize};
+
+use super::super::EngineError;
+use super::names::NAME;
+use super::pragmas::Refused;
+
+/// What stands before it in its line.
+const MARK: &str = "cannot serve: ";
+
+/// What the one who started the server can do something about.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Failure {
+    OptionRefused { option: String, reason: String },
+    DiskFull(String),
+    NotADatabase(String),
+}
+
+impl Failure {
+    /// The failure that an error is, where it is one of these.
+    pub(super) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+        if let Some(Refused { option, reason }) = error.downcast_ref() {
+            return Some(Self::OptionRefused { option: option.clone(), reason: reason.clone() });
+        }
+        let sqlite = error.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
+        let io = error.downcast_ref::<io::Error>().map(io::Error::kind);
+        match (sqlite, io) {
+            (Some(ErrorCode::DiskFull), _) | (_, Some(ErrorKind::StorageFull | ErrorKind::QuotaExceeded)) => {
+                Some(Self::DiskFull(error.to_string()))
+            }
+            (Some(ErrorCode::NotADatabase), _) => Some(Self::NotADatabase(error.to_string())),
+            _ => None,
+        }
+    }
+
+    /// Its line.
+    pub(super) fn line(&self) -> String {
+        // Names and texts are always JSON.
+        format!("{MARK}{}", serde_json::to_string(self).unwrap_or_default())
+    }
+
+    /// The first one in a log.
+    pub(super) fn in_log(log: &str) -> Option<Self> {
+        log.lines().find_map(|line| serde_json::from_str(line.strip_prefix(MARK)?).ok())
+    }
+
+    /// What it is to the one who started the server, whose data are in this directory.
+    pub(super) fn into_error(self, data: &Path) -> EngineError {
+        match self {
+            Self::OptionRefused { option, reason } => EngineError::OptionRefused { engine: NAME, option, reason },
+            Self::DiskFull(detail) => EngineError::DiskFull { place: data.to_owned(), detail },
+            Self::NotADatabase(reason) => EngineError::Directory { path: data.to_owned(), reason },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rusqlite::ffi;
+
+    #[test]
+    fn what_kept_a_server_from_serving_is_read_back_from_its_log() {
+        let sqlite = |code| rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        let refused = Refused { option: "page_size".to_owned(), reason: "no: \"such\"\nvalue".to_owned() };
+        let errors: [(Box<dyn Error>, &str); 4] = [
+            (refused.into(), "option page_size: no: \"such\"\nvalue"),
+            (sqlite(ffi::SQLITE_FULL).into(), "no space left"),
+            (io::Error::from_raw_os_error(libc::ENOSPC).into(), "no space left"),
+            (sqlite(ffi::SQLITE_NOTADB).into(), "directory /data: "),
+        ];
+        for (error, words) in errors {
+            let failure = Failure::of(error.as_ref()).unwrap();
+            let log = format!("ready\n{}\n{error}\n", failure.line());
+            let read = Failure::in_log(&log).unwrap();
+            assert_eq!(read, failure);
+            let said = read.into_error(Path::new("/data")).to_string();
+            assert!(said.contains(words), "{said}");
+        }
+        assert_eq!(Failure::of(&sqlite(ffi::SQLITE_BUSY)), None);
+        assert_eq!(Failure::in_log("cannot serve: what\nno space left on device"), None);
+    }
+}
