@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::{ClientConnection, WebPkiServerVerifier};
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -22,7 +22,7 @@ const OPEN_TO_OTHERS: u32 = 0o027;
 /// # Errors
 /// The file that cannot be used and why, or that no authority is known; in words.
 pub(super) fn connection(tls: &Tls, host: &str) -> Result<ClientConnection, String> {
-    let provider = Arc::new(ring::default_provider());
+    let provider = Arc::new(aws_lc_rs::default_provider());
     let believe = Believe { chain: chain(tls, &provider)?, algorithms: provider.signature_verification_algorithms };
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -4,9 +4,9 @@
 //! then the scramble is enough. Otherwise it wants the password itself, over a Unix socket or TLS as it is, over TCP in
 //! clear encrypted with its public key.
 
-use rsa::pkcs8::DecodePublicKey;
-use rsa::{Oaep, RsaPublicKey};
-use sha1::Sha1;
+use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
+use rustls::pki_types::SubjectPublicKeyInfoDer;
+use rustls::pki_types::pem::PemObject;
 
 use super::super::stream::Channel;
 use super::super::{SqlError, SqlErrorKind};
@@ -62,15 +62,21 @@ fn with_nul(password: &str) -> Vec<u8> {
 
 /// The password, mixed with the nonce, that only the owner of the key can read.
 fn encrypted(password: &str, nonce: &[u8], key: &[u8]) -> Result<Vec<u8>, SqlError> {
-    let key = std::str::from_utf8(key)
-        .ok()
-        .and_then(|pem| RsaPublicKey::from_public_key_pem(pem.trim_end_matches('\0')).ok());
-    let key = key.ok_or_else(|| malformed("a public key that cannot be read"))?;
+    let key =
+        SubjectPublicKeyInfoDer::from_pem_slice(key).ok().and_then(|key| PublicEncryptingKey::from_der(&key).ok());
+    let key = key.and_then(|key| OaepPublicEncryptingKey::new(key).ok());
+    let key = key.ok_or_else(|| malformed("a public key that is no RSA key of 2048 to 8192 bits"))?;
     let mixed: Vec<u8> = with_nul(password).iter().zip(nonce.iter().cycle()).map(|(a, b)| a ^ b).collect();
-    key.encrypt(&mut rand::rng(), Oaep::<Sha1>::new(), &mixed).map_err(|error| {
-        let message = format!("the password cannot be encrypted with the server's public key: {error}");
+    let mut sealed = vec![0; key.ciphertext_size()];
+    let length = key.encrypt(&OAEP_SHA1_MGF1SHA1, &mixed, &mut sealed, None).map(|sealed| sealed.len());
+    let length = length.map_err(|_| {
+        let most = key.max_plaintext_size(&OAEP_SHA1_MGF1SHA1).saturating_sub(1);
+        let message =
+            format!("the password cannot be encrypted with the server's public key, which takes {most} bytes of it");
         SqlError::own(SqlErrorKind::Other, message)
-    })
+    })?;
+    sealed.truncate(length);
+    Ok(sealed)
 }
 
 fn unsupported(method: &str) -> SqlError {
