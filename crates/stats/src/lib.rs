@@ -33,6 +33,8 @@
 //! Functions return `None` where a figure does not exist (an interval from one trial) and [`Error`] where the input
 //! cannot be used. Finite input never gives a NaN.
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod bootstrap;
 pub mod components;
 pub mod control;
@@ -61,3 +63,8 @@ pub mod trials;
 
 pub use error::Error;
 pub use interval::{Estimate, Interval};
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
