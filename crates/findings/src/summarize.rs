@@ -15,7 +15,7 @@ use tare_results::Results;
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::question::Question;
-use tare_stats::{descriptive, trials};
+use tare_stats::{Trials, descriptive, trials};
 use tare_topology::Machine;
 
 /// Analyses results. Clean trials count, and disturbed ones where no attempt at a clean one was left; all others are
@@ -118,11 +118,11 @@ fn condition_summary(condition: &ConditionTrials<'_>, given: &Given<'_>) -> Cond
 fn metric_summary(condition: &ConditionTrials<'_>, name: &str, given: &Given<'_>) -> Option<MetricSummary> {
     let described = metric::describe(name);
     let values = condition.values(name);
-    let found = trials::summarize(&values, CONFIDENCE)?;
+    let found = trials::summarize(Trials::new(&values).ok()?, CONFIDENCE)?;
     // What machines differ by is a level of its own, and no spread between trials.
     let within = match hosts::without_machines(condition, name, &values) {
         Cow::Borrowed(_) => found.clone(),
-        Cow::Owned(values) => trials::summarize(&values, CONFIDENCE)?,
+        Cow::Owned(values) => trials::summarize(Trials::new(&values).ok()?, CONFIDENCE)?,
     };
     let (modes, mode_cause) = modes::find(condition, name, described.unit, given.machine);
     Some(MetricSummary {

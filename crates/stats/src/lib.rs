@@ -2,7 +2,7 @@
 //!
 //! The **trial** (one server lifetime) is the sampling unit everywhere. Samples of one trial share its memory layout
 //! and thread placement, so pooling them over trials understates every error; functions that take nested samples
-//! (`&[Vec<f64>]`, outer = trials) reduce them to trial means first, and functions that take `&[f64]` expect trial
+//! ([`Trials`]) reduce them to trial means first, and functions that take `&[f64]` expect trial
 //! means.
 //!
 //! | module | question |
@@ -55,6 +55,7 @@ pub mod outliers;
 pub mod plan;
 mod quantiles;
 pub mod ratio;
+mod samples;
 pub mod scaling;
 pub mod serial;
 pub mod simultaneous;
@@ -63,6 +64,7 @@ pub mod trials;
 
 pub use error::Error;
 pub use interval::{Estimate, Interval};
+pub use samples::{Groups, Trials};
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]
