@@ -8,6 +8,7 @@ pub const BACKEND_VARIABLE: &str = "TARE_COUNTERS_BACKEND";
 
 /// How an add finds its row and makes the addition safe. Every backend is exact; they differ in cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Backend {
     /// One plain add inside a restartable sequence, through the area the C library registered (glibc 2.35 and later).
     RseqGlibc,

@@ -61,6 +61,8 @@
 //! [rseq]: https://www.kernel.org/doc/html/latest/userspace-api/rseq.html
 //! [ivl]: https://arxiv.org/abs/2006.12889
 
+#![warn(clippy::missing_errors_doc)]
+
 mod backend;
 mod counter;
 pub mod cpus;
@@ -96,3 +98,8 @@ pub use placement::Placement;
 pub use rows::Rows;
 pub use set::CounterSet;
 pub use snapshot::{PerCpu, PerNode, Snapshot};
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

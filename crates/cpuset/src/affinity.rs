@@ -7,6 +7,9 @@ use rustix::thread::{self, CpuSet as Mask};
 use crate::{AffinityError, CpuSet, ThreadRef};
 
 /// Binds a thread to CPUs, and makes sure that the kernel did.
+///
+/// # Errors
+/// When there is no such thread, it may not be bound, or the kernel lets it run elsewhere than was asked.
 pub fn bind_thread(thread: ThreadRef, cpus: &CpuSet) -> Result<(), AffinityError> {
     if cpus.is_empty() {
         return Err(AffinityError::NoCpus { thread });
@@ -28,6 +31,9 @@ pub fn bind_thread(thread: ThreadRef, cpus: &CpuSet) -> Result<(), AffinityError
 }
 
 /// The CPUs a thread may run on.
+///
+/// # Errors
+/// When there is no such thread, or it may not be looked at.
 pub fn affinity_of(thread: ThreadRef) -> Result<CpuSet, AffinityError> {
     let mask = thread::sched_getaffinity(Some(kernel_id(thread)?)).map_err(|errno| match errno {
         Errno::SRCH => AffinityError::NoThread { thread },

@@ -6,6 +6,7 @@ use crate::{CpuSet, ThreadRef};
 
 /// Why a thread is not bound as asked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AffinityError {
     /// A thread must run somewhere.
     #[error("cannot bind {thread} to an empty set of CPUs")]

@@ -166,12 +166,14 @@ pub fn parse_index(text: &str, offset: usize) -> Result<u32, IndexSetError> {
     }
 }
 
+#[cfg(feature = "serde")]
 impl serde::Serialize for IndexSet {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
+#[cfg(feature = "serde")]
 impl<'de> serde::Deserialize<'de> for IndexSet {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <String as serde::Deserialize>::deserialize(deserializer)?;

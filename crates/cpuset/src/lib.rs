@@ -7,6 +7,8 @@
 //!
 //! No C library is needed; Linux only.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod affinity;
 mod error;
 mod index_set;
@@ -16,3 +18,8 @@ pub use affinity::{affinity_of, bind_thread};
 pub use error::AffinityError;
 pub use index_set::{CpuSet, IndexSet, IndexSetError, MAX_INDEX, NodeSet, parse_index};
 pub use observe::ThreadRef;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -6,15 +6,16 @@ use super::hosts;
 use super::verdict::Estimate;
 use std::borrow::Cow;
 use tare_results::metric;
+use tare_stats::Trials;
 use tare_stats::trials::{self, Summary};
 
 /// What the trials came to, and the same with what machines differ by taken out: that is a level of its own, and no
 /// spread between trials. None where no trial has the metric.
 pub(super) fn both(condition: &ConditionTrials<'_>, name: &str, values: &[Vec<f64>]) -> Option<(Summary, Summary)> {
-    let found = trials::summarize(values, CONFIDENCE)?;
+    let found = trials::summarize(Trials::new(values).ok()?, CONFIDENCE)?;
     let within = match hosts::without_machines(condition, name, values) {
         Cow::Borrowed(_) => found.clone(),
-        Cow::Owned(values) => trials::summarize(&values, CONFIDENCE)?,
+        Cow::Owned(values) => trials::summarize(Trials::new(&values).ok()?, CONFIDENCE)?,
     };
     Some((found, within))
 }

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::schema::{Environment, TrialRecord};
-use tare_stats::{Interval, machines};
+use tare_stats::{Groups, Interval, machines};
 use tare_topology::Fingerprint;
 
 /// Chance of naming a machine where all are alike, over all machines together: one half of the error for levels, one
@@ -77,11 +77,13 @@ pub(super) fn hosts(conditions: &[ConditionTrials<'_>], composite: &Composite, r
         return None;
     }
     let levels: Vec<Vec<f64>> = found.values().map(|host| host.levels.clone()).collect();
-    let compared = machines::compare(&levels, CONFIDENCE);
-    let odd_levels = machines::odd(&levels, ALPHA);
+    let compared = Groups::new(&levels).ok().and_then(|levels| machines::compare(levels, CONFIDENCE));
+    let odd =
+        |values: &[Vec<f64>]| Groups::new(values).map_or_else(|_| Vec::new(), |groups| machines::odd(groups, ALPHA));
+    let odd_levels = odd(&levels);
     let spreads: Vec<Vec<f64>> =
         found.values().map(|host| host.spreads.iter().filter(|s| **s > 0.0).map(|s| s.ln()).collect()).collect();
-    let odd_spreads = machines::odd(&spreads, ALPHA);
+    let odd_spreads = odd(&spreads);
     let first = results.machines.values().next();
     let rows = found.iter().enumerate().map(|(index, (name, host))| {
         let difference = compared.as_ref().map(|all| &all.differences[index]);

@@ -2,12 +2,13 @@
 
 use super::summary::{Components, MetricSummary, Spread};
 use tare_results::metric;
+use tare_stats::Trials;
 use tare_stats::components::of_trials;
 use tare_stats::trials::average_and_largest;
 
 /// Variance components of nested samples (outer = trials); none below two trials or for a mean of 0.
 pub(super) fn components(trials: &[Vec<f64>]) -> Option<Components> {
-    let covs = of_trials(trials).ok()?.covs()?;
+    let covs = of_trials(Trials::new(trials).ok()?).ok()?.covs()?;
     match covs.as_slice() {
         [within, between] => {
             let repeated = trials.iter().any(|samples| samples.len() > 1);

@@ -42,6 +42,9 @@ pub trait Client: Send {
     type Error: Send;
 
     /// Runs one transaction, or one attempt at it.
+    ///
+    /// # Errors
+    /// When it failed for good, which ends the run.
     fn transaction(&mut self, random: &mut Random) -> Result<Attempt, Self::Error>;
 
     /// How long it waits before its next transaction, in closed loop: a person who types and thinks. No latency
@@ -71,12 +74,18 @@ pub trait Connect: Sync {
     type Error: Send;
 
     /// Binds the calling thread, before anything else happens in it. By default it stays where the OS puts it.
+    ///
+    /// # Errors
+    /// When it cannot be bound, which ends the run.
     fn bind(&self, thread: ClientThread) -> Result<(), Self::Error> {
         let _ = thread;
         Ok(())
     }
 
     /// Opens the connection of a thread that is bound.
+    ///
+    /// # Errors
+    /// When it cannot be connected, which ends the run.
     fn connect(&self, thread: ClientThread) -> Result<Self::Client, Self::Error>;
 }
 

@@ -7,6 +7,8 @@
 //! The crate binds nothing itself: [`Connect::bind`] runs first in every client thread and [`Observer::connected`] once
 //! all of them are connected; the caller binds there.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod client;
 mod cpu;
 mod pace;
@@ -20,3 +22,8 @@ pub use pace::{Arrivals, Pace, Schedule};
 pub use random::{Distribution, Draw, Purpose, Random, UnknownDistribution};
 pub use run::{Interval, Intervals, LoadSettings, MOST_THREADS, Observer, Reading, RunError, Stage, Unobserved, run};
 pub use sample::{CpuPerTransaction, Latencies, LatencyMs, Queued, Sample, Stall, ThreadSample};
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -9,6 +9,8 @@
 //! begins. [`ThreadAffinities`] binds threads of somebody else's server under the same promise. [`Snapshot`]s before
 //! and after a sample say what else the machine did, a [`probe`] how fast it is.
 
+#![warn(clippy::missing_errors_doc)]
+
 mod control_group;
 pub mod doctor;
 mod error;
@@ -39,3 +41,8 @@ pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};
 pub use state_dir::{ROOT_STATE_DIR, default_state_dir};
 pub use system::System;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

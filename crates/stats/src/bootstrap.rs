@@ -3,11 +3,11 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::descriptive::{mean, quantile_of_sorted, std_dev};
-use crate::error::{Error, all_finite, valid_confidence};
+use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::order::{below, generator};
 use crate::quantiles::{normal_cdf, t_two_sided};
-use crate::trials::trial_means;
+use crate::samples::Trials;
 
 /// Enough draws for a 95% interval to repeat to about 1% of its width.
 pub const DRAWS: usize = 10_000;
@@ -32,11 +32,11 @@ pub enum Resample {
 /// draws of A have means of both signs.
 ///
 /// # Errors
-/// [`Error::TooFew`] for an arm without samples or no draws, [`Error::NotFinite`], [`Error::NotPositive`] when A's mean
+/// [`Error::TooFew`] for no draws, [`Error::NotFinite`] for a ratio that is not, [`Error::NotPositive`] when A's mean
 /// is 0.
 pub fn ratio(
-    a: &[Vec<f64>],
-    b: &[Vec<f64>],
+    a: Trials<'_>,
+    b: Trials<'_>,
     resample: Resample,
     draws: usize,
     confidence: f64,
@@ -78,10 +78,9 @@ struct Arm {
 }
 
 impl Arm {
-    fn of(name: &str, trials: &[Vec<f64>]) -> Result<Self, Error> {
-        let trials: Vec<Vec<f64>> = trials.iter().filter(|t| !t.is_empty()).cloned().collect();
-        trials.iter().try_for_each(|t| all_finite("samples", t))?;
-        let means = trial_means(&trials);
+    fn of(name: &str, trials: Trials<'_>) -> Result<Self, Error> {
+        let means = trials.means();
+        let trials: Vec<Vec<f64>> = trials.iter().map(<[f64]>::to_vec).collect();
         let mean = mean(&means).ok_or(Error::TooFew { what: format!("trials of {name}"), needed: 1, got: 0 })?;
         Ok(Self { trials, means, mean })
     }
@@ -129,28 +128,31 @@ fn expanded_tail(arms: &[Arm; 2], confidence: f64) -> Option<f64> {
 mod tests {
     use super::*;
 
+    fn trials(samples: &[Vec<f64>]) -> Trials<'_> {
+        Trials::new(samples).unwrap()
+    }
+
     fn arm(scale: f64) -> Vec<Vec<f64>> {
         (0..8).map(|i| (0..5).map(|j| scale * (100.0 + f64::from(i * i % 7) + 0.1 * f64::from(j))).collect()).collect()
     }
 
     #[test]
     fn the_same_seed_gives_the_same_interval_and_scaling_scales_it() {
-        let base = ratio(&arm(1.0), &arm(2.0), Resample::Trials, 1000, 0.95, 1).unwrap();
-        assert_eq!(base, ratio(&arm(1.0), &arm(2.0), Resample::Trials, 1000, 0.95, 1).unwrap());
-        assert_ne!(base, ratio(&arm(1.0), &arm(2.0), Resample::Trials, 1000, 0.95, 2).unwrap());
+        let base = ratio(trials(&arm(1.0)), trials(&arm(2.0)), Resample::Trials, 1000, 0.95, 1).unwrap();
+        assert_eq!(base, ratio(trials(&arm(1.0)), trials(&arm(2.0)), Resample::Trials, 1000, 0.95, 1).unwrap());
+        assert_ne!(base, ratio(trials(&arm(1.0)), trials(&arm(2.0)), Resample::Trials, 1000, 0.95, 2).unwrap());
         let ci = base.ci.unwrap();
         assert!((base.value - 2.0).abs() < 1e-9 && ci.contains(2.0));
     }
 
     #[test]
     fn what_has_no_interval() {
-        let single = ratio(&arm(1.0)[..1], &arm(1.0), Resample::Trials, 100, 0.95, 1).unwrap();
+        let single = ratio(trials(&arm(1.0)[..1]), trials(&arm(1.0)), Resample::Trials, 100, 0.95, 1).unwrap();
         assert_eq!(single.ci, None);
         let both_signs = vec![vec![-1.0], vec![2.0], vec![0.5]];
-        assert_eq!(ratio(&both_signs, &arm(1.0), Resample::Trials, 1000, 0.95, 1).unwrap().ci, None);
-        assert!(ratio(&[], &arm(1.0), Resample::Trials, 100, 0.95, 1).is_err());
+        assert_eq!(ratio(trials(&both_signs), trials(&arm(1.0)), Resample::Trials, 1000, 0.95, 1).unwrap().ci, None);
         let still = vec![vec![3.0]; 4];
-        let none = ratio(&still, &still, Resample::TrialsAndSamples, 100, 0.95, 1).unwrap();
+        let none = ratio(trials(&still), trials(&still), Resample::TrialsAndSamples, 100, 0.95, 1).unwrap();
         assert_eq!(none.ci, Some(Interval { low: 1.0, high: 1.0 }));
     }
 }

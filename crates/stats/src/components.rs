@@ -4,6 +4,7 @@
 
 use crate::descriptive::mean;
 use crate::error::Error;
+use crate::samples::Trials;
 
 /// Nested measurements. All leaves must be equally deep; groups may differ in size.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,9 +17,9 @@ pub enum Nested {
 
 impl Nested {
     /// Two levels: samples in trials. Trials without samples are left out.
-    pub fn from_trials(trials: &[Vec<f64>]) -> Self {
-        let group = |samples: &Vec<f64>| Self::Group(samples.iter().copied().map(Self::Value).collect());
-        Self::Group(trials.iter().filter(|samples| !samples.is_empty()).map(group).collect())
+    pub fn from_trials(trials: Trials<'_>) -> Self {
+        let group = |samples: &[f64]| Self::Group(samples.iter().copied().map(Self::Value).collect());
+        Self::Group(trials.iter().map(group).collect())
     }
 }
 
@@ -97,17 +98,13 @@ pub fn components(data: &Nested) -> Result<Components, Error> {
 ///
 /// # Errors
 /// As [`components`].
-pub fn of_trials(trials: &[Vec<f64>]) -> Result<Components, Error> {
+pub fn of_trials(trials: Trials<'_>) -> Result<Components, Error> {
     let mut tallies = Vec::new();
-    let mut means = Vec::with_capacity(trials.len());
-    for samples in trials.iter().filter(|samples| !samples.is_empty()) {
-        if !samples.iter().all(|v| v.is_finite()) {
-            return Err(Error::NotFinite { what: "measurements".into() });
-        }
+    let mut means = Vec::new();
+    for samples in trials.iter() {
         means.push(add(samples, Some(0), &mut tallies)?.0);
     }
-    let height = (!means.is_empty()).then_some(1);
-    let top = add(&means, height, &mut tallies)?;
+    let top = add(&means, Some(1), &mut tallies)?;
     of_tallies(top, &tallies)
 }
 
@@ -216,7 +213,7 @@ mod tests {
             vec![1595., 1630., 1515., 1635., 1625.],
             vec![1520., 1455., 1450., 1480., 1445.],
         ];
-        let c = components(&Nested::from_trials(&batches)).unwrap();
+        let c = components(&Nested::from_trials(Trials::new(&batches).unwrap())).unwrap();
         assert_eq!(c.mean, 1527.5);
         assert!((c.levels[0].t2 - 2451.25).abs() < 1e-9);
         assert!((c.levels[1].t2 - 1764.05).abs() < 1e-9);
@@ -225,22 +222,22 @@ mod tests {
 
     #[test]
     fn one_sample_a_trial_leaves_all_variance_at_the_trial() {
-        let c = components(&Nested::from_trials(&[vec![1.0], vec![2.0], vec![3.0]])).unwrap();
+        let c = components(&Nested::from_trials(Trials::new(&[vec![1.0], vec![2.0], vec![3.0]]).unwrap())).unwrap();
         assert_eq!((c.levels[0].s2, c.levels[0].t2, c.levels[1].t2), (None, 0.0, 1.0));
     }
 
     #[test]
     fn a_level_that_adds_nothing_is_zero_not_negative() {
-        let c = components(&Nested::from_trials(&[vec![1.0, 3.0], vec![1.0, 3.0]])).unwrap();
+        let c = components(&Nested::from_trials(Trials::new(&[vec![1.0, 3.0], vec![1.0, 3.0]]).unwrap())).unwrap();
         assert_eq!((c.levels[0].t2, c.levels[1].t2), (2.0, 0.0));
     }
 
     #[test]
     fn trials_need_no_tree() {
         let trials = [vec![1.0, 3.0, 2.5], vec![], vec![4.0], vec![2.0, 2.25]];
-        assert_eq!(of_trials(&trials), components(&Nested::from_trials(&trials)));
-        for unusable in [vec![], vec![vec![]], vec![vec![1.0, 2.0]], vec![vec![f64::NAN], vec![1.0]]] {
-            assert_eq!(of_trials(&unusable), components(&Nested::from_trials(&unusable)), "{unusable:?}");
+        for trials in [&trials[..], &[vec![1.0, 2.0]]] {
+            let trials = Trials::new(trials).unwrap();
+            assert_eq!(of_trials(trials), components(&Nested::from_trials(trials)), "{trials:?}");
         }
     }
 
@@ -248,8 +245,11 @@ mod tests {
     fn unusable_input_is_named() {
         let uneven = Nested::Group(vec![Nested::Value(1.0), group(&[1.0])]);
         assert!(matches!(components(&uneven), Err(Error::Mismatch { .. })));
-        assert!(matches!(components(&Nested::from_trials(&[vec![1.0, 2.0]])), Err(Error::TooFew { .. })));
-        assert!(matches!(components(&Nested::from_trials(&[])), Err(Error::TooFew { .. })));
+        assert!(matches!(
+            components(&Nested::from_trials(Trials::new(&[vec![1.0, 2.0]]).unwrap())),
+            Err(Error::TooFew { .. })
+        ));
+        assert!(matches!(components(&group(&[])), Err(Error::TooFew { .. })));
         assert!(matches!(components(&Nested::Value(1.0)), Err(Error::TooFew { .. })));
         assert!(matches!(components(&group(&[f64::NAN, 1.0])), Err(Error::NotFinite { .. })));
     }

@@ -2,6 +2,7 @@
 
 /// Input that no figure can be computed from.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// Not enough observations for the figure asked for.
     #[error("{what}: at least {needed} needed, got {got}")]

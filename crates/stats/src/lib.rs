@@ -2,7 +2,7 @@
 //!
 //! The **trial** (one server lifetime) is the sampling unit everywhere. Samples of one trial share its memory layout
 //! and thread placement, so pooling them over trials understates every error; functions that take nested samples
-//! (`&[Vec<f64>]`, outer = trials) reduce them to trial means first, and functions that take `&[f64]` expect trial
+//! ([`Trials`]) reduce them to trial means first, and functions that take `&[f64]` expect trial
 //! means.
 //!
 //! | module | question |
@@ -33,6 +33,8 @@
 //! Functions return `None` where a figure does not exist (an interval from one trial) and [`Error`] where the input
 //! cannot be used. Finite input never gives a NaN.
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod bootstrap;
 pub mod components;
 pub mod control;
@@ -53,6 +55,7 @@ pub mod outliers;
 pub mod plan;
 mod quantiles;
 pub mod ratio;
+mod samples;
 pub mod scaling;
 pub mod serial;
 pub mod simultaneous;
@@ -61,3 +64,9 @@ pub mod trials;
 
 pub use error::Error;
 pub use interval::{Estimate, Interval};
+pub use samples::{Groups, Trials};
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -6,6 +6,7 @@
 use crate::descriptive::{mean, variance};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::{t_two_sided, t_upper_tail};
+use crate::samples::Groups;
 
 /// What is found over all machines.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,13 +20,13 @@ pub struct Machines {
 }
 
 /// Compares machines by values of their blocks: outer = machines, inner = blocks, for example mean logarithms. `None`
-/// below two machines, or where none has two blocks.
-pub fn compare(machines: &[Vec<f64>], confidence: f64) -> Option<Machines> {
+/// where no machine has two blocks.
+pub fn compare(machines: Groups<'_>, confidence: f64) -> Option<Machines> {
     let unit = unit(machines);
     let groups: Vec<Group> = machines.iter().map(|blocks| Group::of(blocks, unit)).collect::<Option<_>>()?;
     let all: Vec<usize> = (0..groups.len()).collect();
     let free: f64 = groups.iter().map(|group| group.n - 1.0).sum();
-    if groups.len() < 2 || free < 1.0 {
+    if free < 1.0 {
         return None;
     }
     let within = groups.iter().map(|group| group.variance.unwrap_or(0.0) * (group.n - 1.0)).sum::<f64>() / free;
@@ -47,7 +48,7 @@ pub fn compare(machines: &[Vec<f64>], confidence: f64) -> Option<Machines> {
 /// The machines that are shown to differ from the others, at `alpha` over all of them together: the one farthest out
 /// first, then again among the rest (of two machines nobody can say which is odd). Given the logarithms of the spread
 /// in each block in place of its mean, the ones that are more or less noisy.
-pub fn odd(machines: &[Vec<f64>], alpha: f64) -> Vec<usize> {
+pub fn odd(machines: Groups<'_>, alpha: f64) -> Vec<usize> {
     let unit = unit(machines);
     let Some(groups) = machines.iter().map(|blocks| Group::of(blocks, unit)).collect::<Option<Vec<_>>>() else {
         return Vec::new();
@@ -67,7 +68,7 @@ pub fn odd(machines: &[Vec<f64>], alpha: f64) -> Vec<usize> {
 }
 
 /// The largest of all values: in units of it no square overflows.
-fn unit(machines: &[Vec<f64>]) -> f64 {
+fn unit(machines: Groups<'_>) -> f64 {
     let largest = machines.iter().flatten().fold(0.0f64, |largest, v| largest.max(v.abs()));
     if largest > 0.0 { largest } else { 1.0 }
 }

@@ -4,6 +4,7 @@ use crate::components::{Components, Nested, components};
 use crate::descriptive::batch_means;
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::quantiles::t_two_sided;
+use crate::samples::Trials;
 
 /// Trials or samples are never advised beyond this.
 const MOST: u64 = 1_000_000;
@@ -18,7 +19,7 @@ pub struct Pilot<'a> {
     /// Seconds between two readings.
     pub interval_s: f64,
     /// Measured samples, outer = trials; two or more trials.
-    pub samples: &'a [Vec<f64>],
+    pub samples: Trials<'a>,
 }
 
 /// What a trial and a sample cost in time.
@@ -235,12 +236,12 @@ mod tests {
         let samples: Vec<Vec<f64>> =
             (0..6).map(|i| (0..8).map(|j| 100.0 + 3.0 * f64::from(i % 3) + f64::from(j % 2)).collect()).collect();
         let series = vec![vec![7.0; 60]; 2];
-        let pilot = Pilot { series: &series, interval_s: 1.0, samples: &samples };
+        let pilot = Pilot { series: &series, interval_s: 1.0, samples: Trials::new(&samples).unwrap() };
         let costs = Costs { trial_s: 10.0, sample_s: 5.0, conditions: 4 };
         let mut target = Target { relative_half_width: 0.02, confidence: 0.95, budget_s: 1e5, max_samples: 50 };
         let ample = recommend(&pilot, &costs, &target).unwrap();
         assert!(ample.reaches_target && ample.relative_half_width <= 0.02 && ample.settled && ample.warmup_s == 0.0);
-        let found = components(&Nested::from_trials(&samples)).unwrap();
+        let found = components(&Nested::from_trials(Trials::new(&samples).unwrap())).unwrap();
         let one_less = relative_half_width(found.mean, found.top_variance(&[ample.samples]), ample.trials - 1, 0.95);
         assert!(one_less > 0.02, "no more trials than needed");
         target.budget_s = 300.0;

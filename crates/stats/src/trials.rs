@@ -1,8 +1,9 @@
-//! One metric of one condition: nested samples (`&[Vec<f64>]`, outer = trials) summarised with the trial as the unit.
+//! One metric of one condition: nested samples ([`Trials`]) summarised with the trial as the unit.
 
 use crate::descriptive::{cov, mean, min_max, std_dev};
 use crate::interval::Interval;
 use crate::quantiles::{chi_squared, t_two_sided};
+use crate::samples::Trials;
 
 /// What a condition's trials say about one metric. All in the metric's unit but for the CoVs, which are fractions.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,26 +40,18 @@ impl Summary {
     }
 }
 
-/// The mean of each trial that has samples, in order.
-pub fn trial_means(trials: &[Vec<f64>]) -> Vec<f64> {
-    trials.iter().filter_map(|samples| mean(samples)).collect()
-}
-
-/// Summary of nested samples. `None` when no trial has a sample or a value is not finite.
-pub fn summarize(trials: &[Vec<f64>], confidence: f64) -> Option<Summary> {
-    if !trials.iter().flatten().all(|v| v.is_finite()) {
-        return None;
-    }
-    let means = trial_means(trials);
+/// Summary of nested samples. `None` when their mean would overflow.
+pub fn summarize(trials: Trials<'_>, confidence: f64) -> Option<Summary> {
+    let means = trials.means();
     let (min, max) = min_max(&means)?;
-    let ends: Vec<(f64, f64)> = trials.iter().filter_map(|samples| min_max(samples)).collect();
+    let ends: Vec<(f64, f64)> = trials.iter().filter_map(min_max).collect();
     let sample_min = ends.iter().map(|(min, _)| *min).reduce(f64::min)?;
     let sample_max = ends.iter().map(|(_, max)| *max).reduce(f64::max)?;
-    let within: Vec<f64> = trials.iter().filter_map(|samples| cov(samples)).collect();
+    let within: Vec<f64> = trials.iter().filter_map(cov).collect();
     let between_cov = cov(&means);
     Some(Summary {
         trials: means.len(),
-        samples: trials.iter().map(Vec::len).sum(),
+        samples: trials.iter().map(<[f64]>::len).sum(),
         mean: mean(&means)?,
         ci: mean_interval(&means, confidence),
         within_cov: mean(&within),
@@ -112,7 +105,7 @@ mod tests {
     #[test]
     fn the_interval_is_over_trial_means_never_over_pooled_samples() {
         let trials = vec![vec![10.0, 12.0], vec![20.0, 22.0], vec![30.0, 32.0]];
-        let s = summarize(&trials, 0.95).unwrap();
+        let s = summarize(Trials::new(&trials).unwrap(), 0.95).unwrap();
         assert_eq!((s.trials, s.samples, s.mean, s.min, s.max), (3, 6, 21.0, 11.0, 31.0));
         assert_eq!((s.sample_min, s.sample_max), (10.0, 32.0));
         // s = 10, t_{2, 0.975} = 4.302653
@@ -131,7 +124,7 @@ mod tests {
 
     #[test]
     fn trials_weigh_the_same_whatever_their_sample_counts() {
-        let s = summarize(&[vec![1.0; 99], vec![3.0], vec![]], 0.95).unwrap();
+        let s = summarize(Trials::new(&[vec![1.0; 99], vec![3.0], vec![]]).unwrap(), 0.95).unwrap();
         assert_eq!((s.mean, s.trials, s.samples, s.within_cov), (2.0, 2, 100, Some(0.0)));
     }
 
@@ -145,10 +138,8 @@ mod tests {
 
     #[test]
     fn a_single_trial_has_a_mean_and_no_interval() {
-        let s = summarize(&[vec![5.0, 7.0]], 0.95).unwrap();
+        let s = summarize(Trials::new(&[vec![5.0, 7.0]]).unwrap(), 0.95).unwrap();
         assert_eq!((s.mean, s.ci, s.between_cov, s.between_cov_ci), (6.0, None, None, None));
         assert!(s.within_cov.is_some());
-        assert_eq!(summarize(&[], 0.95), None);
-        assert_eq!(summarize(&[vec![f64::NAN]], 0.95), None);
     }
 }

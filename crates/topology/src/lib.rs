@@ -7,6 +7,8 @@
 //! - [`observe`]: where pages really are.
 //! - [`measure`]: what the distances between PUs and nodes really cost.
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod bind;
 mod location;
 mod machine;
@@ -26,3 +28,8 @@ pub use placement::{
 };
 pub use reason::NotRealizable;
 pub use tare_text::UnknownWord;
+
+/// The examples of the README, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

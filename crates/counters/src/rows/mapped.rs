@@ -25,6 +25,9 @@ unsafe impl Sync for Rows {}
 
 impl Rows {
     /// `rows` rows of `counters` zeros. Fails with the kernel's answer, or with none when the size overflows.
+    ///
+    /// # Errors
+    /// The kernel's answer, or none when the size overflows.
     pub fn new(rows: usize, counters: usize) -> Result<Self, Option<io::Error>> {
         let size = counters.max(1).checked_mul(size_of::<u64>()).ok_or(None)?;
         let stride = size.checked_next_multiple_of(page_size()).ok_or(None)?;
@@ -59,6 +62,9 @@ impl Rows {
     }
 
     /// Has the kernel take this row's pages from `node`. Nothing is touched yet, so nothing needs to move.
+    ///
+    /// # Errors
+    /// The kernel's answer.
     pub fn bind(&self, row: usize, node: u32) -> io::Result<()> {
         let bits = c_ulong::BITS;
         let mut mask = vec![0 as c_ulong; (node / bits) as usize + 1];

@@ -2,6 +2,7 @@
 
 /// Why a process or thread could not be observed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ObserveError {
     /// It has ended, or never was.
     #[error("{path} does not exist: the process or thread has ended")]

@@ -3,13 +3,15 @@
 use std::fmt;
 
 use procfs::process::Status;
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 use super::error::ObserveError;
 use super::proc_file;
 
 /// A thread of some process. Binding needs only the second number; /proc needs both.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct ThreadRef {
     /// The process, as `ps` numbers it (the kernel's "thread group").
     pub pid: i32,

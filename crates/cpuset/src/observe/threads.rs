@@ -3,6 +3,7 @@
 use std::fs;
 
 use procfs::process::{Process, Schedstat, Stat, Status};
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 use super::error::ObserveError;
@@ -10,7 +11,8 @@ use super::proc_file::{optional, parse};
 use super::thread_ref::ThreadRef;
 
 /// A thread at one moment. Counters run from the thread's start: subtract two samples.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize))]
 pub struct ThreadSample {
     /// Which thread this is.
     pub thread: ThreadRef,
@@ -35,6 +37,9 @@ pub struct ThreadSample {
 }
 
 /// The threads of a process, by ascending number.
+///
+/// # Errors
+/// When the process has ended.
 pub fn threads_of(pid: i32) -> Result<Vec<ThreadRef>, ObserveError> {
     let path = format!("/proc/{pid}/task");
     let entries = fs::read_dir(&path).map_err(|e| ObserveError::of_io(&path, &e))?;
@@ -60,12 +65,18 @@ pub fn descendants(pid: i32) -> Vec<i32> {
 }
 
 /// Samples of all threads of a process, by ascending number. Threads that end meanwhile are left out.
+///
+/// # Errors
+/// When the process has ended, or a thread of it cannot be read.
 pub fn threads(pid: i32) -> Result<Vec<ThreadSample>, ObserveError> {
     let samples = threads_of(pid)?.into_iter().map(thread);
     samples.filter(|sample| !matches!(sample, Err(ObserveError::Gone { .. }))).collect()
 }
 
 /// One thread at this moment: four small files.
+///
+/// # Errors
+/// When it has ended, or cannot be read.
 pub fn thread(thread: ThreadRef) -> Result<ThreadSample, ObserveError> {
     let stat = stat(thread)?;
     let folder = thread.folder();
@@ -89,12 +100,18 @@ pub fn thread(thread: ThreadRef) -> Result<ThreadSample, ObserveError> {
 }
 
 /// The CPU a thread runs on, or ran on last: field 39 of its `stat`. One small file.
+///
+/// # Errors
+/// When it has ended, or cannot be read.
 pub fn last_cpu(thread: ThreadRef) -> Result<u32, ObserveError> {
     processor(&stat(thread)?, thread)
 }
 
 /// When a thread started, in clock ticks after boot: with its number it names a thread for good, for numbers are used
 /// again.
+///
+/// # Errors
+/// When it has ended, or cannot be read.
 pub fn started_ticks(thread: ThreadRef) -> Result<u64, ObserveError> {
     Ok(stat(thread)?.starttime)
 }

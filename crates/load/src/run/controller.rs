@@ -26,6 +26,9 @@ type Ended<K, O> = RunError<<K as Connect>::Error, <O as Observer>::Error>;
 
 /// Runs the load and returns its samples. Client threads live only inside this call: whatever ends it, it returns when
 /// all of them have ended, each after the attempt it is in.
+///
+/// # Errors
+/// A setting out of its range, and whatever ended the run early: see [`RunError`].
 pub fn run<K: Connect, O: Observer>(
     settings: &LoadSettings,
     connect: &K,

@@ -2,6 +2,7 @@
 
 /// Why a run ended before its end. `C` is the clients' error, `O` the observer's. No thread is left in any case.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError<C, O> {
     /// A setting is out of its range.
     #[error("{name} is {given}: expected {expected}")]

@@ -55,12 +55,18 @@ pub trait Observer {
     type Error;
 
     /// All clients are connected and wait, none has sent anything. Here server threads are found and both sides bound.
+    ///
+    /// # Errors
+    /// Ends the run.
     fn connected(&mut self, threads: &[ClientThread]) -> Result<(), Self::Error> {
         let _ = threads;
         Ok(())
     }
 
     /// Right before sample number `sample` begins, under load unless clients rest.
+    ///
+    /// # Errors
+    /// Ends the run.
     fn sample_start(&mut self, sample: usize) -> Result<(), Self::Error> {
         let _ = sample;
         Ok(())
@@ -68,18 +74,27 @@ pub trait Observer {
 
     /// Right after it has ended. The clients go on, unrecorded, until the next sample or the end of the run, unless
     /// they rest.
+    ///
+    /// # Errors
+    /// Ends the run.
     fn sample_end(&mut self, sample: usize) -> Result<(), Self::Error> {
         let _ = sample;
         Ok(())
     }
 
     /// Once a second, in the warm-up too.
+    ///
+    /// # Errors
+    /// Ends the run.
     fn reading(&mut self, reading: Reading) -> Result<(), Self::Error> {
         let _ = reading;
         Ok(())
     }
 
     /// As often as [`super::LoadSettings::intervals`] says, in the warm-up too.
+    ///
+    /// # Errors
+    /// Ends the run.
     fn interval(&mut self, interval: Interval) -> Result<(), Self::Error> {
         let _ = interval;
         Ok(())
@@ -90,6 +105,9 @@ pub trait Observer {
     fn abandon(&mut self) {}
 
     /// About ten times a second whatever happens: the place to look at a Ctrl-C flag or a time limit.
+    ///
+    /// # Errors
+    /// Ends the run.
     fn poll(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }

@@ -8,6 +8,7 @@ use crate::system::System;
 /// How much a finding matters for a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Severity {
     /// As it should be.
     Good,

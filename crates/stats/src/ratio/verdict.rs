@@ -6,11 +6,12 @@ use crate::control::{Arm, LogRatio};
 use crate::error::{Error, valid_confidence};
 use crate::interval::Estimate;
 use crate::multiple::holm;
+#[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
 
 /// Which direction of a metric is the better one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "snake_case"))]
 pub enum Better {
     /// More is better (throughput).
     Higher,
@@ -19,8 +20,8 @@ pub enum Better {
 }
 
 /// What a comparison came to, from B's point of view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(Serialize, Deserialize), serde(rename_all = "snake_case"))]
 pub enum Verdict {
     /// B is better by more than the minimum effect.
     Faster,

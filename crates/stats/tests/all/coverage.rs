@@ -2,12 +2,13 @@
 
 use crate::simulate::{assert_covers, generator, nested, normal, normals, share};
 use rand_distr::{Distribution, StudentT};
+use tare_stats::Trials;
 use tare_stats::bootstrap::{Resample, ratio};
 use tare_stats::components::{Nested, components};
 use tare_stats::effects::{Cell, effects};
 use tare_stats::ratio::{Arms, Better, Design, Verdict, compare, fieller, paired};
 use tare_stats::scaling::{Point, fit};
-use tare_stats::trials::{summarize, trial_means};
+use tare_stats::trials::summarize;
 
 #[test]
 fn components_within_ten_percent_at_200_by_50() {
@@ -15,7 +16,8 @@ fn components_within_ten_percent_at_200_by_50() {
     let mut worst = [0.0f64; 2];
     let mut sums = [0.0; 2];
     for _ in 0..40 {
-        let c = components(&Nested::from_trials(&nested(&mut rng, 100.0, 5.0, 2.0, 200, 50))).unwrap();
+        let c = components(&Nested::from_trials(Trials::new(&nested(&mut rng, 100.0, 5.0, 2.0, 200, 50)).unwrap()))
+            .unwrap();
         let covs = c.covs().unwrap();
         for (i, truth) in [0.02, 0.05].into_iter().enumerate() {
             worst[i] = worst[i].max((covs[i] / truth - 1.0).abs());
@@ -27,7 +29,8 @@ fn components_within_ten_percent_at_200_by_50() {
     assert!(worst[0] < 0.10, "{worst:?}");
     let mut rng = generator(2);
     let held = share(400, || {
-        let c = components(&Nested::from_trials(&nested(&mut rng, 100.0, 5.0, 2.0, 200, 50))).unwrap();
+        let c = components(&Nested::from_trials(Trials::new(&nested(&mut rng, 100.0, 5.0, 2.0, 200, 50)).unwrap()))
+            .unwrap();
         (c.covs().unwrap()[1] / 0.05 - 1.0).abs() < 0.10
     });
     assert!(held > 0.93, "{held}");
@@ -42,7 +45,7 @@ fn unequal_sample_counts_leave_the_components_unbiased() {
     for _ in 0..4000 {
         let mut data = nested(&mut rng, 100.0, 3.0, 9.0, 20, 30);
         data.iter_mut().enumerate().for_each(|(i, t)| t.truncate(2 + i % 5 * 6));
-        let c = components(&Nested::from_trials(&data)).unwrap();
+        let c = components(&Nested::from_trials(Trials::new(&data).unwrap())).unwrap();
         sum += (c.levels[1].s2.unwrap() - c.levels[0].s2.unwrap() / c.levels[0].count) / 4000.0;
     }
     assert!((sum / 9.0 - 1.0).abs() < 0.06, "{sum}");
@@ -53,7 +56,7 @@ fn intervals_over_trials_cover_and_pooled_ones_would_not() {
     let mut rng = generator(4);
     for trials in [3, 10] {
         let mean = share(2000, || {
-            let s = summarize(&nested(&mut rng, 100.0, 5.0, 2.0, trials, 20), 0.95).unwrap();
+            let s = summarize(Trials::new(&nested(&mut rng, 100.0, 5.0, 2.0, trials, 20)).unwrap(), 0.95).unwrap();
             s.ci.unwrap().contains(100.0)
         });
         assert_covers(&format!("mean of {trials} trials"), mean);
@@ -61,12 +64,12 @@ fn intervals_over_trials_cover_and_pooled_ones_would_not() {
     let pooled = share(500, || {
         let samples: Vec<Vec<f64>> =
             nested(&mut rng, 100.0, 5.0, 2.0, 10, 20).concat().into_iter().map(|v| vec![v]).collect();
-        summarize(&samples, 0.95).unwrap().ci.unwrap().contains(100.0)
+        summarize(Trials::new(&samples).unwrap(), 0.95).unwrap().ci.unwrap().contains(100.0)
     });
     assert!(pooled < 0.6, "pooling would cover {pooled}");
     for truth in [0.02, 0.30] {
         let cov = share(2000, || {
-            let s = summarize(&nested(&mut rng, 100.0, 100.0 * truth, 0.0, 10, 1), 0.95).unwrap();
+            let s = summarize(Trials::new(&nested(&mut rng, 100.0, 100.0 * truth, 0.0, 10, 1)).unwrap(), 0.95).unwrap();
             // Absent where the upper bound is infinite, which once in 2000 studies it is at 0.3.
             s.between_cov_ci.is_none_or(|ci| ci.contains(truth))
         });
@@ -108,7 +111,11 @@ fn the_expanded_bootstrap_covers_when_only_trials_are_drawn() {
         share(2000, || {
             let a = nested(&mut rng, 100.0, between, 5.0, trials, 4);
             let b = nested(&mut rng, 130.0, between, 5.0, trials, 4);
-            ratio(&a, &b, how, 1000, 0.95, seed).unwrap().ci.unwrap().contains(1.3)
+            ratio(Trials::new(&a).unwrap(), Trials::new(&b).unwrap(), how, 1000, 0.95, seed)
+                .unwrap()
+                .ci
+                .unwrap()
+                .contains(1.3)
         })
     };
     for trials in [5, 10] {
@@ -248,9 +255,4 @@ fn scalability_law_intervals_cover() {
             }
         }
     }
-}
-
-#[test]
-fn trial_means_are_what_the_samples_average_to() {
-    assert_eq!(trial_means(&[vec![1.0, 3.0], vec![], vec![5.0]]), [2.0, 5.0]);
 }

@@ -15,7 +15,7 @@ use tare_stats::plan::{Costs, Pilot, Target, recommend, warmup_readings};
 use tare_stats::ratio::{Arms, Better, Design, Verdict, compare, fieller};
 use tare_stats::scaling::{Point, fit};
 use tare_stats::trials::summarize;
-use tare_stats::{Estimate, Interval};
+use tare_stats::{Estimate, Interval, Trials};
 
 /// Any finite value within what a metric may be, zero and repeats included.
 fn value() -> impl Strategy<Value = f64> {
@@ -64,7 +64,7 @@ proptest! {
 
     #[test]
     fn summaries_are_sound(data in trials()) {
-        if let Some(s) = summarize(&data, 0.95) {
+        if let Some(s) = Trials::new(&data).ok().and_then(|data| summarize(data, 0.95)) {
             prop_assert!(s.mean.is_finite() && in_order(s.ci) && in_order(s.between_cov_ci));
             prop_assert!(s.ci.is_none_or(|ci| ci.contains(s.mean)));
             prop_assert!([s.within_cov, s.between_cov].iter().flatten().all(|c| *c >= 0.0));
@@ -76,9 +76,9 @@ proptest! {
     fn summaries_do_not_depend_on_order_and_scale_with_the_unit(
         data in prop::collection::vec(prop::collection::vec(1.0..1e6, 1..6), 2..8), unit in 1e-3..1e3f64
     ) {
-        let base = summarize(&data, 0.95).unwrap();
+        let base = summarize(Trials::new(&data).unwrap(), 0.95).unwrap();
         let turned: Vec<Vec<f64>> = data.iter().rev().map(|t| t.iter().rev().map(|v| v * unit).collect()).collect();
-        let other = summarize(&turned, 0.95).unwrap();
+        let other = summarize(Trials::new(&turned).unwrap(), 0.95).unwrap();
         prop_assert!(close(base.mean * unit, other.mean));
         let (width, scaled): (f64, f64) = (base.ci.unwrap().width() * unit, other.ci.unwrap().width());
         prop_assert!((width - scaled).abs() <= 1e-6 * other.mean);
@@ -87,10 +87,10 @@ proptest! {
 
     #[test]
     fn components_are_sound_and_scale(data in trials(), unit in 1e-3..1e3f64) {
-        if let Ok(c) = components(&Nested::from_trials(&data)) {
+        if let Ok(c) = Trials::new(&data).and_then(|data| components(&Nested::from_trials(data))) {
             prop_assert!(c.levels.iter().all(|l| l.t2 >= 0.0 && l.t2.is_finite() && l.count >= 1.0));
             let scaled: Vec<Vec<f64>> = data.iter().map(|t| t.iter().map(|v| v * unit).collect()).collect();
-            if let Ok(s) = components(&Nested::from_trials(&scaled)) {
+            if let Ok(s) = Trials::new(&scaled).and_then(|scaled| components(&Nested::from_trials(scaled))) {
                 let largest = c.levels.iter().map(|l| l.t2).fold(c.mean * c.mean, f64::max) * unit * unit;
                 // Squares below the smallest normal number do not have six digits.
                 let limit = (1e-6 * largest).max(f64::MIN_POSITIVE);
@@ -102,7 +102,8 @@ proptest! {
     #[test]
     fn advice_is_sound(data in trials(), series in prop::collection::vec(prop::collection::vec(value(), 0..80), 0..3),
                        cost in positive(), budget_s in positive(), width in 1e-4..0.5) {
-        let pilot = Pilot { series: &series, interval_s: 1.0, samples: &data };
+        let Ok(samples) = Trials::new(&data) else { return Ok(()) };
+        let pilot = Pilot { series: &series, interval_s: 1.0, samples };
         let costs = Costs { trial_s: cost, sample_s: 1.0, conditions: 3 };
         let target = Target { relative_half_width: width, confidence: 0.95, budget_s, max_samples: 100 };
         if let Ok(r) = recommend(&pilot, &costs, &target) {
@@ -123,7 +124,10 @@ proptest! {
             prop_assert!(up.p_value >= 0.0 && up.p_value <= 1.0);
         }
         let nested = |x: &[f64]| x.iter().map(|v| vec![*v]).collect::<Vec<_>>();
-        if let Ok(e) = bootstrap::ratio(&nested(&a), &nested(&b), Resample::TrialsAndSamples, 50, 0.95, 1) {
+        let (a, b) = (nested(&a), nested(&b));
+        if let (Ok(a), Ok(b)) = (Trials::new(&a), Trials::new(&b))
+            && let Ok(e) = bootstrap::ratio(a, b, Resample::TrialsAndSamples, 50, 0.95, 1)
+        {
             prop_assert!(sound(&e));
         }
     }

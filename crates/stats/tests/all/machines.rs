@@ -1,6 +1,7 @@
 //! Studies whose blocks ran on several machines: four, of which one is 8% slower and one three times as noisy.
 
 use crate::simulate::{assert_covers, generator, normal, share};
+use tare_stats::Groups;
 use tare_stats::machines::{compare, odd};
 use tare_stats::ratio::{by_block, fieller, paired};
 
@@ -75,7 +76,7 @@ fn the_slow_and_the_noisy_machine_are_named_and_no_other() {
     const STUDIES: usize = 400;
     for _ in 0..STUDIES {
         let [levels, spreads] = blocks(&study(&mut rng, 40));
-        let (level, spread) = (odd(&levels, 0.025), odd(&spreads, 0.025));
+        let (level, spread) = (odd(Groups::new(&levels).unwrap(), 0.025), odd(Groups::new(&spreads).unwrap(), 0.025));
         slow += usize::from(level.contains(&SLOW));
         noisy += usize::from(spread.contains(&NOISY));
         wrong += usize::from(level.iter().any(|m| *m != SLOW) || spread.iter().any(|m| *m != NOISY));
@@ -93,8 +94,8 @@ fn like_machines_have_no_odd_one_and_no_variance_between_them() {
     let mut between = 0.0;
     let named = share(2000, || {
         let machines: Vec<Vec<f64>> = (0..MACHINES).map(|_| crate::simulate::normals(&mut rng, 0.0, 0.01, 6)).collect();
-        between += compare(&machines, 0.95).unwrap().between / 2000.0;
-        !odd(&machines, 0.05).is_empty()
+        between += compare(Groups::new(&machines).unwrap(), 0.95).unwrap().between / 2000.0;
+        !odd(Groups::new(&machines).unwrap(), 0.05).is_empty()
     });
     println!("an odd one named {named:.3}, between {between:.5}");
     assert!(named < 0.07, "six blocks a machine, degrees of freedom estimated: {named}");
@@ -112,11 +113,11 @@ fn variance_between_machines_is_its_own_component() {
                 crate::simulate::normals(&mut rng, centre, 0.01, 5)
             })
             .collect();
-        let found = compare(&machines, 0.95).unwrap();
+        let found = compare(Groups::new(&machines).unwrap(), 0.95).unwrap();
         between += found.between.powi(2) / 2000.0;
         within += found.within.powi(2) / 2000.0;
     }
     assert!((between.sqrt() / 0.04 - 1.0).abs() < 0.03, "{between}");
     assert!((within.sqrt() / 0.01 - 1.0).abs() < 0.03, "{within}");
-    assert!(compare(&[vec![1.0, 2.0]], 0.95).is_none());
+    assert!(Groups::new(&[vec![1.0, 2.0]]).is_err());
 }

@@ -11,7 +11,9 @@ use tare_stats::ladder::{Rung, steps};
 use tare_stats::plan::{Costs, Pilot, Target};
 use tare_stats::ratio::{Arms, Better, Design};
 use tare_stats::scaling::{self, Point};
-use tare_stats::{Estimate, Interval, descriptive, growth, machines, modes, outliers, plan, ratio, serial, trials};
+use tare_stats::{
+    Estimate, Groups, Interval, Trials, descriptive, growth, machines, modes, outliers, plan, ratio, serial, trials,
+};
 use tare_stats::{multiple, order, simultaneous};
 
 /// What an entry told: figures in the unit of the values, and figures that know no unit.
@@ -105,7 +107,7 @@ const ENTRIES: &[(&str, Entry)] = &[
         Some(told().free([descriptive::variance(a)?.sqrt() / descriptive::mean(a).filter(|m| *m != 0.0)?]))
     }),
     ("trials", |a, _| {
-        let found = trials::summarize(&nested(a), 0.95)?;
+        let found = trials::summarize(Trials::new(&nested(a)).ok()?, 0.95)?;
         let in_unit = [found.mean, found.min, found.max, found.sample_min, found.sample_max];
         let free = [found.within_cov, found.between_cov, found.relative_range()];
         Some(
@@ -126,13 +128,15 @@ const ENTRIES: &[(&str, Entry)] = &[
     }),
     ("average_and_largest", |a, _| trials::average_and_largest(a).map(|(mean, most)| told().in_unit([mean, most]))),
     ("components", |a, _| {
-        let found = components(&Nested::from_trials(&nested(a))).ok()?;
-        assert_eq!(of_trials(&nested(a)).as_ref(), Ok(&found));
+        let samples = nested(a);
+        let samples = Trials::new(&samples).ok()?;
+        let found = components(&Nested::from_trials(samples)).ok()?;
+        assert_eq!(of_trials(samples).as_ref(), Ok(&found));
         Some(told().in_unit([found.mean]).free(found.covs()?))
     }),
     ("plan", |a, _| {
         let samples = nested(a);
-        let pilot = Pilot { series: &[a.to_vec()], interval_s: 1.0, samples: &samples };
+        let pilot = Pilot { series: &[a.to_vec()], interval_s: 1.0, samples: Trials::new(&samples).ok()? };
         let costs = Costs { trial_s: 10.0, sample_s: 1.0, conditions: 3 };
         let target = Target { relative_half_width: 0.01, confidence: 0.95, budget_s: 3600.0, max_samples: 50 };
         let found = plan::recommend(&pilot, &costs, &target).ok()?;
@@ -148,7 +152,9 @@ const ENTRIES: &[(&str, Entry)] = &[
     ("fieller", |a, b| ratio::fieller(a, b, 0.95).ok().map(|found| told().free(of(found)))),
     ("paired", |a, b| ratio::paired(a, b, 0.95).ok().map(|found| told().free(of(found)))),
     ("bootstrap", |a, b| {
-        let of_ratio = |how| bootstrap::ratio(&nested(a), &nested(b), how, 200, 0.95, 1).ok();
+        let of_ratio = |how| {
+            bootstrap::ratio(Trials::new(&nested(a)).ok()?, Trials::new(&nested(b)).ok()?, how, 200, 0.95, 1).ok()
+        };
         let (one, other) = (of_ratio(Resample::Trials)?, of_ratio(Resample::TrialsAndSamples)?);
         Some(told().free(of(one)).free(of(other)))
     }),
@@ -222,14 +228,15 @@ const ENTRIES: &[(&str, Entry)] = &[
     ("outliers", |a, _| outliers::farthest(a).map(|found| told().free([found.index as f64, found.p_value]))),
     ("machines", |a, b| {
         let all = [a.to_vec(), b.to_vec(), third(a)];
-        let found = machines::compare(&all, 0.95)?;
+        let all = Groups::new(&all).ok()?;
+        let found = machines::compare(all, 0.95)?;
         // Machines without enough blocks to judge have no interval.
         let differences = found.differences.into_iter().filter(|one| one.ci.is_some()).flat_map(of);
         Some(
             told()
                 .in_unit(differences.collect::<Vec<_>>())
                 .in_unit([found.between, found.within])
-                .free(machines::odd(&all, 0.05).into_iter().map(|i| i as f64)),
+                .free(machines::odd(all, 0.05).into_iter().map(|i| i as f64)),
         )
     }),
     ("simultaneous", |a, b| {

@@ -7,6 +7,7 @@ use crate::language::spec::Study;
 use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::schema::{Decision, Outcome, Plan, PlannedTrial, TrialRecord};
+use tare_stats::Trials;
 use tare_stats::components::{Nested, components};
 use tare_stats::descriptive::mean;
 use tare_stats::plan::{Costs, Pilot, Recommendation, Target, recommend, warmup_readings};
@@ -141,8 +142,9 @@ fn metrics(ok: &[&TrialRecord]) -> Vec<String> {
 fn advise<'a>(case: &'a Case<'a>, costs: &Costs, target: &Target) -> Option<Advice<'a>> {
     let samples: Vec<Vec<f64>> =
         case.trials.iter().map(|trial| trial.values(case.metric)).filter(|s| !s.is_empty()).collect();
-    let covs = components(&Nested::from_trials(&samples)).ok()?.covs()?;
-    let pilot = Pilot { series: &[], interval_s: 1.0, samples: &samples };
+    let samples = Trials::new(&samples).ok()?;
+    let covs = components(&Nested::from_trials(samples)).ok()?.covs()?;
+    let pilot = Pilot { series: &[], interval_s: 1.0, samples };
     let found = recommend(&pilot, costs, target).ok()?;
     Some(Advice { case, covs, found })
 }

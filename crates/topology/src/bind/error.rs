@@ -8,6 +8,7 @@ use crate::MemoryPolicy;
 
 /// Why a thread or its memory is not bound as asked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BindError {
     /// The CPUs of a thread.
     #[error(transparent)]

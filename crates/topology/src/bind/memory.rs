@@ -18,6 +18,9 @@ use tare_cpuset::NodeSet;
 ///
 /// Takes the time of an hwloc discovery (milliseconds). A policy that is in force already is not set again, so
 /// `default` needs neither NUMA support nor privileges.
+///
+/// # Errors
+/// When the kernel or hwloc refuses the policy, or another one is read back.
 pub fn set_memory_policy(policy: &MemoryPolicy) -> Result<(), BindError> {
     if this_thread_memory_policy()? == *policy {
         return Ok(());
@@ -79,12 +82,18 @@ fn nodeset(nodes: &NodeSet) -> Result<HwlocNodeSet, String> {
 }
 
 /// The memory policy of the calling thread, from the kernel.
+///
+/// # Errors
+/// When the kernel does not show it, or shows one that [`MemoryPolicy`] has no word for.
 pub fn this_thread_memory_policy() -> Result<MemoryPolicy, BindError> {
     read("/proc/thread-self/numa_maps")
 }
 
 /// The memory policy of a process's main thread, from the kernel: what it was started with, unless it changed it.
 /// Walks all of its page tables: for a process with tens of gigabytes do this before they are filled.
+///
+/// # Errors
+/// When the process has ended, or its policy is one that [`MemoryPolicy`] has no word for.
 pub fn read_memory_policy(pid: i32) -> Result<MemoryPolicy, BindError> {
     read(&format!("/proc/{pid}/numa_maps"))
 }

@@ -31,6 +31,9 @@ pub struct Placed {
 
 impl Placed {
     /// Binds the calling thread. `cpus` None leaves its CPUs as they are. On an error everything is as before.
+    ///
+    /// # Errors
+    /// When the thread cannot be bound, or its memory policy not be set.
     pub fn apply(cpus: Option<&CpuSet>, memory: &MemoryPolicy) -> Result<Self, BindError> {
         // Dropped on the way out of an error, it restores.
         let placed = Self {
@@ -47,6 +50,9 @@ impl Placed {
     }
 
     /// Puts back the CPUs and the memory policy that the thread had.
+    ///
+    /// # Errors
+    /// When either cannot be put back.
     pub fn restore(mut self) -> Result<(), BindError> {
         self.done = true;
         self.put_back()

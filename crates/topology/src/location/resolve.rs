@@ -8,6 +8,9 @@ use tare_cpuset::CpuSet;
 impl Location {
     /// The CPUs on this machine. An object or CPU that is named and does not exist, or has no usable CPU, makes the
     /// location not realizable; nothing is left out silently. (hwloc-calc skips what does not exist.)
+    ///
+    /// # Errors
+    /// When something that it names does not exist on this machine.
     pub fn resolve(&self, machine: &Machine) -> Result<CpuSet, NotRealizable> {
         self.terms.iter().try_fold(CpuSet::new(), |set, term| {
             let more = match term {

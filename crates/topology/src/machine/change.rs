@@ -7,6 +7,7 @@ use tare_cpuset::{CpuSet, NodeSet};
 /// One difference between two [`Fingerprint`](super::Fingerprint)s. Displayed as a clause, such as "allowed CPUs were
 /// 0-1 and are 0".
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Change {
     /// Another kernel release is running.
     Kernel {

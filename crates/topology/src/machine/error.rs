@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 /// Why a machine could not be described.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MachineError {
     /// hwloc failed to look at this machine.
     #[error("hwloc could not discover this machine: {0}")]

@@ -17,6 +17,9 @@ impl Machine {
     /// The machine this process runs on, limited to the CPUs on which the calling thread may run (online, inside the
     /// cgroup's cpuset, inside its affinity mask) and to the nodes whose memory the cgroup allows. A node whose memory
     /// it withholds stays, without memory, when CPUs of it are left.
+    ///
+    /// # Errors
+    /// When hwloc cannot read the machine, or this process may use none of its CPUs.
     pub fn this() -> Result<Self, MachineError> {
         let discovery = |e: &dyn std::fmt::Display| MachineError::Discovery(e.to_string());
         // Objects that the cgroup withholds are kept at first, to be able to say that they exist.
@@ -69,6 +72,9 @@ impl Machine {
 
     /// A machine from an hwloc synthetic description, such as `package:2 node:1 core:6 pu:2`. A large enough one takes
     /// all memory: [`Machine::describe`] reads those of others.
+    ///
+    /// # Errors
+    /// When it describes no machine.
     pub fn synthetic(description: &str) -> Result<Self, MachineError> {
         let invalid = || MachineError::Synthetic { description: description.to_owned() };
         let topology = guarded(|| TopologyBuilder::new().from_synthetic(description).ok()?.build().ok());

@@ -53,6 +53,9 @@ impl TopologyReader {
 
     /// A machine from an hwloc XML file. The file is opened here, once, so that neither a pipe nor a device can be
     /// waited for.
+    ///
+    /// # Errors
+    /// When the file cannot be read, describes no machine, or its reader fails.
     pub fn xml(&self, path: &Path) -> Result<Machine, MachineError> {
         let unreadable = |source| MachineError::XmlUnreadable { path: path.to_owned(), source };
         let nonblock = i32::try_from((OFlags::NONBLOCK | OFlags::NOCTTY).bits()).unwrap_or(0);
@@ -71,6 +74,9 @@ impl TopologyReader {
     }
 
     /// A machine from an hwloc synthetic description.
+    ///
+    /// # Errors
+    /// When it describes no machine, or its reader fails.
     pub fn synthetic(&self, description: &str) -> Result<Machine, MachineError> {
         // What no argument of a program can hold is no description either.
         if description.contains('\0') {
@@ -136,6 +142,9 @@ fn ending(status: ExitStatus) -> String {
 impl Machine {
     /// What `--topology` takes: an existing file, or any name that ends in `.xml`, is XML; all else is a synthetic
     /// description. Either is read by the reader's process, never by this one.
+    ///
+    /// # Errors
+    /// When it describes no machine, or its reader fails.
     pub fn describe(spec: &str, reader: &TopologyReader) -> Result<Self, MachineError> {
         let path = Path::new(spec);
         let named_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));

@@ -32,6 +32,9 @@ impl Machine {
     /// A machine from an XML file, as written by `lstopo machine.xml` there, read by this process itself. Only for
     /// files that are known to be sound: hwloc crashes and hangs on some damaged ones. [`Machine::describe`] reads
     /// those of others.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or describes no machine.
     pub fn from_xml(path: impl AsRef<Path>) -> Result<Self, MachineError> {
         let path = path.as_ref();
         let xml = std::fs::read_to_string(path)

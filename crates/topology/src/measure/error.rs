@@ -5,6 +5,7 @@ use tare_cpuset::AffinityError;
 
 /// Why a measurement could not be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MeasureError {
     /// A measuring thread could not be put where it belongs.
     #[error(transparent)]

@@ -35,6 +35,9 @@ const NO_REAL_FILE: [&str; 5] = ["/dev/zero", "/SYSV", "/memfd:", "/anon_hugepag
 ///
 /// The kernel walks every page table for this, holding the process's memory map for reading: milliseconds for each
 /// gigabyte. Call it outside a measurement.
+///
+/// # Errors
+/// When the process has ended, or is another user's.
 pub fn pages_by_node(pid: i32) -> Result<BTreeMap<u32, NodePages>, ObserveError> {
     let path = format!("/proc/{pid}/numa_maps");
     let failed = |e: io::Error| ObserveError::of_io(&path, &e);

@@ -16,6 +16,7 @@ const WEIGHTS: &str = "/sys/kernel/mm/mempolicy/weighted_interleave";
 /// Which nodes new pages come from. Nodes are **OS node numbers**, as in numactl and /sys/devices/system/node, unlike
 /// the logical indexes of `node:` in a location.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum MemoryPolicy {
     /// The kernel's default: the node of the CPU that first touches a page (`default`, MPOL_DEFAULT).
     #[default]
@@ -61,6 +62,9 @@ pub struct PolicyError {
 
 impl MemoryPolicy {
     /// The same policy with its nodes spelt out, when this machine has them all and each has memory.
+    ///
+    /// # Errors
+    /// When a node does not exist on this machine, or has no memory.
     pub fn resolve(&self, machine: &Machine) -> Result<Self, NotRealizable> {
         Ok(match self {
             Self::Default => Self::Default,

@@ -87,6 +87,9 @@ impl Placement {
     ///   side, lowest logical index first; the server gets the PU of its location, among those that satisfy the
     ///   pairing, with the fewest threads. Where that stacks threads that can be spread, pairs are moved until the most
     ///   loaded PU has as few threads as an assignment can give it. A side that floats counts as `all`.
+    ///
+    /// # Errors
+    /// When a location or pairing cannot be had on this machine.
     pub fn resolve(&self, machine: &Machine, threads: usize) -> Result<ResolvedPlacement, NotRealizable> {
         if threads == 0 {
             return Err(NotRealizable::new("a placement needs at least one thread"));
