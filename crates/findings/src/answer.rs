@@ -5,8 +5,8 @@ use super::best;
 use super::collect::ConditionTrials;
 use super::composite::{self, Composite};
 use super::estimate;
+use super::factors::factors_of;
 use super::question::Asked;
-use super::reading;
 use super::scaling;
 use super::summary::{Scaling, SpreadSources, Step};
 use super::verdict::{
@@ -104,7 +104,7 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
         Some(Question::Effect) if mains.is_empty() => best::conditions(&basis),
         Some(Question::Effect) => factors(&basis, mains),
         // A study that asks nothing: its factors where there are several, else its conditions.
-        None if reading::factors_of(&mains) > 1 => factors(&basis, mains),
+        None if factors_of(&mains) > 1 => factors(&basis, mains),
         None => best::conditions(&basis),
     }
 }

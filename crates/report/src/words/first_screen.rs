@@ -1,9 +1,12 @@
 //! The first screen of a report: what was run, on what, what came out, how sure.
 
-use super::collect;
-use super::figures::{count, list, percent};
-use super::summary::{MetricSummary, Summary};
+use super::answer::AnswerJson;
+use super::further::further;
+use super::warnings::warnings;
 use std::collections::BTreeSet;
+use tare_findings::collect;
+use tare_findings::figures::{count, list, percent};
+use tare_findings::summary::{MetricSummary, Summary};
 use tare_results::{Results, Source};
 
 /// The first screen of a report: one sentence a question.
@@ -19,15 +22,18 @@ pub struct FirstScreen {
     pub further: Vec<String>,
     /// How sure that is, and why.
     pub sure: String,
+    /// What to know before believing it, most serious first.
+    pub warnings: Vec<String>,
 }
 
-/// All sentences of the first screen but what is odd, which is [`Summary::odd`].
+/// All sentences of the first screen.
 pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
     FirstScreen {
         run: what_was_run(summary, results),
         machine: on_what(results),
-        out: summary.reading.clone(),
-        further: summary.further_reading.clone(),
+        out: AnswerJson::of(&summary.answer).text,
+        further: further(summary, results),
+        warnings: warnings(summary, results),
         sure: how_sure(summary, results),
     }
 }
