@@ -1,6 +1,6 @@
 //! Which condition, or which level of a factor, is the best: all pairs at once.
 
-use super::answer::Basis;
+use super::basis::Basis;
 use super::confidence::{ANSWER, CONFIDENCE};
 use super::factors;
 use super::ladders::OVER;

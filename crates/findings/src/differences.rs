@@ -48,7 +48,7 @@ impl Serialize for What {
 /// One thing that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Which thing.
+    /// A factor, a setting, a key of the study ...
     pub what: What,
     /// Value in A; empty where A has none.
     pub a: String,

@@ -3,6 +3,7 @@
 
 pub mod answer;
 pub mod aside;
+mod basis;
 mod best;
 mod builds;
 mod captures;
@@ -24,7 +25,8 @@ mod ladders;
 pub mod level_words;
 pub mod lifetimes;
 pub mod machine_view;
-pub mod modes;
+pub mod mode;
+mod modes;
 pub mod nodes;
 pub mod outliers;
 pub mod plans;

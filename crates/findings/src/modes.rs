@@ -1,7 +1,7 @@
 //! Two modes and what tells them apart.
 
 use super::collect::ConditionTrials;
-use super::summary::Mode;
+use super::mode::{InCommon, Mode, ModeCause, ModeSide};
 use super::threads::{self, Feature, PAIRS};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::schema::TrialRecord;
@@ -13,42 +13,6 @@ use tare_topology::Machine;
 const NAMED_BELOW: f64 = 0.05;
 /// Fixed, so that the same results always read the same.
 const SEED: u64 = 1;
-
-/// A recorded covariate that explains which trial falls into which mode.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModeCause {
-    /// Its name as it is recorded.
-    pub covariate: String,
-    /// The modes, lower first.
-    pub sides: Vec<ModeSide>,
-}
-
-/// One mode, and what its trials have in common.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModeSide {
-    /// The covariate in its trials.
-    pub in_common: InCommon,
-    /// The centre of the mode.
-    pub mean: f64,
-}
-
-/// A covariate in the trials of one mode.
-#[derive(Debug, Clone, PartialEq)]
-pub enum InCommon {
-    /// A number, on average.
-    Number(f64),
-    /// The word that most of them have.
-    Word {
-        /// The word.
-        word: String,
-        /// How many have it.
-        trials: usize,
-        /// How many there are.
-        of: usize,
-    },
-    /// It was recorded of none of them.
-    Unknown,
-}
 
 /// Modes of a metric, lower first. Empty when one mode describes the trials.
 pub(super) fn find(condition: &ConditionTrials<'_>, metric: &str) -> Vec<Mode> {

@@ -5,7 +5,7 @@ use super::ends;
 use super::grid::PlacementGrid;
 use super::hosts::Hosts;
 use super::lifetimes::Lifetimes;
-use super::modes::ModeCause;
+use super::mode::{Mode, ModeCause};
 use super::nodes::NodeSummary;
 use super::outliers::Outlier;
 use super::plans::QueryPlans;
@@ -302,15 +302,6 @@ pub struct MetricSummary {
     pub trials: usize,
     /// What the probes beside the trials leave of their spread, where the study records them.
     pub probes: Vec<Weighed>,
-}
-
-/// One mode of a bimodal metric.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Mode {
-    /// The centre that its trials lie around.
-    pub mean: f64,
-    /// Share of trials, 0 to 1.
-    pub weight: f64,
 }
 
 /// Effect of a factor or an interaction on a metric's mean and on its spread between trials.

@@ -7,14 +7,15 @@ use tare_findings::differences::Difference;
 use tare_findings::grid::PlacementGrid;
 use tare_findings::hosts::Hosts;
 use tare_findings::lifetimes::Lifetimes;
+use tare_findings::mode::Mode;
 use tare_findings::nodes::NodeSummary;
 use tare_findings::outliers::Outlier;
 use tare_findings::plans::QueryPlans;
 use tare_findings::probes::Weighed;
 use tare_findings::run_order::Drift;
 use tare_findings::summary::{
-    BuildComparison, CaptureSummary, Components, ConditionSummary, Effect, GrowthRanking, MetricSummary, Mode,
-    ResidualCause, Scaling, Spread, SpreadSources, Summary, Unrealizable,
+    BuildComparison, CaptureSummary, Components, ConditionSummary, Effect, GrowthRanking, MetricSummary, ResidualCause,
+    Scaling, Spread, SpreadSources, Summary, Unrealizable,
 };
 use tare_findings::warm_up::WarmUp;
 use tare_results::Results;

@@ -170,7 +170,7 @@ pub struct ManyComparison {
     pub notes: Vec<Note>,
 }
 
-/// The whole comparison.
+/// B against A, for `tare compare A B`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The SHA-1 of the server programs, where both sides are the same program, settings and data.

@@ -18,7 +18,7 @@ pub fn notes(notes: &[Note]) -> Vec<String> {
     notes.iter().map(note).collect()
 }
 
-/// One of them.
+/// A note as a sentence without its full stop.
 pub fn note(note: &Note) -> String {
     match note {
         Note::Identical { side, first } => format!("{side} is the same program, settings and data as {first}"),

@@ -4,8 +4,7 @@ use super::answer::AnswerJson;
 use super::further::further;
 use super::warnings::warnings;
 use std::collections::BTreeSet;
-use tare_findings::collect;
-use tare_findings::figures::{count, list, percent};
+use tare_findings::figures::{count, percent};
 use tare_findings::summary::{MetricSummary, Summary};
 use tare_results::{Results, Source};
 
@@ -139,20 +138,4 @@ fn unit(results: &Results) -> &'static str {
 
 fn metric_name(summary: &Summary) -> &str {
     summary.headline_metric.as_deref().unwrap_or("the metric")
-}
-
-/// Trials of the schedule that have no usable record yet.
-pub fn missing_words(results: &Results) -> Option<String> {
-    let missing = collect::missing_trials(results);
-    let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
-    let path = results.path.display();
-    let advice = match results.open_shards.as_slice() {
-        [] => format!("`tare run --resume {path}` completes them"),
-        [one] => format!("`tare run --shard {path} {one}` completes them"),
-        [first, rest @ ..] => {
-            let rest: Vec<String> = rest.iter().map(usize::to_string).collect();
-            format!("`tare run --shard {path} {first}`, and the same with {}, completes them", list(&rest))
-        }
-    };
-    (missing > 0).then(|| format!("{missing} of {of} planned trials have no usable result: {advice}"))
 }

@@ -1,8 +1,7 @@
 //! Words that several sentences and tables share.
 
 use tare_findings::figures::{figure, list, percent};
-use tare_findings::modes::{InCommon, ModeCause, ModeSide};
-use tare_findings::summary::Mode;
+use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide};
 use tare_findings::threads::PAIRS;
 use tare_results::metric::{self, Better};
 

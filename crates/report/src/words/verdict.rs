@@ -189,9 +189,9 @@ fn spread_from(from: &SpreadFrom) -> Sentence {
         .sources
         .iter()
         .enumerate()
-        .map(|(place, (source, levels))| {
+        .map(|(place, source)| {
             // Of many levels the share is that of the trials at these two.
-            let of = if *levels > 2 { "of these two, " } else { "" };
+            let of = if source.levels > 2 { "of these two, " } else { "" };
             let who = format!("{} ({of}{} rather than {})", source.factor, source.noisy_level, source.quiet_level);
             let share = percent(source.share);
             match place {

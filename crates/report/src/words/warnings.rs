@@ -1,10 +1,10 @@
 //! What a reader must know before believing a figure, most serious first.
 
 use super::terms::{self, mode_cause};
-use super::{client_limit, first_screen, plans, trials, warm_up};
+use super::{client_limit, plans, trials, warm_up};
 use std::collections::BTreeMap;
-use tare_findings::collect::is_usable;
-use tare_findings::figures::{count, percent};
+use tare_findings::collect::{self, is_usable};
+use tare_findings::figures::{count, list, percent};
 use tare_findings::state::{self, State};
 use tare_findings::summary::Summary;
 use tare_results::Results;
@@ -20,7 +20,7 @@ pub fn warnings(summary: &Summary, results: &Results) -> Vec<String> {
     odd.extend(bad_trials(results, Bad::PutAside));
     odd.extend(disturbed_trials(results));
     odd.extend(client_limit::notes(results));
-    odd.extend(first_screen::missing_words(results));
+    odd.extend(missing_words(results));
     odd.extend(
         summary
             .unrealizable
@@ -94,6 +94,22 @@ fn disturbed_trials(results: &Results) -> Option<String> {
         first.trial,
         first.condition
     ))
+}
+
+/// Trials of the schedule that have no usable record yet.
+fn missing_words(results: &Results) -> Option<String> {
+    let missing = collect::missing_trials(results);
+    let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
+    let path = results.path.display();
+    let advice = match results.open_shards.as_slice() {
+        [] => format!("`tare run --resume {path}` completes them"),
+        [one] => format!("`tare run --shard {path} {one}` completes them"),
+        [first, rest @ ..] => {
+            let rest: Vec<String> = rest.iter().map(usize::to_string).collect();
+            format!("`tare run --shard {path} {first}`, and the same with {}, completes them", list(&rest))
+        }
+    };
+    (missing > 0).then(|| format!("{missing} of {of} planned trials have no usable result: {advice}"))
 }
 
 fn modes(summary: &Summary) -> Vec<String> {

@@ -1,11 +1,10 @@
 //! Made-up results with known components, effects and causes, through `tare show FILE.csv --json` and the analysis.
 
 use crate::report::fake::{self, Noise};
+use crate::report::words::{Told, summarize};
 use assert_cmd::Command;
 use std::fmt::Write;
 use std::fs;
-use tare_findings::summarize;
-use tare_findings::summary::Summary;
 
 const HEAD: &str = "condition,trial,sample,metric,value\n";
 
@@ -18,7 +17,7 @@ fn show(rows: &str) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn summary_of_csv(rows: &str) -> Summary {
+fn summary_of_csv(rows: &str) -> Told {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made-up.csv");
     fs::write(&path, format!("{HEAD}{rows}")).unwrap();
