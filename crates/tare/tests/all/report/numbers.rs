@@ -96,7 +96,7 @@ fn effects_name_the_factor_of_the_mean_and_of_the_spread() {
     assert!(aslr.spread_ci.unwrap().low > 2.0, "{aslr:?}");
     // Factors keep the order of the condition's name.
     assert!((effect("ahi:aslr").mean_ratio - 1.0).abs() < 0.02);
-    let sources = summary.spread_sources.unwrap();
+    let sources = summary.spread_sources.as_ref().unwrap();
     assert_eq!((sources.ranking[0].factor.as_str(), sources.ranking[0].noisy_level.as_str()), ("aslr", "on"));
     assert!(sources.ranking[0].shown && sources.ranking[0].share > 0.8, "{sources:?}");
 }
