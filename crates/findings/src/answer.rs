@@ -1,17 +1,16 @@
 //! What the study asked, answered from tested effects or not at all.
 
 use super::aside;
+use super::basis::{Basis, range};
 use super::best;
 use super::collect::ConditionTrials;
-use super::composite::{self, Composite};
+use super::composite;
 use super::estimate;
+use super::factors::factors_of;
 use super::question::Asked;
-use super::reading;
 use super::scaling;
 use super::summary::{Scaling, SpreadSources, Step};
-use super::verdict::{
-    Alone, Answer, Disturbed, LessStep, Measured, Moved, Range, SpreadFrom, Untested, Verdict, Without,
-};
+use super::verdict::{Alone, Answer, Disturbed, LessStep, Moved, ShownSource, SpreadFrom, Untested, Verdict, Without};
 use super::{collect, effects, modes};
 use std::collections::BTreeSet;
 use tare_results::metric;
@@ -43,32 +42,6 @@ fn without_disturbed(asked: &Asked, conditions: &[ConditionTrials<'_>], with: &V
         again if !again.is_tested() => Without::TooFew,
         again if again.claims_the_same(with) => Without::Same(again),
         again => Without::Other(again),
-    }
-}
-
-/// What all tested verdicts are made from.
-pub(super) struct Basis<'a> {
-    pub conditions: &'a [ConditionTrials<'a>],
-    pub composite: &'a Composite,
-}
-
-impl Basis<'_> {
-    pub fn what(&self) -> Measured {
-        let metrics = &self.composite.metrics;
-        Measured { metric: metrics.first().cloned().unwrap_or_default(), metrics: metrics.len() }
-    }
-
-    /// The extreme means, where one metric was measured.
-    pub fn range(&self) -> Option<Range> {
-        match self.composite.metrics.as_slice() {
-            [one] => range(one, self.conditions),
-            _ => None,
-        }
-    }
-
-    /// Trials a condition, at least.
-    pub fn fewest_trials(&self) -> usize {
-        self.conditions.iter().map(|condition| condition.ok.len()).min().unwrap_or(0)
     }
 }
 
@@ -104,7 +77,7 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
         Some(Question::Effect) if mains.is_empty() => best::conditions(&basis),
         Some(Question::Effect) => factors(&basis, mains),
         // A study that asks nothing: its factors where there are several, else its conditions.
-        None if reading::factors_of(&mains) > 1 => factors(&basis, mains),
+        None if factors_of(&mains) > 1 => factors(&basis, mains),
         None => best::conditions(&basis),
     }
 }
@@ -145,7 +118,15 @@ pub fn spread_from<'l>(
         |factor: &String| conditions.clone().filter_map(|levels| levels.get(factor)).collect::<BTreeSet<_>>().len();
     let shown = sources.ranking.iter().filter(|source| source.shown && source.share > 0.0);
     SpreadFrom {
-        sources: shown.map(|source| (source.clone(), levels(&source.factor))).collect(),
+        sources: shown
+            .map(|source| ShownSource {
+                factor: source.factor.clone(),
+                levels: levels(&source.factor),
+                noisy_level: source.noisy_level.clone(),
+                quiet_level: source.quiet_level.clone(),
+                share: source.share,
+            })
+            .collect(),
         unexplained: sources.unexplained,
     }
 }
@@ -191,15 +172,6 @@ fn alone(conditions: &[ConditionTrials<'_>], name: &str) -> Untested {
         modes: modes::find(condition, name),
         estimate,
     })
-}
-
-/// The conditions with the smallest and the largest mean.
-fn range(name: &str, conditions: &[ConditionTrials<'_>]) -> Option<Range> {
-    let mean = |condition: &ConditionTrials<'_>| estimate::of(condition, name).map(|found| found.mean);
-    let mut means: Vec<(&str, f64)> = conditions.iter().filter_map(|c| Some((c.name, mean(c)?))).collect();
-    means.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let owned = |(condition, mean): &(&str, f64)| ((*condition).to_owned(), *mean);
-    Some(Range { low: owned(means.first()?), high: owned(means.last()?), unit: metric::describe(name).unit })
 }
 
 /// Every metric that an answer may be about, for notes.

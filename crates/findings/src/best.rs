@@ -1,9 +1,9 @@
 //! Which condition, or which level of a factor, is the best: all pairs at once.
 
-use super::answer::Basis;
+use super::basis::Basis;
 use super::confidence::{ANSWER, CONFIDENCE};
+use super::factors;
 use super::ladders::OVER;
-use super::reading;
 use super::verdict::{LevelsOf, Ranked, Untested, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::metric::Better;
@@ -49,7 +49,7 @@ pub(super) fn conditions(basis: &Basis<'_>) -> Verdict {
     if ranking.p_value > ANSWER {
         return Verdict::NotRanked { what, conditions: basis.conditions.len(), range, fewest_trials };
     }
-    let factors = reading::varying_factors(basis.conditions.iter().map(|condition| condition.levels));
+    let factors = factors::varying_factors(basis.conditions.iter().map(|condition| condition.levels));
     Verdict::Ranked { what, factors, ranking, range, fewest_trials }
 }
 

@@ -78,7 +78,7 @@ type Measured<'m> = [(&'m ConditionTrials<'m>, &'m MetricSummary)];
 
 /// Factors with more than one level among these conditions, by name.
 fn varying(measured: &Measured<'_>) -> Vec<String> {
-    super::reading::varying_factors(measured.iter().map(|(condition, _)| condition.levels))
+    super::factors::varying_factors(measured.iter().map(|(condition, _)| condition.levels))
 }
 
 fn levels_of<'m>(factor: &str, measured: &'m Measured<'_>) -> BTreeSet<&'m str> {

@@ -1,15 +1,55 @@
 //! What is different in how two sets of results were made.
 
-use serde::{Deserialize, Serialize};
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use tare_results::Results;
 use tare_results::schema::{Environment, Levels};
 
+/// The setting that says how busy a machine was.
+pub(super) const LOAD: &str = "/proc/loadavg";
+
+/// What may differ between two measurements.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// The level of a factor.
+    Factor(String),
+    /// The versions that servers reported.
+    ServerVersion,
+    /// A property of the machine: `CPU`, `kernel` ...
+    Machine(&'static str),
+    /// The version of tare.
+    Tare,
+    /// A setting of the machine by its path.
+    Setting(String),
+    /// A key of the study, `sampling.trials`.
+    Study(String),
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Factor(name) => write!(f, "factor {name}"),
+            Self::ServerVersion => f.write_str("server version"),
+            Self::Machine(what) => f.write_str(what),
+            Self::Tare => f.write_str("tare"),
+            Self::Setting(path) => f.write_str(path),
+            Self::Study(key) => write!(f, "study: {key}"),
+        }
+    }
+}
+
+impl Serialize for What {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
 /// One thing that is not the same on both sides.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// `kernel`, `server version`, `study: sampling.trials`, a setting's path ...
-    pub what: String,
+    /// A factor, a setting, a key of the study ...
+    pub what: What,
     /// Value in A; empty where A has none.
     pub a: String,
     /// Value in B; empty where B has none.
@@ -25,7 +65,7 @@ pub(super) fn between(a: &Results, b: &Results) -> Vec<Difference> {
         if !seen.insert(what) {
             continue;
         }
-        let value = |facts: &[(String, String)]| {
+        let value = |facts: &[(What, String)]| {
             facts.iter().find(|(name, _)| name == what).map_or(String::new(), |(_, value)| value.clone())
         };
         let (a, b) = (value(&facts_a), value(&facts_b));
@@ -43,13 +83,13 @@ pub(super) fn of_levels(a: &Levels, b: &Levels) -> Vec<Difference> {
     names
         .into_iter()
         .filter(|name| a.get(*name) != b.get(*name))
-        .map(|name| Difference { what: format!("factor {name}"), a: value(a, name), b: value(b, name) })
+        .map(|name| Difference { what: What::Factor(name.clone()), a: value(a, name), b: value(b, name) })
         .collect()
 }
 
-fn facts(results: &Results) -> Vec<(String, String)> {
+fn facts(results: &Results) -> Vec<(What, String)> {
     let versions: BTreeSet<&str> = results.trials.iter().filter_map(|t| t.server_version.as_deref()).collect();
-    let mut facts = vec![("server version".to_owned(), versions.into_iter().collect::<Vec<_>>().join(", "))];
+    let mut facts = vec![(What::ServerVersion, versions.into_iter().collect::<Vec<_>>().join(", "))];
     if let Some(environment) = &results.environment {
         facts.extend(of_environment(environment));
     }
@@ -58,25 +98,22 @@ fn facts(results: &Results) -> Vec<(String, String)> {
         if let Ok(table) = text.parse::<toml::Table>() {
             flatten("", &toml::Value::Table(table), &mut leaves);
         }
-        facts.extend(leaves.into_iter().map(|(key, value)| (format!("study: {key}"), value)));
+        facts.extend(leaves.into_iter().map(|(key, value)| (What::Study(key), value)));
     }
     facts
 }
 
-fn of_environment(environment: &Environment) -> Vec<(String, String)> {
-    let mut facts: Vec<(String, String)> = [
-        ("CPU", environment.cpu_model.clone()),
-        ("hypervisor", environment.hypervisor.clone().unwrap_or_default()),
-        ("operating system", environment.os.clone()),
-        ("kernel", environment.kernel.clone()),
-        ("tare", environment.tare_version.clone()),
-        ("PUs", environment.machine.pu_count().to_string()),
-        ("nodes", environment.machine.node_count().to_string()),
-    ]
-    .into_iter()
-    .map(|(name, value)| (name.to_owned(), value))
-    .collect();
-    facts.extend(environment.settings.iter().map(|(name, value)| (name.clone(), value.clone())));
+fn of_environment(environment: &Environment) -> Vec<(What, String)> {
+    let mut facts = vec![
+        (What::Machine("CPU"), environment.cpu_model.clone()),
+        (What::Machine("hypervisor"), environment.hypervisor.clone().unwrap_or_default()),
+        (What::Machine("operating system"), environment.os.clone()),
+        (What::Machine("kernel"), environment.kernel.clone()),
+        (What::Tare, environment.tare_version.clone()),
+        (What::Machine("PUs"), environment.machine.pu_count().to_string()),
+        (What::Machine("nodes"), environment.machine.node_count().to_string()),
+    ];
+    facts.extend(environment.settings.iter().map(|(name, value)| (What::Setting(name.clone()), value.clone())));
     facts
 }
 

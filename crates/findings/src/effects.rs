@@ -6,8 +6,8 @@
 use super::collect::{self, ConditionTrials};
 use super::composite::Composite;
 use super::confidence::{ANSWER, CONFIDENCE, FURTHER};
+use super::factors::varying_factors;
 use super::ladders::OVER;
-use super::reading::varying_factors;
 use super::summary::{Effect, SpreadSource, SpreadSources};
 use super::term::{Term, TermFactor};
 use super::verdict::Moved;

@@ -59,10 +59,10 @@ pub(super) fn find(
     results: &Results,
     conditions: &[ConditionTrials<'_>],
 ) -> Vec<PlacementGrid> {
-    let mut groups: BTreeMap<String, Vec<&ConditionTrials<'_>>> = BTreeMap::new();
+    let mut groups: BTreeMap<Levels, Vec<&ConditionTrials<'_>>> = BTreeMap::new();
     for condition in conditions {
         if condition.levels.contains_key(CLIENT) && condition.levels.contains_key(SERVER) {
-            groups.entry(super::level_words::words_of(&others(condition.levels))).or_default().push(condition);
+            groups.entry(others(condition.levels)).or_default().push(condition);
         }
     }
     let planned = results.plan.as_ref().map_or(&[][..], |plan| &plan.conditions);

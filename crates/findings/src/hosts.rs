@@ -6,7 +6,6 @@ use super::collect::ConditionTrials;
 use super::composite::Composite;
 use super::confidence::CONFIDENCE;
 use super::ends;
-use super::figures::percent;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -165,32 +164,6 @@ fn differences(first: &Environment, second: &Environment) -> Vec<String> {
         differ(name, value, second.settings.get(name).map_or("(none)", String::as_str));
     }
     found
-}
-
-/// What a reader must know of the machines, one sentence each.
-pub(super) fn sentences(hosts: &Hosts) -> Vec<String> {
-    let mut said: Vec<String> = hosts.rows.iter().filter(|row| row.odd_level).filter_map(level_sentence).collect();
-    said.extend(hosts.rows.iter().filter(|row| row.odd_spread).map(|row| {
-        let spread = row.spread.map_or(String::new(), |spread| format!(" (spread within a block {})", percent(spread)));
-        format!("{} is not as steady as the other machines, or steadier{spread}.", row.name)
-    }));
-    said.extend(
-        hosts
-            .rows
-            .iter()
-            .filter(|row| !row.differs.is_empty())
-            .map(|row| format!("{} is not set up as {}: {}.", row.name, hosts.rows[0].name, row.differs.join("; "))),
-    );
-    said
-}
-
-fn level_sentence(row: &HostRow) -> Option<String> {
-    let (ratio, ci) = (row.ratio?, row.ci?);
-    Some(format!(
-        "{} measures {ratio:.3}x what the other machines do ({:.3} to {:.3}); conditions are compared within machines \
-         alone.",
-        row.name, ci.low, ci.high
-    ))
 }
 
 impl HostRow {

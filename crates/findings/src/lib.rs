@@ -1,52 +1,48 @@
-//! From trial records to what they say: one summary that the terminal, the HTML report and --json share.
+//! From trial records to what they say, as values: one summary that the terminal, the page, the exports and --json
+//! share. No sentence is made here.
 
-mod answer;
+pub mod answer;
 pub mod aside;
+mod basis;
 mod best;
 mod builds;
 mod captures;
-pub mod client_limit;
 pub mod collect;
 pub mod compare;
 mod composite;
 pub mod confidence;
-mod culprits;
 pub mod curves;
-mod differences;
-mod dropped;
+pub mod differences;
+pub mod dropped;
 mod effects;
 mod ends;
 mod estimate;
+mod factors;
 pub mod figures;
-pub mod first_screen;
 pub mod grid;
-mod hosts;
+pub mod hosts;
 mod ladders;
 pub mod level_words;
-mod lifetimes;
+pub mod lifetimes;
 pub mod machine_view;
+pub mod mode;
 mod modes;
 pub mod nodes;
-pub mod odd;
-mod outliers;
+pub mod outliers;
 pub mod plans;
 pub mod probe_rows;
 pub mod probes;
 mod question;
-pub mod reading;
 mod residuals;
-mod run_order;
+pub mod run_order;
 mod scaling;
 pub mod spread;
 pub mod state;
-mod steadiness;
 pub mod summarize;
 pub mod summary;
 pub mod term;
 pub mod threads;
-mod two_hosts;
 pub mod verdict;
 pub mod warm_up;
-pub mod words;
 
 pub use summarize::summarize;

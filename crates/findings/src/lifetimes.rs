@@ -2,7 +2,6 @@
 //! in the lifetime does to a rung.
 
 use super::collect::ConditionTrials;
-use super::figures::{change, count, percent};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_stats::Interval;
@@ -81,28 +80,6 @@ fn in_common<'a>(lifetimes: impl Iterator<Item = &'a Vec<(f64, f64)>> + Clone) -
     let usual = (all - sizes.iter().map(|n| n * n).sum::<f64>() / all) / (groups - 1.0);
     let component = (between - within) / usual;
     if component <= 0.0 || !component.is_finite() { 0.0 } else { component / (component + within) }
-}
-
-/// What a reader of a ladder must know.
-pub(super) fn sentence(found: Option<&Lifetimes>) -> Option<String> {
-    let found = found?;
-    let place = match found.ci {
-        Some(ci) if ci.low > 0.0 || ci.high < 0.0 => format!(
-            "a rung is {} for each that was measured on its server before (95% interval {} to {}), which the drawn order \
-             spreads over all rungs",
-            change(found.per_place),
-            change(ci.low),
-            change(ci.high)
-        ),
-        _ => "no effect of what was measured on a server before is shown".to_owned(),
-    };
-    Some(format!(
-        "Rungs shared servers, up to {} each: what a restart changes moves all rungs of a lifetime together ({} of the \
-         variance between trials of a rung, over {}), so it is in every interval and in no step between rungs; {place}.",
-        found.rungs,
-        percent(found.restart_share),
-        count(found.lifetimes, "lifetime")
-    ))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Two modes and what tells them apart.
 
 use super::collect::ConditionTrials;
-use super::figures::figure;
-use super::summary::Mode;
+use super::mode::{InCommon, Mode, ModeCause, ModeSide};
 use super::threads::{self, Feature, PAIRS};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::schema::TrialRecord;
@@ -30,15 +29,14 @@ fn described(found: &Modes, means: &[f64]) -> Vec<Mode> {
 pub(super) fn with_cause(
     condition: &ConditionTrials<'_>,
     metric: &str,
-    unit: &str,
     machine: Option<&Machine>,
-) -> (Vec<Mode>, Option<String>) {
+) -> (Vec<Mode>, Option<ModeCause>) {
     let trials = condition.with(metric);
     let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
     let Some(found) = detect(&means) else { return (Vec::new(), None) };
     let modes = described(&found, &means);
     let records: Vec<&TrialRecord> = trials.iter().map(|(trial, _)| *trial).collect();
-    (modes, cause((&found, &means), &records, unit, machine))
+    (modes, cause((&found, &means), &records, machine))
 }
 
 /// Into how many modes a metric's trials fall; 1 where one describes them.
@@ -47,12 +45,7 @@ pub(super) fn count(condition: &ConditionTrials<'_>, metric: &str) -> usize {
     detect(&means).map_or(1, |found| found.modes.len())
 }
 
-fn cause(
-    (found, means): (&Modes, &[f64]),
-    trials: &[&TrialRecord],
-    unit: &str,
-    machine: Option<&Machine>,
-) -> Option<String> {
+fn cause((found, means): (&Modes, &[f64]), trials: &[&TrialRecord], machine: Option<&Machine>) -> Option<ModeCause> {
     let features: Vec<BTreeMap<String, Feature>> =
         trials.iter().map(|trial| threads::features(trial, machine)).collect();
     let mut covariates = covariates(&features);
@@ -66,9 +59,9 @@ fn cause(
     let centres = tare_stats::modes::means(found, means);
     let sides = found.modes.iter().zip(centres).map(|(mode, centre)| {
         let values: Vec<&Feature> = mode.members.iter().filter_map(|index| features.get(*index)?.get(name)).collect();
-        format!("{} at {}", side(name, &values), figure(centre, unit))
+        ModeSide { in_common: in_common(&values), mean: centre }
     });
-    Some(sides.collect::<Vec<_>>().join(", "))
+    Some(ModeCause { covariate: name.clone(), sides: sides.collect() })
 }
 
 /// The best shown association; among equally good ones how pairs sat, which says the most.
@@ -80,11 +73,11 @@ fn best(ranked: &[Association]) -> Option<&Association> {
 }
 
 /// What the trials of one mode have in common.
-fn side(name: &str, values: &[&Feature]) -> String {
+fn in_common(values: &[&Feature]) -> InCommon {
     let numbers: Vec<f64> =
         values.iter().filter_map(|f| if let Feature::Number(x) = f { Some(*x) } else { None }).collect();
     if !numbers.is_empty() {
-        return format!("{name} {:.3} on average", numbers.iter().sum::<f64>() / numbers.len() as f64);
+        return InCommon::Number(numbers.iter().sum::<f64>() / numbers.len() as f64);
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for value in values {
@@ -92,10 +85,11 @@ fn side(name: &str, values: &[&Feature]) -> String {
             *counts.entry(word).or_default() += 1;
         }
     }
-    let most = counts.iter().max_by_key(|(_, count)| **count);
-    let Some((word, count)) = most else { return format!("{name} unknown") };
-    let share = if *count == values.len() { String::new() } else { format!(" in {count} of {} trials", values.len()) };
-    if name == PAIRS { format!("{word}{share}") } else { format!("{name} {word}{share}") }
+    counts.iter().max_by_key(|(_, count)| **count).map_or(InCommon::Unknown, |(word, count)| InCommon::Word {
+        word: (*word).to_owned(),
+        trials: *count,
+        of: values.len(),
+    })
 }
 
 /// What was recorded of each trial as covariates, without those that never vary or that say the same as another one.

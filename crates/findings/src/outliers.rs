@@ -3,11 +3,9 @@
 use super::collect::ConditionTrials;
 use super::confidence::CONFIDENCE;
 use super::ends;
-use super::figures::{figure, percent};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::covariate;
-use tare_results::metric;
 use tare_results::schema::TrialRecord;
 use tare_stats::outliers::farthest;
 use tare_stats::trials::mean_interval;
@@ -100,35 +98,4 @@ fn beside(trial: &TrialRecord, others: &[&TrialRecord]) -> Vec<(String, f64, f64
         .collect();
     odd.sort_by(|a, b| b.0.total_cmp(&a.0));
     odd.into_iter().take(NAMED).map(|(_, named)| named).collect()
-}
-
-/// Names it, its log and the result without it.
-pub(super) fn sentence(outlier: &Outlier) -> String {
-    let unit = metric::describe(&outlier.metric).unit;
-    let beside: Vec<String> = outlier
-        .beside
-        .iter()
-        .map(|(name, own, usual)| {
-            let unit = covariate::Covariate::of(name).map_or("", |known| known.unit);
-            format!("{name} {} against {}", figure(*own, unit), figure(*usual, unit))
-        })
-        .collect();
-    let beside = match beside.is_empty() {
-        true => "nothing recorded beside it stands out".to_owned(),
-        false => format!("beside it {}", beside.join(", ")),
-    };
-    let interval = outlier
-        .ci
-        .map_or(String::new(), |ci| format!(" (95% interval {} to {})", figure(ci.low, unit), figure(ci.high, unit)));
-    let log = outlier.log.as_ref().map_or(String::new(), |log| format!("; its log is {log}"));
-    format!(
-        "trial {} (attempt {}, {}) lies far out: {} {}, {} from the others' mean; without it {}{interval}; {beside}{log}",
-        outlier.trial,
-        outlier.attempt,
-        outlier.condition,
-        outlier.metric,
-        figure(outlier.value, unit),
-        percent((outlier.value / outlier.mean_without - 1.0).abs()),
-        figure(outlier.mean_without, unit),
-    )
 }

@@ -1,14 +1,10 @@
 //! Plans of queries: where trials ran with more than one, which is a cause of what their times differ by.
 
 use super::collect::ConditionTrials;
-use super::figures::{count, figure, list};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::metric;
 use tare_results::schema::TrialRecord;
-
-/// Sentences about single queries; the page has the rest.
-const LISTED: usize = 5;
 
 /// A query that ran with more than one plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,62 +97,6 @@ fn query(name: &str) -> String {
     metric::query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
 }
 
-/// A plan that changed between trials of one condition: odd, and named as a cause.
-pub(super) fn changed(found: &[QueryPlans]) -> Vec<String> {
-    let all = found.iter().flat_map(|query| query.changed_within.iter().map(move |condition| (query, condition)));
-    let mut lines: Vec<String> =
-        all.clone().take(LISTED).map(|(query, condition)| sentence(query, condition)).collect();
-    let more = all.count().saturating_sub(LISTED);
-    if more > 0 {
-        lines.push(format!(
-            "{} more of a query whose plan changed between trials; the page has them all",
-            count(more, "case")
-        ));
-    }
-    lines
-}
-
-fn sentence(found: &QueryPlans, condition: &str) -> String {
-    let unit = metric::describe(&found.metric).unit;
-    let uses: Vec<(&PlanUse, &PlanTrials)> =
-        found.plans.iter().filter_map(|plan| Some((plan, plan.conditions.get(condition)?))).collect();
-    let words: Vec<String> = uses
-        .iter()
-        .map(|(plan, of)| {
-            format!("{} in {} ({} on average)", plan.name, count(of.trials.len(), "trial"), figure(of.mean, unit))
-        })
-        .collect();
-    let difference = match uses.as_slice() {
-        [(a, _), (b, _), ..] => differs(&a.text, &b.text),
-        _ => String::new(),
-    };
-    format!(
-        "{condition}: the plan of {} changed between trials, which is a cause of what they differ by: {}{difference}",
-        query(&found.metric),
-        list(&words)
-    )
-}
-
-/// The first step in which two plans differ.
-fn differs(a: &str, b: &str) -> String {
-    let line = |text: &str, at: usize| text.lines().nth(at).map_or("nothing".to_owned(), |line| line.trim().to_owned());
-    let longest = a.lines().count().max(b.lines().count());
-    let first = (0..longest).find(|at| line(a, *at) != line(b, *at));
-    first.map_or(String::new(), |at| format!("; the first has `{}` where the other has `{}`", line(a, at), line(b, at)))
-}
-
-/// Queries whose plan differs between conditions: their comparison is one of plans too.
-pub(super) fn between(found: &[QueryPlans]) -> Option<String> {
-    let steady: Vec<String> =
-        found.iter().filter(|query| query.changed_within.is_empty()).map(|found| query(&found.metric)).collect();
-    (!steady.is_empty()).then(|| {
-        format!(
-            "Between conditions {} ran with another plan: what they differ by there is the plan's doing too.",
-            list(&steady)
-        )
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,23 +126,20 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_changed_between_trials_is_named_as_a_cause_and_one_between_conditions_is_said() {
+    fn a_plan_that_changed_between_trials_is_a_cause_and_one_between_conditions_is_not() {
         let levels = Levels::new();
         let (scan, index) = ("orders | ALL\nlineitem | ref", "orders | ALL\nlineitem | range");
         let steady: Vec<TrialRecord> = (0..4).map(|n| trial(n, "steady", 0.1, scan)).collect();
         let other: Vec<TrialRecord> = (4..8).map(|n| trial(n, "other", 0.2, index)).collect();
         let two = find(&[of("steady", &levels, &steady), of("other", &levels, &other)]);
-        assert!(changed(&two).is_empty());
-        assert!(between(&two).unwrap().contains("Q12 ran with another plan"));
+        assert_eq!((two[0].plans.len(), two[0].changed_within.is_empty()), (2, true));
         let jumpy: Vec<TrialRecord> = (0..6)
             .map(|n| if n % 3 == 2 { trial(n, "jumpy", 0.3, index) } else { trial(n, "jumpy", 0.1, scan) })
             .collect();
         let found = find(&[of("jumpy", &levels, &jumpy)]);
-        let said = changed(&found).join(" ");
-        assert!(said.starts_with("jumpy: the plan of Q12 changed between trials, which is a cause"), "{said}");
-        assert!(said.contains("in 4 trials (100 ms on average)") && said.contains("in 2 trials (300 ms"), "{said}");
-        assert!(said.contains("`lineitem | ref` where the other has `lineitem | range`"), "{said}");
-        assert_eq!(between(&found), None);
+        assert_eq!(found[0].changed_within, ["jumpy"]);
+        let uses: Vec<usize> = found[0].plans.iter().map(|plan| plan.conditions["jumpy"].trials.len()).collect();
+        assert_eq!(uses, [4, 2]);
         assert!(find(&[of("steady", &levels, &steady)]).is_empty(), "one plan is nothing to say");
         // A jump that goes with the plan can be explained by it.
         assert_eq!(features(&jumpy[2]).next(), Some(("plan of Q12".to_owned(), short(index))));

@@ -2,7 +2,7 @@
 //! conditions it may be used.
 
 use super::collect::ConditionTrials;
-use super::differences::{self, Difference};
+use super::differences::{self, Difference, LOAD, What};
 use super::ends;
 use serde::{Deserialize, Serialize};
 use tare_results::Results;
@@ -25,6 +25,18 @@ pub struct Weighed {
     /// 95% interval of that mean.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
+}
+
+/// A probe that adjusts nothing, for what differs can move it, and a control that the treatment moves ruins the
+/// comparison.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The probe that the study named in advance.
+    pub probe: Probe,
+    /// The first thing that can move it.
+    pub first: What,
+    /// How many more can.
+    pub more: usize,
 }
 
 /// What a study said in advance of its probes.
@@ -74,8 +86,8 @@ fn can_move(factor: &str) -> bool {
     !(CANNOT_MOVE.contains(&factor) || factor.starts_with("option."))
 }
 
-/// A difference between two runs that can move the probe, in words; none where there is none.
-fn moving(difference: &Difference) -> Option<String> {
+/// Whether a difference between two runs can move the probe.
+fn moves(what: &What) -> bool {
     /// Sections and keys of a study that reach the server alone, or only say how often something is done.
     const HARMLESS: [&str; 15] = [
         "name",
@@ -94,34 +106,27 @@ fn moving(difference: &Difference) -> Option<String> {
         "conditions",
         "quick",
     ];
-    let what = difference.what.as_str();
-    let harmless = match (what.strip_prefix("factor "), what.strip_prefix("study: ")) {
-        (Some(factor), _) => !can_move(factor),
-        (_, Some("workload.threads")) => false,
-        (_, Some(key)) => key.starts_with("workload.") || HARMLESS.iter().any(|known| key.starts_with(known)),
+    let harmless = match what {
+        What::Factor(factor) => !can_move(factor),
+        What::Study(key) if key == "workload.threads" => false,
+        What::Study(key) => key.starts_with("workload.") || HARMLESS.iter().any(|known| key.starts_with(known)),
+        What::ServerVersion | What::Tare => true,
         // How loaded the machine was is what a probe is there for.
-        _ => matches!(what, "server version" | "tare" | "/proc/loadavg"),
+        What::Setting(path) => path == LOAD,
+        What::Machine(_) => false,
     };
-    (!harmless).then(|| what.to_owned())
+    !harmless
 }
 
 /// Why comparisons of these conditions are not adjusted; none where they may be.
-pub(super) fn refusal(differences: &[Difference], probe: Probe) -> Option<String> {
-    let movers: Vec<String> = differences.iter().filter_map(moving).collect();
-    let first = movers.first()?;
-    let more = match movers.len() {
-        1 => String::new(),
-        n => format!(" and {} more", n - 1),
-    };
-    Some(format!(
-        "nothing is adjusted by the probe {}: what differs can move it ({first}{more}), and a control that the treatment \
-         moves ruins the comparison",
-        probe.word()
-    ))
+pub(super) fn refusal(differences: &[Difference], probe: Probe) -> Option<Refusal> {
+    let movers: Vec<&What> = differences.iter().map(|difference| &difference.what).filter(|what| moves(what)).collect();
+    let first = *movers.first()?;
+    Some(Refusal { probe, first: first.clone(), more: movers.len() - 1 })
 }
 
 /// The probe that a whole study is adjusted by, and why not where a factor can move it.
-pub(super) fn of_study(results: &Results, conditions: &[ConditionTrials<'_>]) -> (Option<Probe>, Option<String>) {
+pub(super) fn of_study(results: &Results, conditions: &[ConditionTrials<'_>]) -> (Option<Probe>, Option<Refusal>) {
     let Some(probe) = declared(results).adjusts() else { return (None, None) };
     let first = conditions.first().map(|condition| condition.levels);
     let pairs = conditions.iter().filter_map(|other| Some(differences::of_levels(first?, other.levels)));
@@ -167,34 +172,36 @@ pub(super) fn weighed(
 mod tests {
     use super::*;
 
-    fn difference(what: &str) -> Difference {
-        Difference { what: what.to_owned(), a: "a".into(), b: "b".into() }
+    fn difference(what: What) -> Difference {
+        Difference { what, a: "a".into(), b: "b".into() }
     }
 
     #[test]
     fn what_reaches_the_server_alone_cannot_move_a_probe_and_all_else_can() {
+        let factor = |name: &str| What::Factor(name.to_owned());
+        let study = |key: &str| What::Study(key.to_owned());
         for harmless in [
-            "factor option.innodb_buffer_pool_size",
-            "factor binary",
-            "study: engine.binary",
-            "study: sampling.trials",
-            "study: workload.queries",
-            "server version",
+            factor("option.innodb_buffer_pool_size"),
+            factor("binary"),
+            study("engine.binary"),
+            study("sampling.trials"),
+            study("workload.queries"),
+            What::ServerVersion,
         ] {
-            assert_eq!(refusal(&[difference(harmless)], Probe::Chain), None, "{harmless}");
+            assert_eq!(refusal(&[difference(harmless.clone())], Probe::Chain), None, "{harmless}");
         }
         for mover in [
-            "factor placement",
-            "factor threads",
-            "factor thp",
-            "factor something_new",
-            "study: workload.threads",
-            "study: placement.server",
-            "kernel",
-            "/sys/devices/system/cpu/cpufreq/boost",
+            factor("placement"),
+            factor("threads"),
+            factor("thp"),
+            factor("something_new"),
+            study("workload.threads"),
+            study("placement.server"),
+            What::Machine("kernel"),
+            What::Setting("/sys/devices/system/cpu/cpufreq/boost".to_owned()),
         ] {
-            let reason = refusal(&[difference("server version"), difference(mover)], Probe::Spin).unwrap();
-            assert!(reason.contains(mover) && reason.contains("probe spin"), "{reason}");
+            let found = refusal(&[difference(What::ServerVersion), difference(mover.clone())], Probe::Spin);
+            assert_eq!(found, Some(Refusal { probe: Probe::Spin, first: mover, more: 0 }));
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::collect::ConditionTrials;
 use super::composite::Composite;
-use super::figures::percent;
 use serde::{Deserialize, Serialize};
 use tare_stats::descriptive::mean;
 use tare_stats::serial::{self, RunOrder};
@@ -58,20 +57,5 @@ pub(super) fn check(conditions: &[ConditionTrials<'_>], composite: &Composite) -
         p_value: found.p_value,
         change: serial::drift(&levels),
         trials: found.trials,
-    })
-}
-
-/// One sentence; none where nothing is shown.
-pub(super) fn sentence(drift: &Drift) -> Option<String> {
-    let change = drift.change.map_or(String::new(), |change| {
-        let way = if change < 0.0 { "lower" } else { "higher" };
-        format!("; the last third of the run is {} {way} than the first", percent(change.abs()))
-    });
-    drift.shown().then(|| {
-        format!(
-            "The machine drifted: a trial resembles the one before it (correlation {:.2}, p {:.3}){change}. Conditions \
-             were compared block by block, which takes it out; a comparison with another run cannot.",
-            drift.correlation, drift.p_value
-        )
     })
 }

@@ -1,16 +1,13 @@
 //! Results -> [`Summary`].
 
 use super::answer::{self, headline_metric};
-use super::aside;
 use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
 use super::question::Asked;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
-use super::verdict::Verdict;
-use super::words::answer::AnswerJson;
 use super::{
-    builds, captures, composite, dropped, effects, estimate, grid, hosts, lifetimes, modes, nodes, odd, outliers,
-    plans, probes, reading, residuals, run_order, scaling, spread, two_hosts, warm_up,
+    builds, captures, composite, dropped, effects, estimate, grid, hosts, lifetimes, modes, nodes, outliers, plans,
+    probes, residuals, run_order, scaling, spread, warm_up,
 };
 use tare_results::Results;
 use tare_results::metric;
@@ -28,60 +25,42 @@ pub fn summarize(results: &Results) -> Summary {
     let headline_metric = headline_metric(&metrics);
     let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
     let asked = Asked::of(results);
-    let answer = answer::answer(&asked, &conditions);
     let given = Given { all: &conditions, machine, adjusts };
-    let mut summary = Summary {
-        conditions: conditions.iter().map(|condition| condition_summary(condition, &given)).collect(),
+    let summaries: Vec<ConditionSummary> =
+        conditions.iter().map(|condition| condition_summary(condition, &given)).collect();
+    let headline_name = headline_metric.clone();
+    let headline = headline_name.as_deref();
+    let means = |name: &str| {
+        let metrics = &summaries.iter().find(|condition| condition.name == name)?.metrics;
+        let found = metrics.iter().find(|metric| Some(metric.name.as_str()) == headline)?;
+        Some((found.mean, found.ci))
+    };
+    let placement_grids = headline.map_or(Vec::new(), |metric| grid::find(metric, &means, results, &conditions));
+    let composite = headline.and_then(|name| composite::of(&conditions, name));
+    Summary {
         effects: effects::effects(&conditions),
         scaling: scaling::scaling(&conditions, asked.rate(&Question::Scaling)),
         spread_sources: effects::sources(&conditions, asked.rate(&Question::Spread)),
-        headline_metric,
-        answer: AnswerJson::of(&answer),
-        reading: String::new(),
+        answer: answer::answer(&asked, &conditions),
         outliers: outliers::find(&conditions, &answer::primary(&conditions)),
-        run_order: None,
-        further_reading: Vec::new(),
-        odd: Vec::new(),
+        run_order: composite.as_ref().filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, c)),
         unrealizable: unrealizable(results),
         captures: captures::summaries(&conditions, results),
         growth: captures::growth(&conditions, results),
-        builds: Vec::new(),
+        builds: builds::builds(&conditions, results, headline),
         nodes: nodes::nodes(&conditions),
-        machines: None,
-        placement_grids: Vec::new(),
-        lifetimes: None,
+        machines: composite.as_ref().and_then(|c| hosts::hosts(&conditions, c, results)),
+        placement_grids,
+        lifetimes: headline.and_then(|metric| lifetimes::find(&conditions, metric)),
         plans: plans::find(&conditions),
         warm_up: warm_up::find(&conditions),
         residual_causes: residuals::causes(&conditions, machine),
-    };
-    let headline = summary.headline_metric.clone();
-    summary.lifetimes = headline.as_deref().and_then(|metric| lifetimes::find(&conditions, metric));
-    if let Some(metric) = headline.as_deref() {
-        let means = |name: &str| summary.metric(name, metric).map(|found| (found.mean, found.ci));
-        summary.placement_grids = grid::find(metric, &means, results, &conditions);
+        dropped: headline.and_then(|metric| dropped::find(&conditions, metric)),
+        not_adjusted,
+        conditions: summaries,
+        metrics,
+        headline_metric,
     }
-    summary.builds = builds::builds(&conditions, results, summary.headline_metric.as_deref());
-    let composite = summary.headline_metric.as_deref().and_then(|name| composite::of(&conditions, name));
-    summary.machines = composite.as_ref().and_then(|c| hosts::hosts(&conditions, c, results));
-    summary.run_order = composite.filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, &c));
-    summary.reading = summary.answer.text.clone();
-    let is_said = matches!(answer.verdict, Verdict::SpreadFrom(_));
-    summary.further_reading = reading::further(&summary, is_said);
-    summary.further_reading.extend(summary.machines.iter().flat_map(hosts::sentences));
-    summary.further_reading.extend(summary.run_order.as_ref().and_then(run_order::sentence));
-    summary.further_reading.extend(aside::sentence(&summary));
-    summary.further_reading.extend(lifetimes::sentence(summary.lifetimes.as_ref()));
-    summary.further_reading.extend(headline.as_deref().and_then(|metric| dropped::sentence(&conditions, metric)));
-    summary.further_reading.extend(plans::between(&summary.plans));
-    summary.further_reading.extend(warm_up::sentence(&summary.warm_up));
-    let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
-    summary.further_reading.extend(decision.map(|decision| decision.reason.clone()));
-    summary.further_reading.extend(not_adjusted);
-    summary.further_reading.extend(two_hosts::sentences(&conditions));
-    // First: whoever reads one sentence reads this one.
-    summary.further_reading.splice(0..0, metrics.iter().filter_map(|name| metric::caveat(name)).map(str::to_owned));
-    summary.odd = odd::list(&summary, results);
-    summary
 }
 
 /// What a condition's summary is made with besides its own trials.
@@ -112,7 +91,7 @@ fn metric_summary(condition: &ConditionTrials<'_>, name: &str, given: &Given<'_>
     let described = metric::describe(name);
     let values = condition.values(name);
     let (found, within) = estimate::both(condition, name, &values)?;
-    let (modes, mode_cause) = modes::with_cause(condition, name, described.unit, given.machine);
+    let (modes, mode_cause) = modes::with_cause(condition, name, given.machine);
     Some(MetricSummary {
         name: name.to_owned(),
         unit: described.unit.to_owned(),

@@ -1,17 +1,19 @@
-//! The summary: what `tare show --json` prints and every report is drawn from.
+//! The summary: what records came to, as values, from which every report is drawn and every sentence made.
 
+use super::dropped::Dropped;
 use super::ends;
 use super::grid::PlacementGrid;
 use super::hosts::Hosts;
 use super::lifetimes::Lifetimes;
+use super::mode::{Mode, ModeCause};
 use super::nodes::NodeSummary;
 use super::outliers::Outlier;
 use super::plans::QueryPlans;
-use super::probes::Weighed;
+use super::probes::{Refusal, Weighed};
 use super::run_order::Drift;
 use super::term::Term;
+use super::verdict::Answer;
 use super::warm_up::WarmUp;
-use super::words::answer::AnswerJson;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use tare_results::metric::Better;
@@ -19,8 +21,8 @@ use tare_results::schema::Levels;
 use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
-/// What a set of results says. The first three fields are the contract of `tare show --json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What a set of results says: made once from the records, and never changed.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// One entry a condition of which anything was run, in the order of the plan.
     pub conditions: Vec<ConditionSummary>,
@@ -33,52 +35,40 @@ pub struct Summary {
     /// The metric that headlines and default gates are about; none without an analysed trial.
     pub headline_metric: Option<String>,
     /// What the study asked, answered from tested effects or not at all.
-    pub answer: AnswerJson,
-    /// The answer's text: what came out, and how sure it is.
-    pub reading: String,
-    /// Further sentences: modes and their cause, where the spread comes from.
-    pub further_reading: Vec<String>,
-    /// Odd things, most serious first: failed and disturbed trials, modes, outliers, missing trials, torn files.
-    pub odd: Vec<String>,
+    pub answer: Answer,
     /// Conditions that this machine cannot do.
     pub unrealizable: Vec<Unrealizable>,
     /// Trials that lie far from the others of their condition, in a primary metric.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outliers: Vec<Outlier>,
     /// Whether trials resembled the ones before them; null where too few ran in a known order.
-    #[serde(default)]
     pub run_order: Option<Drift>,
     /// Recorded covariates that explain what the conditions leave of the spread between trials, the best first.
-    #[serde(default)]
     pub residual_causes: Vec<ResidualCause>,
     /// What was captured beside the metrics, one entry a condition.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<CaptureSummary>,
     /// Locks, symbols and callers by how much their share grows over threads or nodes: the first one is what to look
     /// at.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub growth: Vec<GrowthRanking>,
     /// Builds side by side, when `binary` is a factor.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildComparison>,
     /// Memory by node, where there is more than one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeSummary>,
     /// Client location by server location, where both vary.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placement_grids: Vec<PlacementGrid>,
     /// What sharing servers did, where the rungs of ladders did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetimes: Option<Lifetimes>,
     /// Queries that ran with more than one plan.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<QueryPlans>,
     /// Executions of queries before the measured ones.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warm_up: Vec<WarmUp>,
     /// The machines side by side, where several ran the study.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machines: Option<Hosts>,
+    /// Samples that were left out, as the study asks.
+    pub dropped: Option<Dropped>,
+    /// Why the study is not adjusted by the probe that it said in advance.
+    pub not_adjusted: Option<Refusal>,
+    /// Metrics that an analysed trial has, in table order.
+    pub metrics: Vec<String>,
 }
 
 /// What the captures of one condition say, means over its trials.
@@ -256,7 +246,7 @@ pub struct Unrealizable {
 }
 
 /// What a condition's trials came to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ConditionSummary {
     /// Its name, unique in the study.
     pub name: String,
@@ -267,22 +257,19 @@ pub struct ConditionSummary {
     /// What they gave, in table order.
     pub metrics: Vec<MetricSummary>,
     /// Of these, the ones that nothing disturbed.
-    #[serde(default)]
     pub clean_trials: usize,
     /// Of these, the ones that count although something disturbed them: no attempt at a clean one was left.
-    #[serde(default)]
     pub disturbed_trials: usize,
     /// Attempts that gave no result.
     pub failed_trials: usize,
     /// Disturbed attempts that were put aside for another one.
     pub contaminated_trials: usize,
     /// Spread over the primary metrics; null below two trials.
-    #[serde(default)]
     pub spread: Option<Spread>,
 }
 
 /// One metric of one condition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MetricSummary {
     /// Name of the metric.
     pub name: String,
@@ -293,10 +280,8 @@ pub struct MetricSummary {
     /// Mean over trials of the trial means.
     pub mean: f64,
     /// The middle one of the trial means.
-    #[serde(default)]
     pub median: f64,
     /// 95% interval over trials; null with fewer than two trials.
-    #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Coefficient of variation of the samples of a trial, averaged over trials, as a fraction; null with one sample a
     /// trial.
@@ -304,7 +289,6 @@ pub struct MetricSummary {
     /// Coefficient of variation of the trial means, as a fraction; null with fewer than two trials.
     pub between_cov: Option<f64>,
     /// Variance components; null below two trials.
-    #[serde(default)]
     pub components: Option<Components>,
     /// Smallest mean of a trial.
     pub min: f64,
@@ -313,22 +297,11 @@ pub struct MetricSummary {
     /// Two or three entries when the trials fall into modes, and then the mean describes no trial; else empty.
     pub modes: Vec<Mode>,
     /// What the trials of each mode have in common, where a recorded covariate explains it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode_cause: Option<String>,
+    pub mode_cause: Option<ModeCause>,
     /// Trials analysed for this metric.
     pub trials: usize,
     /// What the probes beside the trials leave of their spread, where the study records them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<Weighed>,
-}
-
-/// One mode of a bimodal metric.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Mode {
-    /// The centre that its trials lie around.
-    pub mean: f64,
-    /// Share of trials, 0 to 1.
-    pub weight: f64,
 }
 
 /// Effect of a factor or an interaction on a metric's mean and on its spread between trials.

@@ -1,7 +1,7 @@
 //! What the study's question came to, as a value: what was compared, by how much, how sure, and on which conditions.
 //! Two verdicts are compared as values; sentences are made of them elsewhere.
 
-use super::summary::{Mode, SpreadSource};
+use super::mode::Mode;
 use super::term::Term;
 use std::collections::BTreeSet;
 use tare_results::schema::Levels;
@@ -155,7 +155,7 @@ pub enum Untested {
 /// What the answer is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measured {
-    /// The first metric.
+    /// The metric, or the first of several that are taken together.
     pub metric: String,
     /// How many are taken together.
     pub metrics: usize,
@@ -168,7 +168,7 @@ pub struct Estimate {
     pub mean: f64,
     /// 95% interval of it; none with a single trial.
     pub ci: Option<Interval>,
-    /// How many trials.
+    /// Trials that the mean is of.
     pub trials: usize,
     /// Unit of the mean.
     pub unit: &'static str,
@@ -179,7 +179,7 @@ pub struct Estimate {
 pub struct Alone {
     /// Its name; empty where a study has no factors.
     pub condition: String,
-    /// The metric.
+    /// The metric that was measured.
     pub metric: String,
     /// What it came to.
     pub estimate: Estimate,
@@ -187,16 +187,16 @@ pub struct Alone {
     pub modes: Vec<Mode>,
 }
 
-/// One main effect.
+/// How a factor moves what was measured, the other factors averaged out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Moved {
-    /// The factor.
+    /// The factor, or several that always change together.
     pub term: Term,
     /// The level that is divided.
     pub high: String,
     /// The level that is divided by.
     pub low: String,
-    /// High over low.
+    /// Mean at the high level over that at the low one.
     pub ratio: f64,
     /// 95% interval of it.
     pub ci: Option<Interval>,
@@ -209,11 +209,11 @@ pub struct Moved {
 /// The ends of a ranking of conditions or levels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranked {
-    /// The best one.
+    /// The condition or level with the best mean.
     pub best: String,
     /// Those that are not distinguishable from it.
     pub best_ties: Vec<String>,
-    /// The worst one.
+    /// The condition or level with the worst mean.
     pub worst: String,
     /// Those that are not distinguishable from it.
     pub worst_ties: Vec<String>,
@@ -232,16 +232,16 @@ pub struct Range {
     pub low: (String, f64),
     /// The condition with the largest mean.
     pub high: (String, f64),
-    /// Unit of both.
+    /// Unit of both means.
     pub unit: &'static str,
 }
 
 /// Levels of one factor that were compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelsOf {
-    /// The factor.
+    /// The factor whose levels they are.
     pub factor: String,
-    /// How many levels.
+    /// How many of them were compared.
     pub levels: usize,
     /// At which number of threads, nodes or caches: the largest.
     pub at: Option<(&'static str, f64)>,
@@ -250,10 +250,25 @@ pub struct LevelsOf {
 /// Where the spread between trials comes from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpreadFrom {
-    /// The shown sources, the strongest first, each with the number of its factor's levels.
-    pub sources: Vec<(SpreadSource, usize)>,
+    /// The shown sources, the strongest first.
+    pub sources: Vec<ShownSource>,
     /// Share of the variance that stays with every one at its quiet level.
     pub unexplained: f64,
+}
+
+/// A factor that is shown to make trials vary more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ShownSource {
+    /// The factor by its name.
+    pub factor: String,
+    /// How many levels of it were measured.
+    pub levels: usize,
+    /// The level at which trials vary more.
+    pub noisy_level: String,
+    /// The level that it is compared with.
+    pub quiet_level: String,
+    /// Share of the variance between trials that goes when it is held at its quiet level.
+    pub share: f64,
 }
 
 /// A step of a ladder on which more gave less.
@@ -267,7 +282,7 @@ pub struct LessStep {
     pub from: f64,
     /// The number after it.
     pub to: f64,
-    /// After over before.
+    /// Throughput after the step over that before it.
     pub ratio: f64,
     /// 95% interval of it.
     pub ci: Option<Interval>,
@@ -335,7 +350,7 @@ impl SpreadFrom {
     fn claim(&self) -> BTreeSet<[&str; 3]> {
         self.sources
             .iter()
-            .map(|(source, _)| [source.factor.as_str(), source.noisy_level.as_str(), source.quiet_level.as_str()])
+            .map(|source| [source.factor.as_str(), source.noisy_level.as_str(), source.quiet_level.as_str()])
             .collect()
     }
 }

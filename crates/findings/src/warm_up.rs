@@ -1,14 +1,11 @@
 //! The warm-up of repeated queries: how much slower the first executions were, and from which one on they were not.
 
 use super::collect::ConditionTrials;
-use super::figures::{count, percent, times};
 use serde::{Deserialize, Serialize};
 use tare_results::metric;
 
 /// An execution is warm when it takes at most so much longer than the measured ones.
-const WARM: f64 = 0.05;
-/// Conditions named one by one.
-const LISTED: usize = 3;
+pub const WARM: f64 = 0.05;
 
 /// The executions of one query before the measured ones, under one condition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,78 +47,4 @@ fn of(condition: &ConditionTrials<'_>, name: &str) -> Option<WarmUp> {
     let cold = ratios.iter().rposition(|ratio| *ratio > 1.0 + WARM);
     let warm_from = cold.map_or(Some(0), |last| (last + 1 < runs).then_some(last + 1));
     Some(WarmUp { condition: condition.name.to_owned(), metric: name.to_owned(), ratios, warm_from })
-}
-
-fn query(name: &str) -> String {
-    metric::query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
-}
-
-/// How long it took, in one sentence.
-pub(super) fn sentence(found: &[WarmUp]) -> Option<String> {
-    let first = |warm: &&WarmUp| warm.ratios.first().copied().unwrap_or(1.0);
-    let worst = found.iter().max_by(|a, b| first(a).total_cmp(&first(b)))?;
-    let latest = found.iter().filter_map(|warm| warm.warm_from).max();
-    let cold = found.iter().filter(|warm| warm.warm_from.is_none()).count();
-    let then = match (latest, cold) {
-        (Some(0), 0) => "all were warm from the first one on".to_owned(),
-        (Some(run), 0) => format!("all were warm after {}", count(run, "execution")),
-        (Some(run), cold) => {
-            format!("{cold} of {} were never warm, the others after at most {}", found.len(), count(run, "execution"))
-        }
-        (None, _) => "none was ever warm".to_owned(),
-    };
-    Some(format!(
-        "Before the measured executions the first took up to {} as long as those ({} under {}); {then} (at most {} \
-         longer).",
-        times(first(&worst)),
-        query(&worst.metric),
-        worst.condition,
-        percent(WARM)
-    ))
-}
-
-/// Queries that were still getting faster when measuring began.
-pub(super) fn cold(found: &[WarmUp]) -> Vec<String> {
-    let cold: Vec<&WarmUp> = found.iter().filter(|warm| warm.warm_from.is_none()).collect();
-    let last = |warm: &WarmUp| warm.ratios.last().map_or(0.0, |ratio| ratio - 1.0);
-    let mut lines: Vec<String> = cold
-        .iter()
-        .take(LISTED)
-        .map(|warm| {
-            format!(
-                "{}: the last execution of {} before the measured ones took {} longer than those: it was not warm; more \
-                 warmup_runs, or preload = \"on\"",
-                warm.condition,
-                query(&warm.metric),
-                percent(last(warm))
-            )
-        })
-        .collect();
-    if cold.len() > LISTED {
-        lines.push(format!("{} more of a query that was not warm", count(cold.len() - LISTED, "case")));
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn warm(ratios: &[f64]) -> WarmUp {
-        let cold = ratios.iter().rposition(|ratio| *ratio > 1.0 + WARM);
-        let warm_from = cold.map_or(Some(0), |last| (last + 1 < ratios.len()).then_some(last + 1));
-        WarmUp { condition: "a".into(), metric: "query_s_q9".into(), ratios: ratios.to_vec(), warm_from }
-    }
-
-    #[test]
-    fn a_query_that_is_still_getting_faster_is_odd() {
-        let (steady, slow) = (warm(&[6.2, 1.3, 1.01, 0.99]), warm(&[2.0, 1.5, 1.2]));
-        assert_eq!((steady.warm_from, slow.warm_from), (Some(2), None));
-        let said = sentence(std::slice::from_ref(&steady)).unwrap();
-        assert!(said.contains("6.2x as long as those (Q9 under a); all were warm after 2 executions"), "{said}");
-        assert!(cold(std::slice::from_ref(&steady)).is_empty());
-        let odd = cold(&[steady, slow]).join(" ");
-        assert!(odd.contains("Q9") && odd.contains("20% longer"), "{odd}");
-        assert_eq!(sentence(&[]), None);
-    }
 }

@@ -3,7 +3,9 @@
 pub mod charts;
 pub mod export;
 pub mod html;
+pub mod json;
 pub mod terminal;
+pub mod words;
 mod write;
 
 pub use write::{WriteError, write_report, write_report_to};

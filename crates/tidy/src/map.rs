@@ -62,3 +62,25 @@ pub struct Known {
 
 /// What is known and not mended yet.
 pub const KNOWN: &[Known] = &[];
+
+/// A place that looks for words in texts that are not our own sentences.
+pub struct Foreign {
+    /// A folder or a file, from the top of the tree.
+    pub below: &'static str,
+    /// Whose texts they are.
+    pub of: &'static str,
+}
+
+/// What parses texts of others; the rule `prose` refuses it everywhere else.
+pub const FOREIGN_PROSE: &[Foreign] = &[
+    Foreign { below: "crates/counters-study/src/workload/memory.rs", of: "the kernel" },
+    Foreign { below: "crates/drive/src/capture", of: "the kernel and perf" },
+    Foreign { below: "crates/drive/src/subject/helpers.rs", of: "servers, as titles of their processes" },
+    Foreign { below: "crates/drive/src/workload/program/parse", of: "benchmarks" },
+    Foreign { below: "crates/drive/src/workload/sql/mix.rs", of: "the user, as statements" },
+    Foreign { below: "crates/engine/src", of: "servers and their logs" },
+    Foreign { below: "crates/report/src/charts/alone.rs", of: "the SVG format" },
+    Foreign { below: "crates/study/src/plan/needs.rs", of: "the kernel" },
+    Foreign { below: "crates/tare/src/cli/problem.rs", of: "errors of libraries, to be shown only" },
+    Foreign { below: "crates/topology/src/observe/huge.rs", of: "the kernel" },
+];

@@ -1,6 +1,6 @@
 //! Which of many sides cannot be told apart: all pairs of them, in every condition and judged metric.
 
-use super::model::{Grouped, InGroups, MetricComparison};
+use super::model::{ConditionPair, Grouped, InGroups, MetricComparison};
 use std::collections::BTreeMap;
 use tare_results::metric::Better;
 use tare_stats::groups::groups;
@@ -16,24 +16,19 @@ pub(super) struct Compared {
     pub metric: MetricComparison,
 }
 
-/// The names of a comparison's condition on either side.
-fn ends(condition: &str) -> (&str, &str) {
-    condition.split_once(" -> ").unwrap_or((condition, condition))
-}
-
 /// The groups of every condition and metric that the first side has.
 pub(super) fn of(names: &[&str], compared: &[Compared]) -> Vec<Grouped> {
     // What each condition of each side is called by the first side.
     let mut called: BTreeMap<(usize, &str), &str> = BTreeMap::new();
     for pair in compared.iter().filter(|pair| pair.a == 0) {
-        let (first, other) = ends(&pair.metric.condition);
-        called.insert((pair.b, other), first);
-        called.insert((0, first), first);
+        let ConditionPair { a: first, b: other } = &pair.metric.condition;
+        called.insert((pair.b, other.as_str()), first.as_str());
+        called.insert((0, first.as_str()), first.as_str());
     }
     let mut cells: BTreeMap<(&str, &str), Vec<&Compared>> = BTreeMap::new();
     let mut order: Vec<(&str, &str)> = Vec::new();
     for pair in compared {
-        let Some(condition) = called.get(&(pair.a, ends(&pair.metric.condition).0)) else { continue };
+        let Some(condition) = called.get(&(pair.a, pair.metric.condition.a.as_str())) else { continue };
         let key = (*condition, pair.metric.name.as_str());
         let cell = cells.entry(key).or_default();
         if cell.is_empty() {
@@ -81,8 +76,7 @@ fn lettered(names: &[&str], pairs: &[&Compared]) -> Option<Vec<InGroups>> {
 
 /// The letters of a side; empty where there are none. Conditions are named as in a comparison with the first side.
 pub fn letters<'g>(grouped: &'g [Grouped], side: &str, metric: &MetricComparison) -> &'g str {
-    let condition = ends(&metric.condition).0;
-    let own = grouped.iter().find(|cell| cell.condition == condition && cell.name == metric.name);
+    let own = grouped.iter().find(|cell| cell.condition == metric.condition.a && cell.name == metric.name);
     let found = own.and_then(|cell| cell.sides.iter().find(|known| known.side == side));
     found.map_or("", |known| known.letters.as_str())
 }

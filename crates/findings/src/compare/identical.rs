@@ -1,15 +1,22 @@
 //! Whether two sides are the same thing measured twice: program, settings and data.
 
 use crate::collect::ConditionTrials;
-use crate::differences::Difference;
+use crate::differences::{Difference, LOAD, What};
 use std::collections::BTreeSet;
 
 /// What may differ between two measurements of the same thing: names, how often, and how busy the machine was.
-fn says_nothing(what: &str) -> bool {
-    const KEYS: [&str; 5] = ["study: name", "study: title", "study: description", "study: question", "/proc/loadavg"];
+fn says_nothing(what: &What) -> bool {
+    const KEYS: [&str; 4] = ["name", "title", "description", "question"];
     // The path of a build is no property of it: its content is looked at.
-    const BUILDS: [&str; 3] = ["factor binary", "study: engine.binary", "study: factors.binary"];
-    KEYS.contains(&what) || BUILDS.contains(&what) || what.starts_with("study: sampling.")
+    const BUILDS: [&str; 2] = ["engine.binary", "factors.binary"];
+    match what {
+        What::Factor(name) => name == "binary",
+        What::Study(key) => {
+            KEYS.contains(&key.as_str()) || BUILDS.contains(&key.as_str()) || key.starts_with("sampling.")
+        }
+        What::Setting(path) => path == LOAD,
+        What::ServerVersion | What::Machine(_) | What::Tare => false,
+    }
 }
 
 /// The programs that the servers of some trials ran; none where a trial does not say.
@@ -17,11 +24,11 @@ fn programs<'a>(side: &ConditionTrials<'a>) -> Option<BTreeSet<&'a str>> {
     side.ok.iter().map(|trial| trial.server_program.as_deref()).collect()
 }
 
-/// One sentence, where every pair of conditions is the same on both sides.
-pub(super) fn sentence(
+/// The server programs, where every pair of conditions is the same on both sides; else none.
+pub(super) fn programs_of(
     pairs: &[(&ConditionTrials<'_>, &ConditionTrials<'_>)],
     differences: &[Difference],
-) -> Option<String> {
+) -> Option<Vec<String>> {
     if differences.iter().any(|difference| !says_nothing(&difference.what)) {
         return None;
     }
@@ -33,10 +40,5 @@ pub(super) fn sentence(
         }
         all.extend(of_a);
     }
-    let digits: Vec<&str> = all.iter().map(|sha1| sha1.get(..12).unwrap_or(sha1)).collect();
-    Some(format!(
-        "A and B are the same thing: the same server program (SHA-1 {}), settings and data. What differs below is the \
-         machine's, or chance.",
-        digits.join(", ")
-    ))
+    Some(all.into_iter().map(str::to_owned).collect())
 }

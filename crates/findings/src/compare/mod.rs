@@ -9,8 +9,8 @@ mod run;
 mod verdicts;
 
 pub use model::{
-    Adjusted, AgainstFirst, CompareError, Comparison, Gate, Grouped, InGroups, ManyComparison, MetricComparison,
-    Options, Side,
+    Adjusted, AgainstFirst, CompareError, Comparison, ConditionPair, Gate, Grouped, InGroups, ManyComparison,
+    MetricComparison, Note, Options, Side,
 };
 pub use run::{compare, compare_many};
 pub use tare_stats::ratio::Verdict;

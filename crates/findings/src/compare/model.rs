@@ -2,9 +2,12 @@
 
 use crate::differences::Difference;
 use crate::ends;
-use serde::{Deserialize, Serialize};
+use crate::probes::Refusal;
+use serde::{Serialize, Serializer};
+use std::fmt;
 use tare_results::Results;
 use tare_results::metric::Better;
+use tare_results::probe::Probe;
 use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
@@ -61,7 +64,7 @@ pub enum CompareError {
 }
 
 /// What the gate came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
     /// No judged metric can be slower than allowed, at 95%.
@@ -73,12 +76,12 @@ pub enum Gate {
 }
 
 /// One metric of one pair of conditions.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
     /// Name of the metric compared.
     pub name: String,
-    /// Condition in A and B; both names where they differ.
-    pub condition: String,
+    /// The condition in A and in B.
+    pub condition: ConditionPair,
     /// Unit that its values are in.
     pub unit: String,
     /// Which way the metric improves.
@@ -98,22 +101,20 @@ pub struct MetricComparison {
     pub ci: Option<Interval>,
     /// The same with what the probe explains taken out, where the study said so in advance; the verdict rests on it
     /// then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub adjusted: Option<Adjusted>,
     /// At 95% over all judged metrics together (Holm), or over all others together.
     pub verdict: Verdict,
     /// Whether the gate looks at it.
     pub judged: bool,
     /// Whether trials are among them that count although they were disturbed.
-    #[serde(default)]
     pub disturbed: bool,
     /// Whether the two were compared block by block.
-    #[serde(default)]
     pub paired: bool,
 }
 
 /// A ratio with what a probe explains taken out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Adjusted {
     /// The probe: `chain`, `spin` or `wakeup`.
     pub by: String,
@@ -125,7 +126,7 @@ pub struct Adjusted {
 }
 
 /// One of several sides against the first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgainstFirst {
     /// The side, as the caller named it.
     pub against: String,
@@ -135,7 +136,7 @@ pub struct AgainstFirst {
 }
 
 /// Sides of one condition and metric, the best first, with the groups that they belong to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Grouped {
     /// The condition, as the first side names it.
     pub condition: String,
@@ -146,7 +147,7 @@ pub struct Grouped {
 }
 
 /// One side with its groups.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InGroups {
     /// The side, as the caller named it.
     pub side: String,
@@ -154,28 +155,26 @@ pub struct InGroups {
     pub letters: String,
 }
 
-/// Three or more sides, each against the first: the contract of `tare compare A B C --json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Three or more sides, each against the first.
+#[derive(Debug, Clone, PartialEq)]
 pub struct ManyComparison {
     /// The sides as the caller named them; the first is the base.
     pub sides: Vec<String>,
     /// Every metric of every other side; verdicts hold for all judged ones together.
     pub metrics: Vec<AgainstFirst>,
     /// Which sides cannot be told apart, by condition and judged metric; empty of two sides, and of more than are read.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<Grouped>,
     /// None without a gate.
     pub gate: Option<Gate>,
     /// What to know before believing it.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
 }
 
-/// The whole comparison. `metrics` is the contract of `tare compare --json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// B against A, for `tare compare A B`.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// Says so where both sides are the same program, settings and data.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identical: Option<String>,
+    /// The SHA-1 of the server programs, where both sides are the same program, settings and data.
+    pub identical: Option<Vec<String>>,
     /// What is different in how the two were made.
     pub differences: Vec<Difference>,
     /// All compared metrics, those that are judged first.
@@ -183,5 +182,90 @@ pub struct Comparison {
     /// None without a gate.
     pub gate: Option<Gate>,
     /// What to know before believing it.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
+}
+
+/// What to know before believing a comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Note {
+    /// A further side is the same program, settings and data as the first.
+    Identical {
+        /// The further side.
+        side: String,
+        /// The first side.
+        first: String,
+    },
+    /// A condition that only one side has.
+    OnlyIn {
+        /// The condition.
+        condition: String,
+        /// The side.
+        side: String,
+    },
+    /// The probe that was said in advance adjusts nothing.
+    Refused(Refusal),
+    /// It adjusts nothing although nothing moves it: too few trials, or some without a reading.
+    Unprobed(Probe),
+    /// Trials that count although they were disturbed.
+    Disturbed {
+        /// The side.
+        side: String,
+        /// The condition.
+        condition: String,
+        /// How many.
+        trials: usize,
+        /// Of how many that count.
+        of: usize,
+    },
+    /// Attempts that are not compared.
+    NotCompared {
+        /// The side.
+        side: String,
+        /// The condition.
+        condition: String,
+        /// Without a result.
+        failed: usize,
+        /// Disturbed, and another attempt was left.
+        put_aside: usize,
+    },
+    /// A metric of several modes.
+    Modes {
+        /// The side.
+        side: String,
+        /// The condition.
+        condition: String,
+        /// The metric.
+        metric: String,
+        /// How many modes.
+        modes: usize,
+    },
+    /// A side with a single trial.
+    SingleTrial,
+    /// Trials resemble the ones before them, and the runs came one after the other.
+    Drifted {
+        /// How many times as wide as independent trials would make them intervals are, at most.
+        widest: f64,
+    },
+}
+
+/// The condition of A and that of B.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ConditionPair {
+    /// As side A calls it.
+    pub a: String,
+    /// As side B calls it.
+    pub b: String,
+}
+
+impl fmt::Display for ConditionPair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.a)?;
+        if self.a == self.b { Ok(()) } else { write!(f, " -> {}", self.b) }
+    }
+}
+
+impl Serialize for ConditionPair {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
 }

@@ -1,6 +1,6 @@
 //! Which conditions and metrics of A and B belong together.
 
-use super::model::{CompareError, MetricComparison, Side};
+use super::model::{CompareError, ConditionPair, MetricComparison, Note, Side};
 use crate::collect::{self, ConditionTrials, by_block};
 use crate::run_order::Drift;
 use crate::{composite, probes, run_order};
@@ -118,13 +118,13 @@ pub(super) fn matched<'c, 'r>(a: &'c Run<'r>, b: &'c Run<'r>) -> Result<Matched<
     if matched.is_empty() { Err(CompareError::NothingShared { a: names(a), b: names(b) }) } else { Ok(matched) }
 }
 
-pub(super) fn unmatched(a: &Run<'_>, b: &Run<'_>, matched: &Matched<'_, '_>, labels: [&str; 2]) -> Vec<String> {
+pub(super) fn unmatched(a: &Run<'_>, b: &Run<'_>, matched: &Matched<'_, '_>, labels: [&str; 2]) -> Vec<Note> {
     let known: HashSet<&str> = matched.iter().flat_map(|(a, b)| [a.name, b.name]).collect();
-    let only = |side: &Run<'_>, label: &str| -> Vec<String> {
+    let only = |side: &Run<'_>, label: &str| -> Vec<Note> {
         side.conditions
             .iter()
             .filter(|condition| !known.contains(condition.name))
-            .map(|condition| format!("{} is only in {label} and is not compared", condition.name))
+            .map(|condition| Note::OnlyIn { condition: condition.name.to_owned(), side: label.to_owned() })
             .collect()
     };
     [only(a, labels[0]), only(b, labels[1])].concat()
@@ -203,7 +203,7 @@ pub(super) fn metrics_of(
     origin: Origin,
     adjusted: bool,
 ) -> Vec<Pair> {
-    let condition = if a.name == b.name { a.name.to_owned() } else { format!("{} -> {}", a.name, b.name) };
+    let condition = ConditionPair { a: a.name.to_owned(), b: b.name.to_owned() };
     let disturbed = !(a.disturbed().is_empty() && b.disturbed().is_empty());
     let clean = disturbed.then(|| (a.clean(), b.clean()));
     let in_b = b.metrics();

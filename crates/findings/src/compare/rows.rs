@@ -47,7 +47,7 @@ fn of(base: &str, row: &AgainstFirst, groups: &[Grouped]) -> [String; 20] {
     [
         base.to_owned(),
         side.to_owned(),
-        metric.condition.clone(),
+        metric.condition.to_string(),
         metric.name.clone(),
         metric.unit.clone(),
         format!("{:?}", metric.better).to_lowercase(),

@@ -2,7 +2,7 @@
 
 use super::groups::{self, Compared, MOST_SIDES};
 use super::identical;
-use super::model::{AgainstFirst, CompareError, Comparison, Grouped, ManyComparison, Options, Side};
+use super::model::{AgainstFirst, CompareError, Comparison, Grouped, ManyComparison, Note, Options, Side};
 use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{gate, judge, verdicts};
 use crate::differences::{self, Difference};
@@ -17,9 +17,9 @@ const WIDER: f64 = 1.1;
 /// Two sides, before anything is tested.
 struct Prepared {
     pairs: Vec<Pair>,
-    notes: Vec<String>,
+    notes: Vec<Note>,
     differences: Vec<Difference>,
-    identical: Option<String>,
+    identical: Option<Vec<String>>,
 }
 
 /// One side, its conditions and how it is called.
@@ -44,23 +44,20 @@ fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Prepared, Com
             probes::refusal(&[levels, between.clone()].concat(), probe)
         });
         pairs.extend(metrics_of(one, other, origin, refused.is_none()));
-        notes.extend(refused.filter(|reason| !notes.contains(reason)));
+        notes.extend(refused.map(Note::Refused).filter(|note| !notes.contains(note)));
     }
     judge(&mut pairs, &options.judged)?;
     notes.extend(unprobed(&pairs, origin.probe(), &notes));
     notes.extend(cautions(&matched, &pairs, labels));
     if origin.widest() > WIDER {
-        notes.push(format!(
-            "trials resemble the ones before them within a run, and the runs came one after the other: intervals are up to \
-             {:.1} times as wide as independent trials would make them; run both in one study, block by block, to be rid of it",
-            origin.widest()
-        ));
+        // To a tenth, as it is read: sides that say the same say it once.
+        notes.push(Note::Drifted { widest: (10.0 * origin.widest()).round() / 10.0 });
     }
     let mut differences = between;
     if let [(one, other)] = matched.as_slice() {
         differences.splice(0..0, differences::of_levels(one.levels, other.levels));
     }
-    let mut identical = identical::sentence(&matched, &differences);
+    let mut identical = identical::programs_of(&matched, &differences);
     // One condition compared with itself needs no telling.
     if std::ptr::eq(a.results, b.results) && a.condition == b.condition {
         identical = None;
@@ -101,7 +98,7 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     for other in rest {
         let name = &other.label;
         let found = prepared(*first, *other, options)?;
-        let same = found.identical.map(|_| format!("{name} is the same program, settings and data as {}", first.label));
+        let same = found.identical.map(|_| Note::Identical { side: (*name).to_owned(), first: first.label.to_owned() });
         notes.extend(same.into_iter().chain(found.notes).filter(|note| !notes.contains(note)).collect::<Vec<_>>());
         for pair in found.pairs {
             if pair.comparison.judged { judged.push((name, pair)) } else { others.push((name, pair)) }
@@ -147,43 +144,40 @@ fn grouped(read: &[Read<'_>], options: &Options) -> Vec<Grouped> {
 }
 
 /// Why a probe that was said in advance adjusts nothing although nothing moves it: too few trials, or some without it.
-fn unprobed(pairs: &[Pair], probe: Option<Probe>, notes: &[String]) -> Option<String> {
+fn unprobed(pairs: &[Pair], probe: Option<Probe>, notes: &[Note]) -> Option<Note> {
     let none = pairs.iter().any(|pair| pair.comparison.judged && pair.all.probes.is_none());
-    let word = probe.filter(|_| none)?.word();
-    let told = notes.iter().any(|note| note.starts_with("nothing is adjusted"));
-    (!told).then(|| format!("not adjusted by the probe {word}: that takes 4 trials a side, each with a reading"))
+    let refused = notes.iter().any(|note| matches!(note, Note::Refused(_)));
+    probe.filter(|_| none && !refused).map(Note::Unprobed)
 }
 
 /// Disturbed trials first, then several modes, trials left out, and too few.
-fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec<String> {
+fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec<Note> {
     let mut notes = Vec::new();
     let sides = || matched.iter().flat_map(|(a, b)| [(*a, labels[0]), (*b, labels[1])]);
     for (side, label) in sides() {
         let disturbed = side.disturbed().len();
         if disturbed > 0 {
-            notes.push(format!(
-                "{label}, {}: {disturbed} of {} trials were disturbed and count all the same, for no attempt was left; a \
-                 verdict that would be another one without them is inconclusive",
-                side.name,
-                side.ok.len()
-            ));
+            notes.push(Note::Disturbed {
+                side: label.to_owned(),
+                condition: side.name.to_owned(),
+                trials: disturbed,
+                of: side.ok.len(),
+            });
         }
     }
     let judged: BTreeSet<&String> =
         pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| &pair.comparison.name).collect();
     for (side, label) in sides() {
-        let (failed, aside) = (side.failed.len(), side.contaminated.len());
-        if failed + aside > 0 {
-            notes.push(format!(
-                "{label}, {}: {failed} failed and {aside} disturbed and put aside, not compared",
-                side.name
-            ));
+        let (failed, put_aside) = (side.failed.len(), side.contaminated.len());
+        if failed + put_aside > 0 {
+            let (side, condition) = (label.to_owned(), side.name.to_owned());
+            notes.push(Note::NotCompared { side, condition, failed, put_aside });
         }
         for name in &judged {
             let modes = modes::count(side, name);
             if modes > 1 {
-                let words = format!("{name} has {modes} modes; a ratio of means describes no trial of it");
-                let note = format!("{label}, {}: {words}", side.name);
+                let (condition, metric) = (side.name.to_owned(), (*name).clone());
+                let note = Note::Modes { side: label.to_owned(), condition, metric, modes };
                 if !notes.contains(&note) {
                     notes.push(note);
                 }
@@ -192,7 +186,7 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec
     }
     let single = pairs.iter().any(|pair| pair.comparison.judged && pair.all.a.len().min(pair.all.b.len()) < 2);
     if single {
-        notes.push("a side with a single trial has no interval: nothing can be concluded from it".to_owned());
+        notes.push(Note::SingleTrial);
     }
     notes
 }

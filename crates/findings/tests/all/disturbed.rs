@@ -3,57 +3,70 @@
 
 use crate::made_up::{results, trial};
 use tare_findings::summarize;
+use tare_findings::verdict::{Answer, Verdict, Without};
 
-/// Ten blocks, with the throughput of a condition in a clean trial, and in a disturbed one: those of the first half of
-/// the blocks, where there is another number.
-fn line(question: &str, conditions: &[(&str, f64, f64)]) -> String {
+/// Twenty blocks, with the throughput of a condition in a clean trial, and in a disturbed one: those of the first
+/// sixteen blocks, where there is another number.
+fn made_up(question: &str, conditions: &[(&str, f64, f64)]) -> Answer {
     let mut trials = Vec::new();
-    for block in 0..10 {
+    for block in 0..20 {
         for (condition, clean, disturbed) in conditions {
-            let is_disturbed = block < 5 && clean != disturbed;
+            let is_disturbed = block < 16 && clean != disturbed;
             let tps = if is_disturbed { *disturbed } else { *clean };
             // Trials differ by a little, and no two blocks are alike.
-            let luck = 1.0 + 0.001 * ((7 * trials.len()) % 11) as f64;
+            let luck = 1.0 + 0.0001 * ((7 * trials.len()) % 11) as f64;
             trials.push(trial(trials.len(), block, condition, tps * luck, is_disturbed));
         }
     }
-    summarize(&results(question, trials)).answer.text
+    summarize(&results(question, trials)).answer
+}
+
+fn without(answer: &Answer) -> &Without {
+    &answer.disturbed.as_ref().unwrap().without
 }
 
 #[test]
 fn figures_without_disturbed_trials_are_of_the_trials_that_are_left() {
-    let line = line("best", &[("placement=a", 100_000.0, 5_000.0), ("placement=b", 50_000.0, 50_000.0)]);
-    let (with, without) = line.split_once(" Without them ").unwrap();
-    assert!(with.starts_with("5 of 20 trials were disturbed, and they decide: with them no difference"), "{line}");
-    assert!(with.contains("from 50.3 k/s at placement=b to 52.8 k/s at placement=a"), "{line}");
-    assert!(without.starts_with("placement alone moved throughput 2.0x"), "{line}");
-    assert!(without.contains(": from 50.3 k/s at placement=b to 101 k/s at placement=a;"), "{line}");
+    let answer = made_up("best", &[("placement=a", 100_000.0, 5_000.0), ("placement=b", 50_000.0, 50_000.0)]);
+    let range = |verdict: &Verdict| match verdict {
+        Verdict::Ranked { ranking, range: Some(range), .. } => {
+            (ranking.best.clone(), range.low.0.clone(), range.high.0.clone(), (range.high.1 / 1000.0).round())
+        }
+        other => panic!("{other:?}"),
+    };
+    let (a, b) = ("placement=a".to_owned(), "placement=b".to_owned());
+    assert_eq!(range(&answer.verdict), (b.clone(), a.clone(), b.clone(), 50.0));
+    let Without::Other(again) = without(&answer) else { panic!("{answer:?}") };
+    assert_eq!(range(again), (a.clone(), b, a, 100.0));
 }
 
 #[test]
 fn conditions_whose_names_differ_by_a_digit_are_other_conditions() {
-    let line = line("best", &[("slot=1", 100.0, 50.0), ("slot=2", 80.0, 120.0), ("slot=3", 10.0, 10.0)]);
-    assert!(line.contains(", and they decide: with them slot alone"), "{line}");
-    let (with, without) = line.split_once(" Without them ").unwrap();
-    assert!(with.contains("the best is slot=2") && without.contains("the best is slot=1"), "{line}");
+    let answer = made_up("best", &[("slot=1", 100.0, 97.0), ("slot=2", 99.5, 99.5), ("slot=3", 50.0, 50.0)]);
+    let best = |verdict: &Verdict| match verdict {
+        Verdict::Ranked { ranking, .. } if ranking.best_ties.is_empty() => ranking.best.clone(),
+        other => panic!("{other:?}"),
+    };
+    let Without::Other(again) = without(&answer) else { panic!("{answer:?}") };
+    assert_eq!([best(&answer.verdict), best(again)], ["slot=2", "slot=1"]);
 }
 
 #[test]
 fn a_factor_that_moves_the_other_way_is_another_claim() {
-    let line = line(
-        "effect",
-        &[
-            ("a=off b=off", 100.0, 100.0),
-            ("a=on b=off", 120.0, 10.0),
-            ("a=off b=on", 100.0, 100.0),
-            ("a=on b=on", 120.0, 10.0),
-        ],
-    );
-    assert!(line.contains("they decide: with them") && line.contains("1.20x"), "{line}");
+    let off = [("a=off b=off", 100.0, 100.0), ("a=off b=on", 100.0, 100.0)];
+    let on = [("a=on b=off", 120.0, 80.0), ("a=on b=on", 120.0, 80.0)];
+    let answer = made_up("effect", &[off, on].concat());
+    let moved = |verdict: &Verdict| match verdict {
+        Verdict::Moved { first, rest, .. } if rest.is_empty() => (first.term.to_string(), first.ratio > 1.0),
+        other => panic!("{other:?}"),
+    };
+    let Without::Other(again) = without(&answer) else { panic!("{answer:?}") };
+    assert_eq!([moved(&answer.verdict), moved(again)], [("a".to_owned(), false), ("a".to_owned(), true)]);
 }
 
 #[test]
 fn a_claim_that_holds_without_them_comes_out_the_same_although_figures_differ() {
-    let line = line("best", &[("placement=a", 100.0, 95.0), ("placement=b", 50.0, 50.0)]);
-    assert!(line.starts_with("5 of 20 trials were disturbed; without them it comes out the same."), "{line}");
+    let answer = made_up("best", &[("placement=a", 100.0, 95.0), ("placement=b", 50.0, 50.0)]);
+    let Without::Same(again) = without(&answer) else { panic!("{answer:?}") };
+    assert_ne!(again, &answer.verdict);
 }

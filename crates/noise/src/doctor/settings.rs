@@ -70,7 +70,9 @@ fn setting(system: &System, setting: Setting, wanted: &str, severity: Severity, 
                 .study(system, setting, wanted)
         }
         (Ok(found), Some(reason)) => Finding::new(name, format!("{found}; {reason}"), Severity::Note, cost),
-        (_, Some(reason)) => Finding::new(name, reason, Severity::Note, "it cannot be set or seen from here"),
+        (_, Some(reason)) => {
+            Finding::new(name, reason.to_string(), Severity::Note, "it cannot be set or seen from here")
+        }
         (Ok(found), None) => Finding::new(name, found, Severity::Note, cost),
         (Err(error), None) => Finding::new(name, error.to_string(), Severity::Note, "it cannot be seen from here"),
     }

@@ -1,13 +1,33 @@
 //! Whether a level can be had here and by this user, found out without changing anything.
 
+use std::fmt;
 use std::io::ErrorKind;
 
 use super::level::DMA_LATENCY;
 use super::{Level, Setting, files, frequency, idle, irq, shield};
 use crate::system::System;
 
-/// How a reason begins that is about the user, not the machine.
-const NEEDS_ROOT: &str = "needs root";
+/// Why a level cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Lacking {
+    /// The machine or its kernel does not have it.
+    NotHere(String),
+    /// This user lacks the right: what needs root, and how to get it.
+    Right(String),
+}
+
+impl fmt::Display for Lacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotHere(reason) => f.write_str(reason),
+            Self::Right(how) => write!(f, "needs root{how}"),
+        }
+    }
+}
+
+fn not_here(reason: impl Into<String>) -> Option<Lacking> {
+    Some(Lacking::NotHere(reason.into()))
+}
 
 /// Whether a level can be set here; the answer of [`Level::availability`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,17 +46,17 @@ impl Level {
     pub fn availability(&self, system: &System) -> Availability {
         match self.lacking(system) {
             None => Availability::Available,
-            Some(reason) => Availability::NotAvailable { reason },
+            Some(reason) => Availability::NotAvailable { reason: reason.to_string() },
         }
     }
 
     /// Whether this machine has it, for root at least.
     pub(crate) fn is_here(&self, system: &System) -> bool {
-        self.lacking(system).is_none_or(|reason| reason.contains(NEEDS_ROOT))
+        matches!(self.lacking(system), None | Some(Lacking::Right(_)))
     }
 
     /// Why it cannot be had, if so.
-    pub(crate) fn lacking(&self, system: &System) -> Option<String> {
+    pub(crate) fn lacking(&self, system: &System) -> Option<Lacking> {
         match (self.setting(), self.cpus()) {
             (Setting::IrqAffinity | Setting::CpuShield, None) => None,
             (Setting::IrqAffinity, Some(_)) => self.lacking_irq(system),
@@ -64,18 +84,18 @@ impl Level {
         Some(command(many.as_ref().unwrap_or(first), &value))
     }
 
-    fn lacking_files(&self, system: &System) -> Option<String> {
+    fn lacking_files(&self, system: &System) -> Option<Lacking> {
         let setting = self.setting();
         let paths = files::paths(setting, system);
         if paths.is_empty() {
-            return Some(files::missing(setting).to_owned());
+            return not_here(files::missing(setting));
         }
         if setting == Setting::Frequency {
             if frequency::is_held(system, self.text()) {
                 return None;
             }
             if let Some(reason) = frequency::lacking(system, self.text()) {
-                return Some(reason);
+                return not_here(reason);
             }
         }
         if setting.read(system).is_ok_and(|level| level == self.text()) {
@@ -83,9 +103,9 @@ impl Level {
         }
         if setting == Setting::Smt {
             match system.read_optional(&paths[0]).unwrap_or_default().trim() {
-                "notsupported" => return Some("this machine has no SMT".to_owned()),
-                "notimplemented" => return Some(files::missing(setting).to_owned()),
-                "forceoff" => return Some("SMT was switched off for good at boot (nosmt=force)".to_owned()),
+                "notsupported" => return not_here("this machine has no SMT"),
+                "notimplemented" => return not_here(files::missing(setting)),
+                "forceoff" => return not_here("SMT was switched off for good at boot (nosmt=force)"),
                 _ => {}
             }
         }
@@ -96,7 +116,7 @@ impl Level {
     }
 
     /// A governor or choice that this kernel does not offer.
-    fn lacking_choice(&self, system: &System, path: &str) -> Option<String> {
+    fn lacking_choice(&self, system: &System, path: &str) -> Option<Lacking> {
         let offered = match self.setting() {
             Setting::Governor => {
                 system.read_optional(&path.replace("scaling_governor", "scaling_available_governors"))?
@@ -105,77 +125,81 @@ impl Level {
             _ => return None,
         };
         let known = offered.split_whitespace().any(|word| word == self.text());
-        (!known)
-            .then(|| format!("this kernel offers only: {}", offered.split_whitespace().collect::<Vec<_>>().join(", ")))
+        let all = || offered.split_whitespace().collect::<Vec<_>>().join(", ");
+        (!known).then(|| Lacking::NotHere(format!("this kernel offers only: {}", all())))
     }
 
-    fn lacking_c_states(&self, system: &System) -> Option<String> {
+    fn lacking_c_states(&self, system: &System) -> Option<Lacking> {
         if !system.exists(DMA_LATENCY) {
-            return Some(files::missing(Setting::CStates).to_owned());
+            return not_here(files::missing(Setting::CStates));
         }
         let driver = system.read_optional(&format!("{}/cpuidle/current_driver", files::CPUS)).unwrap_or_default();
         if ["", "none"].contains(&driver.trim()) {
-            return Some(
-                "this kernel chooses no idle states (no cpuidle driver, as on most virtual machines)".to_owned(),
-            );
+            return not_here("this kernel chooses no idle states (no cpuidle driver, as on most virtual machines)");
         }
         match idle::latency_us(system, self.text()) {
             _ if ["on", "off"].contains(&self.text()) => {}
-            Some(0) => return Some(format!("{} is what c_states = off keeps to", self.text())),
+            Some(0) => return not_here(format!("{} is what c_states = off keeps to", self.text())),
             Some(_) => {}
             None => {
                 let known: Vec<String> = idle::states(system).into_keys().collect();
-                return Some(format!("this machine has no idle state {}: it has {}", self.text(), known.join(", ")));
+                return not_here(format!(
+                    "this machine has no idle state {}: it has {}",
+                    self.text(),
+                    known.join(", ")
+                ));
             }
         }
         if system.may_write(DMA_LATENCY).is_ok() {
             return None;
         }
         // Reading it, to verify, takes root as well.
-        Some(format!("{NEEDS_ROOT} to open {DMA_LATENCY}: run with sudo"))
+        Some(Lacking::Right(format!(" to open {DMA_LATENCY}: run with sudo")))
     }
 
-    fn lacking_irq(&self, system: &System) -> Option<String> {
+    fn lacking_irq(&self, system: &System) -> Option<Lacking> {
         let cpus = self.cpus()?;
         let moves = irq::moves(system, cpus);
         if irq::all(system).is_empty() {
-            return Some(files::missing(Setting::IrqAffinity).to_owned());
+            return not_here(files::missing(Setting::IrqAffinity));
         }
         if irq::online(system).is_subset(cpus) {
-            return Some("no online CPU would be left for interrupts".to_owned());
+            return not_here("no online CPU would be left for interrupts");
         }
         let (path, list) = moves.first()?;
         writable(system, path, Setting::IrqAffinity, &list.to_string())
     }
 
-    fn lacking_shield(&self, system: &System) -> Option<String> {
+    fn lacking_shield(&self, system: &System) -> Option<Lacking> {
         let cpus = self.cpus()?;
         if let Some(reason) = shield::lacking(system) {
-            return Some(reason.to_owned());
+            return not_here(reason);
         }
         let online = irq::online(system);
         if !cpus.is_subset(&online) {
-            return Some(format!("CPUs {} are not online", cpus.difference(&online)));
+            return not_here(format!("CPUs {} are not online", cpus.difference(&online)));
         }
         if online.is_subset(cpus) {
-            return Some("no online CPU would be left for the rest of the machine".to_owned());
+            return not_here("no online CPU would be left for the rest of the machine");
         }
         let control = format!("{}/cgroup.subtree_control", shield::CGROUP);
         system
             .may_write(&control)
             .err()
-            .map(|_| format!("{NEEDS_ROOT} to make a control group in {}: run with sudo", shield::CGROUP))
+            .map(|_| Lacking::Right(format!(" to make a control group in {}: run with sudo", shield::CGROUP)))
     }
 }
 
 /// Why this process may not write `value` to `path`, with the command that may.
-fn writable(system: &System, path: &str, setting: Setting, value: &str) -> Option<String> {
+fn writable(system: &System, path: &str, setting: Setting, value: &str) -> Option<Lacking> {
     let error = system.may_write(path).err()?;
     Some(match error.kind() {
-        ErrorKind::NotFound => files::missing(setting).to_owned(),
-        ErrorKind::ReadOnlyFilesystem => format!("{path} is mounted read-only here, as in most containers"),
-        ErrorKind::PermissionDenied => format!("{NEEDS_ROOT}: {}", command(path, value)),
-        _ => format!("{path} cannot be written: {error}"),
+        ErrorKind::NotFound => Lacking::NotHere(files::missing(setting).to_owned()),
+        ErrorKind::ReadOnlyFilesystem => {
+            Lacking::NotHere(format!("{path} is mounted read-only here, as in most containers"))
+        }
+        ErrorKind::PermissionDenied => Lacking::Right(format!(": {}", command(path, value))),
+        _ => Lacking::NotHere(format!("{path} cannot be written: {error}")),
     })
 }
 

@@ -32,7 +32,7 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], gate: Option<Gate>, notes: &[
             text,
             "| {} | {} | {} | {} | {} | {} | {interval} | {} |",
             escaped(side),
-            escaped(&metric.condition),
+            escaped(&metric.condition.to_string()),
             escaped(&metric.name),
             scale.figure(metric.mean_a),
             scale.figure(metric.mean_b),

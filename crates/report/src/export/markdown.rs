@@ -1,6 +1,7 @@
 //! A Markdown summary: the answer, then a table of conditions, for pull requests and notes.
 
 use super::source::Source;
+use crate::words::{AnswerJson, warnings};
 use std::io::{self, Write};
 use tare_findings::figures::{Scale, percent};
 use tare_findings::summary::MetricSummary;
@@ -10,7 +11,12 @@ use tare_findings::summary::MetricSummary;
 /// # Errors
 /// Those of `out`.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "### {}\n\n**{}**\n", escaped(&source.results.study), escaped(&source.summary.reading))?;
+    writeln!(
+        out,
+        "### {}\n\n**{}**\n",
+        escaped(&source.results.study),
+        escaped(&AnswerJson::of(&source.summary.answer).text)
+    )?;
     let metrics = source.shown_metrics();
     let scales: Vec<Scale> = metrics.iter().map(|metric| scale(source, &metric.name)).collect();
     write!(out, "| condition | trials |")?;
@@ -31,9 +37,10 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(out)?;
     }
-    if !source.summary.odd.is_empty() {
-        writeln!(out, "\n<details><summary>{} notes</summary>\n", source.summary.odd.len())?;
-        source.summary.odd.iter().try_for_each(|line| writeln!(out, "- {}", escaped(line)))?;
+    let warnings = warnings(&source.summary, source.results);
+    if !warnings.is_empty() {
+        writeln!(out, "\n<details><summary>{} notes</summary>\n", warnings.len())?;
+        warnings.iter().try_for_each(|line| writeln!(out, "- {}", escaped(line)))?;
         writeln!(out, "\n</details>")?;
     }
     Ok(())

@@ -2,6 +2,7 @@
 
 use super::document::document;
 use crate::charts::heat::{self, Figures, Heat};
+use crate::words;
 use maud::{Markup, html};
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, InGroups, ManyComparison};
@@ -18,7 +19,7 @@ pub fn changes(found: &ManyComparison) -> String {
         header { h1 { "tare · changes against " (base) } }
         main {
             @if !found.notes.is_empty() {
-                div.odd role="note" { strong { "What is odd" } ul { @for note in &found.notes { li { (note) } } } }
+                div.odd role="note" { strong { "What is odd" } ul { @for note in words::notes(&found.notes) { li { (note) } } } }
             }
             section {
                 h2 { (map.title) }
@@ -58,8 +59,7 @@ fn map(found: &ManyComparison) -> Heat {
     let mut values: Vec<Vec<Option<f64>>> = Vec::new();
     for row in judged {
         // A side that is one condition of many names both; the first name is the base, the same in every row.
-        let condition = row.metric.condition.split(" -> ").next().unwrap_or_default();
-        let name = format!("{condition} {}", row.metric.name);
+        let name = format!("{} {}", row.metric.condition.a, row.metric.name);
         let place = rows.iter().position(|known| *known == name).unwrap_or_else(|| {
             rows.push(name);
             values.push(vec![None; columns.len()]);

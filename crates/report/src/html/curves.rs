@@ -2,11 +2,11 @@
 
 use super::given::Page;
 use crate::charts;
+use crate::words::better_word;
 use maud::{Markup, html};
 use tare_findings::collect;
 use tare_findings::curves::{self, Curves};
 use tare_findings::level_words::words_of;
-use tare_findings::reading::better_word;
 use tare_results::metric;
 
 /// Bytes after which further charts are left out.

@@ -1,12 +1,12 @@
 //! What was run, on what, what came out, how sure, what is odd.
 
 use super::given::Page;
+use crate::words;
 use maud::{Markup, html};
 use tare_findings::figures::count;
-use tare_findings::first_screen;
 
 pub(super) fn section(page: &Page<'_>) -> Markup {
-    let screen = first_screen::first_screen(page.summary, page.results);
+    let screen = words::first_screen(page.summary, page.results);
     html! {
         p.reading { (screen.out) }
         @for sentence in &screen.further { p.further { (sentence) } }
@@ -15,8 +15,8 @@ pub(super) fn section(page: &Page<'_>) -> Markup {
 
 /// What was run, how sure the answer is, and what is odd, counted and folded: the chart stands before it.
 pub(super) fn notes(page: &Page<'_>) -> Option<Markup> {
-    let screen = first_screen::first_screen(page.summary, page.results);
-    let odd = &page.summary.odd;
+    let screen = words::first_screen(page.summary, page.results);
+    let odd = &screen.warnings;
     Some(html! {
         @if !odd.is_empty() {
             details.odd open[odd.len() == 1] {

@@ -3,8 +3,8 @@
 use super::given::Page;
 use crate::charts::marks;
 use crate::charts::seconds::{self, Line};
+use crate::words::client_limit;
 use maud::{Markup, html};
-use tare_findings::client_limit;
 use tare_results::schema::{SampleRecord, TrialRecord};
 
 /// Conditions that are drawn, and samples of each: all are in `trials.jsonl`.

@@ -3,9 +3,9 @@
 
 use super::given::Page;
 use crate::charts::marks;
+use crate::words;
 use maud::{Markup, html};
 use tare_findings::figures::{Scale, percent, times};
-use tare_findings::reading;
 use tare_findings::summary::{ConditionSummary, MetricSummary};
 use tare_stats::Interval;
 
@@ -34,7 +34,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                 tbody { @for (condition, metric) in &rows { tr data-c=(condition.name) {
                     th scope="row" { (marks::swatch(page.mark(&condition.name))) (condition.name) }
                     @match metric {
-                        Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (reading::modes(&metric.modes, &metric.unit)) } } },
+                        Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (words::modes(&metric.modes, &metric.unit)) } } },
                         None => { td colspan={ (9 + usize::from(with_modes)) } { "no usable trial" } },
                     }
                     td { (condition.clean_trials) }

@@ -2,6 +2,7 @@
 
 use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
+use crate::words;
 use tare_findings::compare::{Comparison, Gate, MetricComparison, Options, Verdict};
 use tare_findings::figures::{Scale, percent};
 use tare_results::metric::describe;
@@ -9,21 +10,23 @@ use tare_stats::Interval;
 
 /// Everything `tare compare` prints.
 pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String {
-    let identical = found.identical.iter().map(|text| style.bold(&wrap(style, "", "", &plain(text))));
+    let identical =
+        found.identical.iter().map(|programs| style.bold(&wrap(style, "", "", &plain(&words::identical(programs)))));
     let mut parts: Vec<String> = identical.collect();
     parts.push(differences(found, style));
     if !found.notes.is_empty() {
-        let lines: String = found.notes.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
+        let lines: String =
+            words::notes(&found.notes).iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
         parts.push(style.warn(&lines));
     }
-    let mut conditions: Vec<&str> = found.metrics.iter().map(|metric| metric.condition.as_str()).collect();
+    let mut conditions: Vec<String> = found.metrics.iter().map(|metric| metric.condition.to_string()).collect();
     conditions.dedup();
     conditions.sort_unstable();
     conditions.dedup();
     for condition in conditions {
         let rows: Vec<&MetricComparison> =
-            found.metrics.iter().filter(|m| m.condition == condition && says_something(m)).collect();
-        parts.push(format!("{}\n{}", style.bold(&plain(condition)), metrics(&rows, style)));
+            found.metrics.iter().filter(|m| m.condition.to_string() == condition && says_something(m)).collect();
+        parts.push(format!("{}\n{}", style.bold(&plain(&condition)), metrics(&rows, style)));
     }
     parts.push(explanation(options, style, found.metrics.iter().any(|metric| metric.adjusted.is_some())));
     parts.extend(found.gate.map(|gate| {
@@ -39,7 +42,7 @@ fn differences(found: &Comparison, style: Style) -> String {
     let mut rows = style.table(&["differs", "A", "B"], 3);
     for difference in &found.differences {
         let value = |text: &str| if text.is_empty() { "-".to_owned() } else { plain(text) };
-        add(&mut rows, 3, vec![plain(&difference.what), value(&difference.a), value(&difference.b)]);
+        add(&mut rows, 3, vec![plain(&difference.what.to_string()), value(&difference.a), value(&difference.b)]);
     }
     format!("{}\n{}", style.bold("how they were made"), finish(rows))
 }

@@ -3,6 +3,7 @@
 use super::comparison::{explanation, gate_words, word};
 use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
+use crate::words;
 use std::collections::BTreeSet;
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, ManyComparison, MetricComparison, Options};
@@ -15,7 +16,8 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let base = found.sides.first().map_or(String::new(), |base| plain(base));
     let mut parts = Vec::new();
     if !found.notes.is_empty() {
-        let lines: String = found.notes.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
+        let lines: String =
+            words::notes(&found.notes).iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
         parts.push(style.warn(&lines));
     }
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
@@ -82,7 +84,7 @@ fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
         let disturbed = if metric.disturbed { "disturbed: " } else { "" };
         let mut cells = vec![
             plain(&row.against),
-            plain(&metric.condition),
+            plain(&metric.condition.to_string()),
             plain(&metric.name),
             metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)),
             interval(metric.ci),

@@ -3,22 +3,22 @@
 use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
 use super::{captures, conditions, grid, probes, scaling, spread};
+use crate::words::first_screen;
 use tare_findings::figures::times;
-use tare_findings::first_screen;
 use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_stats::Interval;
 
 /// Everything `tare show` prints.
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
-    let screen = first_screen::first_screen(summary, results);
+    let screen = first_screen(summary, results);
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&screen.out)))];
     let further: String = screen.further.iter().map(|sentence| wrap(style, "", "", &plain(sentence))).collect();
     if !further.is_empty() {
         parts.push(further);
     }
-    if !summary.odd.is_empty() {
-        let lines: String = summary.odd.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
+    if !screen.warnings.is_empty() {
+        let lines: String = screen.warnings.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
         parts.push(style.warn(&lines));
     }
     let facts: String = [("ran", &screen.run), ("on", &screen.machine), ("sure", &screen.sure)]

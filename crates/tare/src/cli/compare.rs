@@ -7,7 +7,9 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_findings::compare::{self, CompareError, Gate, ManyComparison, Options, Side, rows};
 use tare_report::html;
+use tare_report::json::{ComparisonJson, ManyComparisonJson};
 use tare_report::terminal::{self, Style};
+use tare_report::words;
 use tare_results::Results;
 
 /// Compare two or more results, or conditions of results: ratio, interval, verdict
@@ -60,7 +62,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
         [(_, a), (_, b)] => {
             let found = compare::compare(*a, *b, &options)?;
             match args.json {
-                true => super::output::json(&found)?,
+                true => super::output::json(&ComparisonJson::of(&found))?,
                 false => super::output::text(&terminal::comparison(
                     &found,
                     &options,
@@ -69,7 +71,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             }
             let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
             github::tell(
-                &Told { base: &names[0], judged, gate: found.gate, notes: &found.notes },
+                &Told { base: &names[0], judged, gate: found.gate, notes: &words::notes(&found.notes) },
                 args.markdown.as_deref(),
             )?;
             found.gate
@@ -77,7 +79,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
         _ => {
             let found = compare::compare_many(&sides, &options)?;
             match args.json {
-                true => super::output::json(&found)?,
+                true => super::output::json(&ManyComparisonJson::of(&found))?,
                 false => {
                     super::output::text(&terminal::many(&found, &options, Style::of_stdout(config::get().colour)))?
                 }
@@ -85,7 +87,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             let judged = found.metrics.iter().filter(|row| row.metric.judged);
             let judged = judged.map(|row| (row.against.as_str(), &row.metric)).collect();
             github::tell(
-                &Told { base: &names[0], judged, gate: found.gate, notes: &found.notes },
+                &Told { base: &names[0], judged, gate: found.gate, notes: &words::notes(&found.notes) },
                 args.markdown.as_deref(),
             )?;
             found.gate

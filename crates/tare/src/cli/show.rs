@@ -5,6 +5,7 @@ use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
 use std::path::PathBuf;
+use tare_report::json::SummaryJson;
 use tare_report::terminal::{self, Statistic, Style};
 use tare_results::Results;
 use tare_results::shards::{self, Sharded};
@@ -54,7 +55,7 @@ fn progress(sharded: &Sharded) -> Result<(), Problem> {
 pub fn print(results: &Results, json: bool, all: bool, statistic: Option<Statistic>) -> Result<(), Problem> {
     let summary = tare_findings::summarize(results);
     if json {
-        super::output::json(&summary)
+        super::output::json(&SummaryJson::of(&summary, results))
     } else {
         let style = Style { all, statistic, ..Style::of_stdout(config::get().colour) };
         super::output::text(&terminal::show(results, &summary, style))

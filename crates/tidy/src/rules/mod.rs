@@ -12,6 +12,7 @@ mod links;
 mod manifests;
 mod opening;
 mod proofs;
+mod prose;
 mod quotes;
 mod test_names;
 mod variables;

@@ -1,8 +1,8 @@
 //! Every rule by its name.
 
 use super::{
-    book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, opening, proofs, quotes,
-    test_names, variables, words,
+    book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, opening, proofs, prose,
+    quotes, test_names, variables, words,
 };
 use crate::{Finding, Tree};
 
@@ -20,6 +20,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("leftovers", leftovers::check),
     ("links", links::check),
     ("book", book::check),
+    ("prose", prose::check),
     ("quotes", quotes::check),
     ("proofs", proofs::check),
     ("manifests", manifests::check),

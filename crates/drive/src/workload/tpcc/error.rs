@@ -18,6 +18,14 @@ pub enum TpccError {
         /// The server's words.
         source: SqlError,
     },
+    /// A table could not be made: one of an earlier time may be in the way.
+    #[error("{sql}: {source}")]
+    Create {
+        /// The statement, shortened when long.
+        sql: String,
+        /// The server's words.
+        source: SqlError,
+    },
     /// An answer had another number of rows than it must, or one that cannot be read.
     #[error("{statement} in {kind} answered with {found}: expected {expected}; are the tables still whole?")]
     Answer {
@@ -73,6 +81,10 @@ pub enum TpccError {
 impl TpccError {
     pub(super) fn statement(sql: &str, source: SqlError) -> Self {
         Self::Statement { sql: shown(sql), source }
+    }
+
+    pub(super) fn create(sql: &str, source: SqlError) -> Self {
+        Self::Create { sql: shown(sql), source }
     }
 }
 

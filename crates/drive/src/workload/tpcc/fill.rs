@@ -36,7 +36,8 @@ pub fn prepare<E: Into<Box<dyn Error + Send + Sync>>>(
     let result = TABLES
         .iter()
         .try_for_each(|table| {
-            run(session.as_mut(), &table.create(fill.dialect))?;
+            let sql = table.create(fill.dialect);
+            session.run(&sql).map_err(|source| TpccError::create(&sql, source))?;
             made += 1;
             Ok(())
         })

@@ -80,7 +80,7 @@ fn prepare(
     };
     match tpcc::prepare(&fill, &|| engine.connect(target), &progress) {
         Err(TpccError::Interrupted) => return Ok(Exit::Interrupted),
-        Err(e @ TpccError::Statement { .. }) if e.to_string().starts_with("CREATE TABLE") => {
+        Err(e @ TpccError::Create { .. }) => {
             return Err(failed(e).advice("where tables of an earlier time are in the way: tare load tpcc cleanup"));
         }
         other => other.map_err(failed)?,

@@ -1,11 +1,11 @@
 //! Captures read back, ranked and drawn; article D's ladder before and after its fixes.
 
 use crate::report::fake::{self, Fake, Noise};
+use crate::report::words::{Told, summarize};
 use std::fs;
 use std::path::Path;
 use tare_findings::compare::Verdict;
-use tare_findings::summarize;
-use tare_findings::summary::{Profiled, Summary};
+use tare_findings::summary::Profiled;
 use tare_report::write_report;
 use tare_results::captures::{FOLDED, LOCKS, LockShare, LocksFile, PROFILE, ProfileFile, SymbolShare};
 use tare_results::open;
@@ -19,7 +19,7 @@ const ARTICLE: [(&str, &str, f64, [f64; 2]); 4] = [
     ("read_only", "after", 30_000.0, [1.86, 1.5]),
 ];
 
-fn article() -> Summary {
+fn article() -> Told {
     let directory = tempfile::tempdir().unwrap();
     let mut noise = Noise::new(4);
     let mut rows = String::from("condition,trial,sample,metric,value\n");

@@ -2,10 +2,10 @@
 //! from made-up records with nothing in them, with a difference, with disturbed trials, and from a rehearsal.
 
 use crate::report::fake::{self, Fake};
+use crate::report::words::summarize;
 use regex_lite::Regex;
 use std::fs;
 use std::path::Path;
-use tare_findings::summarize;
 use tare_results::open;
 use tare_results::question::Question;
 use tare_study::language::builtin::BUILTIN;

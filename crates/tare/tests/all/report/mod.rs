@@ -13,3 +13,4 @@ mod numbers;
 mod reading_files;
 mod stability;
 mod terminal;
+mod words;

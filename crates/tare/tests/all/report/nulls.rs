@@ -186,14 +186,13 @@ const CLAIMS: [&str; 9] = [
 /// What a study says, in the order of [`CLAIMS`].
 fn claims(results: &Results, other: &Results, names: &[String]) -> [bool; 9] {
     let summary = summarize(results);
-    let text = &summary.answer.text;
     let gated = |a: (&Results, &str), b: (&Results, &str)| {
         let side = |(results, condition)| Side { results, condition: Some(condition) };
         let options = Options { fail_if_slower: Some(0.0), ..Options::default() };
         compare(side(a), side(b), &options).unwrap().gate == Some(Gate::Failed)
     };
     [
-        summary.answer.tested && (text.contains(" moved ") || text.contains("stops helping")),
+        summary.answer.verdict.is_claim(),
         summary.effects.iter().any(|effect| effect.shown),
         summary.effects.iter().any(|effect| effect.spread_shown),
         summary.spread_sources.is_some_and(|s| s.ranking.iter().any(|source| source.shown)),

@@ -1,18 +1,17 @@
 //! What the analysis says of results whose contents are known.
 
 use crate::report::fake::{self, Noise};
+use crate::report::words::{Told, summarize};
 use std::fs;
-use tare_findings::summarize;
-use tare_findings::summary::Summary;
 use tare_results::open;
 
-fn summary_of(study: &fake::Study) -> Summary {
+fn summary_of(study: &fake::Study) -> Told {
     let dir = tempfile::tempdir().unwrap();
     fake::write(study, dir.path());
     summarize(&open(dir.path()).unwrap())
 }
 
-fn summary_of_csv(rows: &str) -> Summary {
+fn summary_of_csv(rows: &str) -> Told {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made-up.csv");
     fs::write(&path, format!("condition,trial,sample,metric,value\n{rows}")).unwrap();
@@ -41,7 +40,7 @@ fn two_modes_are_found_and_their_cause_named() {
     assert_eq!(float.modes.len(), 2, "{float:?}");
     assert!((float.modes[0].mean / 24_400.0 - 1.0).abs() < 0.02 && (float.modes[1].mean / 37_200.0 - 1.0).abs() < 0.02);
     assert!((float.modes[0].weight + float.modes[1].weight - 1.0).abs() < 1e-9);
-    let cause = float.mode_cause.as_deref().unwrap();
+    let cause = summary.further_reading[0].as_str();
     let (slow, fast) = cause.split_once(", client").unwrap();
     assert!(slow.contains("every pair on different nodes") && fast.contains("under one cache"), "{cause}");
     assert!(summary.metric("placement=same-pu", "tps").unwrap().modes.is_empty());
@@ -97,7 +96,7 @@ fn effects_name_the_factor_of_the_mean_and_of_the_spread() {
     assert!(aslr.spread_ci.unwrap().low > 2.0, "{aslr:?}");
     // Factors keep the order of the condition's name.
     assert!((effect("ahi:aslr").mean_ratio - 1.0).abs() < 0.02);
-    let sources = summary.spread_sources.unwrap();
+    let sources = summary.spread_sources.as_ref().unwrap();
     assert_eq!((sources.ranking[0].factor.as_str(), sources.ranking[0].noisy_level.as_str()), ("aslr", "on"));
     assert!(sources.ranking[0].shown && sources.ranking[0].share > 0.8, "{sources:?}");
 }

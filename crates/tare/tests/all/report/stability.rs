@@ -1,11 +1,10 @@
 //! Made-up results with known components, effects and causes, through `tare show FILE.csv --json` and the analysis.
 
 use crate::report::fake::{self, Noise};
+use crate::report::words::{Told, summarize};
 use assert_cmd::Command;
 use std::fmt::Write;
 use std::fs;
-use tare_findings::summarize;
-use tare_findings::summary::Summary;
 
 const HEAD: &str = "condition,trial,sample,metric,value\n";
 
@@ -18,7 +17,7 @@ fn show(rows: &str) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn summary_of_csv(rows: &str) -> Summary {
+fn summary_of_csv(rows: &str) -> Told {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made-up.csv");
     fs::write(&path, format!("{HEAD}{rows}")).unwrap();
@@ -129,7 +128,7 @@ fn a_factor_of_three_levels_beside_one_of_two_has_its_effects_each_against_the_f
         assert!(covered.count() >= 4, "{term}: {:?}", of("query_s_q1"));
         assert_eq!(of("query_s_q1").levels, levels);
     }
-    let sources = summary.spread_sources.unwrap();
+    let sources = summary.spread_sources.as_ref().unwrap();
     let first = &sources.ranking[0];
     assert_eq!((first.factor.as_str(), first.noisy_level.as_str(), first.quiet_level.as_str()), ("aslr", "on", "off"));
     // Three times the CoV is nine times the variance: 8/9 goes.
@@ -154,7 +153,7 @@ fn one_factor_at_a_time_is_compared_with_the_base() {
     let jemalloc = summary.effects.iter().find(|e| e.metric == "query_s_q1" && e.term == "allocator=jemalloc").unwrap();
     assert!((jemalloc.mean_ratio - 0.9).abs() < 0.03, "{jemalloc:?}");
     assert!(summary.effects.iter().all(|e| e.term.main().is_some()), "interactions cannot be told");
-    let sources = summary.spread_sources.unwrap();
+    let sources = summary.spread_sources.as_ref().unwrap();
     assert_eq!((sources.ranking[0].factor.as_str(), sources.ranking[0].noisy_level.as_str()), ("aslr", "on"));
     assert!(sources.ranking[0].shown && (sources.ranking[0].share - 15.0 / 16.0).abs() < 0.05, "{sources:?}");
     let shown: Vec<&str> = sources.ranking.iter().filter(|s| s.shown).map(|s| s.factor.as_str()).collect();

@@ -3,6 +3,7 @@
 use crate::report::fake;
 use tare_findings::compare::{Options, Side, compare};
 use tare_findings::summarize;
+use tare_report::json::SummaryJson;
 use tare_report::terminal::{self, Style};
 use tare_results::open;
 
@@ -41,7 +42,7 @@ fn the_json_of_show() {
     study.trials = 6;
     fake::write(&study, dir.path());
     let results = open(dir.path()).unwrap();
-    let mut json = serde_json::to_value(summarize(&results)).unwrap();
+    let mut json = serde_json::to_value(SummaryJson::of(&summarize(&results), &results)).unwrap();
     // One metric says all of the shape.
     for condition in json["conditions"].as_array_mut().unwrap() {
         condition["metrics"].as_array_mut().unwrap().truncate(1);

@@ -1,11 +1,12 @@
 //! What a reader must know before believing a figure, most serious first.
 
-use super::collect::is_usable;
-use super::figures::{count, percent};
-use super::state::{self, State};
-use super::summary::Summary;
-use super::{client_limit, first_screen, outliers, plans, reading, warm_up};
+use super::terms::{self, mode_cause};
+use super::{client_limit, plans, trials, warm_up};
 use std::collections::BTreeMap;
+use tare_findings::collect::{self, is_usable};
+use tare_findings::figures::{count, list, percent};
+use tare_findings::state::{self, State};
+use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_results::schema::{Outcome, TrialRecord};
 
@@ -13,13 +14,13 @@ use tare_results::schema::{Outcome, TrialRecord};
 const LISTED: usize = 5;
 
 /// Odd things, one sentence each.
-pub fn list(summary: &Summary, results: &Results) -> Vec<String> {
+pub fn warnings(summary: &Summary, results: &Results) -> Vec<String> {
     let mut odd = results.warnings.clone();
     odd.extend(bad_trials(results, Bad::Failed));
     odd.extend(bad_trials(results, Bad::PutAside));
     odd.extend(disturbed_trials(results));
     odd.extend(client_limit::notes(results));
-    odd.extend(first_screen::missing_words(results));
+    odd.extend(missing_words(results));
     odd.extend(
         summary
             .unrealizable
@@ -27,7 +28,7 @@ pub fn list(summary: &Summary, results: &Results) -> Vec<String> {
             .map(|condition| format!("{} cannot be done on this machine: {}", condition.name, condition.reason)),
     );
     odd.extend(modes(summary));
-    odd.extend(summary.outliers.iter().take(LISTED).map(outliers::sentence));
+    odd.extend(summary.outliers.iter().take(LISTED).map(trials::outlier));
     odd.extend(plans::changed(&summary.plans));
     odd.extend(warm_up::cold(&summary.warm_up));
     odd.extend(single_trials(summary));
@@ -95,6 +96,22 @@ fn disturbed_trials(results: &Results) -> Option<String> {
     ))
 }
 
+/// Trials of the schedule that have no usable record yet.
+fn missing_words(results: &Results) -> Option<String> {
+    let missing = collect::missing_trials(results);
+    let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
+    let path = results.path.display();
+    let advice = match results.open_shards.as_slice() {
+        [] => format!("`tare run --resume {path}` completes them"),
+        [one] => format!("`tare run --shard {path} {one}` completes them"),
+        [first, rest @ ..] => {
+            let rest: Vec<String> = rest.iter().map(usize::to_string).collect();
+            format!("`tare run --shard {path} {first}`, and the same with {}, completes them", list(&rest))
+        }
+    };
+    (missing > 0).then(|| format!("{missing} of {of} planned trials have no usable result: {advice}"))
+}
+
 fn modes(summary: &Summary) -> Vec<String> {
     let Some(name) = &summary.headline_metric else { return Vec::new() };
     summary
@@ -104,15 +121,15 @@ fn modes(summary: &Summary) -> Vec<String> {
         .filter(|(_, metric)| !metric.modes.is_empty())
         .enumerate()
         .map(|(index, (condition, metric))| {
-            let (modes, number) = (reading::modes(&metric.modes, &metric.unit), metric.modes.len());
+            let (modes, number) = (terms::modes(&metric.modes, &metric.unit), metric.modes.len());
             // The reading names the cause of the first one.
             if index == 0 {
                 return format!("{}: {name} has {number} modes, {modes}", condition.name);
             }
-            let cause = metric
-                .mode_cause
-                .as_ref()
-                .map_or_else(|| "no recorded covariate explains which trial falls where".to_owned(), Clone::clone);
+            let cause = metric.mode_cause.as_ref().map_or_else(
+                || "no recorded covariate explains which trial falls where".to_owned(),
+                |cause| mode_cause(cause, &metric.unit),
+            );
             format!("{}: {name} has {number} modes, {modes}; {cause}", condition.name)
         })
         .collect()

@@ -1,13 +1,15 @@
 //! A verdict as a sentence, from its own figures alone.
 
 use super::sentence::Sentence;
-use crate::answer::spread_from as spread_source;
-use crate::figures::{count, figure, list, percent, times};
-use crate::level_words::words_of;
-use crate::reading::{modes, phrase};
-use crate::steadiness::many;
-use crate::summary::SpreadSources;
-use crate::verdict::{Alone, LessStep, LevelsOf, Measured, Moved, Range, Ranked, SpreadFrom, Untested, Verdict};
+use super::steadiness::many;
+use super::terms::{modes, phrase};
+use tare_findings::answer::spread_from as spread_source;
+use tare_findings::figures::{count, figure, list, percent, times};
+use tare_findings::level_words::words_of;
+use tare_findings::summary::SpreadSources;
+use tare_findings::verdict::{
+    Alone, LessStep, LevelsOf, Measured, Moved, Range, Ranked, SpreadFrom, Untested, Verdict,
+};
 use tare_results::schema::Levels;
 use tare_stats::Interval;
 
@@ -187,9 +189,9 @@ fn spread_from(from: &SpreadFrom) -> Sentence {
         .sources
         .iter()
         .enumerate()
-        .map(|(place, (source, levels))| {
+        .map(|(place, source)| {
             // Of many levels the share is that of the trials at these two.
-            let of = if *levels > 2 { "of these two, " } else { "" };
+            let of = if source.levels > 2 { "of these two, " } else { "" };
             let who = format!("{} ({of}{} rather than {})", source.factor, source.noisy_level, source.quiet_level);
             let share = percent(source.share);
             match place {

@@ -1,7 +1,7 @@
 //! Sentences about how steady results are: where their spread comes from, and what goes with what is left of it.
 
-use super::figures::{count, list, percent};
-use super::summary::{ConditionSummary, Spread, Summary};
+use tare_findings::figures::{count, list, percent};
+use tare_findings::summary::{ConditionSummary, Spread, Summary};
 use tare_results::metric;
 
 /// "Within conditions, client migrations go with 35% of the variance between trials (p 0.004)."

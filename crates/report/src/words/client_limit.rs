@@ -1,9 +1,9 @@
 //! Whether the client was the limit of a sample, and when nothing went on: what has to be known before a figure is
 //! taken for the server's.
 
-use super::collect::is_usable;
-use super::figures::{figure, percent};
 use std::collections::BTreeMap;
+use tare_findings::collect::is_usable;
+use tare_findings::figures::{figure, percent};
 use tare_results::Results;
 use tare_results::client_limit::ClientLimit;
 use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};

@@ -1,8 +1,8 @@
 //! Clients on another host than their server: which it was, how its clock stood, and which CPUs of either host worked
 //! for the network.
 
-use super::collect::ConditionTrials;
 use std::collections::BTreeMap;
+use tare_findings::collect::ConditionTrials;
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::schema::ClientHost;
 

@@ -2,11 +2,11 @@
 
 use super::sentence::Sentence;
 use super::verdict::sentence;
-use crate::verdict::{Answer, Disturbed, Without};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use tare_findings::verdict::{Answer, Disturbed, Without};
 
 /// The answer as `--json` has it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct AnswerJson {
     /// One or two sentences.
     pub text: String,

@@ -1,8 +1,8 @@
 //! Sentences on where more gives less, and on what grows: which lock is to blame.
 
-use super::figures::{count, percent, times};
-use super::level_words::words_of;
-use super::summary::{GrowthRanking, Profiled, Scaling, Step, Summary};
+use tare_findings::figures::{count, percent, times};
+use tare_findings::level_words::words_of;
+use tare_findings::summary::{GrowthRanking, Profiled, Scaling, Step, Summary};
 
 /// Sentences of one kind; the rest are counted.
 const LISTED: usize = 3;

@@ -1,9 +1,11 @@
 //! The first screen of a report: what was run, on what, what came out, how sure.
 
-use super::collect;
-use super::figures::{count, list, percent};
-use super::summary::{MetricSummary, Summary};
+use super::answer::AnswerJson;
+use super::further::further;
+use super::warnings::warnings;
 use std::collections::BTreeSet;
+use tare_findings::figures::{count, percent};
+use tare_findings::summary::{MetricSummary, Summary};
 use tare_results::{Results, Source};
 
 /// The first screen of a report: one sentence a question.
@@ -19,15 +21,18 @@ pub struct FirstScreen {
     pub further: Vec<String>,
     /// How sure that is, and why.
     pub sure: String,
+    /// What to know before believing it, most serious first.
+    pub warnings: Vec<String>,
 }
 
-/// All sentences of the first screen but what is odd, which is [`Summary::odd`].
+/// All sentences of the first screen.
 pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
     FirstScreen {
         run: what_was_run(summary, results),
         machine: on_what(results),
-        out: summary.reading.clone(),
-        further: summary.further_reading.clone(),
+        out: AnswerJson::of(&summary.answer).text,
+        further: further(summary, results),
+        warnings: warnings(summary, results),
         sure: how_sure(summary, results),
     }
 }
@@ -133,20 +138,4 @@ fn unit(results: &Results) -> &'static str {
 
 fn metric_name(summary: &Summary) -> &str {
     summary.headline_metric.as_deref().unwrap_or("the metric")
-}
-
-/// Trials of the schedule that have no usable record yet.
-pub fn missing_words(results: &Results) -> Option<String> {
-    let missing = collect::missing_trials(results);
-    let of = results.plan.as_ref().map_or(0, |plan| plan.trials.len());
-    let path = results.path.display();
-    let advice = match results.open_shards.as_slice() {
-        [] => format!("`tare run --resume {path}` completes them"),
-        [one] => format!("`tare run --shard {path} {one}` completes them"),
-        [first, rest @ ..] => {
-            let rest: Vec<String> = rest.iter().map(usize::to_string).collect();
-            format!("`tare run --shard {path} {first}`, and the same with {}, completes them", list(&rest))
-        }
-    };
-    (missing > 0).then(|| format!("{missing} of {of} planned trials have no usable result: {advice}"))
 }

@@ -1,0 +1,42 @@
+//! What tested verdicts are made from.
+
+use super::collect::ConditionTrials;
+use super::composite::Composite;
+use super::estimate;
+use super::verdict::{Measured, Range};
+use tare_results::metric;
+
+/// What all tested verdicts are made from.
+pub(super) struct Basis<'a> {
+    pub conditions: &'a [ConditionTrials<'a>],
+    pub composite: &'a Composite,
+}
+
+impl Basis<'_> {
+    pub fn what(&self) -> Measured {
+        let metrics = &self.composite.metrics;
+        Measured { metric: metrics.first().cloned().unwrap_or_default(), metrics: metrics.len() }
+    }
+
+    /// The extreme means, where one metric was measured.
+    pub fn range(&self) -> Option<Range> {
+        match self.composite.metrics.as_slice() {
+            [one] => range(one, self.conditions),
+            _ => None,
+        }
+    }
+
+    /// Trials a condition, at least.
+    pub fn fewest_trials(&self) -> usize {
+        self.conditions.iter().map(|condition| condition.ok.len()).min().unwrap_or(0)
+    }
+}
+
+/// The conditions with the smallest and the largest mean.
+pub(super) fn range(name: &str, conditions: &[ConditionTrials<'_>]) -> Option<Range> {
+    let mean = |condition: &ConditionTrials<'_>| estimate::of(condition, name).map(|found| found.mean);
+    let mut means: Vec<(&str, f64)> = conditions.iter().filter_map(|c| Some((c.name, mean(c)?))).collect();
+    means.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let owned = |(condition, mean): &(&str, f64)| ((*condition).to_owned(), *mean);
+    Some(Range { low: owned(means.first()?), high: owned(means.last()?), unit: metric::describe(name).unit })
+}

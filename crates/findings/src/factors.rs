@@ -1,0 +1,22 @@
+//! Factors of conditions.
+
+use super::term::TermFactor;
+use super::verdict::Moved;
+use std::collections::BTreeSet;
+use tare_results::schema::Levels;
+
+/// How many factors main effects are of.
+pub(super) fn factors_of(mains: &[Moved]) -> usize {
+    mains.iter().filter_map(|effect| effect.term.main()).map(TermFactor::factor).collect::<BTreeSet<_>>().len()
+}
+
+/// Factors with more than one level among these conditions.
+pub fn varying_factors<'a>(conditions: impl Iterator<Item = &'a Levels>) -> Vec<String> {
+    let conditions: Vec<&Levels> = conditions.collect();
+    let names: BTreeSet<&String> = conditions.iter().flat_map(|levels| levels.keys()).collect();
+    names
+        .into_iter()
+        .filter(|name| conditions.iter().map(|levels| levels.get(*name)).collect::<BTreeSet<_>>().len() > 1)
+        .cloned()
+        .collect()
+}

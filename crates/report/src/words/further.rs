@@ -1,0 +1,67 @@
+//! Sentences after the answer: true, careful, and with a unit on every number.
+
+use super::comparison::refusal;
+use super::terms::{mode_cause, modes};
+use super::{culprits, machines, plans, steadiness, trials, two_hosts, verdict, warm_up};
+use tare_findings::collect;
+use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
+use tare_findings::verdict::Verdict;
+use tare_results::Results;
+use tare_results::metric;
+
+/// Further sentences: modes and their cause, where the spread comes from.
+pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
+    // First: a reader of one sentence reads this one.
+    let mut all: Vec<String> =
+        summary.metrics.iter().filter_map(|name| metric::caveat(name)).map(str::to_owned).collect();
+    if let Some(metric) = &summary.headline_metric {
+        all.extend(of_headline(summary, metric));
+    }
+    all.extend(summary.machines.iter().flat_map(machines::sentences));
+    all.extend(summary.run_order.as_ref().and_then(trials::drift));
+    all.extend(trials::aside(summary));
+    all.extend(summary.lifetimes.as_ref().map(trials::lifetimes));
+    all.extend(summary.dropped.as_ref().map(trials::dropped));
+    all.extend(plans::between(&summary.plans));
+    all.extend(warm_up::sentence(&summary.warm_up));
+    let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
+    all.extend(decision.map(|decision| decision.reason.clone()));
+    all.extend(summary.not_adjusted.as_ref().map(refusal));
+    all.extend(two_hosts::sentences(&collect::conditions(results)));
+    all
+}
+
+fn of_headline(summary: &Summary, metric: &str) -> Vec<String> {
+    let is_answer = matches!(summary.answer.verdict, Verdict::SpreadFrom(_));
+    let levels = summary.conditions.iter().map(|condition| &condition.levels);
+    let sources = summary.spread_sources.as_ref().filter(|_| !is_answer);
+    let all = [
+        modes_sentence(summary, metric),
+        sources.map(|sources| verdict::spread(sources, levels)),
+        steadiness::residuals(summary),
+        steadiness::spread(summary),
+    ];
+    all.into_iter().flatten().chain(culprits::sentences(summary, metric)).collect()
+}
+
+fn modes_of<'a>(summary: &'a Summary, metric: &str) -> Vec<(&'a ConditionSummary, &'a MetricSummary)> {
+    let found = summary.conditions.iter().flat_map(|condition| condition.metrics.iter().map(move |m| (condition, m)));
+    found.filter(|(_, m)| m.name == metric && !m.modes.is_empty()).collect()
+}
+
+fn modes_sentence(summary: &Summary, metric: &str) -> Option<String> {
+    let bimodal = modes_of(summary, metric);
+    let (condition, first) = bimodal.first()?;
+    let cause =
+        first.mode_cause.as_ref().map_or(String::new(), |cause| format!(": {}", mode_cause(cause, &first.unit)));
+    let others = match bimodal.len() {
+        1 => String::new(),
+        2 => " 1 more condition has several modes.".to_owned(),
+        n => format!(" {} more conditions have several modes.", n - 1),
+    };
+    let (name, number) = (&condition.name, first.modes.len());
+    Some(format!(
+        "{name} has {number} modes ({}), so its mean describes no trial{cause}.{others}",
+        modes(&first.modes, &first.unit)
+    ))
+}

@@ -1,0 +1,26 @@
+//! Sentences: the one place where findings become words, for terminal, page, exports and `--json` alike. Nothing is
+//! decided from what is made here.
+
+mod answer;
+pub mod client_limit;
+mod comparison;
+mod culprits;
+mod first_screen;
+mod further;
+mod machines;
+mod plans;
+mod sentence;
+mod steadiness;
+mod terms;
+mod trials;
+mod two_hosts;
+mod verdict;
+mod warm_up;
+mod warnings;
+
+pub use answer::AnswerJson;
+pub use comparison::{identical, note, notes};
+pub use first_screen::{FirstScreen, first_screen};
+pub use further::further;
+pub(crate) use terms::{better_word, letter, mode_cause, modes};
+pub use warnings::warnings;

@@ -1,0 +1,66 @@
+//! Words that several sentences and tables share.
+
+use tare_findings::figures::{figure, list, percent};
+use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide};
+use tare_findings::threads::PAIRS;
+use tare_results::metric::{self, Better};
+
+/// A metric in a sentence.
+pub fn phrase(metric: &str) -> String {
+    match metric {
+        "tps" => "throughput".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+/// `24.4 k/s in 60% of trials and 37.2 k/s in 40%`.
+pub fn modes(modes: &[Mode], unit: &str) -> String {
+    let words: Vec<String> = modes
+        .iter()
+        .enumerate()
+        .map(|(index, mode)| {
+            let of = if index == 0 { " of trials" } else { "" };
+            format!("{} in {}{of}", figure(mode.mean, unit), percent(mode.weight))
+        })
+        .collect();
+    list(&words)
+}
+
+/// The short name of the condition at a place: A, B ... Z, AA ... ZZ, AAA ...
+pub fn letter(index: usize) -> String {
+    let last = char::from(b'A' + (index % 26) as u8);
+    match (index / 26).checked_sub(1) {
+        Some(before) => format!("{}{last}", letter(before)),
+        None => last.to_string(),
+    }
+}
+
+/// Which of two values is the better one, in words.
+pub fn better_word(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "higher is better",
+        Better::Lower => "lower is better",
+    }
+}
+
+/// Which covariate explains the modes: "pairs same-pu at 66.0 k/s, pairs other-node at 13.0 k/s".
+pub fn mode_cause(cause: &ModeCause, unit: &str) -> String {
+    let name = &cause.covariate;
+    let side = |side: &ModeSide| {
+        let what = match &side.in_common {
+            InCommon::Number(mean) => format!("{name} {mean:.3} on average"),
+            InCommon::Unknown => format!("{name} unknown"),
+            InCommon::Word { word, trials, of } => {
+                let share = if trials == of { String::new() } else { format!(" in {trials} of {of} trials") };
+                if name == PAIRS { format!("{word}{share}") } else { format!("{name} {word}{share}") }
+            }
+        };
+        format!("{what} at {}", figure(side.mean, unit))
+    };
+    cause.sides.iter().map(side).collect::<Vec<_>>().join(", ")
+}
+
+/// A query by its short name, or the metric.
+pub(super) fn query(name: &str) -> String {
+    metric::query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
+}

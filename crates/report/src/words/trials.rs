@@ -1,0 +1,111 @@
+//! Sentences on the trials themselves: drift, shared servers, what was left out, a trial far from the others, and
+//! another load alongside.
+
+use super::terms::phrase;
+use tare_findings::aside::threads;
+use tare_findings::dropped::Dropped;
+use tare_findings::figures::{change, count, figure, list, percent};
+use tare_findings::lifetimes::Lifetimes;
+use tare_findings::outliers::Outlier;
+use tare_findings::run_order::Drift;
+use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
+use tare_results::{covariate, metric};
+
+/// One sentence; none where nothing is shown.
+pub(super) fn drift(found: &Drift) -> Option<String> {
+    let change = found.change.map_or(String::new(), |change| {
+        let way = if change < 0.0 { "lower" } else { "higher" };
+        format!("; the last third of the run is {} {way} than the first", percent(change.abs()))
+    });
+    found.shown().then(|| {
+        format!(
+            "The machine drifted: a trial resembles the one before it (correlation {:.2}, p {:.3}){change}. Conditions \
+             were compared block by block, which takes it out; a comparison with another run cannot.",
+            found.correlation, found.p_value
+        )
+    })
+}
+
+/// What a reader of a ladder must know.
+pub(super) fn lifetimes(found: &Lifetimes) -> String {
+    let place = match found.ci {
+        Some(ci) if ci.low > 0.0 || ci.high < 0.0 => format!(
+            "a rung is {} for each that was measured on its server before (95% interval {} to {}), which the drawn order \
+             spreads over all rungs",
+            change(found.per_place),
+            change(ci.low),
+            change(ci.high)
+        ),
+        _ => "no effect of what was measured on a server before is shown".to_owned(),
+    };
+    format!(
+        "Rungs shared servers, up to {} each: what a restart changes moves all rungs of a lifetime together ({} of the \
+         variance between trials of a rung, over {}), so it is in every interval and in no step between rungs; {place}.",
+        found.rungs,
+        percent(found.restart_share),
+        count(found.lifetimes, "lifetime")
+    )
+}
+
+/// How far the dropped samples lie from the ones that count, on average over all trials.
+pub(super) fn dropped(found: &Dropped) -> String {
+    format!(
+        "Left out, as the study asks: the first {} of each trial, whose {} was {} against the others.",
+        if found.samples == 1 { "sample".to_owned() } else { count(found.samples, "sample") },
+        phrase(&found.metric),
+        change(found.change)
+    )
+}
+
+/// Names it, its log and the result without it.
+pub(super) fn outlier(found: &Outlier) -> String {
+    let unit = metric::describe(&found.metric).unit;
+    let beside: Vec<String> = found
+        .beside
+        .iter()
+        .map(|(name, own, usual)| {
+            let unit = covariate::Covariate::of(name).map_or("", |known| known.unit);
+            format!("{name} {} against {}", figure(*own, unit), figure(*usual, unit))
+        })
+        .collect();
+    let beside = match beside.is_empty() {
+        true => "nothing recorded beside it stands out".to_owned(),
+        false => format!("beside it {}", beside.join(", ")),
+    };
+    let interval = found
+        .ci
+        .map_or(String::new(), |ci| format!(" (95% interval {} to {})", figure(ci.low, unit), figure(ci.high, unit)));
+    let log = found.log.as_ref().map_or(String::new(), |log| format!("; its log is {log}"));
+    format!(
+        "trial {} (attempt {}, {}) lies far out: {} {}, {} from the others' mean; without it {}{interval}; {beside}{log}",
+        found.trial,
+        found.attempt,
+        found.condition,
+        found.metric,
+        figure(found.value, unit),
+        percent((found.value / found.mean_without - 1.0).abs()),
+        figure(found.mean_without, unit),
+    )
+}
+
+/// What the conditions beside the main ones came to: how far their trials lie apart.
+pub(super) fn aside(summary: &Summary) -> Option<String> {
+    let metric = summary.headline_metric.as_deref()?;
+    let all = || summary.conditions.iter().map(|condition| &condition.levels);
+    let beside: Vec<(&ConditionSummary, &MetricSummary)> = summary
+        .conditions
+        .iter()
+        .filter(|condition| threads(&condition.levels, all()).is_some())
+        .filter_map(|condition| Some((condition, condition.metrics.iter().find(|m| m.name == metric)?)))
+        .collect();
+    let words: Vec<String> = beside
+        .iter()
+        .map(|(condition, found)| {
+            let (low, high) = (figure(found.min, &found.unit), figure(found.max, &found.unit));
+            let spread = found.between_cov.map_or(String::new(), |cov| format!(", CoV {}", percent(cov)));
+            format!("{} from {low} to {high} ({}{spread})", condition.name, count(found.trials, "trial"))
+        })
+        .collect();
+    (!words.is_empty())
+        .then(|| format!("Another load beside these, from its worst trial to its best: {}.", list(&words)))
+}

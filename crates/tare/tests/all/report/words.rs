@@ -1,0 +1,35 @@
+//! A summary with the words that every report shows of it.
+
+use std::ops::Deref;
+use tare_findings::summary::Summary;
+use tare_report::words::{self, AnswerJson};
+use tare_results::Results;
+
+/// The summary, its answer in words, and all further sentences.
+pub struct Told {
+    pub summary: Summary,
+    pub answer: AnswerJson,
+    pub reading: String,
+    pub further_reading: Vec<String>,
+    pub odd: Vec<String>,
+}
+
+impl Deref for Told {
+    type Target = Summary;
+
+    fn deref(&self) -> &Summary {
+        &self.summary
+    }
+}
+
+pub fn summarize(results: &Results) -> Told {
+    let summary = tare_findings::summarize(results);
+    let answer = AnswerJson::of(&summary.answer);
+    Told {
+        reading: answer.text.clone(),
+        answer,
+        further_reading: words::further(&summary, results),
+        odd: words::warnings(&summary, results),
+        summary,
+    }
+}
