@@ -14,6 +14,7 @@ pub mod confidence;
 mod culprits;
 pub mod curves;
 mod differences;
+pub mod distributions;
 mod dropped;
 mod effects;
 mod ends;

@@ -7,8 +7,8 @@ use super::confidence::{ANSWER, CONFIDENCE, FURTHER};
 use super::said::Answer;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{
-    builds, captures, composite, dropped, effects, grid, hosts, lifetimes, modes, nodes, odd, outliers, plans, probes,
-    question, reading, residuals, run_order, scaling, spread, two_hosts, warm_up,
+    builds, captures, composite, distributions, dropped, effects, grid, hosts, lifetimes, modes, nodes, odd, outliers,
+    plans, probes, question, reading, residuals, run_order, scaling, spread, two_hosts, warm_up,
 };
 use std::borrow::Cow;
 use tare_results::Results;
@@ -108,6 +108,7 @@ fn condition_summary(condition: &ConditionTrials<'_>, given: &Given<'_>) -> Cond
         trials: condition.ok.len(),
         spread: spread::of(&metrics),
         metrics,
+        latencies: distributions::of(condition),
         clean_trials: condition.ok.len() - condition.disturbed().len(),
         disturbed_trials: condition.disturbed().len(),
         failed_trials: condition.failed.len(),
@@ -117,8 +118,9 @@ fn condition_summary(condition: &ConditionTrials<'_>, given: &Given<'_>) -> Cond
 
 fn metric_summary(condition: &ConditionTrials<'_>, name: &str, given: &Given<'_>) -> Option<MetricSummary> {
     let described = metric::describe(name);
-    let values = condition.values(name);
+    let (samples, values) = (condition.values(name), condition.of_trials(name));
     let found = trials::summarize(&values, CONFIDENCE)?;
+    let of_samples = trials::summarize(&samples, CONFIDENCE)?;
     // What machines differ by is a level of its own, and no spread between trials.
     let within = match hosts::without_machines(condition, name, &values) {
         Cow::Borrowed(_) => found.clone(),
@@ -133,9 +135,9 @@ fn metric_summary(condition: &ConditionTrials<'_>, name: &str, given: &Given<'_>
         median: descriptive::median(&values.iter().filter_map(|s| collect::mean(s)).collect::<Vec<_>>())
             .unwrap_or(found.mean),
         ci: within.ci,
-        within_cov: found.within_cov,
+        within_cov: of_samples.within_cov,
         between_cov: within.between_cov,
-        components: spread::components(&values),
+        components: spread::components(&samples),
         min: found.min,
         max: found.max,
         modes,

@@ -1,5 +1,6 @@
 //! The summary: what `tare show --json` prints and every report is drawn from.
 
+use super::distributions::Distribution;
 use super::ends;
 use super::grid::PlacementGrid;
 use super::hosts::Hosts;
@@ -266,6 +267,9 @@ pub struct ConditionSummary {
     pub trials: usize,
     /// What they gave, in table order.
     pub metrics: Vec<MetricSummary>,
+    /// How long its transactions took, all trials together; none in results of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latencies: Vec<Distribution>,
     /// Of these, the ones that nothing disturbed.
     #[serde(default)]
     pub clean_trials: usize,
@@ -290,7 +294,7 @@ pub struct MetricSummary {
     pub unit: String,
     /// Which way the metric improves.
     pub better: Better,
-    /// Mean over trials of the trial means.
+    /// Mean over trials of the trial means; of latency percentiles, of those of each trial's transactions together.
     pub mean: f64,
     /// The middle one of the trial means.
     #[serde(default)]

@@ -171,7 +171,7 @@ fn measured(settings: &TpccSettings, ran: Ran<Tally>) -> Result<Measured, LoadEr
     let Ran { sample, around, counted } = ran;
     judge(settings.rate, &sample).map_err(LoadError::own)?;
     let mut measured = Measured::of_sample(&sample, around);
-    let Measured { metrics, covariates, .. } = &mut measured;
+    let Measured { metrics, covariates, histograms, .. } = &mut measured;
     metrics.push((metric::TPMC, counted.new_orders_a_minute(sample.tps())));
     for kind in Kind::VARIANTS.iter().copied() {
         let (took, name) = (counted.took(kind), kind.name());
@@ -180,6 +180,9 @@ fn measured(settings: &TpccSettings, ran: Ran<Tally>) -> Result<Measured, LoadEr
         let figures = [("mean", took.mean_ms()), ("p95", took.percentile_ms(95.0)), ("p99", took.percentile_ms(99.0))];
         for (figure, value) in figures.into_iter().filter_map(|(figure, value)| Some((figure, value?))) {
             metrics.push((metric::of_name(&format!("latency_ms_{figure}_of_{name}")), value));
+        }
+        if took.count() > 0 {
+            histograms.insert(format!("latency_ms_of_{name}"), took.encode());
         }
     }
     covariates.insert("tpcc_rollbacks".to_owned(), counted.rolled_back() as f64);
