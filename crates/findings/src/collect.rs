@@ -64,7 +64,16 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().map(|trial| trial.values(metric)).filter(|samples| !samples.is_empty()).collect()
     }
 
-    /// The analysed trials that have this metric, each with its mean over samples.
+    /// What stands for each of them: its samples; of a percentile that was worked out of all its transactions, that.
+    pub fn of_trials(&self, metric: &str) -> Vec<Vec<f64>> {
+        let of = |trial: &&TrialRecord| match trial.of_all_samples.get(metric) {
+            Some(merged) => vec![*merged],
+            None => trial.values(metric),
+        };
+        self.ok.iter().map(of).filter(|samples| !samples.is_empty()).collect()
+    }
+
+    /// The analysed trials that have this metric, each with its value.
     pub fn with(&self, metric: &str) -> Vec<(&'a TrialRecord, f64)> {
         self.ok.iter().filter_map(|trial| Some((*trial, trial_mean(trial, metric)?))).collect()
     }
@@ -105,8 +114,12 @@ pub fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) 
     a.iter().chain(&b).all(|v| *v > 0.0).then_some((a, b))
 }
 
-/// The mean of one metric over the samples of one trial.
+/// The value of one metric of one trial: the mean over its samples; a percentile is that of all its transactions, where
+/// the samples keep their histograms.
 pub fn trial_mean(trial: &TrialRecord, metric: &str) -> Option<f64> {
+    if let Some(merged) = trial.of_all_samples.get(metric) {
+        return Some(*merged);
+    }
     let (sum, count) = trial.finite(metric).fold((0.0, 0usize), |(sum, n), value| (sum + value, n + 1));
     let plain = sum / count as f64;
     if plain.is_finite() { Some(plain) } else { mean(&trial.values(metric)) }

@@ -22,6 +22,6 @@ pub(super) fn both(condition: &ConditionTrials<'_>, name: &str, values: &[Vec<f6
 
 /// Mean and interval; none where no trial has the metric.
 pub(super) fn of(condition: &ConditionTrials<'_>, name: &str) -> Option<Estimate> {
-    let (found, within) = both(condition, name, &condition.values(name))?;
+    let (found, within) = both(condition, name, &condition.of_trials(name))?;
     Some(Estimate { mean: found.mean, ci: within.ci, trials: found.trials, unit: metric::describe(name).unit })
 }

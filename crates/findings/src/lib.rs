@@ -13,6 +13,7 @@ mod composite;
 pub mod confidence;
 pub mod curves;
 pub mod differences;
+pub mod distributions;
 pub mod dropped;
 mod effects;
 mod ends;

@@ -114,6 +114,7 @@ mod tests {
             metrics: BTreeMap::from([(METRIC.to_owned(), seconds)]),
             tps_each_second: Vec::new(),
             covariates: BTreeMap::new(),
+            histograms: Default::default(),
             threads: Vec::new(),
         });
         record.plans.insert(METRIC.to_owned(), plan.to_owned());

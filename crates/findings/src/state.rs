@@ -66,6 +66,7 @@ mod tests {
             metrics: [("tps".to_owned(), tps)].into(),
             tps_each_second: Vec::new(),
             covariates: Default::default(),
+            histograms: Default::default(),
             threads: Vec::new(),
         }];
         record

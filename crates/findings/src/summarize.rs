@@ -6,14 +6,14 @@ use super::confidence::CONFIDENCE;
 use super::question::Asked;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{
-    builds, captures, composite, dropped, effects, estimate, grid, hosts, lifetimes, modes, nodes, outliers, plans,
-    probes, residuals, run_order, scaling, spread, warm_up,
+    builds, captures, composite, distributions, dropped, effects, estimate, grid, hosts, lifetimes, modes, nodes,
+    outliers, plans, probes, residuals, run_order, scaling, spread, warm_up,
 };
 use tare_results::Results;
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::question::Question;
-use tare_stats::descriptive;
+use tare_stats::{Trials, descriptive, trials};
 use tare_topology::Machine;
 
 /// Analyses results. Clean trials count, and disturbed ones where no attempt at a clean one was left; all others are
@@ -80,6 +80,7 @@ fn condition_summary(condition: &ConditionTrials<'_>, given: &Given<'_>) -> Cond
         trials: condition.ok.len(),
         spread: spread::of(&metrics),
         metrics,
+        latencies: distributions::of(condition),
         clean_trials: condition.ok.len() - condition.disturbed().len(),
         disturbed_trials: condition.disturbed().len(),
         failed_trials: condition.failed.len(),
@@ -89,8 +90,9 @@ fn condition_summary(condition: &ConditionTrials<'_>, given: &Given<'_>) -> Cond
 
 fn metric_summary(condition: &ConditionTrials<'_>, name: &str, given: &Given<'_>) -> Option<MetricSummary> {
     let described = metric::describe(name);
-    let values = condition.values(name);
+    let (samples, values) = (condition.values(name), condition.of_trials(name));
     let (found, within) = estimate::both(condition, name, &values)?;
+    let of_samples = trials::summarize(Trials::new(&samples).ok()?, CONFIDENCE)?;
     let (modes, mode_cause) = modes::with_cause(condition, name, given.machine);
     Some(MetricSummary {
         name: name.to_owned(),
@@ -100,9 +102,9 @@ fn metric_summary(condition: &ConditionTrials<'_>, name: &str, given: &Given<'_>
         median: descriptive::median(&values.iter().filter_map(|s| collect::mean(s)).collect::<Vec<_>>())
             .unwrap_or(found.mean),
         ci: within.ci,
-        within_cov: found.within_cov,
+        within_cov: of_samples.within_cov,
         between_cov: within.between_cov,
-        components: spread::components(&values),
+        components: spread::components(&samples),
         min: found.min,
         max: found.max,
         modes,

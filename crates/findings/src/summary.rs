@@ -1,5 +1,6 @@
 //! The summary: what records came to, as values, from which every report is drawn and every sentence made.
 
+use super::distributions::Distribution;
 use super::dropped::Dropped;
 use super::ends;
 use super::grid::PlacementGrid;
@@ -256,6 +257,8 @@ pub struct ConditionSummary {
     pub trials: usize,
     /// What they gave, in table order.
     pub metrics: Vec<MetricSummary>,
+    /// How long its transactions took, all trials together; none in results of version 0.1.0.
+    pub latencies: Vec<Distribution>,
     /// Of these, the ones that nothing disturbed.
     pub clean_trials: usize,
     /// Of these, the ones that count although something disturbed them: no attempt at a clean one was left.
@@ -277,7 +280,7 @@ pub struct MetricSummary {
     pub unit: String,
     /// Which way the metric improves.
     pub better: Better,
-    /// Mean over trials of the trial means.
+    /// Mean over trials of the trial means; of latency percentiles, of those of each trial's transactions together.
     pub mean: f64,
     /// The middle one of the trial means.
     pub median: f64,

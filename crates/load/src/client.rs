@@ -54,6 +54,15 @@ pub trait Client: Send {
         let _ = random;
         Duration::ZERO
     }
+
+    /// A sample begins: what it counts for itself, it counts from here.
+    fn sample_begins(&mut self) {}
+
+    /// Sample number n, from 0, is over: what it counted for itself since its begin is to be handed over now, before
+    /// the run can end. A transaction that it was in meanwhile is the last of it.
+    fn sample_ended(&mut self, sample: usize) {
+        let _ = sample;
+    }
 }
 
 /// Which client thread: its number here, and the kernel's.

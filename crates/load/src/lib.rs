@@ -21,7 +21,8 @@ pub use client::{Attempt, Client, ClientThread, Connect, Queries};
 pub use pace::{Arrivals, Pace, Schedule};
 pub use random::{Distribution, Draw, Purpose, Random, UnknownDistribution};
 pub use run::{Interval, Intervals, LoadSettings, MOST_THREADS, Observer, Reading, RunError, Stage, Unobserved, run};
-pub use sample::{CpuPerTransaction, Latencies, LatencyMs, Queued, Sample, Stall, ThreadSample};
+pub use sample::{CpuPerTransaction, LatencyMs, Queued, Sample, Stall, ThreadSample};
+pub use tare_latency::Latencies;
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]

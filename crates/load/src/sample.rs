@@ -1,6 +1,7 @@
 //! The result of one sample.
 
 use serde::Serialize;
+use tare_latency::Latencies;
 
 /// Latency of a transaction, milliseconds: min, mean and max exact, percentiles within 0.1 %.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -23,42 +24,26 @@ pub struct LatencyMs {
     pub max: f64,
 }
 
-/// How many transactions took how long: ends of buckets in nanoseconds, within 0.1 %, and transactions in each.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Latencies(Vec<(u64, u64)>);
-
-impl Latencies {
-    /// From the ends of buckets, ascending, and the transactions in each.
-    pub fn new(buckets: Vec<(u64, u64)>) -> Self {
-        Self(buckets)
-    }
-
-    /// Length in milliseconds and number of transactions, ascending; lengths that did not occur are left out.
-    pub fn each(&self) -> impl Iterator<Item = (f64, u64)> {
-        self.0.iter().map(|(ns, count)| (*ns as f64 / 1e6, *count))
-    }
-
-    /// The latency that so many percent of the transactions kept, milliseconds; none without transactions.
-    pub fn percentile(&self, percentile: f64) -> Option<f64> {
-        let all: u64 = self.0.iter().map(|(_, count)| count).sum();
-        let rank = (percentile / 100.0 * all as f64).ceil().max(1.0) as u64;
-        let mut seen = 0;
-        self.each().find_map(|(ms, count)| {
-            seen += count;
-            (seen >= rank).then_some(ms)
+impl LatencyMs {
+    /// The figures of some latencies; none where there are none.
+    pub fn of(latencies: &Latencies) -> Option<Self> {
+        let percentile = |percentile| latencies.percentile_ms(percentile);
+        Some(Self {
+            min: latencies.min_ms()?,
+            mean: latencies.mean_ms()?,
+            p50: percentile(50.0)?,
+            p90: percentile(90.0)?,
+            p95: percentile(95.0)?,
+            p99: percentile(99.0)?,
+            p99_9: percentile(99.9)?,
+            max: latencies.max_ms()?,
         })
-    }
-
-    /// The arithmetic mean, milliseconds; none without transactions.
-    pub fn mean(&self) -> Option<f64> {
-        let (sum, all) = self.each().fold((0.0, 0), |(sum, all), (ms, count)| (sum + ms * count as f64, all + count));
-        (all > 0).then(|| sum / all as f64)
     }
 }
 
 /// The latencies of everything that was due in open loop: transactions that were completed, and those that were not by
 /// the end of the sample, which count with what they had waited until then.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Queued {
     /// From when each was due.
     pub measured: Latencies,
@@ -122,7 +107,7 @@ pub struct Sample {
     pub elapsed_s: f64,
     /// Latency, restarts included; in open loop from the time a transaction was due. None without transactions.
     pub latency_ms: Option<LatencyMs>,
-    /// The same, each latency with its number of transactions.
+    /// The same as a histogram.
     #[serde(skip)]
     pub latencies: Latencies,
     /// Transactions a second in each whole second of the sample.

@@ -4,6 +4,7 @@ use crate::words::{self, AnswerJson};
 use serde::Serialize;
 use tare_findings::compare::{AgainstFirst, Comparison, Gate, Grouped, ManyComparison, MetricComparison};
 use tare_findings::differences::Difference;
+use tare_findings::distributions::Distribution;
 use tare_findings::grid::PlacementGrid;
 use tare_findings::hosts::Hosts;
 use tare_findings::lifetimes::Lifetimes;
@@ -65,6 +66,8 @@ struct ConditionJson<'a> {
     levels: &'a Levels,
     trials: usize,
     metrics: Vec<MetricJson<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    latencies: &'a [Distribution],
     clean_trials: usize,
     disturbed_trials: usize,
     failed_trials: usize,
@@ -132,6 +135,7 @@ impl<'a> ConditionJson<'a> {
             levels: &condition.levels,
             trials: condition.trials,
             metrics: condition.metrics.iter().map(MetricJson::of).collect(),
+            latencies: &condition.latencies,
             clean_trials: condition.clean_trials,
             disturbed_trials: condition.disturbed_trials,
             failed_trials: condition.failed_trials,

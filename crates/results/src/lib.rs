@@ -9,6 +9,7 @@ mod csv_trials;
 mod directory;
 mod error;
 mod everything;
+pub mod latencies;
 mod levels;
 mod limits;
 mod lines;

@@ -180,6 +180,7 @@ fn record(bytes: &[u8], path: &Path, lines_before: usize, packed: bool) -> Resul
         _ => parse(bytes, path, lines_before)?,
     };
     if packed {
+        trial.merge_histograms();
         trial.pack();
     }
     Ok(trial)

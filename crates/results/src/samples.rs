@@ -53,6 +53,7 @@ impl TrialRecord {
             s.tps_each_second.is_empty()
                 && s.covariates.is_empty()
                 && s.threads.is_empty()
+                && s.histograms.is_empty()
                 && s.metrics.values().all(|value| value.is_finite())
         };
         if self.samples.is_empty() || !self.samples.iter().all(bare) {
@@ -83,6 +84,7 @@ fn unpacked(plain: &Plain, place: usize) -> SampleRecord {
         metrics: values.filter(|(_, value)| !value.is_nan()).collect(),
         tps_each_second: Vec::new(),
         covariates: Default::default(),
+        histograms: Default::default(),
         threads: Vec::new(),
     }
 }
@@ -101,6 +103,7 @@ mod tests {
             metrics: metrics.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
             tps_each_second: Vec::new(),
             covariates: Default::default(),
+            histograms: Default::default(),
             threads: Vec::new(),
         }
     }

@@ -243,6 +243,10 @@ pub struct SampleRecord {
     pub tps_each_second: Vec<f64>,
     /// What else went on: `steal_fraction`, `psi_cpu_some_fraction`, `migrations` ... -> value.
     pub covariates: BTreeMap<String, f64>,
+    /// Latencies in nanoseconds as HDR histograms: `latency_ms` of transactions, `latency_ms_of_NAME` of a statement or
+    /// a kind of transaction -> format V2, deflated, in base64. Empty in results of version 0.1.0.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub histograms: BTreeMap<String, String>,
     /// Where every thread ran.
     pub threads: Vec<ThreadRecord>,
 }
@@ -374,6 +378,10 @@ pub struct TrialRecord {
     pub server_program: Option<String>,
     /// The measured runs, in their order; [`TrialRecord::all_samples`] has those of `plain` too.
     pub samples: Vec<SampleRecord>,
+    /// Percentiles of the samples' histograms together, worked out when results are read for analysis: these and not
+    /// the mean over samples are the trial's.
+    #[serde(skip)]
+    pub of_all_samples: BTreeMap<String, f64>,
     /// In their place, the samples of results read for analysis of which nothing was recorded but metrics.
     #[serde(skip)]
     pub plain: Plain,
@@ -438,6 +446,7 @@ impl TrialRecord {
             uncontrolled: BTreeMap::new(),
             server_program: None,
             samples: Vec::new(),
+            of_all_samples: BTreeMap::new(),
             plain: Plain::default(),
             dropped: Vec::new(),
             searches: Vec::new(),

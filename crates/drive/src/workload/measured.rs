@@ -5,6 +5,7 @@ use crate::subject::Surroundings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_load::Sample;
+use tare_results::latencies::LATENCIES;
 use tare_results::metric::{self, Named};
 use tare_results::schema::AppliedSetting;
 use tare_results::search::SearchRecord;
@@ -24,6 +25,9 @@ pub struct Measured {
     pub tps_each_second: Vec<f64>,
     /// What the load itself saw beside its metrics: restarts of transactions and the like.
     pub covariates: BTreeMap<String, f64>,
+    /// Latencies as the record keeps them, by [`tare_results::latencies`]'s names.
+    #[serde(default)]
+    pub histograms: BTreeMap<String, String>,
     /// Where and beside what it happened.
     pub surroundings: Surroundings,
 }
@@ -52,6 +56,10 @@ impl Measured {
             metrics,
             tps_each_second: sample.tps_each_second.clone(),
             covariates: Self::seen_by_the_load(sample),
+            histograms: (sample.latencies.count() > 0)
+                .then(|| (LATENCIES.to_owned(), sample.latencies.encode()))
+                .into_iter()
+                .collect(),
             surroundings,
         }
     }

@@ -86,7 +86,7 @@ pub(super) fn summarise(mut reports: Vec<ThreadReport>, window: &Window, tps_eac
         reconnects: all.reconnects,
         elapsed_s: window.end.duration_since(window.start).as_secs_f64(),
         latency_ms,
-        latencies: all.latencies(),
+        latencies: all.latencies().clone(),
         tps_each_second,
         client_cpu_us_per_transaction: cpu,
         backlog,

@@ -316,12 +316,16 @@ impl<'a, C: Client> Worker<'a, C> {
         let before = std::mem::replace(&mut self.phase, phase);
         match phase {
             Phase::Stop => return false,
-            Phase::Measure(_) => self.cpu_at_start = CpuTime::of_this_thread(),
+            Phase::Measure(_) => {
+                self.client.sample_begins();
+                self.cpu_at_start = CpuTime::of_this_thread();
+            }
             Phase::Pause(sample) => {
                 // A transaction longer than the whole sample has hidden its start: then nothing is known of its CPU.
                 let saw_start = before == Phase::Measure(sample);
                 let now = CpuTime::of_this_thread();
                 let cpu = if saw_start { now.since(self.cpu_at_start) } else { CpuTime::default() };
+                self.client.sample_ended(sample as usize);
                 let backlog = self.backlog(in_hand);
                 let next = Recorder::of_loop(self.schedule.is_some());
                 let recorder = std::mem::replace(&mut self.recorder, next);

@@ -60,8 +60,8 @@ fn intervals_tell_rates_of_every_kind_and_a_percentile() {
         assert!(interval.reconnects_per_s > 0.0 && interval.reconnects_per_s < interval.restarts_per_s);
         assert!((2.0..8.0).contains(&interval.latency_ms.unwrap()), "{interval:?}");
     }
-    assert!(samples[0].reconnects > 0 && samples[0].latencies.percentile(50.0).unwrap() < 8.0);
-    assert!(samples[0].latencies.percentile(99.0).unwrap() >= 20.0);
+    assert!(samples[0].reconnects > 0 && samples[0].latencies.percentile_ms(50.0).unwrap() < 8.0);
+    assert!(samples[0].latencies.percentile_ms(99.0).unwrap() >= 20.0);
 }
 
 #[test]

@@ -5,6 +5,7 @@ pub mod alone;
 pub mod axis;
 mod curve_words;
 pub mod curves;
+pub mod distribution;
 pub mod dots;
 pub mod flame;
 pub mod forest;

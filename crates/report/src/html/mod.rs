@@ -13,6 +13,7 @@ mod first_screen;
 mod given;
 mod grid;
 mod hosts;
+mod latencies;
 mod machines;
 mod measured;
 mod nodes;

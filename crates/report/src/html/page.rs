@@ -3,8 +3,8 @@
 use super::document::document;
 use super::given::Page;
 use super::{
-    builds, captures, curves, environment, first_screen, grid, hosts, machines, nodes, plans, plots, probes, record,
-    scaling, searches, seconds, stability, tables, warm_up,
+    builds, captures, curves, environment, first_screen, grid, hosts, latencies, machines, nodes, plans, plots, probes,
+    record, scaling, searches, seconds, stability, tables, warm_up,
 };
 use maud::{Markup, html};
 use tare_findings::summary::Summary;
@@ -41,6 +41,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("trials", "Every trial", plots::headline(page)),
         ("notes", "What was run, and how sure it is", first_screen::notes(page)),
         ("curves", "Curves", curves::section(page)),
+        ("latencies", "How long transactions took", latencies::section(page)),
         ("grid", "Clients by server locations", grid::section(page)),
         ("order", "In the order they ran", plots::run_order(page)),
         ("searches", "The search for the highest rate", searches::section(page)),

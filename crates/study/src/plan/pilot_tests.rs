@@ -42,6 +42,7 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
             metrics: BTreeMap::from([("tps".into(), value(which, planned.block, sample)), ("qps".into(), 1.0)]),
             tps_each_second: Vec::new(),
             covariates: BTreeMap::new(),
+            histograms: Default::default(),
             threads: Vec::new(),
         };
         TrialRecord {

@@ -108,6 +108,7 @@ impl Script<'_> {
             metrics: BTreeMap::from([("tps".to_owned(), tps)]),
             tps_each_second: Vec::new(),
             covariates: BTreeMap::new(),
+            histograms: Default::default(),
             threads: Vec::new(),
         };
         TrialRecord {

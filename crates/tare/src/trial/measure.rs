@@ -339,6 +339,7 @@ impl Trial<'_> {
             metrics: named(measured.metrics.iter().map(|(metric, value)| (metric, *value)).chain(costs)),
             tps_each_second: measured.tps_each_second,
             covariates,
+            histograms: measured.histograms,
             threads: around.threads,
         };
         (record, reason)

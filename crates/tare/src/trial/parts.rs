@@ -71,6 +71,7 @@ fn join(all: &mut Driven, part: Driven) {
 fn join_sample(whole: &mut Measured, more: Measured) {
     whole.elapsed_s += more.elapsed_s;
     whole.metrics.extend(more.metrics);
+    whole.histograms.extend(more.histograms);
     whole.operations = match (whole.operations, more.operations) {
         (Some((kind, count)), Some((_, more))) => Some((kind, count + more)),
         (whole, _) => whole,

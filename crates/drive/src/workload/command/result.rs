@@ -32,6 +32,7 @@ pub fn measured(settings: &CommandSettings, program: String, mut ran: Ran) -> Re
         elapsed_s: ran.ended.wall_s,
         metrics: all.metrics,
         tps_each_second: std::mem::take(&mut ran.tps_each_second),
+        histograms: Default::default(),
         covariates: all.covariates,
         surroundings: ran.surroundings,
     })

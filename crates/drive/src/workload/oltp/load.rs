@@ -179,7 +179,7 @@ fn ran(
     let shared = Sessions::new(settings, stage.dialect, stage.threads, reconnect);
     let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session, index)?));
     let connector = Connector::new(stage, &shared.connections, client).of_changing_server(shared.survive());
-    sessions::run(settings.rate, stage, &connector, &shared.connections, || ())
+    sessions::run(settings.rate, stage, &connector, &shared.connections, |samples| vec![(); samples])
 }
 
 /// What has to be done before the clients of workloads that add rows connect.

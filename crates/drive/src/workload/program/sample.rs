@@ -25,6 +25,7 @@ pub fn client_sample(report: Report, ran: Ran, measured_s: f64) -> Measured {
         operations: share.map(|during| (Operation::Transaction, during)),
         metrics,
         tps_each_second: ran.tps_each_second,
+        histograms: Default::default(),
         covariates,
         surroundings: ran.surroundings,
     }

@@ -8,14 +8,12 @@
 //! | `watcher` | binds and watches while they work |
 //! | `run` | warm-up and samples, and the further one for captures |
 //! | `tallies` | what clients count for themselves, summed sample by sample |
-//! | `latencies` | a histogram of times |
 //! | `judge` | whether a sample is what was asked for |
 //! | `objective`, `search`, `steps` | the highest rate that meets an objective: what is asked, which rate is next, the runs |
 
 mod border;
 mod connector;
 mod judge;
-mod latencies;
 mod objective;
 mod run;
 mod search;
@@ -26,7 +24,6 @@ mod watcher;
 pub use border::{Border, roll_back};
 pub use connector::{Connections, Connector};
 pub use judge::{NotAsked, judge};
-pub use latencies::Latencies;
 pub use objective::{OBJECTIVE_HELP, OBJECTIVE_OR_RATE, Objective, may_be_elsewhere};
 pub use run::{Ran, failure, run, take_extra};
 pub use steps::{expected_s, under_objective};

@@ -18,7 +18,7 @@ pub struct Ran<T> {
 }
 
 /// Runs warm-up and samples, and after them the further sample where one is asked for. `rate` is that of an open loop,
-/// transactions a second over all threads; `take` gives what all clients have counted since its last call.
+/// transactions a second over all threads; `counted` gives what all clients have counted in each of so many samples.
 ///
 /// # Errors
 /// See [`LoadError`]; [`NotAsked::ProbeUnderRate`].
@@ -27,7 +27,7 @@ pub fn run<'a, M, T>(
     stage: &mut Stage<'_>,
     connector: &Connector<'a, M>,
     connections: &Connections,
-    take: impl Fn() -> T,
+    counted: impl FnOnce(usize) -> Vec<T>,
 ) -> Result<Vec<Ran<T>>, LoadError>
 where
     Connector<'a, M>: Connect<Error = LoadError>,
@@ -50,10 +50,11 @@ where
         intervals: stage.host.intervals(),
         ..LoadSettings::default()
     };
-    let mut watcher = Watcher { stage, connections, take, around: Vec::new() };
+    let mut watcher = Watcher { stage, connections, around: Vec::new() };
     let samples = tare_load::run(&settings, connector, &mut watcher).map_err(failure)?;
-    let both = samples.into_iter().zip(watcher.around);
-    Ok(both.map(|(sample, (around, counted))| Ran { sample, around, counted }).collect())
+    let counted = counted(samples.len());
+    let all = samples.into_iter().zip(watcher.around).zip(counted);
+    Ok(all.map(|((sample, around), counted)| Ran { sample, around, counted }).collect())
 }
 
 /// Why a run of clients ended early, as a load says it.

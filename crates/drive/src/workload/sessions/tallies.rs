@@ -1,44 +1,46 @@
-//! What clients count for themselves: each locks only its own, and a sample takes the sum.
+//! What clients count for themselves: each into its own, and the sum of a sample takes it in when the sample is over.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// What can be summed over clients.
 pub trait Merge {
     /// Takes in what another client counted.
-    fn merge(&mut self, other: Self);
+    fn merge(&mut self, other: &Self);
+    /// Forgets all, and keeps the memory.
+    fn clear(&mut self);
 }
 
-/// One tally a client.
+/// What all clients counted, sample by sample.
 pub struct Tallies<T> {
-    /// What nobody has counted into yet.
     empty: T,
-    each: Vec<Arc<Mutex<T>>>,
+    samples: Mutex<Vec<T>>,
 }
 
 impl<T: Merge + Clone> Tallies<T> {
-    /// For so many clients, each beginning with this one.
-    pub fn new(clients: usize, empty: T) -> Self {
-        let each = (0..clients).map(|_| Arc::new(Mutex::new(empty.clone()))).collect();
-        Self { empty, each }
+    /// For clients that each begin with this one.
+    pub fn new(empty: T) -> Self {
+        Self { empty, samples: Mutex::default() }
     }
 
-    /// The one that a client counts into.
-    pub fn of(&self, client: usize) -> Arc<Mutex<T>> {
-        Arc::clone(&self.each[client])
+    /// The one that a client begins with.
+    pub fn empty(&self) -> T {
+        self.empty.clone()
     }
 
-    /// What all have counted since the last call.
-    pub fn take(&self) -> T {
-        let mut sum = self.empty.clone();
-        for tally in &self.each {
-            let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
-            sum.merge(std::mem::replace(&mut *tally, self.empty.clone()));
+    /// Takes in what a client counted in a sample, from 0, and clears it. The client's thread is between samples then.
+    pub fn hand_over(&self, sample: usize, counted: &mut T) {
+        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        if samples.len() <= sample {
+            samples.resize_with(sample + 1, || self.empty.clone());
         }
-        sum
+        samples[sample].merge(counted);
+        counted.clear();
     }
 
-    /// The sum of a number of each since the last [`Tallies::take`], while they go on counting.
-    pub fn sum(&self, of: impl Fn(&T) -> u64) -> u64 {
-        self.each.iter().map(|tally| of(&tally.lock().unwrap_or_else(PoisonError::into_inner))).sum()
+    /// What all have counted in each of so many samples.
+    pub fn take(&self, count: usize) -> Vec<T> {
+        let mut samples = std::mem::take(&mut *self.samples.lock().unwrap_or_else(PoisonError::into_inner));
+        samples.resize_with(count, || self.empty.clone());
+        samples
     }
 }

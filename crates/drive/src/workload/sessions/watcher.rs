@@ -1,4 +1,4 @@
-//! What happens beside clients that work: binding, watching, what was counted, and the wish to stop.
+//! What happens while clients work: binding, watching, and the wish to stop.
 
 use super::connector::Connections;
 use crate::subject::{Connected, Surroundings};
@@ -7,22 +7,20 @@ use tare_load::{ClientThread, Interval, Observer, Reading, Stage as Phase};
 
 /// Binds when all are connected, watches every sample, stops when asked. The further sample after the measured ones is
 /// for what would disturb them: it is recorded then.
-pub(super) struct Watcher<'w, 'a, T, F> {
+pub(super) struct Watcher<'w, 'a> {
     pub stage: &'w mut Stage<'a>,
     pub connections: &'w Connections,
-    /// What all clients have counted since the last call.
-    pub take: F,
     /// Of each sample; of the further one nothing was watched.
-    pub around: Vec<(Surroundings, T)>,
+    pub around: Vec<Surroundings>,
 }
 
-impl<T, F> Watcher<'_, '_, T, F> {
+impl Watcher<'_, '_> {
     fn is_extra(&self, sample: usize) -> bool {
         sample >= self.stage.counts.samples
     }
 }
 
-impl<T, F: Fn() -> T> Observer for Watcher<'_, '_, T, F> {
+impl Observer for Watcher<'_, '_> {
     type Error = LoadError;
 
     fn connected(&mut self, threads: &[ClientThread]) -> Result<(), LoadError> {
@@ -41,19 +39,17 @@ impl<T, F: Fn() -> T> Observer for Watcher<'_, '_, T, F> {
         } else {
             self.stage.watch.start()?;
         }
-        (self.take)();
         Ok(())
     }
 
     fn sample_end(&mut self, sample: usize) -> Result<(), LoadError> {
-        let counted = (self.take)();
         let around = if self.is_extra(sample) {
             self.stage.host.end_captures();
             Surroundings::default()
         } else {
             self.stage.watch.finish()?
         };
-        self.around.push((around, counted));
+        self.around.push(around);
         Ok(())
     }
 

@@ -5,8 +5,8 @@ use super::file::Errors;
 use super::mix::{Drawn, Mix};
 use super::tally::Tally;
 use crate::workload::LoadError;
-use crate::workload::sessions::roll_back;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::workload::sessions::{Merge, Tallies, roll_back};
+use std::sync::Arc;
 use std::time::Instant;
 use tare_engine::{Dialect, Param, Session, SqlError, SqlErrorKind, StatementId};
 use tare_load::{Attempt, Client, Queries, Random};
@@ -20,7 +20,8 @@ pub(super) struct SqlClient {
     prepared: Vec<Vec<Option<StatementId>>>,
     /// The present value of each parameter.
     values: Vec<Drawn>,
-    tally: Arc<Mutex<Tally>>,
+    tally: Tally,
+    tallies: Arc<Tallies<Tally>>,
     sent: Queries,
 }
 
@@ -29,7 +30,7 @@ impl SqlClient {
         mut session: Box<dyn Session>,
         dialect: &'static dyn Dialect,
         mix: Arc<Mix>,
-        tally: Arc<Mutex<Tally>>,
+        tallies: Arc<Tallies<Tally>>,
     ) -> Result<Self, SqlLoadError> {
         let mut prepared = Vec::new();
         for transaction in &mix.transactions {
@@ -45,7 +46,7 @@ impl SqlClient {
             prepared.push(of_one);
         }
         let values = vec![Drawn::Int(0); mix.parameters.len()];
-        Ok(Self { session, dialect, mix, prepared, values, tally, sent: Queries::default() })
+        Ok(Self { session, dialect, mix, prepared, values, tally: tallies.empty(), tallies, sent: Queries::default() })
     }
 
     fn attempt(&mut self, number: usize) -> Result<(), (String, SqlError)> {
@@ -67,8 +68,7 @@ impl SqlClient {
             };
             let rows = done.map_err(|e| (statement.name.clone(), e))?;
             let took = began.elapsed();
-            self.tally.lock().unwrap_or_else(PoisonError::into_inner).statements[transaction.first_statement + at]
-                .add(took, rows);
+            self.tally.statements[transaction.first_statement + at].add(took, rows);
             match statement.reads {
                 true => self.sent.read += 1,
                 false if rows > 0 => self.sent.write += 1,
@@ -104,12 +104,20 @@ impl Client for SqlClient {
             let name = &self.mix.transactions[number].name;
             return Err(LoadError::own(SqlLoadError::statement(format!("transaction {name}"), &what, error)));
         }
-        self.tally.lock().unwrap_or_else(PoisonError::into_inner).error(&error);
+        self.tally.error(&error);
         if self.mix.transactions[number].has_border()
             && let Err(source) = roll_back(self.session.as_mut())
         {
             return Err(LoadError::own(SqlLoadError::statement("after an error", "ROLLBACK", source)));
         }
         Ok(Attempt::Restart(self.sent))
+    }
+
+    fn sample_begins(&mut self) {
+        self.tally.clear();
+    }
+
+    fn sample_ended(&mut self, sample: usize) {
+        self.tallies.hand_over(sample, &mut self.tally);
     }
 }

@@ -106,11 +106,13 @@ fn measured(mix: &Mix, rate: Option<f64>, ran: Ran<Tally>) -> Result<Measured, L
     }
     judge(rate, &sample).map_err(LoadError::own)?;
     let mut measured = Measured::of_sample(&sample, around);
-    let Measured { metrics, covariates, .. } = &mut measured;
-    for (statement, of) in mix.statements().zip(&counted.statements).filter(|(_, of)| of.took.count() > 0) {
+    let Measured { metrics, covariates, histograms, .. } = &mut measured;
+    for (statement, of) in mix.statements().zip(&counted.statements) {
         let name = &statement.name;
-        metrics.push((metric::of_name(&format!("latency_ms_mean_of_{name}")), of.took.mean_ms()));
-        metrics.push((metric::of_name(&format!("latency_ms_p99_of_{name}")), of.took.percentile_ms(0.99)));
+        let (Some(mean), Some(p99)) = (of.took.mean_ms(), of.took.percentile_ms(99.0)) else { continue };
+        metrics.push((metric::of_name(&format!("latency_ms_mean_of_{name}")), mean));
+        metrics.push((metric::of_name(&format!("latency_ms_p99_of_{name}")), p99));
+        histograms.insert(format!("latency_ms_of_{name}"), of.took.encode());
         covariates.insert(format!("statement_executions_{name}"), of.took.count() as f64);
         covariates.insert(format!("statement_rows_{name}"), of.rows as f64);
     }

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 /// Runs warm-up and samples.
 pub(super) fn run(mix: &Arc<Mix>, rate: Option<f64>, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
-    let tallies = Tallies::new(stage.threads, Tally::new(mix.statements().count()));
+    let tallies = Arc::new(Tallies::new(Tally::new(mix.statements().count())));
     let connections = Connections::new(stage.threads);
     let dialect = stage.dialect;
     let client =
-        |session, index| SqlClient::new(session, dialect, Arc::clone(mix), tallies.of(index)).map_err(LoadError::own);
+        |session, _| SqlClient::new(session, dialect, Arc::clone(mix), Arc::clone(&tallies)).map_err(LoadError::own);
     let connector = Connector::new(stage, &connections, client);
-    sessions::run(rate, stage, &connector, &connections, || tallies.take())
+    sessions::run(rate, stage, &connector, &connections, |samples| tallies.take(samples))
 }

@@ -1,9 +1,10 @@
 //! Latency and rows by statement, errors by class: each client counts for itself, and a sample takes the sum.
 
-use crate::workload::sessions::{Latencies, Merge};
+use crate::workload::sessions::Merge;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tare_engine::{SqlError, SqlErrorKind};
+use tare_load::Latencies;
 
 /// The class of an error that the engine has no code for.
 const NO_CODE: &str = "no_code";
@@ -17,7 +18,7 @@ pub(super) struct StatementTally {
 
 impl StatementTally {
     pub fn add(&mut self, took: Duration, rows: u64) {
-        self.took.add(took);
+        self.took.record(took.as_nanos() as u64);
         self.rows += rows;
     }
 }
@@ -45,13 +46,50 @@ impl Tally {
 }
 
 impl Merge for Tally {
-    fn merge(&mut self, other: Self) {
-        for (sum, other) in self.statements.iter_mut().zip(other.statements) {
-            sum.took.merge(other.took);
+    fn merge(&mut self, other: &Self) {
+        for (sum, other) in self.statements.iter_mut().zip(&other.statements) {
+            sum.took.merge(&other.took);
             sum.rows += other.rows;
         }
-        for (class, count) in other.errors {
-            *self.errors.entry(class).or_default() += count;
+        for (class, count) in &other.errors {
+            *self.errors.entry(class.clone()).or_default() += count;
+        }
+    }
+
+    fn clear(&mut self) {
+        for statement in &mut self.statements {
+            statement.took.clear();
+            statement.rows = 0;
+        }
+        self.errors.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::sessions::Tallies;
+
+    #[test]
+    fn a_sample_has_the_percentiles_of_all_clients_within_a_thousandth() {
+        let tallies = Tallies::new(Tally::new(1));
+        let mut clients = [tallies.empty(), tallies.empty()];
+        for sample in 0..2_u64 {
+            for us in 1..=1000_u64 {
+                let took = Duration::from_micros(us << sample);
+                clients[us as usize % 2].statements[0].add(took, 1);
+            }
+            clients.iter_mut().for_each(|client| tallies.hand_over(sample as usize, client));
+        }
+        let samples = tallies.take(2);
+        for (sample, counted) in samples.iter().enumerate() {
+            let StatementTally { took, rows } = &counted.statements[0];
+            assert_eq!((took.count(), *rows), (1000, 1000), "sample {sample}");
+            for percentile in [50.0, 95.0, 99.0] {
+                let expected = percentile / 100.0 * f64::from(1_u32 << sample);
+                let found = took.percentile_ms(percentile).unwrap();
+                assert!((found / expected - 1.0).abs() < 1e-3, "p{percentile}: {found} of {expected}");
+            }
         }
     }
 }

@@ -3,10 +3,12 @@
 use super::deck::Deck;
 use super::input::{Input, Terminal};
 use super::prepared::{Failed, Prepared};
+use super::told::Counted;
 use super::transactions::run;
 use super::{Constants, Kind, Sizes, Tally, TpccError};
 use crate::workload::LoadError;
-use std::sync::{Arc, Mutex, PoisonError};
+use crate::workload::sessions::{Merge, Tallies};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tare_engine::{Dialect, Session};
 use tare_load::{Attempt, Client, Random};
@@ -24,7 +26,10 @@ pub struct TpccClient {
     last: Option<Kind>,
     /// What is run again, and since when it is tried.
     again: Option<(Kind, Input, Instant)>,
-    tally: Arc<Mutex<Tally>>,
+    tally: Tally,
+    tallies: Arc<Tallies<Tally>>,
+    /// What is told while it works, and which of them it is.
+    counted: Option<(Arc<Counted>, usize)>,
 }
 
 impl TpccClient {
@@ -38,12 +43,13 @@ impl TpccClient {
         thread: usize,
         sizes: Sizes,
         constants: Constants,
-        tally: Arc<Mutex<Tally>>,
+        tallies: Arc<Tallies<Tally>>,
     ) -> Result<Self, TpccError> {
         let on = Prepared::new(session, dialect).map_err(|(sql, source)| TpccError::statement(&sql, source))?;
         let terminal = Terminal::of_thread(thread, sizes, constants);
         let (deck, keying) = (Deck::default(), false);
-        Ok(Self { on, dialect, terminal, deck, keying, chosen: None, last: None, again: None, tally })
+        let (tally, counted) = (tallies.empty(), None);
+        Ok(Self { on, dialect, terminal, deck, keying, chosen: None, last: None, again: None, tally, tallies, counted })
     }
 
     /// Waits between transactions as people do, if so.
@@ -52,8 +58,10 @@ impl TpccClient {
         Self { keying, ..self }
     }
 
-    fn tally(&self, note: impl FnOnce(&mut Tally)) {
-        note(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Tells what it has done while it works, as number so and so.
+    #[must_use]
+    pub(super) fn counted_in(self, counted: Option<Arc<Counted>>, number: usize) -> Self {
+        Self { counted: counted.map(|counted| (counted, number)), ..self }
     }
 
     fn error(&self, kind: Kind, failed: Failed) -> LoadError {
@@ -77,14 +85,17 @@ impl Client for TpccClient {
         });
         match run(&self.terminal, kind, &input, &mut self.on) {
             Ok(ended) => {
-                self.tally(|tally| tally.done(kind, since.elapsed(), ended));
+                self.tally.done(kind, since.elapsed(), ended);
+                if let Some((counted, number)) = &self.counted {
+                    counted.done(*number, kind);
+                }
                 self.last = Some(kind);
                 Ok(Attempt::Done(self.on.sent))
             }
             Err(failed) if failed.can_be_retried() => {
                 let sent = self.on.sent;
                 self.on.roll_back().map_err(|failed| self.error(kind, failed))?;
-                self.tally(|tally| tally.retried(kind));
+                self.tally.retried(kind);
                 self.again = Some((kind, input, since));
                 Ok(Attempt::Restart(sent))
             }
@@ -100,5 +111,13 @@ impl Client for TpccClient {
         let next = self.deck.draw(random);
         self.chosen = Some(next);
         thinking + next.keying()
+    }
+
+    fn sample_begins(&mut self) {
+        self.tally.clear();
+    }
+
+    fn sample_ended(&mut self, sample: usize) {
+        self.tallies.hand_over(sample, &mut self.tally);
     }
 }

@@ -1,7 +1,7 @@
 //! The load `tpcc`: a terminal a client thread, and the tables looked through at the end.
 
 use super::sizes::DISTRICTS;
-use super::told::{Hear, Told};
+use super::told::{Counted, Hear, Told};
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
 use crate::subject::Surroundings;
 use crate::workload::fill::in_parallel;
@@ -11,6 +11,7 @@ use crate::workload::sessions::{
 };
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use strum::VariantArray;
 use tare_engine::{Dialect, Server, Session};
 use tare_load::Sample;
@@ -129,8 +130,7 @@ impl Load for TpccSettings {
 }
 
 fn run(settings: &TpccSettings, constants: Constants, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
-    let tallies = Tallies::new(stage.threads, Tally::default());
-    run_with(settings, constants, stage, &tallies)
+    run_with(settings, constants, stage, None)
 }
 
 /// Runs warm-up and samples for somebody who also hears, at each interval that the host asks for, how many new orders
@@ -143,10 +143,10 @@ pub fn run_through(
     stage: Stage<'_>,
     hear: &Hear<'_>,
 ) -> Result<Vec<(Sample, Surroundings, Tally)>, LoadError> {
-    let tallies = Tallies::new(stage.threads, Tally::default());
-    let told = Told::new(stage.host, &tallies, hear);
+    let counted = Arc::new(Counted::new(stage.threads));
+    let told = Told::new(stage.host, &counted, hear);
     let constants = Constants::of_run(stage.seed);
-    let ran = run_with(settings, constants, &mut Stage { host: &told, ..stage }, &tallies)?;
+    let ran = run_with(settings, constants, &mut Stage { host: &told, ..stage }, Some(&counted))?;
     Ok(ran.into_iter().map(|Ran { sample, around, counted }| (sample, around, counted)).collect())
 }
 
@@ -154,34 +154,35 @@ fn run_with(
     settings: &TpccSettings,
     constants: Constants,
     stage: &mut Stage<'_>,
-    tallies: &Tallies<Tally>,
+    counted: Option<&Arc<Counted>>,
 ) -> Result<Vec<Ran<Tally>>, LoadError> {
     let (sizes, dialect) = (settings.sizes(), stage.dialect);
     let connections = Connections::new(stage.threads);
+    let tallies = Arc::new(Tallies::new(Tally::default()));
     let client = |session, index| {
-        let client = TpccClient::new(session, dialect, index, sizes, constants, tallies.of(index))?;
-        Ok(client.with_keying(settings.keying))
+        let client = TpccClient::new(session, dialect, index, sizes, constants, Arc::clone(&tallies))?;
+        Ok(client.with_keying(settings.keying).counted_in(counted.cloned(), index))
     };
     let connector = Connector::new(stage, &connections, client);
-    sessions::run(settings.rate, stage, &connector, &connections, || tallies.take())
+    sessions::run(settings.rate, stage, &connector, &connections, |samples| tallies.take(samples))
 }
 
 fn measured(settings: &TpccSettings, ran: Ran<Tally>) -> Result<Measured, LoadError> {
     let Ran { sample, around, counted } = ran;
     judge(settings.rate, &sample).map_err(LoadError::own)?;
     let mut measured = Measured::of_sample(&sample, around);
-    let Measured { metrics, covariates, .. } = &mut measured;
+    let Measured { metrics, covariates, histograms, .. } = &mut measured;
     metrics.push((metric::TPMC, counted.new_orders_a_minute(sample.tps())));
     for kind in Kind::VARIANTS.iter().copied() {
         let (took, name) = (counted.took(kind), kind.name());
         covariates.insert(format!("tpcc_retries_{name}"), counted.retries(kind) as f64);
         covariates.insert(format!("tpcc_transactions_{name}"), took.count() as f64);
-        if took.count() == 0 {
-            continue;
-        }
-        let figures = [("mean", took.mean_ms()), ("p95", took.percentile_ms(0.95)), ("p99", took.percentile_ms(0.99))];
-        for (figure, value) in figures {
+        let figures = [("mean", took.mean_ms()), ("p95", took.percentile_ms(95.0)), ("p99", took.percentile_ms(99.0))];
+        for (figure, value) in figures.into_iter().filter_map(|(figure, value)| Some((figure, value?))) {
             metrics.push((metric::of_name(&format!("latency_ms_{figure}_of_{name}")), value));
+        }
+        if took.count() > 0 {
+            histograms.insert(format!("latency_ms_of_{name}"), took.encode());
         }
     }
     covariates.insert("tpcc_rollbacks".to_owned(), counted.rolled_back() as f64);

@@ -2,8 +2,9 @@
 
 use super::Kind;
 use super::transactions::Ended;
-use crate::workload::sessions::{Latencies, Merge};
+use crate::workload::sessions::Merge;
 use std::time::Duration;
+use tare_load::Latencies;
 
 /// What one client, or all of them, did.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +19,7 @@ pub struct Tally {
 
 impl Tally {
     pub(super) fn done(&mut self, kind: Kind, took: Duration, ended: Ended) {
-        self.took[kind as usize].add(took);
+        self.took[kind as usize].record(took.as_nanos() as u64);
         self.rolled_back += u64::from(ended == Ended::RolledBack);
     }
 
@@ -53,9 +54,14 @@ impl Tally {
 }
 
 impl Merge for Tally {
-    fn merge(&mut self, other: Self) {
-        self.took.iter_mut().zip(other.took).for_each(|(sum, other)| sum.merge(other));
+    fn merge(&mut self, other: &Self) {
+        self.took.iter_mut().zip(&other.took).for_each(|(sum, other)| sum.merge(other));
         self.rolled_back += other.rolled_back;
-        self.retries.iter_mut().zip(other.retries).for_each(|(sum, other)| *sum += other);
+        self.retries.iter_mut().zip(&other.retries).for_each(|(sum, other)| *sum += other);
+    }
+
+    fn clear(&mut self) {
+        self.took.iter_mut().for_each(Latencies::clear);
+        (self.rolled_back, self.retries) = (0, [0; 5]);
     }
 }

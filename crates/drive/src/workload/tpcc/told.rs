@@ -1,28 +1,56 @@
 //! Telling how many new orders a minute there were, interval by interval.
 
-use super::{Kind, Tally};
-use crate::workload::sessions::Tallies;
+use super::Kind;
 use crate::workload::{Host, Progress};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tare_load::{Interval, Intervals};
 
 /// Takes note of an interval, and of the new orders a minute in it.
 pub type Hear<'a> = dyn Fn(&Interval, f64) + Sync + 'a;
 
+/// What each client has done since it began: only it writes its own, in cache lines of its own.
+pub struct Counted(Vec<OfClient>);
+
+#[derive(Default)]
+#[repr(align(128))]
+struct OfClient {
+    new_orders: AtomicU64,
+    all: AtomicU64,
+}
+
+impl Counted {
+    pub(super) fn new(clients: usize) -> Self {
+        Self((0..clients).map(|_| OfClient::default()).collect())
+    }
+
+    pub(super) fn done(&self, client: usize, kind: Kind) {
+        let add = |counter: &AtomicU64, n| counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+        add(&self.0[client].all, 1);
+        add(&self.0[client].new_orders, u64::from(kind == Kind::NewOrder));
+    }
+
+    /// New orders, and transactions of all kinds.
+    fn sums(&self) -> (u64, u64) {
+        let sum = |of: fn(&OfClient) -> &AtomicU64| self.0.iter().map(|c| of(c).load(Ordering::Relaxed)).sum();
+        (sum(|client| &client.new_orders), sum(|client| &client.all))
+    }
+}
+
 /// A host that hears of new orders too.
 pub(super) struct Told<'a> {
     host: &'a dyn Host,
-    tallies: &'a Tallies<Tally>,
+    counted: &'a Counted,
     hear: &'a Hear<'a>,
     /// New orders and transactions that earlier intervals have told.
     before: Mutex<(u64, u64)>,
 }
 
 impl<'a> Told<'a> {
-    /// Beside `host`, about what is counted in these tallies.
-    pub fn new(host: &'a dyn Host, tallies: &'a Tallies<Tally>, hear: &'a Hear<'a>) -> Self {
-        Self { host, tallies, hear, before: Mutex::default() }
+    /// Beside `host`, about what is counted there.
+    pub fn new(host: &'a dyn Host, counted: &'a Counted, hear: &'a Hear<'a>) -> Self {
+        Self { host, counted, hear, before: Mutex::default() }
     }
 
     fn replace(&self, now: (u64, u64)) -> (u64, u64) {
@@ -33,8 +61,8 @@ impl<'a> Told<'a> {
 impl Host for Told<'_> {
     fn progress(&self, step: Progress) {
         if matches!(step, Progress::Sample { .. }) {
-            // The tallies begin anew with it.
-            self.replace((0, 0));
+            // What came before is in no interval of it.
+            self.replace(self.counted.sums());
         }
         self.host.progress(step);
     }
@@ -56,10 +84,9 @@ impl Host for Told<'_> {
     }
 
     fn interval(&self, interval: &Interval) {
-        let new_orders = self.tallies.sum(|tally| tally.took(Kind::NewOrder).count());
-        let all = self.tallies.sum(Tally::count);
+        let (new_orders, all) = self.counted.sums();
         let before = self.replace((new_orders, all));
-        let share = (new_orders - before.0.min(new_orders)) as f64 / (all - before.1.min(all)).max(1) as f64;
+        let share = (new_orders - before.0) as f64 / (all - before.1).max(1) as f64;
         (self.hear)(interval, 60.0 * interval.tps * share);
     }
 

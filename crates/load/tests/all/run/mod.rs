@@ -37,6 +37,45 @@ fn nap(milliseconds: u64) {
     std::thread::sleep(Duration::from_millis(milliseconds));
 }
 
+/// Counts for itself, and keeps what it had when each sample was over.
+struct Counting<'a> {
+    counted: u64,
+    handed_over: &'a Mutex<Vec<(usize, u64)>>,
+}
+
+impl Client for Counting<'_> {
+    type Error = String;
+
+    fn transaction(&mut self, _: &mut Random) -> Result<Attempt, String> {
+        nap(2);
+        self.counted += 1;
+        Ok(Attempt::Done(READ))
+    }
+
+    fn sample_begins(&mut self) {
+        self.counted = 0;
+    }
+
+    fn sample_ended(&mut self, sample: usize) {
+        self.handed_over.lock().unwrap().push((sample, self.counted));
+    }
+}
+
+#[test]
+fn what_clients_count_for_themselves_is_of_the_sample_that_the_run_measures() {
+    let handed_over = Mutex::default();
+    let connect = |_: ClientThread| Ok(Counting { counted: 0, handed_over: &handed_over });
+    let samples = run(&LoadSettings { samples: 2, ..short(3) }, &connect, &mut Unobserved).unwrap();
+    let handed_over = handed_over.into_inner().unwrap();
+    for (number, sample) in samples.iter().enumerate() {
+        let counted: Vec<u64> = handed_over.iter().filter(|(of, _)| *of == number).map(|(_, count)| *count).collect();
+        assert_eq!(counted.len(), 3, "once a client, before the run is over");
+        // At each border a client is in a transaction.
+        let sum: u64 = counted.iter().sum();
+        assert!(sum.abs_diff(sample.transactions) <= 3 && sum > 100, "{sum} of {}", sample.transactions);
+    }
+}
+
 /// A sample ends, and with it the run, also while clients wait for a server to come back; the time is charged to the
 /// transactions that waited, and nothing is counted twice.
 #[test]

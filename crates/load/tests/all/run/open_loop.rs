@@ -79,7 +79,7 @@ fn an_open_loop_that_cannot_keep_up_reports_its_backlog() {
     let queued = sample.queued.as_ref().unwrap();
     assert_eq!(queued.measured.each().map(|(_, count)| count as f64).sum::<f64>(), accounted);
     assert_eq!(queued.prompt.each().map(|(_, count)| count as f64).sum::<f64>(), accounted);
-    let (measured, prompt) = (queued.measured.mean().unwrap(), queued.prompt.percentile(100.0).unwrap());
+    let (measured, prompt) = (queued.measured.mean_ms().unwrap(), queued.prompt.percentile_ms(100.0).unwrap());
     assert!(measured > 150.0 && prompt > 300.0, "{measured} ms, {prompt} ms");
 }
 

@@ -42,9 +42,9 @@ impl OfKind {
         Self {
             transactions: took.count(),
             retries: tally.retries(kind),
-            latency_ms_mean: took.mean_ms(),
-            latency_ms_p95: took.percentile_ms(0.95),
-            latency_ms_p99: took.percentile_ms(0.99),
+            latency_ms_mean: took.mean_ms().unwrap_or(0.0),
+            latency_ms_p95: took.percentile_ms(95.0).unwrap_or(0.0),
+            latency_ms_p99: took.percentile_ms(99.0).unwrap_or(0.0),
         }
     }
 }

@@ -173,7 +173,7 @@ pub fn print(sample: &Sample, around: &Surroundings, outage: Option<Outage>, sai
         ));
     }
     let usual = [50.0, 90.0, 95.0, 99.0, 99.9].contains(&said.percentile);
-    if let (Some(asked), false) = (sample.latencies.percentile(said.percentile), usual) {
+    if let (Some(asked), false) = (sample.latencies.percentile_ms(said.percentile), usual) {
         text.push_str(&format!("              p{} {asked:.3}\n", said.percentile));
     }
     if let Some(cpu) = sample.client_cpu_us_per_transaction {
@@ -204,7 +204,10 @@ mod tests {
 
     #[test]
     fn a_histogram_has_the_buckets_of_sysbench() {
-        let latencies = Latencies::new(vec![(100, 4), (1_000_000, 40), (1_005_000, 40), (2_000_000, 1)]);
+        let mut latencies = Latencies::new();
+        for (ns, count) in [(100, 4), (1_000_000, 40), (1_005_000, 40), (2_000_000, 1)] {
+            (0..count).for_each(|_| latencies.record(ns));
+        }
         let text = histogram(&latencies);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[2], format!("       0.001 |{:<40} 4", "**"), "what is shorter counts as the shortest");

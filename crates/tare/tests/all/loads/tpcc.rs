@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use tare_drive::workload::LoadError;
+use tare_drive::workload::sessions::Tallies;
 use tare_drive::workload::tpcc::{self, CONDITIONS, Constants, Fill, Kind, Sizes, Tally, TpccClient};
 use tare_engine::{Engine, Interrupter, Mariadb, Mysql, Postgresql, PrepareRequest, Server, Session, Sqlite};
 use tare_load::{ClientThread, LoadSettings, RunError, Unobserved};
@@ -83,21 +84,20 @@ impl Company {
 
     /// Runs four clients for so long; what they did, or why it ended early.
     fn run(&self, seconds: f64, interrupters: &Mutex<Vec<Interrupter>>) -> (Tally, Option<String>) {
-        let tally = Arc::new(Mutex::new(Tally::default()));
+        let tallies = Arc::new(Tallies::new(Tally::default()));
         let settings = LoadSettings { threads: 4, warmup_s: 0.0, sample_s: seconds, ..LoadSettings::default() };
         let connect = |thread: ClientThread| -> Result<TpccClient, LoadError> {
             let session = self.server.connect()?;
             interrupters.lock().unwrap().extend(session.interrupter());
             let (dialect, constants) = (self.server.dialect(), Constants::of_run(1));
-            Ok(TpccClient::new(session, dialect, thread.index, sizes(), constants, Arc::clone(&tally))?)
+            Ok(TpccClient::new(session, dialect, thread.index, sizes(), constants, Arc::clone(&tallies))?)
         };
         let ended = match tare_load::run(&settings, &connect, &mut Unobserved) {
             Ok(_) => None,
             Err(RunError::Transaction { source, .. }) => Some(source.to_string()),
             Err(other) => panic!("{other}"),
         };
-        let tally = tally.lock().unwrap().clone();
-        (tally, ended)
+        (tallies.take(1).remove(0), ended)
     }
 
     fn run_sql(&self, sql: &str) {

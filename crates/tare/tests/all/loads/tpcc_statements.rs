@@ -6,8 +6,9 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tare_drive::workload::sessions::Tallies;
 use tare_drive::workload::tpcc::{self, Constants, Fill, Sizes, Tally, TpccClient};
 use tare_engine::{Address, Engine, Postgresql, PrepareRequest, Server, StartRequest};
 use tare_load::{Attempt, Client, Purpose, Random};
@@ -105,10 +106,10 @@ fn ended(server: &dyn Server, before: &mut i64) -> i64 {
 }
 
 fn ours(server: &dyn Server) {
-    let tally = Arc::new(Mutex::new(Tally::default()));
+    let tallies = Arc::new(Tallies::new(Tally::default()));
     let session = server.connect().unwrap();
     let mut client =
-        TpccClient::new(session, server.dialect(), 0, sizes(), Constants::of_run(1), Arc::clone(&tally)).unwrap();
+        TpccClient::new(session, server.dialect(), 0, sizes(), Constants::of_run(1), Arc::clone(&tallies)).unwrap();
     let mut random = Random::new(1, Purpose::Transactions, 0);
     for _ in 0..100 * DECKS {
         assert!(matches!(client.transaction(&mut random).unwrap(), Attempt::Done(_)));

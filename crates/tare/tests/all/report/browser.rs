@@ -5,6 +5,7 @@
 
 use crate::report::fake::{self, Fake};
 use crate::report::first_lines;
+use crate::report::latencies;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -237,7 +238,13 @@ fn searched() -> String {
 fn built_in() -> Vec<(&'static str, String)> {
     let studies = BUILTIN.iter().map(|builtin| first_lines::study(builtin.name, 1.3, 2));
     let rehearsals = studies.map(|study| (study.name, page_of(&study).1));
-    rehearsals.chain([("everything", page_of(&fake::bimodal()).1), ("searches", searched())]).collect()
+    rehearsals
+        .chain([
+            ("everything", page_of(&fake::bimodal()).1),
+            ("searches", searched()),
+            ("latencies", latencies::page()),
+        ])
+        .collect()
 }
 
 fn fit_and_serve(pages: &[(&str, String)], colours: Colours) {

@@ -8,6 +8,7 @@ mod fake;
 mod first_lines;
 mod grid;
 mod html;
+mod latencies;
 mod nulls;
 mod numbers;
 mod reading_files;

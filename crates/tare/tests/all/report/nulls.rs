@@ -143,6 +143,7 @@ fn study(rng: &mut Noise, kind: Kind) -> Results {
             metrics: BTreeMap::from([("tps".to_owned(), tps)]),
             tps_each_second: Vec::new(),
             covariates: BESIDE.iter().zip(recorded).map(|(name, value)| ((*name).to_owned(), value)).collect(),
+            histograms: Default::default(),
             threads: Vec::new(),
         }];
         trials.push(record);

@@ -1,0 +1,80 @@
+//! How long the transactions of a condition took: percentiles of all its trials' latencies together. They have no
+//! interval; those of metrics are over trials.
+
+use super::collect::ConditionTrials;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use tare_latency::Latencies;
+use tare_results::latencies::part;
+
+/// Percentiles that are given, as far as at least one transaction took longer.
+const PERCENTILES: [f64; 26] = [
+    5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.5, 95.0, 96.0, 97.0, 98.0, 99.0, 99.5,
+    99.75, 99.9, 99.95, 99.975, 99.99, 99.995, 99.999,
+];
+
+/// The latencies of one condition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// `transactions`, or the statement or kind of transaction that they are of.
+    pub of: String,
+    /// How many there were.
+    pub count: u64,
+    /// In how many trials.
+    pub trials: usize,
+    /// Ascending; the last one is the longest latency of all.
+    pub percentiles: Vec<Percentile>,
+}
+
+/// One point of a distribution.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Percentile {
+    /// So many percent took no longer; 100 is the longest.
+    pub percentile: f64,
+    /// Milliseconds, within 0.1%.
+    pub ms: f64,
+}
+
+impl Distribution {
+    fn new(of: &str, trials: usize, all: &Latencies) -> Option<Self> {
+        let count = all.count();
+        let known = PERCENTILES.into_iter().filter(|p| (1.0 - p / 100.0) * count as f64 >= 1.0).chain([100.0]);
+        let percentiles = known.map(|percentile| Some(Percentile { percentile, ms: all.percentile_ms(percentile)? }));
+        Some(Self { of: of.to_owned(), count, trials, percentiles: percentiles.collect::<Option<_>>()? })
+    }
+
+    /// One of them; none where too few transactions say nothing of it.
+    pub fn at(&self, percentile: f64) -> Option<f64> {
+        self.percentiles.iter().find(|point| point.percentile == percentile).map(|point| point.ms)
+    }
+}
+
+/// Those of a condition, transactions first.
+pub(super) fn of(condition: &ConditionTrials<'_>) -> Vec<Distribution> {
+    let names: BTreeSet<&str> = condition.ok.iter().flat_map(|trial| trial.histogram_names()).collect();
+    let found = names.into_iter().filter_map(|name| {
+        let (mut all, mut trials) = (Latencies::new(), 0);
+        for latencies in condition.ok.iter().filter_map(|trial| trial.latencies(name)) {
+            all.merge(&latencies);
+            trials += 1;
+        }
+        Distribution::new(part(name), trials, &all)
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_that_no_transaction_exceeds_is_left_out_but_the_longest_is_not() {
+        let mut all = Latencies::new();
+        (1..=200).for_each(|ms| all.record(ms * 1_000_000));
+        let found = Distribution::new("transactions", 1, &all).unwrap();
+        assert!((found.at(99.0).unwrap() / 198.0 - 1.0).abs() < 1e-3);
+        assert_eq!((found.at(99.9), found.at(100.0)), (None, Some(200.0)));
+        assert!(found.percentiles.is_sorted_by(|a, b| a.percentile < b.percentile && a.ms <= b.ms));
+        assert!(Distribution::new("transactions", 0, &Latencies::new()).is_none());
+    }
+}

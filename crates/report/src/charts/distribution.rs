@@ -1,0 +1,162 @@
+//! Latency by percentile: a line a condition over an axis on which 90, 99 and 99.9% are equally far apart.
+
+use super::axis::{Axis, px};
+use super::marks;
+use maud::{Markup, html};
+use tare_findings::distributions::{Distribution, Percentile};
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 70.0;
+const RIGHT: f64 = 700.0;
+const TOP: f64 = 22.0;
+const BOTTOM: f64 = 282.0;
+const HEIGHT: f64 = BOTTOM + 42.0;
+/// Height of a name at the end of a line.
+const NAME: f64 = 16.0;
+/// Lines of a chart at most: their names stand below each other at its right.
+pub const LINES: usize = 8;
+/// Percentiles with a number below the axis and a mark on each line.
+const TICKS: [f64; 7] = [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
+
+/// A condition's latencies.
+pub struct Line<'a> {
+    /// Name of the condition.
+    pub name: &'a str,
+    /// Number of its mark.
+    pub mark: usize,
+    /// How long its transactions took.
+    pub distribution: &'a Distribution,
+}
+
+/// Draws some conditions, at most [`LINES`].
+pub fn draw(of: &str, lines: &[Line<'_>]) -> Markup {
+    let most = lines.iter().map(|line| line.distribution.count).max().unwrap_or(1).max(10);
+    let furthest = (most as f64).log10();
+    let x = |nines: f64| LEFT + (nines / furthest).clamp(0.0, 1.0) * (RIGHT - LEFT);
+    let values = lines.iter().flat_map(|line| line.distribution.percentiles.iter().map(|point| point.ms));
+    let y = Axis::spanning(values, "ms", BOTTOM, TOP);
+    let names = names(lines, &y);
+    html! {
+        svg.chart viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" {
+            title { "Latency of " (of) " by percentile" }
+            desc { (description(lines, &y)) }
+            (y.vertical(LEFT, RIGHT))
+            text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label("latency")) }
+            @for tick in TICKS.into_iter().filter(|tick| nines(*tick, most) <= furthest) {
+                @let place = px(x(nines(tick, most)));
+                line.grid x1=(place) x2=(place) y1=(px(TOP)) y2=(px(BOTTOM)) {}
+                text.tick x=(place) y=(px(BOTTOM + 14.0)) text-anchor="middle" { (tick) "%" }
+            }
+            text.axis x=(px((LEFT + RIGHT) / 2.0)) y=(px(BOTTOM + 34.0)) text-anchor="middle" { "of " (of) " took no longer" }
+            @for (index, line) in lines.iter().enumerate() { (curve(line, index, &x, &y)) }
+            @for (index, name_y) in &names { (name(&lines[*index], *name_y, &x, &y)) }
+        }
+    }
+}
+
+/// Where a percentile stands: 1 for 90, 2 for 99; the longest of all stands where one of so many took longer.
+fn nines(percentile: f64, count: u64) -> f64 {
+    let most = (count.max(1) as f64).log10();
+    if percentile >= 100.0 { most } else { (-(1.0 - percentile / 100.0).log10()).min(most) }
+}
+
+fn curve(line: &Line<'_>, index: usize, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
+    let (class, count) = (marks::class(line.mark), line.distribution.count);
+    let at = |point: &Percentile| (x(nines(point.percentile, count)), y.at(point.ms));
+    let places = line.distribution.percentiles.iter().map(|point| {
+        let (x, y) = at(point);
+        format!("{} {}", px(x), px(y))
+    });
+    let marked =
+        line.distribution.percentiles.iter().filter(|p| TICKS.contains(&p.percentile) || p.percentile >= 100.0);
+    html! {
+        path class=(format!("curve dash{} {class}", index % 4)) d={ "M" (places.collect::<Vec<_>>().join("L")) } {}
+        @for point in marked {
+            @let (x, y_of) = at(point);
+            path class=(class) d=(marks::path(line.mark, x, y_of, 4.0)) { title { (tooltip(line, point, y)) } }
+        }
+    }
+}
+
+fn tooltip(line: &Line<'_>, point: &Percentile, y: &Axis) -> String {
+    match point.percentile {
+        all if all >= 100.0 => format!("{}: the longest of all took {}", line.name, y.scale.figure(point.ms)),
+        part => format!("{}: {part}% took no longer than {}", line.name, y.scale.figure(point.ms)),
+    }
+}
+
+fn description(lines: &[Line<'_>], y: &Axis) -> String {
+    let words = lines.iter().map(|line| {
+        let known = [50.0, 99.0, 99.9].into_iter().filter_map(|p| Some((p, line.distribution.at(p)?)));
+        let figures: Vec<String> = known.map(|(p, ms)| format!("p{p} {}", y.scale.figure(ms))).collect();
+        format!("{}: {}", line.name, figures.join(", "))
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+/// Where the name of each line stands: at its end, moved apart where two would touch.
+fn names(lines: &[Line<'_>], y: &Axis) -> Vec<(usize, f64)> {
+    let end = |line: &Line<'_>| line.distribution.percentiles.last().map(|point| y.at(point.ms) + 4.0);
+    let mut names: Vec<(usize, f64)> =
+        lines.iter().enumerate().filter_map(|(index, line)| Some((index, end(line)?))).collect();
+    names.sort_by(|a, b| a.1.total_cmp(&b.1));
+    for index in 1..names.len() {
+        names[index].1 = names[index].1.max(names[index - 1].1 + NAME);
+    }
+    // Pushed out at the bottom: the whole stack moves up.
+    for index in (0..names.len()).rev() {
+        let limit = if index + 1 < names.len() { names[index + 1].1 - NAME } else { BOTTOM + 4.0 };
+        names[index].1 = names[index].1.min(limit);
+    }
+    names
+}
+
+fn name(line: &Line<'_>, name_y: f64, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
+    let Some(last) = line.distribution.percentiles.last() else { return html! {} };
+    let long = line.name.chars().count() > 36;
+    let shown: String = if long { line.name.chars().take(35).chain(['…']).collect() } else { line.name.to_owned() };
+    let (end_x, end_y) = (x(nines(last.percentile, line.distribution.count)) + 7.0, y.at(last.ms));
+    html! {
+        path.leader d=(format!("M{} {}L{} {}", px(end_x), px(end_y), px(RIGHT + 8.0), px(name_y - 4.0))) {}
+        path class=(marks::class(line.mark)) d=(marks::path(line.mark, RIGHT + 16.0, name_y - 4.0, 4.6)) {}
+        text.value x=(px(RIGHT + 27.0)) y=(px(name_y)) { title { (line.name) } (shown) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn distribution(count: u64, factor: f64) -> Distribution {
+        let points = [50.0, 90.0, 99.0, 99.9, 100.0];
+        let ms = |percentile: f64| factor * (1.0 + nines(percentile, count));
+        let percentiles = points.map(|percentile| Percentile { percentile, ms: ms(percentile) }).into();
+        Distribution { of: "transactions".into(), count, trials: 3, percentiles }
+    }
+
+    #[test]
+    fn nines_are_equally_far_apart_and_the_longest_ends_the_line() {
+        let found = [90.0, 99.0, 99.9, 100.0].map(|percentile| nines(percentile, 1_000_000));
+        assert!(found.iter().zip([1.0, 2.0, 3.0, 6.0]).all(|(found, expected)| (found - expected).abs() < 1e-9));
+        let long = distribution(1_000_000, 1.0);
+        let drawn = draw("transactions", &[Line { name: "a", mark: 0, distribution: &long }]).into_string();
+        assert!(
+            drawn.contains("a: 99.9% took no longer than") && drawn.contains("a: the longest of all took"),
+            "{drawn}"
+        );
+        assert!(drawn.contains(&format!("M{} ", px(LEFT + (RIGHT - LEFT) * 0.5f64.log10().abs() / 6.0))), "{drawn}");
+        assert!(!draw("transactions", &[]).into_string().contains("NaN"));
+    }
+
+    #[test]
+    fn names_never_touch_and_stay_inside() {
+        let all: Vec<Distribution> = (0..LINES).map(|i| distribution(1000, 1.0 + 0.001 * i as f64)).collect();
+        let lines: Vec<Line<'_>> =
+            all.iter().enumerate().map(|(mark, distribution)| Line { name: "a", mark, distribution }).collect();
+        let y = Axis::spanning([1.0, 5.0].into_iter(), "ms", BOTTOM, TOP);
+        let names = names(&lines, &y);
+        assert_eq!(names.len(), LINES);
+        assert!(names.windows(2).all(|pair| pair[1].1 - pair[0].1 >= NAME - 0.01), "{names:?}");
+        assert!(names.iter().all(|(_, y)| (TOP - 10.0..=BOTTOM + 4.1).contains(y)), "{names:?}");
+    }
+}

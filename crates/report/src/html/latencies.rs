@@ -1,0 +1,82 @@
+//! How long transactions took: latency by percentile, all trials of a condition together.
+
+use super::given::Page;
+use crate::charts::distribution::{self, LINES, Line};
+use crate::charts::marks;
+use maud::{Markup, html};
+use std::collections::BTreeSet;
+use tare_findings::distributions::Distribution;
+use tare_findings::figures::{count, figure};
+
+/// Conditions that are drawn; `tare show --json` has all.
+const CONDITIONS: usize = 3 * LINES;
+/// Statements or kinds of transactions that are drawn.
+const PARTS: usize = 24;
+/// Columns of the table.
+const COLUMNS: [(&str, f64); 6] =
+    [("p50", 50.0), ("p90", 90.0), ("p95", 95.0), ("p99", 99.0), ("p99.9", 99.9), ("longest", 100.0)];
+
+/// Charts and a table of transactions, and folded those of each statement or kind of transaction.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let conditions = &page.summary.conditions;
+    let parts: BTreeSet<&str> = conditions.iter().flat_map(|c| &c.latencies).map(|found| found.of.as_str()).collect();
+    let whole = conditions.iter().flat_map(|c| c.latencies.first()).map(|found| found.of.as_str()).next()?;
+    let others: Vec<&str> = parts.into_iter().filter(|part| *part != whole).collect();
+    let left_out = others.len().saturating_sub(PARTS);
+    Some(html! {
+        p.note {
+            "All transactions of a condition's trials together, so percentiles here have no interval; those of the tables "
+            "of metrics are means over trials, with an interval. A line ends at the longest latency of all."
+        }
+        (of_part(page, whole))
+        @for part in others.iter().take(PARTS) {
+            details { summary { (part) } (of_part(page, part)) }
+        }
+        @if left_out > 0 { p.note { (left_out) " more are in tare show --json." } }
+    })
+}
+
+fn of_part(page: &Page<'_>, part: &str) -> Markup {
+    let all: Vec<Line<'_>> = page
+        .summary
+        .conditions
+        .iter()
+        .filter_map(|condition| {
+            let distribution = condition.latencies.iter().find(|found| found.of == part)?;
+            Some(Line { name: &condition.name, mark: page.mark(&condition.name), distribution })
+        })
+        .collect();
+    let left_out = all.len().saturating_sub(CONDITIONS);
+    let drawn = &all[..all.len().min(CONDITIONS)];
+    html! {
+        @for (number, lines) in drawn.chunks(LINES).enumerate() {
+            @let label = format!("Latency of {part} by percentile{}", if number > 0 { format!(", {}", number + 1) } else { String::new() });
+            figure {
+                figcaption { (label) }
+                div.scroll tabindex="0" role="region" aria-label=(label) { (distribution::draw(part, lines)) }
+            }
+        }
+        div.scroll tabindex="0" role="region" aria-label={ "Percentiles of the latency of " (part) } { (table(drawn)) }
+        @if left_out > 0 { p.note { (count(left_out, "more condition")) " are in tare show --json." } }
+    }
+}
+
+fn table(lines: &[Line<'_>]) -> Markup {
+    let cell = |found: &Distribution, percentile| found.at(percentile).map(|ms| figure(ms, "ms")).unwrap_or_default();
+    html! {
+        table {
+            thead { tr {
+                th scope="col" { "condition" }
+                th scope="col" { "transactions" }
+                @for (name, _) in COLUMNS { th scope="col" { (name) } }
+            } }
+            tbody {
+                @for line in lines { tr {
+                    th scope="row" { (marks::swatch(line.mark)) (line.name) }
+                    td { (line.distribution.count) }
+                    @for (_, percentile) in COLUMNS { td { (cell(line.distribution, percentile)) } }
+                } }
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Latencies of samples as histograms, and the percentiles of a trial, which are those of all its transactions together:
+//! the mean of percentiles is no percentile of anything.
+
+use super::schema::{SampleRecord, TrialRecord};
+use std::collections::BTreeMap;
+use tare_latency::Latencies;
+
+/// The name of the histogram of whole transactions; others are of parts: `latency_ms_of_new_order`.
+pub const LATENCIES: &str = "latency_ms";
+/// Between the name of a figure, or of a histogram, and that of the part of the load that it is of.
+const OF: &str = "_of_";
+
+/// The histogram that a metric is a percentile of, and which: `latency_ms_p99_9_of_pay` is 99.9 of
+/// `latency_ms_of_pay`, a maximum is 100. None for any other metric.
+pub fn percentile(metric: &str) -> Option<(String, f64)> {
+    let figure = metric.strip_prefix(LATENCIES)?.strip_prefix('_')?;
+    let (figure, part) = figure.split_once(OF).map_or((figure, String::new()), |(f, part)| (f, format!("{OF}{part}")));
+    let percentile = match figure {
+        "max" => 100.0,
+        figure => figure.strip_prefix('p')?.replacen('_', ".", 1).parse().ok().filter(|p| (0.0..=100.0).contains(p))?,
+    };
+    Some((format!("{LATENCIES}{part}"), percentile))
+}
+
+/// What was measured, as a sentence names it: `transactions`, or the part that a histogram is of.
+pub fn part(histogram: &str) -> &str {
+    histogram.strip_prefix(LATENCIES).and_then(|rest| rest.strip_prefix(OF)).unwrap_or("transactions")
+}
+
+impl SampleRecord {
+    /// One of its histograms; none where it has none of this name, as in results of version 0.1.0, or one that cannot
+    /// be read.
+    fn latencies(&self, histogram: &str) -> Option<Latencies> {
+        let read = Latencies::decode(self.histograms.get(histogram)?).ok()?;
+        let part = histogram.strip_prefix(LATENCIES)?;
+        Some(match self.metrics.get(&format!("{LATENCIES}_max{part}")) {
+            Some(longest_ms) => read.with_longest_ms(*longest_ms),
+            None => read,
+        })
+    }
+}
+
+impl TrialRecord {
+    /// The names of the histograms that its samples have.
+    pub fn histogram_names(&self) -> impl Iterator<Item = &str> {
+        self.samples.first().into_iter().flat_map(|sample| sample.histograms.keys().map(String::as_str))
+    }
+
+    /// The latencies of all its samples together; none where a sample has no such histogram.
+    pub fn latencies(&self, histogram: &str) -> Option<Latencies> {
+        let (first, others) = self.samples.split_first()?;
+        let mut all = first.latencies(histogram)?;
+        for sample in others {
+            let mut sum = Latencies::new();
+            sum.merge(&all);
+            sum.merge(&sample.latencies(histogram)?);
+            all = sum;
+        }
+        Some(all)
+    }
+
+    /// Works its percentiles out, where it has several samples: of a single one they are in its metrics.
+    pub(crate) fn merge_histograms(&mut self) {
+        if self.samples.len() < 2 {
+            return;
+        }
+        let merged: BTreeMap<&str, Latencies> =
+            self.histogram_names().filter_map(|name| Some((name, self.latencies(name)?))).collect();
+        let names = self.metric_names();
+        let found = names.into_iter().filter_map(|metric| {
+            let (histogram, percentile) = percentile(metric)?;
+            Some((metric.to_owned(), merged.get(histogram.as_str())?.percentile_ms(percentile)?))
+        });
+        self.of_all_samples = found.collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Levels, PlannedTrial};
+
+    #[test]
+    fn a_metric_names_its_histogram_and_its_percentile() {
+        let of = |name: &str| percentile(name).map(|(histogram, percentile)| (histogram, percentile));
+        assert_eq!(of("latency_ms_p99"), Some(("latency_ms".into(), 99.0)));
+        assert_eq!(of("latency_ms_p99_9_of_a_p1_of_b"), Some(("latency_ms_of_a_p1_of_b".into(), 99.9)));
+        assert_eq!(of("latency_ms_max"), Some(("latency_ms".into(), 100.0)));
+        for other in ["tps", "latency_ms", "latency_ms_mean", "latency_ms_pmax", "latency_ms_p101", "latency_s_p99"] {
+            assert_eq!(of(other), None, "{other}");
+        }
+        assert_eq!([part("latency_ms"), part("latency_ms_of_pay")], ["transactions", "pay"]);
+    }
+
+    fn sample(number: usize, ns: u64, count: u64) -> SampleRecord {
+        let mut latencies = Latencies::new();
+        (0..count).for_each(|i| latencies.record(ns + i));
+        let ms = |percentile| latencies.percentile_ms(percentile).unwrap();
+        SampleRecord {
+            sample: number,
+            started_at: String::new(),
+            elapsed_s: 1.0,
+            metrics: [("latency_ms_p50", ms(50.0)), ("latency_ms_p99", ms(99.0)), ("latency_ms_max", ms(100.0))]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into(),
+            tps_each_second: Vec::new(),
+            covariates: Default::default(),
+            histograms: [(LATENCIES.to_owned(), latencies.encode())].into(),
+            threads: Vec::new(),
+        }
+    }
+
+    /// A quick sample of many transactions and a slow one of few: the mean of their p99 is 50.5 ms, and of all
+    /// transactions 0.2% took more than 1 ms.
+    #[test]
+    fn a_trials_percentiles_are_those_of_all_its_transactions() {
+        let planned = PlannedTrial { trial: 0, block: 0, condition: "a".into(), lifetime: None };
+        let new = || TrialRecord::new(&planned, 1, Levels::new(), String::new());
+        let mut trial = TrialRecord { samples: vec![sample(0, 1_000_000, 998), sample(1, 100_000_000, 2)], ..new() };
+        trial.merge_histograms();
+        let found = |trial: &TrialRecord, name: &str| trial.of_all_samples.get(name).copied();
+        assert!((found(&trial, "latency_ms_p99").unwrap() - 1.0).abs() < 0.002, "{:?}", trial.of_all_samples);
+        assert_eq!(found(&trial, "latency_ms_max"), Some(100.000_001), "the exact one of the sample that has it");
+
+        let mut old = trial.clone();
+        old.samples[1].histograms.clear();
+        old.merge_histograms();
+        assert_eq!(found(&old, "latency_ms_p99"), None, "without one, as before there were any");
+        let mut single = TrialRecord { samples: vec![sample(0, 1_000_000, 998)], ..new() };
+        single.merge_histograms();
+        assert!(single.of_all_samples.is_empty());
+        let read = single.latencies(LATENCIES).and_then(|all| all.percentile_ms(99.0));
+        assert_eq!(read, single.samples[0].metrics.get("latency_ms_p99").copied(), "what was measured, and no other");
+    }
+}
