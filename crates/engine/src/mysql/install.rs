@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::super::directories::PrivateDirectory;
-use super::super::family::Family;
-use super::super::installer::run_installer;
-use super::super::mariadb::arguments;
-use super::super::mariadb::explain::explain;
-use super::super::mariadb::layout::Layout;
-use super::super::process::{Launch, Manners};
-use super::super::{Binary, EngineError, PrepareRequest};
 use super::names::NAME;
+use crate::data::directories::PrivateDirectory;
+use crate::mariadb::arguments;
+use crate::mariadb::explain::explain;
+use crate::mariadb::layout::Layout;
+use crate::process::family::Family;
+use crate::process::installer::run_installer;
+use crate::process::server_process::{Launch, Manners};
+use crate::{Binary, EngineError, PrepareRequest};
 
 /// `mysqld --initialize-insecure`: root without password over the socket, and no other account.
 pub(super) fn install(

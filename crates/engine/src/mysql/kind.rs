@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::super::mariadb::dialect::InnoDb;
-use super::super::mariadb::layout::Layout;
-use super::super::mariadb::{Kind, MadeBy};
 use super::names::NAME;
 use super::{binary, fill, install};
+use crate::mariadb::dialect::InnoDb;
+use crate::mariadb::layout::Layout;
+use crate::mariadb::{Kind, MadeBy};
 
 static DIALECT: InnoDb = InnoDb {
     global_status: "performance_schema.global_status",

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::program::{check_may_run, is_program, named, places};
-use super::super::self_told::{self_told, start};
-use super::super::{Binary, EngineError};
 use super::names::NAME;
+use crate::programs::program::{check_may_run, is_program, named, places};
+use crate::programs::self_told::{self_told, start};
+use crate::{Binary, EngineError};
 
 pub(super) const INSTALL: &str = "sudo apt-get install postgresql-15";
 /// Where Debian puts every version.

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Session;
-use super::super::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
 use super::names::NAME;
 use super::waits::WAITS_REQUEST;
+use crate::Session;
+use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
 
 /// Over a session of its own; the waits at the start of watching, as the server's count from its own start.
 pub(super) struct SqliteDiagnostics {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use super::super::EngineError;
-use super::super::options::same_value;
+use crate::EngineError;
+use crate::contract::options::same_value;
 
 /// Set unless the options say otherwise. WAL lets readers and a writer run at once; with it, `synchronous = normal`
 /// does not sync at each commit; mapped files are read without a copy; BUSY comes at once and is the client's to retry.

@@ -17,11 +17,11 @@ use rusqlite::{Connection, InterruptHandle, OpenFlags};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::super::stream::Stream;
 use super::failure::Failure;
 use super::names::DATABASE_FILE;
 use super::waits::Waits;
 use super::{connection, functions, memory, pragmas};
+use crate::transport::stream::Stream;
 
 /// Name of the Unix socket in the run directory.
 pub(super) const SOCKET: &str = "sqlite.sock";

@@ -1,9 +1,9 @@
 //! The first packets of a connection: the server's greeting, the client's answer, the password.
 
-use super::super::ConnectTarget;
 use super::bytes::{Bytes, put_length};
 use super::framing::HEADER;
 use super::scramble::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
+use crate::ConnectTarget;
 
 const CLIENT_MYSQL: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;

@@ -8,12 +8,12 @@ use rsa::pkcs8::DecodePublicKey;
 use rsa::{Oaep, RsaPublicKey};
 use sha1::Sha1;
 
-use super::super::stream::Channel;
-use super::super::{SqlError, SqlErrorKind};
 use super::bytes::Bytes;
 use super::framing::{HEADER, Packets};
 use super::response::{self, lost, malformed};
 use super::scramble::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
+use crate::transport::stream::Channel;
+use crate::{SqlError, SqlErrorKind};
 
 /// Packets that a login can take: a switch, a hint, a key, an end.
 const STEPS: usize = 8;

@@ -21,4 +21,4 @@ mod response;
 mod scramble;
 mod secure;
 
-pub(super) use connection::Connection;
+pub(crate) use connection::Connection;
