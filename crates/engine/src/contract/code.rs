@@ -22,7 +22,7 @@ impl SqlState {
         bytes.try_into().ok().filter(|_| is_one).map(Self)
     }
 
-    /// The five characters.
+    /// Five ASCII characters, as the server sent them.
     pub fn as_str(&self) -> &str {
         // Always ASCII, by construction.
         std::str::from_utf8(&self.0).unwrap_or_default()

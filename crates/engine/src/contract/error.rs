@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error as ThisError;
 
-use crate::process::interrupt::interrupted;
+use crate::process::guard::interrupted;
 use crate::{SqlError, SqlErrorKind};
 
 /// Why an engine could not do what it was asked.

@@ -1,14 +1,15 @@
 //! Prepared data directories: made once, named by a hash of what they are made of.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use sha1::{Digest, Sha1};
 use tare_files::{Access, PrivateFolder};
 
-use super::directories::not_private;
+use super::directories::{copy_tree, not_private};
+use super::room::{Room, held_below};
 use crate::EngineError;
 
 /// Name of the file that says what an entry is.
@@ -209,6 +210,22 @@ fn make_partial(
     sync().map_err(|source| EngineError::io("sync", partial, source))?;
     // Last: an entry with a KEY is whole.
     folder.write(KEY, identity.text().as_bytes()).map_err(not_private)
+}
+
+/// Makes `data` in `partial`, a copy of what `install` makes in the cache where `key` is not there yet. A server's own
+/// initialisation is the longest part of preparing small data, and comes to the same for all of them.
+pub(crate) fn initialised(
+    cache: &Path,
+    key: &CacheKey,
+    partial: &Path,
+    install: impl FnOnce(&Path) -> Result<(), EngineError>,
+) -> Result<PathBuf, EngineError> {
+    let original = cached(cache, key, install)?;
+    let data = partial.join("data");
+    let made = DirBuilder::new().mode(0o700).create(&data);
+    made.map_err(|source| EngineError::io("make the directory", &data, source))?;
+    copy_tree(&original, &data, &mut Room::new(&data, held_below(&original)))?;
+    Ok(data)
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::Read;
-use std::net::{IpAddr, TcpListener};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -161,14 +160,6 @@ fn memory_bytes(data_bytes: u64) -> u64 {
     let memory = rustix::system::sysinfo();
     let half = (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit)) / 2;
     wanted.min((half / (128 * MIB)).max(1) * 128 * MIB)
-}
-
-/// A port that was free a moment ago; when somebody else takes it first the server dies and says so.
-pub(crate) fn free_port(at: IpAddr) -> Result<u16, EngineError> {
-    let listener = TcpListener::bind((at, 0)).and_then(|listener| listener.local_addr());
-    listener
-        .map(|address| address.port())
-        .map_err(|e| EngineError::io("find a free port on", Path::new(&at.to_string()), e))
 }
 
 /// Bytes of the files below `path`, for sizing caches; what cannot be read counts as nothing.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::arguments::variable_name;
-use super::names::NAME;
+use super::binary::NAME;
 use super::{arguments, binary, dialect, install, option_file, options, own, server, session};
 use crate::contract::server::Fill;
 use crate::login::of_option_file;

@@ -6,14 +6,14 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::binary::NAME;
 use super::explain::explain;
 use super::layout::Layout;
-use super::names::NAME;
 use super::{Kind, arguments, binary, server};
 use crate::contract::server::Fill;
+use crate::data::cache::initialised;
 use crate::data::cache::{CacheKey, cached, is_cached};
 use crate::data::directories::PrivateDirectory;
-use crate::data::initialised::initialised;
 use crate::process::family::Family;
 use crate::process::installer::run_installer;
 use crate::process::instance::ERROR_LINES;

@@ -9,7 +9,6 @@ pub(crate) mod explain;
 pub(crate) mod install;
 mod kind;
 pub(crate) mod layout;
-mod names;
 pub(crate) mod option_file;
 pub(crate) mod options;
 pub(crate) mod own;

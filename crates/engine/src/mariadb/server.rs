@@ -13,10 +13,10 @@ use super::session::MariadbSession;
 use super::{Kind, MadeBy, binary};
 use crate::contract::diagnostics::Diagnostics;
 use crate::contract::options::same_value;
-use crate::data::directories::{free_port, socket_path};
+use crate::data::directories::socket_path;
 use crate::process::huge_pages;
 use crate::process::instance::{Instance, Stage};
-use crate::process::secret::random_password;
+use crate::process::port::{free_port, random_password};
 use crate::process::server_process::{Launch, Manners};
 use crate::{
     Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome, Tls,

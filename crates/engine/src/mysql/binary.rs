@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use super::names::NAME;
 use crate::mariadb::binary::{PRODUCT as MARIADB, Told, given};
 use crate::mariadb::layout::Layout;
+use crate::programs::ask::start;
 use crate::programs::program::{check_may_run, is_program, named, places};
-use crate::programs::self_told::start;
 use crate::{Binary, EngineError};
+
+/// The engine's name in a study.
+pub(super) const NAME: &str = "mysql";
 
 pub(super) const INSTALL: &str = "scripts/get-mysql (which installs nothing), or name one of yours as engine.binary";
 

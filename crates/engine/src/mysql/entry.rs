@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::names::NAME;
+use super::binary::NAME;
 use super::{binary, kind};
 use crate::contract::server::Fill;
 use crate::login::of_option_file;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::names::NAME;
+use super::binary::NAME;
 use crate::Session;
 use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
 

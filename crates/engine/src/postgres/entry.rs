@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::names::NAME;
+use super::binary::NAME;
 use super::{binary, dialect, install, option_file, server, session};
 use crate::contract::options::bytes_of;
 use crate::contract::server::Fill;

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::binary;
-use super::names::NAME;
+use super::binary::NAME;
 use super::server::{self, MANNERS, ROOT};
 use crate::contract::server::Fill;
+use crate::data::cache::initialised;
 use crate::data::cache::{CacheKey, cached, is_cached};
-use crate::data::initialised::initialised;
 use crate::process::family::Family;
 use crate::process::installer::run_installer;
 use crate::process::instance::ERROR_LINES;

@@ -6,15 +6,28 @@ use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::family::Family;
-use super::interrupt::interrupted;
+
+static FLAG: OnceLock<&'static AtomicBool> = OnceLock::new();
+
+/// Whoever handles the signals of this process says once which flag they set. From then on its servers are ended as
+/// soon as the flag is up, and whatever waits for one returns.
+pub fn interrupted_by(flag: &'static AtomicBool) {
+    let _ = FLAG.set(flag);
+}
+
+/// Whether the flag is up.
+pub fn interrupted() -> bool {
+    FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
 
 /// What a server may write into its log in one life.
 const LIMIT: u64 = 64 << 20;

@@ -2,9 +2,9 @@
 
 use std::process::Command;
 
+use super::before_exec::dies_with_parent;
 use super::family::{Family, mark_of};
 use super::leftovers::Registration;
-use super::server_process::dies_with_parent;
 use crate::EngineError;
 
 /// A mark for one program and all that it starts, listed in the state directory until this is dropped. Ending them is

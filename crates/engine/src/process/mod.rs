@@ -2,16 +2,15 @@
 
 pub(crate) mod address_space;
 pub(crate) mod allocator;
+pub(crate) mod before_exec;
 pub(crate) mod family;
 pub(crate) mod guard;
 pub(crate) mod huge_pages;
 pub(crate) mod identity;
 pub(crate) mod installer;
 pub(crate) mod instance;
-pub(crate) mod interrupt;
 pub(crate) mod leftovers;
 pub(crate) mod log;
 pub(crate) mod marked;
-pub(crate) mod namespace;
-pub(crate) mod secret;
+pub(crate) mod port;
 pub(crate) mod server_process;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -13,14 +13,14 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, getpid, getppid, kill_process, kill_process_group,
-    pidfd_open, pidfd_send_signal, set_parent_process_death_signal, waitid,
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, kill_process, kill_process_group, pidfd_open,
+    pidfd_send_signal, waitid,
 };
 
+use super::before_exec::{Before, before_exec, clean_environment};
 use super::family::Family;
-use super::guard::Guard;
-use super::interrupt::interrupted;
-use super::{log, namespace};
+use super::guard::{Guard, interrupted};
+use super::log;
 use crate::{Aslr, EngineError, StopOutcome};
 
 /// How often a process is looked at while something is waited for.
@@ -283,78 +283,12 @@ impl Drop for ServerProcess {
     }
 }
 
-/// Variables that a server may inherit. Everything else is a secret, somebody else's (LD_PRELOAD) or changes the size
-/// of its stack from one shell to the next.
-const INHERITED: [&str; 12] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "TZ",
-    "TMPDIR",
-    "LD_LIBRARY_PATH",
-    "XDG_RUNTIME_DIR",
-    "ASAN_OPTIONS",
-    "RUST_BACKTRACE",
-];
-
-/// Lets the command's process inherit only what servers need. Call it before any variable is added.
-pub(crate) fn clean_environment(command: &mut Command) {
-    command.env_clear();
-    command
-        .envs(std::env::vars_os().filter(|(name, _)| {
-            name.to_str().is_some_and(|name| INHERITED.contains(&name) || name.starts_with("LC_"))
-        }));
-}
-
 fn no_namespace(program: &Path, source: &io::Error) -> EngineError {
     let reason = format!(
         "refuses to run as root, and this kernel makes no user namespace in which it would not be ({source}): \
          run tare as an ordinary user"
     );
     EngineError::BinaryUnusable { path: program.to_owned(), reason }
-}
-
-/// Makes the kernel kill the command's process when the thread that starts it ends, however it ends.
-pub fn dies_with_parent(command: &mut Command) {
-    before_exec(command, Before::default());
-}
-
-/// What a child chooses for itself before it becomes another program.
-#[derive(Debug, Default)]
-pub(crate) struct Before {
-    pub aslr: Option<Aslr>,
-    pub hide_root: bool,
-    /// The entry of its control group.
-    pub door: Option<File>,
-}
-
-/// What the child does between fork and exec: enter its control group, die with its parent, and choose its address
-/// space, which exec passes on.
-pub(crate) fn before_exec(command: &mut Command, before: Before) {
-    let parent = getpid();
-    let Before { aslr, hide_root, door } = before;
-    let prepare = move || {
-        // While it is root still. Refused, it is found by its mark.
-        if let Some(door) = &door {
-            let _ = rustix::io::write(door, b"0");
-        }
-        // First of the rest: who a process is, is part of whether it dies with its parent.
-        if hide_root {
-            namespace::hide_root()?;
-        }
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        if getppid() != Some(parent) {
-            // The parent died before the line above: nobody would ever end this process.
-            return Err(io::Error::from_raw_os_error(libc::ESRCH));
-        }
-        aslr.map_or(Ok(()), Aslr::set)
-    };
-    // SAFETY: the closure only makes system calls and allocates nothing, so it is safe in the forked child of a
-    // threaded process.
-    unsafe { command.pre_exec(prepare) };
 }
 
 /// Reads back whether the running process has `library` mapped: the loader only warns about one that it cannot load.
@@ -372,6 +306,7 @@ pub(crate) fn verify_preload(pid: u32, library: &Path) -> Result<(), EngineError
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::before_exec::INHERITED;
 
     fn launch<'a>(
         program: &'a str,

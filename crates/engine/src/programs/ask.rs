@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::EngineError;
+use crate::process::before_exec::{Before, before_exec, clean_environment};
 use crate::process::family::Family;
-use crate::process::interrupt;
+use crate::process::guard::interrupted;
 use crate::process::leftovers::Registration;
-use crate::process::server_process::{Before, before_exec, clean_environment};
+use crate::{Binary, EngineError};
 
 /// How long an answer may take; of a server on a cold disk a second, as a rule.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -107,7 +107,7 @@ fn wait<T>(answered: &Receiver<T>) -> Result<T, RecvTimeoutError> {
     let deadline = Instant::now() + DEADLINE;
     loop {
         match answered.recv_timeout(LOOK_EVERY) {
-            Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !interrupt::interrupted() => {}
+            Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !interrupted() => {}
             told => return told,
         }
     }
@@ -117,6 +117,35 @@ fn read(stdout: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     stdout.take(LIMIT as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+impl Binary {
+    /// What it prints when it is called with these arguments.
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Result<String, EngineError> {
+        ask(&Question { libraries: self.libraries.as_deref(), ..Question::new(&self.path, arguments) })
+    }
+}
+
+/// What a program says of itself, and the folders of libraries that it needs for that: without them, where it can.
+pub(crate) fn self_told(
+    path: &Path,
+    arguments: &[&str],
+    beside: &[PathBuf],
+) -> Result<(String, Option<String>), EngineError> {
+    let question = Question { with_errors: true, ..Question::new(path, arguments) };
+    let text = ask(&question)?;
+    if beside.is_empty() || !text.contains("error while loading shared libraries") {
+        return Ok((text, None));
+    }
+    let folders: Vec<String> = beside.iter().map(|folder| folder.display().to_string()).collect();
+    let libraries = folders.join(":");
+    let text = ask(&Question { libraries: Some(&libraries), ..question })?;
+    Ok((text, Some(libraries)))
+}
+
+/// As much of an answer as an error shows.
+pub(crate) fn start(text: &str) -> String {
+    text.trim().chars().take(200).collect()
 }
 
 #[cfg(test)]

@@ -5,4 +5,3 @@ pub(crate) mod build_id;
 pub(crate) mod content;
 pub(crate) mod installed;
 pub(crate) mod program;
-pub(crate) mod self_told;

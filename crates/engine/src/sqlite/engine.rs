@@ -11,16 +11,15 @@ use std::time::Duration;
 use super::diagnostics::SqliteDiagnostics;
 use super::dialect::SqliteDialect;
 use super::failure::Failure;
-use super::names::{DATABASE_FILE, NAME, SUBCOMMAND};
-use super::pragmas;
-use super::serve::{PASSWORD, PORT, SOCKET};
+use super::pragmas::{self, NAME};
+use super::serve::{DATABASE_FILE, PASSWORD, PORT, SOCKET, SUBCOMMAND};
 use super::session::SqliteSession;
 use crate::contract::diagnostics::Diagnostics;
 use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, is_cached};
 use crate::data::directories::socket_path;
 use crate::process::instance::{ERROR_LINES, Instance, Stage};
-use crate::process::secret::random_password;
+use crate::process::port::random_password;
 use crate::process::server_process::{Launch, Manners};
 use crate::{
     Address, Binary, ConnectTarget, DataDirectory, Dialect, EngineError, PrepareRequest, Server, Session, StartRequest,

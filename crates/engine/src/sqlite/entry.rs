@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::names::NAME;
+use super::pragmas::NAME;
 use super::{dialect, engine, planted, pragmas, session};
 use crate::contract::server::Fill;
 use crate::{

@@ -7,8 +7,7 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::names::NAME;
-use super::pragmas::Refused;
+use super::pragmas::{NAME, Refused};
 use crate::EngineError;
 
 /// What stands before it in its line.

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use crate::Address;
-use crate::process::interrupt::interrupted;
+use crate::process::guard::interrupted;
 
 /// The longest part of a wait in which nobody looks whether it is still wanted. A wait without end is ended by who made
 /// it so: looking would arm a timer a statement.

@@ -10,8 +10,8 @@ use sha1::Sha1;
 
 use super::bytes::Bytes;
 use super::framing::{HEADER, Packets};
+use super::greeting::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
 use super::response::{self, lost, malformed};
-use super::scramble::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
 use crate::transport::stream::Channel;
 use crate::{SqlError, SqlErrorKind};
 

@@ -18,7 +18,6 @@ mod greeting;
 mod local;
 mod login;
 mod response;
-mod scramble;
 mod secure;
 
 pub(crate) use connection::Connection;

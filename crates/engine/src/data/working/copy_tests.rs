@@ -143,7 +143,7 @@ fn a_kill_at_any_moment_leaves_nothing_half_that_is_used() {
     let mut in_work = 0;
     for kill in 0..20_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "working::copy::tests::a_child_that_brings_back_again_and_again"])
+            .args(["--exact", "data::working::copy::tests::a_child_that_brings_back_again_and_again"])
             .env(KILLED, folder.path())
             .stdout(Stdio::null())
             .spawn()

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::EngineError;
 use crate::data::room::{Room, share};
-use crate::process::interrupt::interrupted;
+use crate::process::guard::interrupted;
 
 /// Bytes that are compared at a time: a change of one page writes so many.
 const BLOCK: usize = 64 << 10;
