@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use tare_cpuset::ThreadRef;
 
-use super::dialect::{Collation, Dialect, Identity, Index, Scan};
-use super::server::Fill;
-use super::{
+use crate::contract::dialect::{Collation, Dialect, Identity, Index, Scan};
+use crate::contract::server::Fill;
+use crate::{
     Address, Binary, ConnectTarget, DataDirectory, Engine, EngineError, Footprint, Param, PrepareRequest, Server,
     Session, SqlError, StartRequest, StatementId, StopOutcome,
 };
 
 /// The engine `fake`: no server, no data, and answers at once.
-pub(super) struct Fake;
+pub(crate) struct Fake;
 
 /// A request that needs nothing.
-pub(super) fn request() -> StartRequest {
+pub(crate) fn request() -> StartRequest {
     StartRequest::new(DataDirectory::InPlace(PathBuf::new()), PathBuf::new(), PathBuf::new())
 }
 

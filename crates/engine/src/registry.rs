@@ -1,6 +1,6 @@
 //! The engine of a name.
 
-use super::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
+use crate::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
 use tare_text::nearest;
 
 /// Every engine that can be named in a study, one line each.
@@ -10,7 +10,7 @@ static ENGINES: &[&dyn Engine] = &[
     &Postgresql,
     &Sqlite,
     #[cfg(test)]
-    &super::fake::Fake,
+    &crate::fake::Fake,
 ];
 
 /// A name that no engine has.
@@ -47,7 +47,7 @@ mod tests {
         let engine = engine_by_name("fake").unwrap();
         assert!(engine_names().contains(&"fake"));
         assert_eq!(engine.dialect().placeholder(2), ":p2");
-        let mut server = engine.start(&super::super::fake::request()).unwrap();
+        let mut server = engine.start(&crate::fake::request()).unwrap();
         assert_eq!(server.connect().unwrap().run("anything"), Ok(0));
         assert_eq!(server.pid(), std::process::id());
         assert!(server.lock_wait_setting().is_none());

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::super::TlsMode;
+use crate::TlsMode;
 
 /// What is known of how to reach a server and as whom. What is not said here, the user's own files may say.
 #[derive(Clone, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ mod target;
 mod text;
 
 pub use asked::Login;
-pub(super) use option_file::of_option_file;
-pub(super) use passfile::password_of;
-pub(super) use service::{as_libpq_reads, of_service, tls_of_environment};
+pub(crate) use option_file::of_option_file;
+pub(crate) use passfile::password_of;
+pub(crate) use service::{as_libpq_reads, of_service, tls_of_environment};
 pub use target::target_of;

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use super::super::{EngineError, TlsMode};
 use super::Login;
 use super::text::{Closed, given, in_home, read};
+use crate::{EngineError, TlsMode};
 
 /// What the option file says of a login. Sections of clients, in the order of the file; a later value wins.
 ///
 /// # Errors
 /// When a file that was named is not there, or one may not be believed or cannot be understood.
-pub(in super::super) fn of_option_file(asked: Option<&Path>, sections: &[&str]) -> Result<Login, EngineError> {
+pub(crate) fn of_option_file(asked: Option<&Path>, sections: &[&str]) -> Result<Login, EngineError> {
     let Some(path) = asked.map(given).or_else(|| in_home(".my.cnf")) else { return Ok(Login::default()) };
     match read(&path, Closed::ToWriters)? {
         Some(text) => parse(&text, sections).map_err(|reason| EngineError::LoginFile { path: path.clone(), reason }),

@@ -2,19 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::super::EngineError;
 use super::text::{Closed, in_home, read, variable};
+use crate::EngineError;
 
 /// The password of the first line that fits; `PGPASSFILE`, or else `~/.pgpass`. A Unix socket counts as localhost.
 ///
 /// # Errors
 /// When the file may be read by others.
-pub(in super::super) fn password_of(
-    host: &str,
-    port: u16,
-    database: &str,
-    user: &str,
-) -> Result<Option<String>, EngineError> {
+pub(crate) fn password_of(host: &str, port: u16, database: &str, user: &str) -> Result<Option<String>, EngineError> {
     let Some(path) = variable("PGPASSFILE").map(PathBuf::from).or_else(|| in_home(".pgpass")) else { return Ok(None) };
     let text = read(&path, Closed::ToAll)?.unwrap_or_default();
     Ok(find(&text, [host, &port.to_string(), database, user]))

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::{EngineError, TlsMode};
 use super::Login;
 use super::text::{Closed, in_home, read, variable};
+use crate::{EngineError, TlsMode};
 
 /// What libpq's sslmode may be.
 const MODES: &str = "disable, allow, prefer, require, verify-ca or verify-full";
@@ -15,7 +15,7 @@ const SYSTEM: &str = "/etc/postgresql-common/pg_service.conf";
 ///
 /// # Errors
 /// When no file has it, or its section cannot be understood.
-pub(in super::super) fn of_service(name: &str) -> Result<Login, EngineError> {
+pub(crate) fn of_service(name: &str) -> Result<Login, EngineError> {
     let own = variable("PGSERVICEFILE").map(PathBuf::from).or_else(|| in_home(".pg_service.conf"));
     let system =
         variable("PGSYSCONFDIR").map_or_else(|| SYSTEM.into(), |dir| PathBuf::from(dir).join("pg_service.conf"));
@@ -84,7 +84,7 @@ const ROOT_CERTIFICATE: &str = ".postgresql/root.crt";
 ///
 /// # Errors
 /// When PGSSLMODE is no mode.
-pub(in super::super) fn tls_of_environment() -> Result<Login, EngineError> {
+pub(crate) fn tls_of_environment() -> Result<Login, EngineError> {
     let mode = variable("PGSSLMODE").map(|word| {
         let path = PathBuf::from("PGSSLMODE");
         word.parse().map_err(|_| EngineError::LoginFile { path, reason: format!("expected {MODES}, found {word}") })
@@ -101,7 +101,7 @@ pub(in super::super) fn tls_of_environment() -> Result<Login, EngineError> {
 
 /// As libpq has it: authorities that are given, or stand in the usual place, are asked, also by who asked for no more
 /// than encryption; `system` stands for those of the system, with which the name must fit.
-pub(in super::super) fn as_libpq_reads(mut login: Login) -> Login {
+pub(crate) fn as_libpq_reads(mut login: Login) -> Login {
     if login.tls.is_some() && login.tls_ca.is_none() {
         login.tls_ca = in_home(ROOT_CERTIFICATE).filter(|path| path.exists());
     }

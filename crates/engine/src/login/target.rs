@@ -1,6 +1,6 @@
 //! What a login comes to.
 
-use super::super::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, Tls, TlsIdentity, TlsMode};
+use crate::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, Tls, TlsIdentity, TlsMode};
 
 /// The connection that a login comes to, with what the user's own files say of `engine`'s servers.
 ///

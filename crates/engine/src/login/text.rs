@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::super::EngineError;
+use crate::EngineError;
 
 /// The most that is read, bytes: a file of settings is no larger.
 const LARGEST: u64 = 1 << 20;

@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use super::super::directories::{memory_for, memory_for_bytes};
-use super::super::options::bytes_of;
-use super::super::{EngineError, Footprint};
 use super::Kind;
+use crate::contract::options::bytes_of;
+use crate::data::directories::{memory_for, memory_for_bytes};
+use crate::{EngineError, Footprint};
 
 /// Options that tare sets itself: another value would make the instance less private or unreachable.
 pub(super) const RESERVED: [&str; 15] = [
@@ -47,7 +47,7 @@ const SHAPING: [&str; 13] = [
 ];
 
 /// The name of an option as the server's variables write it.
-pub(in super::super) fn variable_name(option: &str) -> String {
+pub(crate) fn variable_name(option: &str) -> String {
     let name = option.trim_start_matches('-').replace('-', "_").to_lowercase();
     name.strip_prefix("loose_").map(str::to_owned).unwrap_or(name)
 }
@@ -62,10 +62,7 @@ pub(super) fn shaping(options: &BTreeMap<String, String>) -> BTreeMap<String, St
 }
 
 /// `--name=value` for each option.
-pub(in super::super) fn given(
-    engine: &'static str,
-    options: &BTreeMap<String, String>,
-) -> Result<Vec<OsString>, EngineError> {
+pub(crate) fn given(engine: &'static str, options: &BTreeMap<String, String>) -> Result<Vec<OsString>, EngineError> {
     let argument = |(name, value): (&String, &String)| {
         let variable = variable_name(name);
         if RESERVED.contains(&variable.as_str()) {
@@ -135,7 +132,7 @@ pub(super) fn all(
 
 /// As root the server insists on being told that this is meant. It must not switch to another user: the kernel would
 /// forget to kill it with its parent.
-pub(in super::super) fn run_as() -> Option<OsString> {
+pub(crate) fn run_as() -> Option<OsString> {
     rustix::process::geteuid().is_root().then(|| "--user=root".into())
 }
 
@@ -158,7 +155,7 @@ const EMPTY_BYTES: u64 = 64 << 20;
 const REDO_BYTES: u64 = 96 << 20;
 
 /// What a server with these options takes.
-pub(in super::super) fn footprint(options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint {
+pub(crate) fn footprint(options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint {
     let bytes = |name: &str| bytes_of(options, name);
     let logs = options.iter().find(|(name, _)| variable_name(name) == "innodb_log_files_in_group");
     let logs = logs.and_then(|(_, value)| value.parse().ok()).unwrap_or(1);

@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::program::{check_may_run, is_program, named, places};
-use super::super::self_told::{self_told, start};
-use super::super::{Binary, EngineError};
 use super::layout::Layout;
-use super::names::NAME;
+use crate::programs::ask::{self_told, start};
+use crate::programs::program::{check_may_run, is_program, named, places};
+use crate::{Binary, EngineError};
+
+/// The engine's name in a study.
+pub(super) const NAME: &str = "mariadb";
 
 pub(super) const INSTALL: &str = "sudo apt-get install mariadb-server";
 /// What its makers call it.
-pub(in super::super) const PRODUCT: &str = "MariaDB";
+pub(crate) const PRODUCT: &str = "MariaDB";
 /// The server's program: the second name is that of versions before 10.5, and of every MySQL.
 pub(super) const PROGRAMS: [&str; 2] = ["mariadbd", "mysqld"];
 /// What makes a data directory, of versions from 10.5 on and before.
@@ -35,7 +37,7 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
 }
 
 /// A path that somebody named: what is there, if anything is.
-pub(in super::super) fn given(path: &Path) -> Option<PathBuf> {
+pub(crate) fn given(path: &Path) -> Option<PathBuf> {
     path.is_file().then(|| path.to_owned())
 }
 
@@ -119,7 +121,7 @@ fn version_of(path: &Path) -> Result<(String, Option<String>), EngineError> {
 }
 
 /// What a server program says of itself. MariaDB, MySQL and what is built from MySQL have each other's file names.
-pub(in super::super) struct Told {
+pub(crate) struct Told {
     pub product: &'static str,
     /// None: it is none of these servers.
     pub version: Option<String>,
@@ -129,7 +131,7 @@ pub(in super::super) struct Told {
 
 impl Told {
     /// Asks the program at this path.
-    pub(in super::super) fn by(path: &Path) -> Result<Self, EngineError> {
+    pub(crate) fn by(path: &Path) -> Result<Self, EngineError> {
         let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let (text, libraries) = self_told(path, &["--no-defaults", "--version"], &Layout::of(&real).libraries())?;
         let product = match &text {
@@ -145,7 +147,7 @@ impl Told {
 }
 
 /// Major and minor number of a version: data directories are compatible inside one such series.
-pub(in super::super) fn series(version: &str) -> Option<(u32, u32)> {
+pub(crate) fn series(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Session;
-use super::super::diagnostics::{Diagnostics, LockWait, Unavailable};
+use crate::Session;
+use crate::contract::diagnostics::{Diagnostics, LockWait, Unavailable};
 
 /// Instruments of locks. Conditions (`wait/synch/cond/%`) are left out: threads without work wait on those.
 const LOCKS: [&str; 4] = ["wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/synch/prlock/%"];
@@ -118,8 +118,8 @@ fn counter(row: &[Option<String>]) -> Option<(String, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Param, SqlError, StatementId};
     use super::*;
+    use crate::{Param, SqlError, StatementId};
     use tare_cpuset::ThreadRef;
 
     fn row(values: &[&str]) -> Vec<Option<String>> {

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::super::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan, number};
-use super::super::{Code, Session, SqlError};
+use crate::contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan, number};
+use crate::{Code, Session, SqlError};
 
 /// What MariaDB and MySQL have in common, and the view that holds their status counters, which they have not.
 #[derive(Debug)]
-pub(in super::super) struct InnoDb {
+pub(crate) struct InnoDb {
     /// Table of the server's status counters.
     pub global_status: &'static str,
     /// What stands before a query for its plan as a table.

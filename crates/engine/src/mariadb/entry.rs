@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::super::login::of_option_file;
-use super::super::server::Fill;
-use super::super::{
+use super::arguments::variable_name;
+use super::binary::NAME;
+use super::{arguments, binary, dialect, install, option_file, options, own, server, session};
+use crate::contract::server::Fill;
+use crate::login::of_option_file;
+use crate::{
     Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PrepareRequest, Server, Session,
     StartRequest,
 };
-use super::arguments::variable_name;
-use super::names::NAME;
-use super::{arguments, binary, dialect, install, option_file, options, own, server, session};
 
 /// The engine `mariadb`: MariaDB 10.2 or newer (10.6 or newer sends no repeated column metadata).
 #[derive(Debug, Clone, Copy, Default)]

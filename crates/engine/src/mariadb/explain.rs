@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::super::EngineError;
 use super::arguments::variable_name;
+use crate::EngineError;
 
 /// The typed error that a log explains, where it does.
-pub(in super::super) fn explain(engine: &'static str, log: &str, data: &Path, expected: &str) -> Option<EngineError> {
+pub(crate) fn explain(engine: &'static str, log: &str, data: &Path, expected: &str) -> Option<EngineError> {
     log.lines().find_map(|line| refused_option(engine, line).or_else(|| full_disk(line, data))).or_else(|| {
         let foreign = log.lines().find(|line| is_foreign(line))?;
         let (directory, expected) = (data.to_owned(), expected.to_owned());

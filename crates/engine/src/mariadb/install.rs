@@ -6,22 +6,22 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::super::cache::{CacheKey, cached, is_cached};
-use super::super::directories::PrivateDirectory;
-use super::super::family::Family;
-use super::super::initialised::initialised;
-use super::super::installer::run_installer;
-use super::super::instance::ERROR_LINES;
-use super::super::process::{Launch, Manners};
-use super::super::program::check_may_run;
-use super::super::server::Fill;
-use super::super::{
-    Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
-};
+use super::binary::NAME;
 use super::explain::explain;
 use super::layout::Layout;
-use super::names::NAME;
 use super::{Kind, arguments, binary, server};
+use crate::contract::server::Fill;
+use crate::data::cache::initialised;
+use crate::data::cache::{CacheKey, cached, is_cached};
+use crate::data::directories::PrivateDirectory;
+use crate::process::family::Family;
+use crate::process::installer::run_installer;
+use crate::process::instance::ERROR_LINES;
+use crate::process::server_process::{Launch, Manners};
+use crate::programs::program::check_may_run;
+use crate::{
+    Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
+};
 
 /// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
 const RECIPE: &str = "1";
@@ -39,7 +39,7 @@ fn key_of_initialised(kind: &Kind, binary: &Binary, shaping: &BTreeMap<String, S
     CacheKey::of_initialised(kind.name, &parts)
 }
 
-pub(in super::super) fn is_prepared(
+pub(crate) fn is_prepared(
     kind: &Kind,
     cache: &Path,
     by: &Binary,
@@ -49,7 +49,7 @@ pub(in super::super) fn is_prepared(
     is_cached(cache, &key(kind, by, &arguments::shaping(options), dataset))
 }
 
-pub(in super::super) fn prepare_data(
+pub(crate) fn prepare_data(
     kind: &'static Kind,
     request: &PrepareRequest,
     fill: &mut Fill<'_>,
@@ -188,6 +188,6 @@ fn fill_fresh(
     Ok(())
 }
 
-pub(in super::super) fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
+pub(crate) fn statement(session: &mut dyn Session, sql: &str) -> Result<u64, EngineError> {
     session.run(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })
 }

@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::super::{Binary, EngineError, PrepareRequest, Session};
 use super::dialect::InnoDb;
+use crate::{Binary, EngineError, PrepareRequest, Session};
 
 /// Makes an empty data directory inside a directory, with the options that shape its files.
 type Install = fn(&Binary, &PrepareRequest, &BTreeMap<String, String>, &Path) -> Result<(), EngineError>;
 
 /// What a data directory says of who made it, in its own words.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) enum MadeBy {
+pub(crate) enum MadeBy {
     /// This kind of server, in this version.
     Version(String),
     /// A server of another kind.
@@ -20,7 +20,7 @@ pub(in super::super) enum MadeBy {
 }
 
 /// One of the two.
-pub(in super::super) struct Kind {
+pub(crate) struct Kind {
     /// The engine's name in a study.
     pub name: &'static str,
     /// File name of the socket.

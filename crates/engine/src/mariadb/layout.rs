@@ -12,7 +12,7 @@ const SOURCE: &str = "CMAKE_HOME_DIRECTORY:INTERNAL=";
 
 /// What a server program is a part of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in super::super) enum Layout {
+pub(crate) enum Layout {
     /// The system's packages: it finds everything where it was built to look.
     System,
     /// An unpacked archive, an installation under a prefix of its own, or packages unpacked somewhere.
@@ -23,7 +23,7 @@ pub(in super::super) enum Layout {
 
 impl Layout {
     /// Of the program at this path, without links.
-    pub(in super::super) fn of(program: &Path) -> Self {
+    pub(crate) fn of(program: &Path) -> Self {
         let Some(base) = program.parent().and_then(Path::parent) else { return Self::System };
         if let Some(source) = source_of(base) {
             return Self::Build { build: base.to_owned(), source };
@@ -33,7 +33,7 @@ impl Layout {
 
     /// What the server must be told: a relocated one looks for its messages, character sets and plugins where it was to
     /// be installed, and may find those of another version there.
-    pub(in super::super) fn arguments(&self) -> Vec<OsString> {
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
         let (base, shares, plugins) = match self {
             Self::System => return Vec::new(),
             Self::Tree(base) => (
@@ -68,7 +68,7 @@ impl Layout {
     }
 
     /// Folders of libraries in the same tree, for a program that the loader finds not all of without them.
-    pub(in super::super) fn libraries(&self) -> Vec<PathBuf> {
+    pub(crate) fn libraries(&self) -> Vec<PathBuf> {
         let top = match self {
             Self::System => return Vec::new(),
             Self::Tree(base) => base,
@@ -79,7 +79,7 @@ impl Layout {
     }
 
     /// How the build was configured, where its tree tells: CMake's cache, or the file of an archive.
-    pub(in super::super) fn build_facts(&self) -> BTreeMap<String, String> {
+    pub(crate) fn build_facts(&self) -> BTreeMap<String, String> {
         match self {
             Self::System => BTreeMap::new(),
             Self::Tree(base) => facts(&base.join("docs/INFO_BIN"), ':'),

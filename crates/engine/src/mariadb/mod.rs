@@ -1,20 +1,19 @@
 //! MariaDB: a private instance of the installed server, without configuration files and without network.
 
-pub(super) mod arguments;
-pub(super) mod binary;
+pub(crate) mod arguments;
+pub(crate) mod binary;
 mod diagnostics;
-pub(super) mod dialect;
+pub(crate) mod dialect;
 mod entry;
-pub(super) mod explain;
-pub(super) mod install;
+pub(crate) mod explain;
+pub(crate) mod install;
 mod kind;
-pub(super) mod layout;
-mod names;
-pub(super) mod option_file;
-pub(super) mod options;
-pub(super) mod own;
-pub(super) mod server;
-pub(super) mod session;
+pub(crate) mod layout;
+pub(crate) mod option_file;
+pub(crate) mod options;
+pub(crate) mod own;
+pub(crate) mod server;
+pub(crate) mod session;
 
 pub use entry::Mariadb;
-pub(super) use kind::{Kind, MadeBy};
+pub(crate) use kind::{Kind, MadeBy};

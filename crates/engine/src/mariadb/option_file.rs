@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::option_file::{Line, read_file, unquoted};
-use super::super::{Binary, EngineError, OptionFile};
 use super::arguments::{RESERVED, variable_name};
 use super::binary::{PRODUCT, series};
+use crate::contract::option_file::{Line, read_file, unquoted};
+use crate::{Binary, EngineError, OptionFile};
 
 /// Options that say where something is. Those of a private server are in its own directory and in its own tree.
 const PLACES: [&str; 15] = [
@@ -27,7 +27,7 @@ const PLACES: [&str; 15] = [
 ];
 
 /// Reads a file for this server program.
-pub(in super::super) fn read(path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
+pub(crate) fn read(path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
     let names: &[&str] = match binary.product {
         PRODUCT => &["mysqld", "server", "mariadb", "mariadbd", "client-server"],
         _ => &["mysqld", "server"],

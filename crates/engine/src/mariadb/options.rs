@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::super::EngineError;
 use super::arguments::variable_name;
 use super::kind::Kind;
+use crate::EngineError;
 
 /// Whether the program knows the option. `loose-` options are ignored where they are not known, so all know them.
-pub(in super::super) fn knows(kind: &Kind, option: &str, explicit: Option<&Path>) -> Result<bool, EngineError> {
+pub(crate) fn knows(kind: &Kind, option: &str, explicit: Option<&Path>) -> Result<bool, EngineError> {
     let bare = option.trim_start_matches('-');
     if bare.starts_with("loose") {
         return Ok(true);
@@ -58,8 +58,8 @@ mod tests {
     #[test]
     fn the_installed_server_knows_its_own_options_and_no_others() {
         for name in ["innodb_adaptive_hash_index", "--innodb-old-blocks-time", "skip-log-bin", "loose_anything"] {
-            assert!(knows(&super::super::own::KIND, name, None).unwrap(), "{name}");
+            assert!(knows(&crate::mariadb::own::KIND, name, None).unwrap(), "{name}");
         }
-        assert!(!knows(&super::super::own::KIND, "cache_size", None).unwrap());
+        assert!(!knows(&crate::mariadb::own::KIND, "cache_size", None).unwrap());
     }
 }

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::super::{EngineError, Session};
+use super::binary::NAME;
 use super::dialect::MARIADB;
 use super::install::statement;
 use super::kind::{Kind, MadeBy};
 use super::layout::Layout;
-use super::names::NAME;
 use super::{arguments, binary, install};
+use crate::{EngineError, Session};
 
 /// How MariaDB differs from MySQL.
 pub(super) static KIND: Kind = Kind {

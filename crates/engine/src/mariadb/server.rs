@@ -6,28 +6,28 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::super::diagnostics::Diagnostics;
-use super::super::directories::{free_port, socket_path};
-use super::super::huge_pages;
-use super::super::instance::{Instance, Stage};
-use super::super::options::same_value;
-use super::super::process::{Launch, Manners};
-use super::super::secret::random_password;
-use super::super::{
-    Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome, Tls,
-    Transport,
-};
 use super::arguments::{self, Places, variable_name};
 use super::diagnostics::MariadbDiagnostics;
 use super::explain::{explain, refused_option};
 use super::session::MariadbSession;
 use super::{Kind, MadeBy, binary};
+use crate::contract::diagnostics::Diagnostics;
+use crate::contract::options::same_value;
+use crate::data::directories::socket_path;
+use crate::process::huge_pages;
+use crate::process::instance::{Instance, Stage};
+use crate::process::port::{free_port, random_password};
+use crate::process::server_process::{Launch, Manners};
+use crate::{
+    Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome, Tls,
+    Transport,
+};
 
 /// The account of a TCP instance; the socket's is root without password.
 const TCP_USER: &str = "tare";
 
 /// A running private instance.
-pub(in super::super) struct MariadbServer {
+pub(crate) struct MariadbServer {
     kind: &'static Kind,
     instance: Instance,
     target: ConnectTarget,
@@ -38,7 +38,7 @@ pub(in super::super) struct MariadbServer {
 }
 
 /// Starts it and reads everything back that was asked for.
-pub(in super::super) fn start(kind: &'static Kind, request: &StartRequest) -> Result<MariadbServer, EngineError> {
+pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<MariadbServer, EngineError> {
     let binary = (kind.find)(request.binary.as_deref())?;
     let stage = Stage::set_up(request)?;
     check_version(kind, stage.data(), &binary)?;
@@ -194,11 +194,7 @@ impl Server for MariadbServer {
 }
 
 /// A global variable's value; None when there is none of this name.
-pub(in super::super) fn variable(
-    kind: &Kind,
-    session: &mut dyn Session,
-    name: &str,
-) -> Result<Option<String>, EngineError> {
+pub(crate) fn variable(kind: &Kind, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.') {
         return Ok(None);
     }
@@ -208,7 +204,7 @@ pub(in super::super) fn variable(
 }
 
 /// The directory says which version made it; another series is refused before the server can change anything.
-pub(in super::super) fn check_version(kind: &Kind, data: &Path, binary: &Binary) -> Result<(), EngineError> {
+pub(crate) fn check_version(kind: &Kind, data: &Path, binary: &Binary) -> Result<(), EngineError> {
     let (found, fits) = match (kind.made_by)(data) {
         None => return Ok(()),
         Some(MadeBy::Another(found)) => (found, false),

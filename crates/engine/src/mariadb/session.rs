@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 
 use tare_cpuset::ThreadRef;
 
-use super::super::session::{HANDSHAKE, SILENCE};
-use super::super::stream::{Channel, Interrupter, Stream, lost_words};
-use super::super::wire::Connection;
-use super::super::{Code, ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use crate::contract::session::{HANDSHAKE, SILENCE};
+use crate::transport::stream::{Channel, Interrupter, Stream, lost_words};
+use crate::wire::Connection;
+use crate::{Code, ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
-/// A connection; see [`super::super::wire`] for what a statement costs.
-pub(in super::super) struct MariadbSession(Connection<Stream>);
+/// A connection; see [`crate::wire`] for what a statement costs.
+pub(crate) struct MariadbSession(Connection<Stream>);
 
 impl MariadbSession {
-    pub(in super::super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
+    pub(crate) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
         let io = |error: io::Error| failed(SqlError::own(SqlErrorKind::Lost, lost_words(&error)));
         let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(io)?;

@@ -2,12 +2,14 @@
 
 use std::path::Path;
 
-use super::super::mariadb::binary::{PRODUCT as MARIADB, Told, given};
-use super::super::mariadb::layout::Layout;
-use super::super::program::{check_may_run, is_program, named, places};
-use super::super::self_told::start;
-use super::super::{Binary, EngineError};
-use super::names::NAME;
+use crate::mariadb::binary::{PRODUCT as MARIADB, Told, given};
+use crate::mariadb::layout::Layout;
+use crate::programs::ask::start;
+use crate::programs::program::{check_may_run, is_program, named, places};
+use crate::{Binary, EngineError};
+
+/// The engine's name in a study.
+pub(super) const NAME: &str = "mysql";
 
 pub(super) const INSTALL: &str = "scripts/get-mysql (which installs nothing), or name one of yours as engine.binary";
 
@@ -52,8 +54,8 @@ fn asked(path: &Path) -> Result<(&'static str, String, Option<String>), EngineEr
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{Engine, Mariadb};
     use super::*;
+    use crate::{Engine, Mariadb};
     use std::os::unix::fs::PermissionsExt;
     use std::path::PathBuf;
 

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::super::login::of_option_file;
-use super::super::mariadb::arguments::variable_name;
-use super::super::mariadb::session::MariadbSession;
-use super::super::mariadb::{arguments, install as shared, option_file, options, server};
-use super::super::server::Fill;
-use super::super::{
+use super::binary::NAME;
+use super::{binary, kind};
+use crate::contract::server::Fill;
+use crate::login::of_option_file;
+use crate::mariadb::arguments::variable_name;
+use crate::mariadb::session::MariadbSession;
+use crate::mariadb::{arguments, install as shared, option_file, options, server};
+use crate::{
     Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PrepareRequest, Server, Session,
     StartRequest,
 };
-use super::names::NAME;
-use super::{binary, kind};
 
 /// The engine `mysql`: MySQL 5.7 or newer, tried with 9.7.
 #[derive(Debug, Clone, Copy, Default)]

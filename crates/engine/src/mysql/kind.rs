@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::super::mariadb::dialect::InnoDb;
-use super::super::mariadb::layout::Layout;
-use super::super::mariadb::{Kind, MadeBy};
-use super::names::NAME;
-use super::{binary, fill, install};
+use super::binary::NAME;
+use super::{binary, install};
+use crate::mariadb::dialect::InnoDb;
+use crate::mariadb::layout::Layout;
+use crate::mariadb::{Kind, MadeBy};
 
 static DIALECT: InnoDb = InnoDb {
     global_status: "performance_schema.global_status",
@@ -28,8 +28,8 @@ pub(super) static KIND: Kind = Kind {
     made_by,
     install: install::install,
     arguments,
-    begin_fill: fill::begin,
-    end_fill: fill::end,
+    begin_fill: install::begin_fill,
+    end_fill: install::end_fill,
     root_stays_local: |_| Ok(()),
     account: |account, password| {
         vec![format!("DROP USER IF EXISTS {account}"), format!("CREATE USER {account} IDENTIFIED BY '{password}'")]

@@ -3,9 +3,7 @@
 
 mod binary;
 mod entry;
-mod fill;
 mod install;
 mod kind;
-mod names;
 
 pub use entry::Mysql;

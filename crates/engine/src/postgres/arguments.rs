@@ -5,11 +5,14 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use super::super::EngineError;
-use super::super::directories::memory_for;
-use super::super::options::same_value;
+use super::binary::NAME;
 use super::binary::option_name;
-use super::names::{NAME, PORT};
+use crate::EngineError;
+use crate::contract::options::same_value;
+use crate::data::directories::memory_for;
+
+/// The number in the name of the socket of a cluster that listens there alone.
+pub(super) const PORT: u16 = 5432;
 
 /// Options that tare sets itself: another value would make the cluster less private or unreachable.
 pub(super) const RESERVED: [&str; 11] = [

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::program::{check_may_run, is_program, named, places};
-use super::super::self_told::{self_told, start};
-use super::super::{Binary, EngineError};
-use super::names::NAME;
+use crate::programs::ask::{self_told, start};
+use crate::programs::program::{check_may_run, is_program, named, places};
+use crate::{Binary, EngineError};
+
+/// The engine's name in a study.
+pub(super) const NAME: &str = "postgresql";
 
 pub(super) const INSTALL: &str = "sudo apt-get install postgresql-15";
 /// Where Debian puts every version.

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
 
-use super::super::answer::AnswerLimits;
-use super::super::stream::Channel;
-use super::super::{ConnectTarget, Param, SqlError, SqlErrorKind, StatementId};
 use super::message::{self, Messages, lost, malformed, put, put_text, rows_of};
 use super::secure::{maybe_for_want_of_tls, secure};
 use super::value;
+use crate::transport::answer::AnswerLimits;
+use crate::transport::stream::Channel;
+use crate::{ConnectTarget, Param, SqlError, SqlErrorKind, StatementId};
 
 const PROTOCOL: u32 = 3 << 16;
 /// Messages that a login can take: method, proofs, some dozen settings, notices.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::super::Session;
-use super::super::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
-use super::names::NAME;
+use super::binary::NAME;
+use crate::Session;
+use crate::contract::diagnostics::{Diagnostics, LockWait, Silent, Unavailable};
 
 /// One row each, of which every number is a counter or a gauge.
 const VIEWS: [(&str, &str); 3] = [

@@ -1,7 +1,7 @@
 //! The SQL of PostgreSQL.
 
-use super::super::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan, number};
-use super::super::{Session, SqlError};
+use crate::contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan, number};
+use crate::{Session, SqlError};
 
 /// SQL as PostgreSQL has it.
 #[derive(Debug)]

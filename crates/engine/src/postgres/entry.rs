@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::super::directories::memory_for_bytes;
-use super::super::login::{as_libpq_reads, of_service, password_of, tls_of_environment};
-use super::super::options::bytes_of;
-use super::super::server::Fill;
-use super::super::{
+use super::binary::NAME;
+use super::{binary, dialect, install, option_file, server, session};
+use crate::contract::options::bytes_of;
+use crate::contract::server::Fill;
+use crate::data::directories::memory_for_bytes;
+use crate::login::{as_libpq_reads, of_service, password_of, tls_of_environment};
+use crate::{
     Binary, ConnectTarget, DEFAULT_DATABASE, Dialect, Engine, EngineError, Footprint, Login, OptionFile,
     PrepareRequest, Server, Session, StartRequest,
 };
-use super::names::NAME;
-use super::{binary, dialect, install, option_file, server, session};
 
 /// A cluster without tables, with its first write-ahead log (PostgreSQL 15: 40 MB).
 const EMPTY_BYTES: u64 = 40 << 20;

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::super::cache::{CacheKey, cached, is_cached};
-use super::super::family::Family;
-use super::super::initialised::initialised;
-use super::super::installer::run_installer;
-use super::super::instance::ERROR_LINES;
-use super::super::process::Launch;
-use super::super::server::Fill;
-use super::super::{
+use super::binary;
+use super::binary::NAME;
+use super::server::{self, MANNERS, ROOT};
+use crate::contract::server::Fill;
+use crate::data::cache::initialised;
+use crate::data::cache::{CacheKey, cached, is_cached};
+use crate::process::family::Family;
+use crate::process::installer::run_installer;
+use crate::process::instance::ERROR_LINES;
+use crate::process::server_process::Launch;
+use crate::{
     Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
 };
-use super::binary;
-use super::names::NAME;
-use super::server::{self, MANNERS, ROOT};
 
 /// Version of what this file does, part of the key: raise it when prepared directories would come out differently.
 const RECIPE: &str = "1";

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::super::buffer::ReadBuffer;
-use super::super::stream::{Channel, lost_words};
-use super::super::{Code, SqlError, SqlErrorKind, SqlState};
+use crate::transport::buffer::ReadBuffer;
+use crate::transport::stream::{Channel, lost_words};
+use crate::{Code, SqlError, SqlErrorKind, SqlState};
 
 /// Bytes before what a message says.
 const HEADER: usize = 5;

@@ -11,7 +11,6 @@ mod dialect;
 mod entry;
 mod install;
 mod message;
-mod names;
 mod option_file;
 mod secure;
 mod server;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::option_file::{Line, read_file, unquoted};
-use super::super::{EngineError, OptionFile};
 use super::arguments::RESERVED;
 use super::binary::option_name;
+use crate::contract::option_file::{Line, read_file, unquoted};
+use crate::{EngineError, OptionFile};
 
 /// Options that say where something is, or that run a program of the machine's own.
 const PLACES: [&str; 11] = [

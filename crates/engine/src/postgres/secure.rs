@@ -1,8 +1,8 @@
 //! Encrypting a connection before anything else is said on it.
 
-use super::super::stream::Channel;
-use super::super::{ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 use super::message::{lost, malformed};
+use crate::transport::stream::Channel;
+use crate::{ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 
 /// A message of eight bytes with the number 80877103 where others have a version: "SSLRequest".
 const REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];

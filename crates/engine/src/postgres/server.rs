@@ -8,21 +8,22 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use super::super::diagnostics::Diagnostics;
-use super::super::directories::{free_port, socket_path};
-use super::super::huge_pages;
-use super::super::instance::{Instance, Stage};
-use super::super::process::{Launch, Manners};
-use super::super::secret::random_password;
-use super::super::{
+use super::arguments::PORT;
+use super::binary::NAME;
+use super::diagnostics::PostgresDiagnostics;
+use super::dialect::PostgresDialect;
+use super::session::PostgresSession;
+use super::{arguments, binary};
+use crate::contract::diagnostics::Diagnostics;
+use crate::data::directories::socket_path;
+use crate::process::huge_pages;
+use crate::process::instance::{Instance, Stage};
+use crate::process::port::{free_port, random_password};
+use crate::process::server_process::{Launch, Manners};
+use crate::{
     Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome, Tls,
     Transport,
 };
-use super::diagnostics::PostgresDiagnostics;
-use super::dialect::PostgresDialect;
-use super::names::{NAME, PORT};
-use super::session::PostgresSession;
-use super::{arguments, binary};
 
 /// The account that may do everything, over the private socket.
 pub(super) const ROOT: &str = "postgres";

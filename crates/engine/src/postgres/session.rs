@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use tare_cpuset::ThreadRef;
 
-use super::super::session::{HANDSHAKE, SILENCE};
-use super::super::stream::{Channel, Interrupter, Stream, lost_words};
-use super::super::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 use super::connection::Connection;
+use crate::contract::session::{HANDSHAKE, SILENCE};
+use crate::transport::stream::{Channel, Interrupter, Stream, lost_words};
+use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
 /// A connection, served by a process of its own.
 pub(super) struct PostgresSession(Connection<Stream>);

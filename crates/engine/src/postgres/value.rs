@@ -1,6 +1,6 @@
 //! Parameters on their way to the server: in binary where its type is known to be a number or text.
 
-use super::super::{Param, SqlError, SqlErrorKind};
+use crate::{Param, SqlError, SqlErrorKind};
 
 const INT8: u32 = 20;
 const INT2: u32 = 21;

@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, Statement};
 
-use super::super::buffer::ReadBuffer;
-use super::super::stream::Stream;
-use super::super::{Code, Param, SqlError, SqlErrorKind};
+use super::diagnostics::{WAITS_REQUEST, Waits};
 use super::planted::Session;
 use super::protocol::{self, BLOB, END, HEADER, INTEGER, NULL, Params, READY, REAL, ROW, Request, STRING, frame};
-use super::waits::{WAITS_REQUEST, Waits};
+use crate::transport::buffer::ReadBuffer;
+use crate::transport::stream::Stream;
+use crate::{Code, Param, SqlError, SqlErrorKind};
 
 /// Rows are sent when so many bytes of them have gathered.
 const FLUSH_BYTES: usize = 64 * 1024;

@@ -1,7 +1,7 @@
 //! The SQL of SQLite.
 
-use super::super::dialect::{Collation, Counted, Dialect, Identity, Index, Scan};
-use super::super::{Code, Session, SqlError};
+use crate::contract::dialect::{Collation, Counted, Dialect, Identity, Index, Scan};
+use crate::{Code, Session, SqlError};
 use std::collections::BTreeMap;
 
 /// SQL as SQLite has it.

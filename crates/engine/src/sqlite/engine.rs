@@ -8,24 +8,23 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::super::cache::{CacheKey, cached, is_cached};
-use super::super::diagnostics::Diagnostics;
-use super::super::directories::socket_path;
-use super::super::instance::{ERROR_LINES, Instance, Stage};
-use super::super::process::{Launch, Manners};
-use super::super::secret::random_password;
-use super::super::server::Fill;
-use super::super::{
-    Address, Binary, ConnectTarget, DataDirectory, Dialect, EngineError, PrepareRequest, Server, Session, StartRequest,
-    StopOutcome, Tls, Transport,
-};
 use super::diagnostics::SqliteDiagnostics;
 use super::dialect::SqliteDialect;
 use super::failure::Failure;
-use super::names::{DATABASE_FILE, NAME, SUBCOMMAND};
-use super::pragmas;
-use super::serve::{PASSWORD, PORT, SOCKET};
+use super::pragmas::{self, NAME};
+use super::serve::{DATABASE_FILE, PASSWORD, PORT, SOCKET, SUBCOMMAND};
 use super::session::SqliteSession;
+use crate::contract::diagnostics::Diagnostics;
+use crate::contract::server::Fill;
+use crate::data::cache::{CacheKey, cached, is_cached};
+use crate::data::directories::socket_path;
+use crate::process::instance::{ERROR_LINES, Instance, Stage};
+use crate::process::port::random_password;
+use crate::process::server_process::{Launch, Manners};
+use crate::{
+    Address, Binary, ConnectTarget, DataDirectory, Dialect, EngineError, PrepareRequest, Server, Session, StartRequest,
+    StopOutcome, Tls, Transport,
+};
 
 /// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would come out
 /// differently.

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::super::server::Fill;
-use super::super::{
+use super::pragmas::NAME;
+use super::{dialect, engine, planted, pragmas, session};
+use crate::contract::server::Fill;
+use crate::{
     Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, PrepareRequest, Server, Session, StartRequest,
 };
-use super::names::NAME;
-use super::{dialect, engine, planted, pragmas, session};
 
 /// The engine `sqlite`: the SQLite that is built into this program.
 #[derive(Debug, Clone, Copy, Default)]

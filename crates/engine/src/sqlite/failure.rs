@@ -7,9 +7,8 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::super::EngineError;
-use super::names::NAME;
-use super::pragmas::Refused;
+use super::pragmas::{NAME, Refused};
+use crate::EngineError;
 
 /// What stands before it in its line.
 const MARK: &str = "cannot serve: ";
@@ -40,7 +39,7 @@ impl Failure {
         }
     }
 
-    /// Its line.
+    /// What [`Failure::in_log`] reads back.
     pub(super) fn line(&self) -> String {
         // Names and texts are always JSON.
         format!("{MARK}{}", serde_json::to_string(self).unwrap_or_default())

@@ -12,16 +12,13 @@ mod dialect;
 mod engine;
 mod entry;
 mod failure;
-mod functions;
-mod memory;
-mod names;
+mod library;
 #[cfg_attr(not(any(test, feature = "planted-lock")), path = "unplanted.rs")]
 mod planted;
 mod pragmas;
 mod protocol;
 mod serve;
 mod session;
-mod waits;
 
 pub use entry::Sqlite;
 pub use serve::{ServeArgs, serve};

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use super::super::EngineError;
-use super::super::options::same_value;
+use crate::EngineError;
+use crate::contract::options::same_value;
+
+/// The engine's name in a study.
+pub(super) const NAME: &str = "sqlite";
 
 /// Set unless the options say otherwise. WAL lets readers and a writer run at once; with it, `synchronous = normal`
 /// does not sync at each commit; mapped files are read without a copy; BUSY comes at once and is the client's to retry.
@@ -78,7 +81,7 @@ fn set(connection: &Connection, name: &str, value: &str) -> Result<(), Refused> 
 /// Whether SQLite has a PRAGMA of this name.
 pub(super) fn exists(name: &str) -> Result<bool, EngineError> {
     let refused = |e: rusqlite::Error| EngineError::OptionRefused {
-        engine: super::names::NAME,
+        engine: NAME,
         option: name.to_owned(),
         reason: e.to_string(),
     };

@@ -20,7 +20,7 @@
 
 use std::str;
 
-use super::super::{Code, Param, SqlError, SqlErrorKind};
+use crate::{Code, Param, SqlError, SqlErrorKind};
 
 /// Bytes before a body.
 pub(super) const HEADER: usize = 4;

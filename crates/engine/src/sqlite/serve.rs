@@ -17,12 +17,15 @@ use rusqlite::{Connection, InterruptHandle, OpenFlags};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::super::stream::Stream;
+use super::diagnostics::Waits;
 use super::failure::Failure;
-use super::names::DATABASE_FILE;
-use super::waits::Waits;
-use super::{connection, functions, memory, pragmas};
+use super::{connection, library, pragmas};
+use crate::transport::stream::Stream;
 
+/// The hidden subcommand of this executable that is the server.
+pub(super) const SUBCOMMAND: &str = "sqlite-server";
+/// The one file of a data directory.
+pub(super) const DATABASE_FILE: &str = "tare.db";
 /// Name of the Unix socket in the run directory.
 pub(super) const SOCKET: &str = "sqlite.sock";
 /// Name of the file in the run directory that says the TCP port once the server listens.
@@ -63,13 +66,13 @@ pub fn serve(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
 fn run(args: &ServeArgs) -> Result<(), Box<dyn Error>> {
     // First of all: a signal from now on is kept until it is looked at below.
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
-    memory::switch_statistics_off()?;
+    library::switch_statistics_off()?;
     let mut options: BTreeMap<String, String> = args.options.iter().cloned().collect();
     let waits = Waits::new(&mut options)?;
     let database = Database { path: args.data.join(DATABASE_FILE), options };
     // Held open throughout, so that the database's log survives the moments without a client.
     let keeper = database.open()?;
-    memory::verify_statistics_are_off()?;
+    library::verify_statistics_are_off()?;
     let password =
         if args.tcp.is_some() { fs::read_to_string(args.run_directory.join(PASSWORD))? } else { String::new() };
     let (stopping, clients) = Default::default();
@@ -100,7 +103,7 @@ impl Database {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&self.path, flags)?;
         pragmas::apply(&connection, &self.options)?;
-        functions::add(&connection)?;
+        library::add_functions(&connection)?;
         Ok(connection)
     }
 }

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use tare_cpuset::ThreadRef;
 
-use super::super::answer::AnswerLimits;
-use super::super::buffer::ReadBuffer;
-use super::super::session::{HANDSHAKE, SILENCE};
-use super::super::stream::{Channel, Interrupter, Stream, lost_words};
-use super::super::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 use super::protocol::{self, END, ERROR, HEADER, LIMIT, READY, ROW, Request, malformed};
+use crate::contract::session::{HANDSHAKE, SILENCE};
+use crate::transport::answer::AnswerLimits;
+use crate::transport::buffer::ReadBuffer;
+use crate::transport::stream::{Channel, Interrupter, Stream, lost_words};
+use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
 /// One connection over any stream.
 #[derive(Debug)]
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    use super::super::super::Tls;
+    use crate::Tls;
     use std::io::{Read, Write};
 
     struct Script(io::Cursor<Vec<u8>>);

@@ -4,16 +4,16 @@ use std::io::{self, ErrorKind, Read, Write};
 
 use rustls::ClientConnection;
 
-use super::super::Tls;
 use super::settings;
 use super::words::NotTried;
+use crate::Tls;
 
 /// Bytes that one read of the socket may bring: more than any answer of the OLTP queries has.
 const RECEIVED_BYTES: usize = 64 << 10;
 
 /// One end of an encrypted connection.
 #[derive(Debug)]
-pub(in super::super) struct Layer {
+pub(crate) struct Layer {
     connection: ClientConnection,
     /// What came from the socket; from `start` to `end` nobody has looked at it.
     received: Vec<u8>,
@@ -26,7 +26,7 @@ impl Layer {
     ///
     /// # Errors
     /// What the socket said; else why the server, or a file that `tls` names, is not believed.
-    pub(in super::super) fn over(socket: &mut (impl Read + Write), tls: &Tls, host: &str) -> io::Result<Self> {
+    pub(crate) fn over(socket: &mut (impl Read + Write), tls: &Tls, host: &str) -> io::Result<Self> {
         let connection = settings::connection(tls, host).map_err(|why| io::Error::other(NotTried(why)))?;
         let mut layer = Self { connection, received: vec![0; RECEIVED_BYTES], start: 0, end: 0 };
         while layer.connection.is_handshaking() {
@@ -40,13 +40,13 @@ impl Layer {
     }
 
     /// Version and cipher suite, as everybody writes them.
-    pub(in super::super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let version = self.connection.protocol_version().and_then(|version| version.as_str());
         let suite = self.connection.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str());
         format!("{}, {}", version.unwrap_or("TLS").replace('_', "."), suite.unwrap_or("a suite without a name"))
     }
 
-    pub(in super::super) fn read(&mut self, socket: &mut (impl Read + Write), buffer: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read(&mut self, socket: &mut (impl Read + Write), buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.connection.reader().read(buffer) {
                 // Nothing that is whole has come yet.
@@ -56,7 +56,7 @@ impl Layer {
         }
     }
 
-    pub(in super::super) fn write(&mut self, socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write(&mut self, socket: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
         let taken = self.connection.writer().write(bytes)?;
         self.send(socket)?;
         Ok(taken)

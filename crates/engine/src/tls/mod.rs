@@ -5,5 +5,5 @@ mod layer;
 mod settings;
 mod words;
 
-pub(super) use layer::Layer;
-pub(super) use words::tls_words;
+pub(crate) use layer::Layer;
+pub(crate) use words::tls_words;

@@ -11,8 +11,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 
-use super::super::{Tls, TlsMode};
 use super::believe::{Believe, Chain};
+use crate::{Tls, TlsMode};
 
 /// Bits of a key file's mode with which others may read or change it: those of everybody, and writing by the group.
 const OPEN_TO_OTHERS: u32 = 0o027;

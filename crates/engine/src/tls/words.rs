@@ -19,7 +19,7 @@ impl std::error::Error for NotTried {}
 
 /// What TLS itself did not like; none where it was something else.
 #[cold]
-pub(in super::super) fn tls_words(error: &io::Error) -> Option<String> {
+pub(crate) fn tls_words(error: &io::Error) -> Option<String> {
     let inner = error.get_ref()?;
     match inner.downcast_ref::<Error>() {
         Some(error) => Some(format!("TLS: {}", of(error))),

@@ -2,9 +2,6 @@
 
 use std::time::Duration;
 
-use super::super::answer::AnswerLimits;
-use super::super::stream::Channel;
-use super::super::{ConnectTarget, Param, SqlError, SqlErrorKind, StatementId};
 use super::columns::{Column, binary_row};
 use super::execute::Statement;
 use super::framing::{HEADER, Packets};
@@ -12,13 +9,16 @@ use super::greeting::Greeting;
 use super::login::authenticate;
 use super::response::{self, First, lost, malformed};
 use super::secure::{maybe_for_want_of_tls, secure};
+use crate::transport::answer::AnswerLimits;
+use crate::transport::stream::Channel;
+use crate::{ConnectTarget, Param, SqlError, SqlErrorKind, StatementId};
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 
 /// A logged-in connection over any stream.
 #[derive(Debug)]
-pub(in super::super) struct Connection<S> {
+pub(crate) struct Connection<S> {
     pub(super) packets: Packets<S>,
     version: String,
     caches_metadata: bool,
@@ -31,7 +31,7 @@ pub(in super::super) struct Connection<S> {
 
 impl<S: Channel> Connection<S> {
     /// Greets, encrypts where that is wanted, logs in and enters the database.
-    pub(in super::super) fn open(stream: S, target: &ConnectTarget) -> Result<Self, SqlError> {
+    pub(crate) fn open(stream: S, target: &ConnectTarget) -> Result<Self, SqlError> {
         let mut packets = Packets::new(stream);
         let payload = packets.receive().map_err(lost)?;
         // A server with too many connections greets with an error.
@@ -50,25 +50,25 @@ impl<S: Channel> Connection<S> {
     }
 
     /// Version as the server writes it in its greeting.
-    pub(in super::super) fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> &str {
         &self.version
     }
 
-    pub(in super::super) fn stream(&self) -> &S {
+    pub(crate) fn stream(&self) -> &S {
         self.packets.stream()
     }
 
-    pub(in super::super) fn stream_mut(&mut self) -> &mut S {
+    pub(crate) fn stream_mut(&mut self) -> &mut S {
         self.packets.stream_mut()
     }
 
     /// How long the server may be silent, and an answer go on.
-    pub(in super::super) fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
+    pub(crate) fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
         self.limit = limit;
         self.packets.stream_mut().set_silence(limit).map_err(lost)
     }
 
-    pub(in super::super) fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
+    pub(crate) fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError> {
         self.send_text(COM_STMT_PREPARE, sql)?;
         let prepared = response::prepared(self.packets.receive().map_err(lost)?)?;
         for _ in 0..prepared.parameters {
@@ -80,7 +80,7 @@ impl<S: Channel> Connection<S> {
     }
 
     #[inline]
-    pub(in super::super) fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
+    pub(crate) fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError> {
         let statement = self.statements.get_mut(statement.0).ok_or_else(unknown_statement)?;
         statement.encode(&mut self.out, params)?;
         self.packets.send_command(&mut self.out).map_err(lost)?;
@@ -88,7 +88,7 @@ impl<S: Channel> Connection<S> {
     }
 
     /// Rows of a prepared statement, as text.
-    pub(in super::super) fn fetch(
+    pub(crate) fn fetch(
         &mut self,
         statement: StatementId,
         params: &[Param<'_>],
@@ -140,12 +140,12 @@ impl<S: Channel> Connection<S> {
         Ok(columns)
     }
 
-    pub(in super::super) fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
+    pub(crate) fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
         self.send_query(sql)?;
         self.discard()
     }
 
-    pub(in super::super) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+    pub(crate) fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         self.send_query(sql)?;
         let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
         loop {
@@ -233,9 +233,9 @@ fn unknown_statement() -> SqlError {
 mod tests {
     use std::io;
 
-    use super::super::super::stream::Interrupter;
-    use super::super::super::{Address, Code, Tls};
     use super::*;
+    use crate::transport::stream::Interrupter;
+    use crate::{Address, Code, Tls};
     use proptest::prelude::*;
     use std::io::{Read, Write};
     use std::time::Instant;

@@ -1,10 +1,10 @@
 //! The packet that executes a prepared statement.
 
-use super::super::{Param, SqlError, SqlErrorKind};
 use super::bytes::put_length;
 use super::columns::Column;
 use super::framing::HEADER;
 use super::response::Prepared;
+use crate::{Param, SqlError, SqlErrorKind};
 
 const COM_STMT_EXECUTE: u8 = 0x17;
 const TYPE_LONGLONG: u8 = 8;

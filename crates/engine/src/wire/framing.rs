@@ -3,9 +3,9 @@
 use std::io;
 use std::mem::take;
 
-use super::super::Tls;
-use super::super::buffer::ReadBuffer;
-use super::super::stream::Channel;
+use crate::Tls;
+use crate::transport::buffer::ReadBuffer;
+use crate::transport::stream::Channel;
 
 /// Bytes before a payload.
 pub(super) const HEADER: usize = 4;

@@ -1,9 +1,11 @@
 //! The first packets of a connection: the server's greeting, the client's answer, the password.
 
-use super::super::ConnectTarget;
+use sha1::Sha1;
+use sha2::{Digest, Sha256};
+
 use super::bytes::{Bytes, put_length};
 use super::framing::HEADER;
-use super::scramble::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
+use crate::ConnectTarget;
 
 const CLIENT_MYSQL: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;
@@ -129,6 +131,32 @@ impl Greeting {
         out.extend_from_slice(&(self.extended & CACHE_METADATA).to_le_bytes());
         out
     }
+}
+
+pub(super) const NATIVE_PASSWORD: &str = "mysql_native_password";
+
+pub(super) const CACHING_SHA2: &str = "caching_sha2_password";
+
+/// `SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password)))`; nothing for an empty password.
+pub(super) fn scramble(password: &str, nonce: &[u8]) -> Vec<u8> {
+    if password.is_empty() {
+        return Vec::new();
+    }
+    let once = Sha1::digest(password.as_bytes());
+    let twice = Sha1::digest(once);
+    let mixed = Sha1::new().chain_update(nonce).chain_update(twice).finalize();
+    once.iter().zip(mixed).map(|(a, b)| a ^ b).collect()
+}
+
+/// `SHA256(password) XOR SHA256(SHA256(SHA256(password)) + nonce)`; nothing for an empty password.
+pub(super) fn scramble_sha2(password: &str, nonce: &[u8]) -> Vec<u8> {
+    if password.is_empty() {
+        return Vec::new();
+    }
+    let once = Sha256::digest(password.as_bytes());
+    let twice = Sha256::digest(once);
+    let mixed = Sha256::new().chain_update(twice).chain_update(nonce).finalize();
+    once.iter().zip(mixed).map(|(a, b)| a ^ b).collect()
 }
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::super::SqlError;
-use super::super::stream::Channel;
 use super::connection::Connection;
 use super::framing::{HEADER, Packets};
 use super::response::{self, lost, malformed};
+use crate::SqlError;
+use crate::transport::stream::Channel;
 
 /// The server asks for the rows behind the statement.
 const WANTS_ROWS: u8 = 0xfb;
@@ -16,7 +16,7 @@ const PIECE: usize = 64 << 10;
 impl<S: Channel> Connection<S> {
     /// Runs a LOAD DATA LOCAL; the number of rows that were taken. They come from `feed`: the name of the file that the
     /// server asks for is not even looked at, and after any other statement such a question is an error.
-    pub(in super::super) fn load(
+    pub(crate) fn load(
         &mut self,
         sql: &str,
         feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,

@@ -8,12 +8,12 @@ use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncrypti
 use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
 
-use super::super::stream::Channel;
-use super::super::{SqlError, SqlErrorKind};
 use super::bytes::Bytes;
 use super::framing::{HEADER, Packets};
+use super::greeting::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
 use super::response::{self, lost, malformed};
-use super::scramble::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
+use crate::transport::stream::Channel;
+use crate::{SqlError, SqlErrorKind};
 
 /// Packets that a login can take: a switch, a hint, a key, an end.
 const STEPS: usize = 8;

@@ -18,7 +18,6 @@ mod greeting;
 mod local;
 mod login;
 mod response;
-mod scramble;
 mod secure;
 
-pub(super) use connection::Connection;
+pub(crate) use connection::Connection;

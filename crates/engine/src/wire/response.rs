@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::super::stream::lost_words;
-use super::super::{Code, SqlError, SqlErrorKind};
 use super::bytes::Bytes;
+use crate::transport::stream::lost_words;
+use crate::{Code, SqlError, SqlErrorKind};
 
 /// Columns that a result can have (MAX_FIELDS of both servers).
 const COLUMNS: u64 = 4096;

@@ -1,10 +1,10 @@
 //! Encrypting a connection between the server's greeting and our answer to it.
 
-use super::super::stream::Channel;
-use super::super::{Code, ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 use super::framing::Packets;
 use super::greeting::Greeting;
 use super::response::lost;
+use crate::transport::stream::Channel;
+use crate::{Code, ConnectTarget, SqlError, SqlErrorKind, TlsMode};
 
 /// Both servers' ways to refuse who should have come encrypted: ER_ACCESS_DENIED_ERROR for an account that REQUIREs it,
 /// ER_SECURE_TRANSPORT_REQUIRED for everybody.

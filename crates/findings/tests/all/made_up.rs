@@ -18,6 +18,7 @@ pub fn trial(trial: usize, block: usize, condition: &str, tps: f64, disturbed: b
         metrics: BTreeMap::from([("tps".to_owned(), tps)]),
         tps_each_second: Vec::new(),
         covariates: BTreeMap::new(),
+        histograms: Default::default(),
         threads: Vec::new(),
     }];
     record

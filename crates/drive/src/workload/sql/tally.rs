@@ -69,6 +69,7 @@ impl Merge for Tally {
 mod tests {
     use super::*;
     use crate::workload::sessions::Tallies;
+    use tare_engine::{Code, SqlState};
 
     #[test]
     fn a_sample_has_the_percentiles_of_all_clients_within_a_thousandth() {
@@ -92,12 +93,6 @@ mod tests {
             }
         }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tare_engine::{Code, SqlState};
 
     #[test]
     fn errors_are_counted_by_the_engines_own_code_and_what_is_run_again_together() {

@@ -1,0 +1,216 @@
+//! The SQL that a database speaks, as far as the workloads need to know it.
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use crate::{Session, SqlError};
+
+/// How a column is defined that numbers the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// Type and words behind the column's name.
+    pub definition: &'static str,
+    /// Whether these words make it the primary key already.
+    pub is_key: bool,
+}
+
+/// How text compares in a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Collation {
+    /// As the server does when it is told nothing.
+    Default,
+    /// Byte by byte.
+    Bytes,
+}
+
+/// How rows get into a table fastest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BulkLoad {
+    /// As INSERTs of many rows.
+    Inserts,
+    /// One statement ([`Dialect::load_from`]) with which the server itself reads a named pipe.
+    Pipe,
+    /// One statement ([`Dialect::load_through_session`]) whose rows follow over the connection ([`Session::load`]).
+    Stream,
+}
+
+/// A column list that is indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Index<'a> {
+    /// Name of the index.
+    pub name: &'a str,
+    /// Its columns, separated by ", ".
+    pub columns: &'a str,
+}
+
+/// A statement that reads a table or an index from end to end and answers with one number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scan {
+    /// The statement that reads it.
+    pub sql: String,
+    /// What its number counts.
+    pub counts: Counted,
+}
+
+/// What a [`Scan`] counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Entries: as many as the table has rows.
+    Rows,
+    /// Pages of the file.
+    Pages,
+}
+
+/// The SQL of a kind of database. What a workload does with it stands in the workload's own folder.
+pub trait Dialect: Debug + Send + Sync {
+    /// How parameter `number` (from 1) of a statement to prepare is written.
+    fn placeholder(&self, number: usize) -> String {
+        let _ = number;
+        "?".to_owned()
+    }
+
+    /// Begins a transaction; `writes` when it is going to write.
+    fn begin(&self, writes: bool) -> &'static str {
+        let _ = writes;
+        "BEGIN"
+    }
+
+    /// What follows a SELECT whose rows the same transaction is going to change; begins with a space or is empty.
+    fn locks_rows(&self) -> &'static str {
+        " FOR UPDATE"
+    }
+
+    /// The type of a date with its time of day, to the second at least and without a time zone.
+    fn moment(&self) -> &'static str {
+        "TIMESTAMP"
+    }
+
+    /// Whether several sessions can fill tables at the same time.
+    fn fills_in_parallel(&self) -> bool {
+        true
+    }
+
+    /// Whether a table is made in one transaction, definition and all. Otherwise some thousand rows are.
+    fn makes_table_in_one_transaction(&self) -> bool {
+        false
+    }
+
+    /// How a column is defined that numbers the rows.
+    fn identity(&self) -> Identity;
+
+    /// What stands for the number of a new row where the server is to give it one; none: the column is left out.
+    fn next_number(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Has the rows of a table numbered on behind those that brought their numbers along; none where that is so anyway.
+    fn number_on(&self, table: &str, column: &str) -> Option<String> {
+        let _ = (table, column);
+        None
+    }
+
+    /// Whether a row was refused because there is one with its key already.
+    fn is_duplicate(&self, error: &SqlError) -> bool {
+        let _ = error;
+        false
+    }
+
+    /// What follows the definition of a table whose primary key has so many columns; begins with a space or is empty.
+    fn table_suffix(&self, collation: Collation, key_columns: usize) -> &'static str;
+
+    /// The year of a date column, as an integer.
+    fn year(&self, column: &str) -> String;
+
+    /// The word between `AS` and a common table expression that must be computed once; ends with a space or is empty.
+    fn materialized(&self) -> &'static str {
+        ""
+    }
+
+    /// Makes these indexes of a table that has its rows, in as few passes as the database can.
+    fn create_indexes(&self, table: &str, indexes: &[Index<'_>]) -> Vec<String> {
+        indexes.iter().map(|index| format!("CREATE INDEX {} ON {table} ({})", index.name, index.columns)).collect()
+    }
+
+    /// Has the optimiser's statistics of a table made anew.
+    fn analyze(&self, table: &str) -> String {
+        format!("ANALYZE {table}")
+    }
+
+    /// Reads the table (through `unindexed`, a column of no index) and then each of its indexes from end to end.
+    fn scans(&self, table: &str, unindexed: &str, indexes: &[Index<'_>]) -> Vec<Scan>;
+
+    /// What a session of analytical queries sends first.
+    fn query_session(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// How rows get into a table fastest.
+    fn bulk_load(&self) -> BulkLoad {
+        BulkLoad::Inserts
+    }
+
+    /// What a session that loads sends first; `scratch` is a directory with room for sorting.
+    fn load_session(&self, scratch: &Path) -> Vec<String> {
+        let _ = scratch;
+        Vec::new()
+    }
+
+    /// Loads rows with columns separated by `|` from a file that the server opens; for [`BulkLoad::Pipe`].
+    fn load_from(&self, table: &str, file: &Path) -> String {
+        let _ = (table, file);
+        String::new()
+    }
+
+    /// Whether rows get into a table with fewest costs through [`Dialect::load_through_session`] where the server has
+    /// no access to the client's files: this session is allowed to, and it beats INSERTs of many rows.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    fn streams_rows(&self, session: &mut dyn Session) -> Result<bool, SqlError> {
+        let _ = session;
+        Ok(false)
+    }
+
+    /// Loads rows with columns separated by `|` that follow over the connection ([`Session::load`]).
+    fn load_through_session(&self, table: &str) -> String {
+        let _ = table;
+        String::new()
+    }
+
+    /// Whether loading needs a directory in which the server can open pipes and make temporary files.
+    fn needs_scratch(&self) -> bool {
+        self.bulk_load() == BulkLoad::Pipe
+    }
+
+    /// How the server would go about a query, as text without what differs from one moment to the next (estimates of
+    /// rows, costs): equal texts are equal plans. None where the server does not say.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    fn plan(&self, session: &mut dyn Session, sql: &str) -> Result<Option<String>, SqlError> {
+        let _ = (session, sql);
+        Ok(None)
+    }
+
+    /// Reads every table and every index of the session's database from end to end, whatever they are: how many.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    fn read_all(&self, session: &mut dyn Session) -> Result<usize, SqlError>;
+
+    /// How full the server's own memory of pages is: (pages held, pages of all tables and indexes of this database);
+    /// none where the server does not say.
+    ///
+    /// # Errors
+    /// The server's refusal.
+    fn pages_in_memory(&self, session: &mut dyn Session) -> Result<Option<(u64, u64)>, SqlError> {
+        let _ = session;
+        Ok(None)
+    }
+}
+
+/// The number that a statement answers with, none when it answers with something else.
+pub(crate) fn number(session: &mut dyn Session, sql: &str) -> Result<Option<u64>, SqlError> {
+    let rows = session.query(sql)?;
+    Ok(rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok()))
+}

@@ -1,0 +1,238 @@
+//! What can go wrong with a server, typed by what its user can do about it.
+
+use std::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use thiserror::Error as ThisError;
+
+use crate::process::guard::interrupted;
+use crate::{SqlError, SqlErrorKind};
+
+/// Why an engine could not do what it was asked.
+#[derive(Debug, ThisError)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The server program is not installed.
+    #[error("{engine}: {program} not found in {}; install it with: {install}", list(.searched))]
+    BinaryMissing {
+        /// Engine name.
+        engine: &'static str,
+        /// What was looked for.
+        program: String,
+        /// Where.
+        searched: Vec<PathBuf>,
+        /// The command that installs it.
+        install: &'static str,
+    },
+    /// The program exists and cannot be used.
+    #[error("{}: {reason}", path.display())]
+    BinaryUnusable {
+        /// The program.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The server ended before it was ready.
+    #[error("{engine} died during start ({status}); log {}:\n{}", log.display(), tail.join("\n"))]
+    Died {
+        /// Engine name.
+        engine: &'static str,
+        /// Exit status in words.
+        status: String,
+        /// Its log.
+        log: PathBuf,
+        /// The last lines of the log.
+        tail: Vec<String>,
+    },
+    /// The server runs and does not answer; it was killed.
+    #[error("{engine} not ready after {:.1} s: {reason}; log {}:\n{}", waited.as_secs_f64(), log.display(), tail.join("\n"))]
+    NotReady {
+        /// Engine name.
+        engine: &'static str,
+        /// How long it was given.
+        waited: Duration,
+        /// What the last attempt to connect said.
+        reason: String,
+        /// Its log.
+        log: PathBuf,
+        /// The last lines of the log.
+        tail: Vec<String>,
+    },
+    /// An engine option is unknown, has a bad value, or does not have the value asked for.
+    #[error("{engine}: option {option}: {reason}")]
+    OptionRefused {
+        /// Engine name.
+        engine: &'static str,
+        /// The option as it was given.
+        option: String,
+        /// Why, in the server's words where it has some.
+        reason: String,
+    },
+    /// An option file cannot be read, or this engine has none.
+    #[error("option file {}: {reason}", path.display())]
+    OptionFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No space left.
+    #[error("no space left on the file system of {}: {detail}", place.display())]
+    DiskFull {
+        /// What was being written.
+        place: PathBuf,
+        /// What said so.
+        detail: String,
+    },
+    /// The data directory was made by another version of the server.
+    #[error("data directory {} was made by version {found}, the server is {expected}", directory.display())]
+    OtherVersion {
+        /// The data directory.
+        directory: PathBuf,
+        /// Version that made it.
+        found: String,
+        /// Version of the server.
+        expected: String,
+    },
+    /// The path of a Unix socket does not fit into its address.
+    #[error("socket path {} has {length} bytes, at most {limit} are possible: use a shorter run directory", path.display())]
+    SocketPathTooLong {
+        /// The path.
+        path: PathBuf,
+        /// Its length, bytes.
+        length: usize,
+        /// The most there can be, bytes.
+        limit: usize,
+    },
+    /// A directory is not what it must be (private, empty, absent, a data directory).
+    #[error("directory {}: {reason}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong and what was expected.
+        reason: String,
+    },
+    /// Something that was set is not so in the running server.
+    #[error("{setting}: asked for {asked}, the running server has {found}")]
+    NotInEffect {
+        /// What was set.
+        setting: &'static str,
+        /// What was asked for.
+        asked: String,
+        /// What was read back.
+        found: String,
+    },
+    /// A file of the user's own that says how to log in cannot be used. Never holds a value of it.
+    #[error("{}: {reason}", path.display())]
+    LoginFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// Nobody says where the server is.
+    #[error("{engine}: nothing says where the server is: give a socket or a host, or a file that names one")]
+    NoAddress {
+        /// Engine name.
+        engine: &'static str,
+    },
+    /// No connection.
+    #[error("cannot connect to {address}: {source}")]
+    Connect {
+        /// Where.
+        address: String,
+        /// Why.
+        source: SqlError,
+    },
+    /// A statement that the engine itself needs failed.
+    #[error("{statement}: {source}")]
+    Sql {
+        /// The statement.
+        statement: String,
+        /// Why.
+        source: SqlError,
+    },
+    /// Filling the data directory failed.
+    #[error("filling the data directory: {0}")]
+    Fill(#[source] Box<dyn Error + Send + Sync>),
+    /// The end of this program is wanted.
+    #[error("interrupted")]
+    Interrupted,
+    /// A file operation failed.
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io {
+        /// What was attempted, a verb.
+        what: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl EngineError {
+    /// Goes on, unless the end of this program is wanted.
+    pub(crate) fn unless_interrupted() -> Result<(), Self> {
+        if interrupted() { Err(Self::Interrupted) } else { Ok(()) }
+    }
+
+    /// Wraps a failed file operation; a full disk and an exhausted quota become [`EngineError::DiskFull`].
+    pub(crate) fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Self::DiskFull { place: path.to_owned(), detail: format!("cannot {what}: {source}") }
+            }
+            _ => Self::Io { what, path: path.to_owned(), source },
+        }
+    }
+
+    /// Wraps what a caller's filling of `data` failed with; a server that ran out of space is
+    /// [`EngineError::DiskFull`].
+    pub(crate) fn fill(data: &Path, error: Box<dyn Error + Send + Sync>) -> Self {
+        // A filling has errors of its own around what the server said.
+        let mut cause: Option<&(dyn Error + 'static)> = Some(error.as_ref());
+        while let Some(this) = cause {
+            if let Some(Self::DiskFull { place, detail }) = this.downcast_ref() {
+                return Self::DiskFull { place: place.clone(), detail: detail.clone() };
+            }
+            if is_full(this) {
+                return Self::DiskFull { place: data.to_owned(), detail: this.to_string() };
+            }
+            cause = this.source();
+        }
+        Self::Fill(error)
+    }
+}
+
+/// Whether the server, or the file system, says that there is no space left.
+fn is_full(cause: &(dyn Error + 'static)) -> bool {
+    let says = |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    cause.downcast_ref::<SqlError>().is_some_and(|sql| sql.kind == SqlErrorKind::DiskFull)
+        || cause.downcast_ref::<io::Error>().is_some_and(says)
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_as_such_wherever_it_shows() {
+        let data = Path::new("/data");
+        let full = EngineError::io("write", data, io::Error::from_raw_os_error(libc::ENOSPC));
+        assert!(matches!(full, EngineError::DiskFull { .. }), "{full}");
+        let sql = |kind| SqlError::own(kind, "no");
+        let wrapped = |kind| Box::new(EngineError::Sql { statement: "INSERT".to_owned(), source: sql(kind) });
+        for full in [
+            EngineError::fill(data, Box::new(sql(SqlErrorKind::DiskFull))),
+            EngineError::fill(data, wrapped(SqlErrorKind::DiskFull)),
+        ] {
+            assert!(matches!(&full, EngineError::DiskFull { place, .. } if place == data), "{full}");
+        }
+        assert!(matches!(EngineError::fill(data, wrapped(SqlErrorKind::Other)), EngineError::Fill(_)));
+    }
+}

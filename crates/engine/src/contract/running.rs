@@ -1,0 +1,91 @@
+//! A server that somebody else runs, as the handle that loads and trials know: never started, stopped or changed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::diagnostics::{Diagnostics, Silent};
+use crate::{Address, ConnectTarget, Dialect, Engine, EngineError, Server, Session, StopOutcome};
+
+/// A running server that this program did not start.
+pub struct RunningServer {
+    engine: &'static dyn Engine,
+    target: ConnectTarget,
+    version: String,
+    encryption: Option<String>,
+}
+
+impl RunningServer {
+    /// Connects once, to learn what it is.
+    ///
+    /// # Errors
+    /// [`EngineError::Connect`].
+    pub fn attach(engine: &'static dyn Engine, target: ConnectTarget) -> Result<Self, EngineError> {
+        let mut session = engine.connect(&target)?;
+        // One of the few questions that every server understands; one that does not has no version to record.
+        let answer = session.query("SELECT version()").unwrap_or_default();
+        let version = answer.into_iter().flatten().flatten().next();
+        let (version, encryption) = (version.unwrap_or_else(|| "unknown".to_owned()), session.encryption());
+        Ok(Self { engine, target, version, encryption })
+    }
+
+    /// How connections to it are encrypted, in words; none: they are not.
+    pub fn encryption(&self) -> Option<&str> {
+        self.encryption.as_deref()
+    }
+}
+
+impl Server for RunningServer {
+    /// None that may be asked for: whose process it is not must not be looked into or ended by its number.
+    fn pid(&self) -> u32 {
+        0
+    }
+
+    fn is_ours(&self) -> bool {
+        false
+    }
+
+    fn dialect(&self) -> &'static dyn Dialect {
+        self.engine.dialect()
+    }
+
+    fn data(&self) -> &Path {
+        Path::new("")
+    }
+
+    fn address(&self) -> &Address {
+        &self.target.address
+    }
+
+    fn target(&self) -> &ConnectTarget {
+        &self.target
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
+        self.engine.connect(&self.target)
+    }
+
+    fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
+        self.engine.read_setting(&mut *self.connect()?, name)
+    }
+
+    /// Does nothing: it goes on.
+    fn stop(&mut self, _timeout: Duration) -> Result<StopOutcome, EngineError> {
+        Ok(StopOutcome::GoesOn)
+    }
+
+    fn is_alive(&mut self) -> bool {
+        self.connect().is_ok()
+    }
+
+    fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
+        Ok(Box::new(Silent("a server that is somebody else's")))
+    }
+
+    fn log_tail(&self, _lines: usize) -> Vec<String> {
+        vec!["its log is its owner's".to_owned()]
+    }
+}

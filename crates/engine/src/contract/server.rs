@@ -1,0 +1,286 @@
+//! What every engine can do, and what it is asked with.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::diagnostics::{Diagnostics, Silent};
+use crate::programs::program::places;
+use crate::{
+    Address, Aslr, Binary, ConnectTarget, Dialect, EngineError, Login, OptionFile, SelfReport, Session, Transport,
+};
+
+/// The database that prepared data directories contain and that sessions start in: sysbench's default name.
+pub const DEFAULT_DATABASE: &str = "sbtest";
+
+/// The files a server runs on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DataDirectory {
+    /// Used as it is, and changed by the server. Not for a cached directory: the next trial would start differently.
+    InPlace(PathBuf),
+    /// A private copy, made by start and removed after stop: every trial starts from the same bytes, also when its
+    /// workload only reads (purge, statistics and change buffers write anyway). Copy-on-write where the file system
+    /// can.
+    CopyOf {
+        /// The directory to copy, usually what [`Engine::prepare_data`] returned.
+        prepared: PathBuf,
+        /// Where; must not exist.
+        at: PathBuf,
+    },
+}
+
+/// Everything a start depends on. CPU affinity and memory policy are inherited from the calling thread.
+#[derive(Debug, Clone)]
+pub struct StartRequest {
+    /// The server program; the engine looks for its usual names when none.
+    pub binary: Option<PathBuf>,
+    /// The files it runs on.
+    pub data: DataDirectory,
+    /// Made with mode 0700 and removed after stop; holds the socket and the pid file. Must not exist or be empty.
+    pub run_directory: PathBuf,
+    /// The server's log; appended to.
+    pub log: PathBuf,
+    /// Where the server is listed while it lives, for [`crate::reap_leftovers`].
+    pub state_directory: Option<PathBuf>,
+    /// Engine option -> value (MariaDB: `--name=value`; SQLite: `PRAGMA name = value`). Each is read back.
+    pub options: BTreeMap<String, String>,
+    /// Added to the environment of the server.
+    pub environment: BTreeMap<String, String>,
+    /// Address space layout of the server; None inherits.
+    pub aslr: Option<Aslr>,
+    /// An allocator library to preload.
+    pub allocator_preload: Option<PathBuf>,
+    /// How long it may take until it answers.
+    pub start_timeout: Duration,
+    /// How clients reach it.
+    pub transport: Transport,
+    /// The address of this machine at which it listens, where that is by TCP: loopback, unless its clients are on
+    /// another machine. It always wants a random password.
+    pub listen: IpAddr,
+    /// Database that sessions start in.
+    pub database: Option<String>,
+    /// Start it so that its lock waits can be read later, where that must be decided at start (MariaDB:
+    /// performance_schema=ON with all instruments of locks off). An option of the same name wins.
+    pub lock_waits: bool,
+}
+
+impl StartRequest {
+    /// A request with nothing set: socket, no options, inherited ASLR and allocator, 60 s to start.
+    pub fn new(data: DataDirectory, run_directory: impl Into<PathBuf>, log: impl Into<PathBuf>) -> Self {
+        Self {
+            binary: None,
+            data,
+            run_directory: run_directory.into(),
+            log: log.into(),
+            state_directory: None,
+            options: BTreeMap::new(),
+            environment: BTreeMap::new(),
+            aslr: None,
+            allocator_preload: None,
+            start_timeout: Duration::from_secs(60),
+            transport: Transport::Socket,
+            listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            database: Some(DEFAULT_DATABASE.to_owned()),
+            lock_waits: false,
+        }
+    }
+}
+
+/// What a cached data directory is made of.
+#[derive(Debug, Clone)]
+pub struct PrepareRequest {
+    /// The server program, as in [`StartRequest::binary`].
+    pub binary: Option<PathBuf>,
+    /// Holds the cached directories of all engines; made when missing.
+    pub cache_directory: PathBuf,
+    /// What the data set is, in any words: two requests with the same words share one directory.
+    pub dataset: String,
+    /// All engine options of the study; those that shape the files become part of the key.
+    pub options: BTreeMap<String, String>,
+    /// As in [`StartRequest::run_directory`], for the server that fills the directory.
+    pub run_directory: PathBuf,
+    /// Log of making and filling it.
+    pub log: PathBuf,
+    /// Where the servers of this state directory are registered, as in [`StartRequest::state_directory`].
+    pub state_directory: Option<PathBuf>,
+    /// How long starting, and afterwards stopping, may take.
+    pub timeout: Duration,
+}
+
+/// What a server takes besides the tables and indexes of a data set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Its own memory of pages, as it is set, bytes; 0 where it has none.
+    pub pool_bytes: u64,
+    /// Files of a data directory that holds no tables of ours: logs, system tables, bytes.
+    pub files_bytes: u64,
+}
+
+/// How a server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopOutcome {
+    /// It shut down by itself after SIGTERM.
+    Graceful,
+    /// It was killed because the time was over.
+    Killed,
+    /// It had already ended before stop was called.
+    AlreadyGone,
+    /// It is somebody else's, and was left alone.
+    GoesOn,
+}
+
+/// Fills a fresh server with a data set.
+pub type Fill<'a> = dyn FnMut(&dyn Server) -> Result<(), Box<dyn Error + Send + Sync>> + 'a;
+
+/// A database that can be started and connected to.
+pub trait Engine: Send + Sync {
+    /// Its name in a study.
+    fn name(&self) -> &'static str;
+    /// The SQL that it speaks.
+    fn dialect(&self) -> &'static dyn Dialect;
+    /// What starting and stopping it takes on an ordinary machine, seconds: a guess, until trials have been timed.
+    fn start_cost_s(&self) -> f64;
+    /// What making an empty data directory takes on an ordinary machine, with the server that fills it, seconds.
+    fn fresh_cost_s(&self) -> f64;
+    /// What a server with these options takes for a data set of so many bytes.
+    fn footprint(&self, options: &BTreeMap<String, String>, data_bytes: u64) -> Footprint;
+    /// The port where such servers usually listen.
+    fn default_port(&self) -> u16 {
+        3306
+    }
+    /// The account that such servers usually have.
+    fn default_user(&self) -> &'static str {
+        "root"
+    }
+    /// File names that its server programs have; none where it is part of this program.
+    fn programs(&self) -> &'static [&'static str] {
+        &[]
+    }
+    /// Folders where they usually are.
+    fn places(&self) -> Vec<PathBuf> {
+        places(&[])
+    }
+    /// The command that installs one; none where nothing is to be installed.
+    fn install(&self) -> Option<&'static str> {
+        None
+    }
+    /// Whether this server program can open a data directory, as far as can be told without starting it.
+    ///
+    /// # Errors
+    /// [`EngineError::OtherVersion`], or that this is no data directory.
+    fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError>;
+    /// Finds the server program: `explicit`, else the usual names and places.
+    ///
+    /// # Errors
+    /// [`EngineError::BinaryMissing`] with the install command.
+    fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError>;
+    /// Whether the server program knows an option of this name; nothing is started for it.
+    ///
+    /// # Errors
+    /// As for [`Engine::binary`].
+    fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError>;
+    /// What an option file in this engine's own form asks of this server program.
+    ///
+    /// # Errors
+    /// [`EngineError::OptionFile`].
+    fn read_options(&self, path: &Path, _binary: &Binary) -> Result<OptionFile, EngineError> {
+        let reason = format!("{} has no option files: set options under [engine.options]", self.name());
+        Err(EngineError::OptionFile { path: path.to_owned(), reason })
+    }
+    /// Whether [`Engine::prepare_data`] would find this data set in the cache, made by this program with these options.
+    fn is_prepared(&self, cache: &Path, by: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool;
+    /// A data directory with the data set, made once and cached by content; safe against concurrent callers.
+    ///
+    /// # Errors
+    /// As for [`Engine::start`], and [`EngineError::Fill`]. A failed attempt leaves nothing in the cache.
+    fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError>;
+    /// Starts a private server and returns when it answers and everything asked for was read back.
+    ///
+    /// # Errors
+    /// See [`EngineError`]; nothing is left running or lying about.
+    fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError>;
+    /// Connects to any running server of this engine.
+    ///
+    /// # Errors
+    /// [`EngineError::Connect`].
+    fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError>;
+    /// What files of the user's own say of a login that this much is known of. Most engines have none.
+    ///
+    /// # Errors
+    /// [`EngineError::LoginFile`].
+    fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
+        let _ = asked;
+        Ok(Login::default())
+    }
+    /// The value of an engine option in the server of this session; None when it knows no such option.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
+        let _ = (session, name);
+        Ok(None)
+    }
+}
+
+/// A running server. Dropping it kills it.
+pub trait Server: Send + Sync {
+    /// Process id; with a process a connection that of the one that started all others.
+    fn pid(&self) -> u32;
+    /// Whether this program started it, and so may look into its processes and end them.
+    fn is_ours(&self) -> bool {
+        true
+    }
+    /// The SQL that it speaks.
+    fn dialect(&self) -> &'static dyn Dialect;
+    /// The data directory that it runs on.
+    fn data(&self) -> &Path;
+    /// The setting that [`StartRequest::lock_waits`] turns on, where there is one to read back.
+    fn lock_wait_setting(&self) -> Option<&'static str> {
+        None
+    }
+    /// Where this server listens for connections.
+    fn address(&self) -> &Address;
+    /// How to connect to it, password included.
+    fn target(&self) -> &ConnectTarget;
+    /// Version as the server itself reports it.
+    fn version(&self) -> &str;
+    /// A new connection. Call it on the thread that will use it: its buffers are then that thread's own.
+    ///
+    /// # Errors
+    /// [`EngineError::Connect`].
+    fn connect(&self) -> Result<Box<dyn Session>, EngineError>;
+    /// The value of an engine option as the server has it now; None when it knows no such option.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    fn setting(&self, name: &str) -> Result<Option<String>, EngineError>;
+    /// Ends it: gracefully, and by force when `timeout` is over. Afterwards its private files are gone.
+    ///
+    /// # Errors
+    /// When the process cannot be waited for.
+    fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError>;
+    /// What it had started and left running when it ended in good order, in words; it was ended then.
+    fn outlived(&self) -> &[String] {
+        &[]
+    }
+    /// Whether the process still runs.
+    fn is_alive(&mut self) -> bool;
+    /// What the server says of itself, over a connection of its own.
+    ///
+    /// # Errors
+    /// [`EngineError::Connect`].
+    fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
+        Ok(Box::new(Silent("this engine")))
+    }
+    /// What it says of its build and of all its settings; nothing where it says neither.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    fn self_report(&self) -> Result<SelfReport, EngineError> {
+        Ok(SelfReport::default())
+    }
+    /// The last lines of its log since it started.
+    fn log_tail(&self, lines: usize) -> Vec<String>;
+}

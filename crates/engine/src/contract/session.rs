@@ -1,0 +1,134 @@
+//! One connection to a database, as a workload sees it.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::time::Duration;
+
+use tare_cpuset::ThreadRef;
+
+use super::code::Code;
+use crate::transport::stream::Interrupter;
+
+/// How long a server may be silent while it owes an answer, unless a session is told otherwise: longer than any
+/// statement of a measurement, and not for ever.
+pub const SILENCE: Duration = Duration::from_secs(600);
+/// How long connecting and logging in may take together.
+pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Bytes that a result kept in memory may have; a server that sends more is out of its mind or not the one meant.
+pub(crate) const RESULT_LIMIT: usize = 256 << 20;
+/// What a value costs in memory beside its bytes.
+pub(crate) const VALUE_BYTES: usize = 32;
+
+/// A server-side prepared statement of one session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StatementId(pub usize);
+
+/// A value bound to a placeholder of a prepared statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Param<'a> {
+    /// A signed integer.
+    Int(i64),
+    /// Text.
+    Text(&'a str),
+}
+
+/// What a failed statement means for the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SqlErrorKind {
+    /// Deadlock, lock timeout, busy: run the whole transaction again (MariaDB 1213, 1020, 1205; SQLite BUSY).
+    Retry,
+    /// The statement cannot be prepared on this server (MariaDB 1295): send it as text.
+    NotPreparable,
+    /// No space left where the server keeps its files.
+    DiskFull,
+    /// The connection is gone.
+    Lost,
+    /// Anything else: the statement or the data is wrong.
+    Other,
+}
+
+/// What a statement failed with, as the server said it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqlError {
+    /// What a workload may do about it.
+    pub kind: SqlErrorKind,
+    /// The engine's own code; none where the engine did not say a word, or has no code for it.
+    pub code: Option<Code>,
+    /// The engine's own words, or this program's.
+    pub message: String,
+}
+
+impl SqlError {
+    /// What this program says of a session or an answer.
+    pub fn own(kind: SqlErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, code: None, message: message.into() }
+    }
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            None => f.write_str(&self.message),
+            Some(code @ Code::Number(_)) => write!(f, "{} (code {code})", self.message),
+            Some(code @ Code::State(_)) => write!(f, "{} (SQLSTATE {code})", self.message),
+        }
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+/// One connection to a server, as a workload uses it.
+pub trait Session: Send {
+    /// Prepares `sql` on the server; parameters are written as its [`crate::Dialect`] says.
+    fn prepare(&mut self, sql: &str) -> Result<StatementId, SqlError>;
+    /// Executes and discards the rows: the number of rows returned, or changed where none are returned.
+    fn execute(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<u64, SqlError>;
+    /// Executes a prepared statement and returns its rows as text, NULL as None.
+    ///
+    /// # Errors
+    /// The server's refusal, or that no rows of prepared statements are read from this database.
+    fn fetch(&mut self, statement: StatementId, params: &[Param<'_>]) -> Result<Vec<Vec<Option<String>>>, SqlError> {
+        let _ = (statement, params);
+        Err(SqlError::own(SqlErrorKind::Other, "rows of prepared statements are not read from this database"))
+    }
+    /// Runs text without parameters and discards the rows; the number as for [`Session::execute`].
+    fn run(&mut self, sql: &str) -> Result<u64, SqlError>;
+    /// Runs text and returns the rows as text, NULL as None.
+    fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError>;
+    /// The number of the server thread that serves this session, as the server's own machine knows it; None where the
+    /// server does not say.
+    ///
+    /// # Errors
+    /// The server's refusal, or that a session has no thread of its own there.
+    fn thread_number(&mut self) -> Result<Option<i32>, SqlError> {
+        Ok(None)
+    }
+    /// The server thread that serves this session, where the engine can say it and it is on this machine.
+    fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError>;
+    /// How long the server may say nothing while it owes an answer, and how long an answer may go on; none: for ever.
+    /// A session that this has ended is lost. New sessions have [`SILENCE`].
+    ///
+    /// # Errors
+    /// When the operating system refuses.
+    fn set_timeout(&mut self, limit: Option<Duration>) -> Result<(), SqlError> {
+        let _ = limit;
+        Ok(())
+    }
+    /// How the connection is encrypted, in words (version, cipher suite); none: it is not.
+    fn encryption(&self) -> Option<String> {
+        None
+    }
+    /// A handle with which another thread ends the session, also while it waits; none where that is not possible.
+    fn interrupter(&self) -> Option<Interrupter> {
+        None
+    }
+    /// Runs a statement whose rows follow over the connection, as [`crate::BulkLoad::Stream`] says; `feed` writes
+    /// them. The number of rows that were taken.
+    ///
+    /// # Errors
+    /// The server's refusal, what `feed` failed with, or that this database takes no rows that way.
+    fn load(&mut self, sql: &str, feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<u64, SqlError> {
+        let _ = (sql, feed);
+        Err(SqlError::own(SqlErrorKind::Other, "rows cannot be sent behind a statement to this database"))
+    }
+}

@@ -1,0 +1,364 @@
+//! Prepared data directories: made once, named by a hash of what they are made of.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use sha1::{Digest, Sha1};
+use tare_files::{Access, PrivateFolder};
+
+use super::directories::{copy_tree, not_private};
+use super::room::{Room, held_below};
+use crate::EngineError;
+
+/// Name of the file that says what an entry is.
+const KEY: &str = "KEY";
+/// How the name of an entry in the making ends.
+const PARTIAL: &str = ".partial";
+/// The most that is read of a KEY, bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// What a cached directory is made of, one `name: value` line each.
+pub(crate) struct CacheKey {
+    /// How its name begins: the engine's name, and what it is if not a whole data set.
+    begin: String,
+    text: String,
+}
+
+impl CacheKey {
+    pub(crate) fn new(engine: &str, parts: &[(&str, &str)]) -> Self {
+        // Escaped, so that a value with a line break cannot pass for two parts.
+        let lines = parts.iter().map(|(name, value)| format!("{name}: {}\n", value.escape_default()));
+        Self { begin: engine.to_owned(), text: lines.collect() }
+    }
+
+    /// The same for a directory without a data set.
+    pub(crate) fn of_initialised(engine: &str, parts: &[(&str, &str)]) -> Self {
+        let key = Self::new(engine, parts);
+        Self { begin: format!("{engine}-initialised"), ..key }
+    }
+
+    fn directory_name(&self) -> String {
+        let digest = Sha1::digest(self.text.as_bytes());
+        let hex: String = digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{hex}", self.begin)
+    }
+}
+
+/// The data directory of `key` in `cache`, made by `make` when it is not there. `make` gets a directory in which it
+/// makes `data`. A lock keeps two processes from making it twice, and it appears under its name only when complete
+/// and on disk: a process killed half-way leaves a part that the next one removes.
+///
+/// A server is started on it, and what it holds can make that server do anything. So the cache must be a private
+/// folder, and an entry must be this user's and hold the very files that were made: one that is not is made anew.
+pub(crate) fn cached(
+    cache: &Path,
+    key: &CacheKey,
+    make: impl FnOnce(&Path) -> Result<(), EngineError>,
+) -> Result<PathBuf, EngineError> {
+    let folder = PrivateFolder::open_or_create(cache, Access::Closed).map_err(not_private)?;
+    let cache = fs::canonicalize(folder.path()).map_err(|source| EngineError::io("resolve", cache, source))?;
+    let name = key.directory_name();
+    let (complete, partial) = (cache.join(&name), cache.join(format!("{name}{PARTIAL}")));
+    if is_complete(&complete, key) {
+        return Ok(complete.join("data"));
+    }
+    let lock = lock_file(&folder, &name)?;
+    lock.lock().map_err(|source| EngineError::io("lock", &complete, source))?;
+    if is_complete(&complete, key) {
+        return Ok(complete.join("data"));
+    }
+    for stale in [&partial, &complete] {
+        remove(stale)?;
+    }
+    let made = make_partial(&partial, key, make);
+    if made.is_err() {
+        let _ = fs::remove_dir_all(&partial);
+    }
+    made?;
+    fs::rename(&partial, &complete).map_err(|source| EngineError::io("rename", &partial, source))?;
+    folder.sync().map_err(not_private)?;
+    Ok(complete.join("data"))
+}
+
+/// Whether [`cached`] would find the entry of `key` whole.
+pub(crate) fn is_cached(cache: &Path, key: &CacheKey) -> bool {
+    is_complete(&cache.join(key.directory_name()), key)
+}
+
+/// Removes what makers that were killed left half-made. One at work has its lock and is left alone.
+///
+/// # Errors
+/// When the cache is not private or cannot be read.
+pub fn remove_half_made(cache: &Path) -> Result<Vec<PathBuf>, EngineError> {
+    let Some(folder) = PrivateFolder::open(cache, Access::Closed).map_err(not_private)? else {
+        return Ok(Vec::new());
+    };
+    let mut removed = Vec::new();
+    for partial in folder.names().map_err(not_private)? {
+        let Some(name) = partial.strip_suffix(PARTIAL) else { continue };
+        let lock = lock_file(&folder, name)?;
+        if lock.try_lock().is_ok() {
+            let path = folder.path().join(&partial);
+            remove(&path)?;
+            removed.push(path);
+        }
+    }
+    Ok(removed)
+}
+
+fn lock_file(folder: &PrivateFolder, name: &str) -> Result<File, EngineError> {
+    folder.append(&format!("{name}.lock")).map_err(not_private)
+}
+
+/// Removes a directory, or whatever else has its name.
+fn remove(path: &Path) -> Result<(), EngineError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    removed.map_err(|source| EngineError::io("remove", path, source))
+}
+
+/// Whether the entry is what was made for this key: by its name, its owner and its files.
+fn is_complete(directory: &Path, key: &CacheKey) -> bool {
+    let Ok(Some(folder)) = PrivateFolder::open(directory, Access::Closed) else { return false };
+    let Ok(Some(text)) = folder.read(KEY, LARGEST) else { return false };
+    let Some(found) = Identity::of(key, &directory.join("data")) else { return false };
+    let whole = format!("whole seconds: {}\n", found.by_seconds);
+    text == found.text().as_bytes()
+        || (found.has_whole_seconds && text.starts_with(found.head.as_bytes()) && text.ends_with(whole.as_bytes()))
+}
+
+/// What the file KEY of an entry says: what it is made of, who made it, and which files it had then.
+struct Identity {
+    head: String,
+    /// Of paths, lengths and times of last change.
+    content: String,
+    /// The same with times in whole seconds: archives, in which a cache may have moved, keep no finer ones.
+    by_seconds: String,
+    /// Whether the files have no finer times.
+    has_whole_seconds: bool,
+}
+
+impl Identity {
+    /// None when something else than files and folders of this user's is in it.
+    fn of(key: &CacheKey, data: &Path) -> Option<Self> {
+        let owner = rustix::process::geteuid().as_raw();
+        let mut files = Vec::new();
+        list(data, data, owner, &mut files)?;
+        files.sort();
+        let hash = |line: &dyn Fn(&Listed) -> String| {
+            let lines: String = files.iter().map(line).collect();
+            Sha1::digest(lines.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+        };
+        Some(Self {
+            head: format!("{}owner: {owner}\n", key.text),
+            content: hash(&|file| format!("{}.{:09}\n", file.line, file.nanoseconds)),
+            by_seconds: hash(&|file| format!("{}\n", file.line)),
+            has_whole_seconds: files.iter().all(|file| file.nanoseconds == 0),
+        })
+    }
+
+    fn text(&self) -> String {
+        format!("{}content: {}\nwhole seconds: {}\n", self.head, self.content, self.by_seconds)
+    }
+}
+
+/// A file or folder of an entry.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Listed {
+    /// Its path and kind; of a file also its length and the second of its last change.
+    line: String,
+    /// The rest of that time; of a folder 0.
+    nanoseconds: i64,
+}
+
+fn list(root: &Path, path: &Path, owner: u32, files: &mut Vec<Listed>) -> Option<()> {
+    let found = fs::symlink_metadata(path).ok()?;
+    if found.uid() != owner || !(found.is_dir() || found.is_file()) {
+        return None;
+    }
+    let name = path.strip_prefix(root).ok()?.to_string_lossy().escape_default().to_string();
+    if found.is_dir() {
+        files.push(Listed { line: format!("{name} folder"), nanoseconds: 0 });
+        for entry in fs::read_dir(path).ok()? {
+            list(root, &entry.ok()?.path(), owner, files)?;
+        }
+    } else {
+        let line = format!("{name} {} {}", found.len(), found.mtime());
+        files.push(Listed { line, nanoseconds: found.mtime_nsec() });
+    }
+    Some(())
+}
+
+fn make_partial(
+    partial: &Path,
+    key: &CacheKey,
+    make: impl FnOnce(&Path) -> Result<(), EngineError>,
+) -> Result<(), EngineError> {
+    let folder = PrivateFolder::open_or_create(partial, Access::Closed).map_err(not_private)?;
+    make(partial)?;
+    let identity = Identity::of(key, &partial.join("data")).ok_or_else(|| EngineError::Directory {
+        path: partial.join("data"),
+        reason: "holds something that is no file or folder of this user's".to_owned(),
+    })?;
+    let sync = || rustix::fs::syncfs(File::open(partial)?).map_err(std::io::Error::from);
+    sync().map_err(|source| EngineError::io("sync", partial, source))?;
+    // Last: an entry with a KEY is whole.
+    folder.write(KEY, identity.text().as_bytes()).map_err(not_private)
+}
+
+/// Makes `data` in `partial`, a copy of what `install` makes in the cache where `key` is not there yet. A server's own
+/// initialisation is the longest part of preparing small data, and comes to the same for all of them.
+pub(crate) fn initialised(
+    cache: &Path,
+    key: &CacheKey,
+    partial: &Path,
+    install: impl FnOnce(&Path) -> Result<(), EngineError>,
+) -> Result<PathBuf, EngineError> {
+    let original = cached(cache, key, install)?;
+    let data = partial.join("data");
+    let made = DirBuilder::new().mode(0o700).create(&data);
+    made.map_err(|source| EngineError::io("make the directory", &data, source))?;
+    copy_tree(&original, &data, &mut Room::new(&data, held_below(&original)))?;
+    Ok(data)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn fill(partial: &Path, content: &str) -> Result<(), EngineError> {
+        fs::create_dir(partial.join("data")).unwrap();
+        fs::write(partial.join("data/file"), content).unwrap();
+        Ok(())
+    }
+
+    #[test]
+    fn threads_that_ask_together_share_one_making() {
+        let cache = tempfile::tempdir().unwrap();
+        let made = AtomicUsize::new(0);
+        let key = CacheKey::new("e", &[("dataset", "x")]);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let make = |partial: &Path| {
+                        made.fetch_add(1, Ordering::SeqCst);
+                        std::thread::sleep(std::time::Duration::from_millis(50));
+                        fill(partial, "x")
+                    };
+                    let data = cached(cache.path(), &key, make).unwrap();
+                    assert_eq!(fs::read_to_string(data.join("file")).unwrap(), "x");
+                });
+            }
+        });
+        assert_eq!(made.load(Ordering::SeqCst), 1);
+    }
+
+    #[test]
+    fn another_key_is_another_directory() {
+        let cache = tempfile::tempdir().unwrap();
+        let a = cached(cache.path(), &CacheKey::new("e", &[("a", "1"), ("b", "2")]), |p| fill(p, "1")).unwrap();
+        let b = cached(cache.path(), &CacheKey::new("e", &[("a", "1\nb: 2")]), |p| fill(p, "2")).unwrap();
+        assert_ne!(a, b);
+    }
+
+    #[test]
+    fn a_failed_or_interrupted_making_leaves_nothing_in_use() {
+        let cache = tempfile::tempdir().unwrap();
+        let key = CacheKey::new("e", &[]);
+        let failing = |partial: &Path| {
+            fill(partial, "half").unwrap();
+            Err(EngineError::Directory { path: partial.to_owned(), reason: "no".to_owned() })
+        };
+        assert!(cached(cache.path(), &key, failing).is_err());
+        let partial = cache.path().join(format!("{}.partial", key.directory_name()));
+        assert!(!partial.exists());
+        fs::create_dir_all(partial.join("data")).unwrap();
+        let data = cached(cache.path(), &key, |p| fill(p, "whole")).unwrap();
+        assert_eq!(fs::read_to_string(data.join("file")).unwrap(), "whole");
+    }
+
+    #[test]
+    fn an_entry_that_came_through_an_archive_is_the_same_entry() {
+        let cache = tempfile::tempdir().unwrap();
+        let key = CacheKey::new("e", &[]);
+        let data = cached(cache.path(), &key, |p| fill(p, "good")).unwrap();
+        let file = File::options().write(true).open(data.join("file")).unwrap();
+        let changed = file.metadata().unwrap().modified().unwrap();
+        let since = changed.duration_since(std::time::UNIX_EPOCH).unwrap();
+        let second = std::time::UNIX_EPOCH + std::time::Duration::from_secs(since.as_secs());
+        file.set_modified(second).unwrap();
+        assert!(is_complete(data.parent().unwrap(), &key), "whole seconds are what archives keep");
+        file.set_modified(second + std::time::Duration::from_secs(1)).unwrap();
+        assert!(!is_complete(data.parent().unwrap(), &key));
+    }
+
+    #[test]
+    fn what_was_changed_planted_or_linked_is_made_anew() {
+        let cache = tempfile::tempdir().unwrap();
+        let key = CacheKey::new("e", &[]);
+        let made = AtomicUsize::new(0);
+        let make = |partial: &Path| {
+            made.fetch_add(1, Ordering::SeqCst);
+            fill(partial, "good")
+        };
+        let data = cached(cache.path(), &key, make).unwrap();
+        cached(cache.path(), &key, make).unwrap();
+        assert_eq!(made.load(Ordering::SeqCst), 1, "believed as it is");
+        let planted: [&dyn Fn(); 3] = [
+            &|| fs::write(data.join("file"), "evil").unwrap(),
+            &|| fs::write(data.join("trigger.TRG"), "evil").unwrap(),
+            &|| std::os::unix::fs::symlink("/etc/passwd", data.join("link")).unwrap(),
+        ];
+        for (count, plant) in planted.iter().enumerate() {
+            plant();
+            cached(cache.path(), &key, make).unwrap();
+            assert_eq!(made.load(Ordering::SeqCst), count + 2);
+            assert_eq!(fs::read_to_string(data.join("file")).unwrap(), "good");
+            assert_eq!(fs::read_dir(&data).unwrap().count(), 1);
+        }
+        let elsewhere = tempfile::tempdir().unwrap();
+        let entry = data.parent().unwrap();
+        fs::rename(entry, elsewhere.path().join("entry")).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path().join("entry"), entry).unwrap();
+        cached(cache.path(), &key, make).unwrap();
+        assert!(!entry.is_symlink() && made.load(Ordering::SeqCst) == 5);
+    }
+
+    #[test]
+    fn a_link_named_as_the_lock_truncates_nothing_and_an_open_cache_is_refused() {
+        let cache = tempfile::tempdir().unwrap();
+        let key = CacheKey::new("e", &[]);
+        let victim = cache.path().join("victim");
+        fs::write(&victim, "precious").unwrap();
+        let lock = cache.path().join(format!("{}.lock", key.directory_name()));
+        std::os::unix::fs::symlink(&victim, &lock).unwrap();
+        let error = cached(cache.path(), &key, |p| fill(p, "x")).unwrap_err().to_string();
+        assert!(error.contains("symbolic link"), "{error}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
+        fs::remove_file(lock).unwrap();
+        fs::set_permissions(cache.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        let error = cached(cache.path(), &key, |p| fill(p, "x")).unwrap_err().to_string();
+        assert!(error.contains("others may write"), "{error}");
+    }
+
+    #[test]
+    fn what_a_killed_maker_left_is_removed_and_one_at_work_is_let_be() {
+        let cache = tempfile::tempdir().unwrap();
+        for name in ["e-1.partial", "e-2.partial"] {
+            fs::create_dir_all(cache.path().join(name).join("data")).unwrap();
+        }
+        let folder = PrivateFolder::open(cache.path(), Access::Closed).unwrap().unwrap();
+        let at_work = lock_file(&folder, "e-2").unwrap();
+        at_work.lock().unwrap();
+        assert_eq!(remove_half_made(cache.path()).unwrap(), [cache.path().join("e-1.partial")]);
+        assert!(cache.path().join("e-2.partial").exists());
+        assert_eq!(remove_half_made(&cache.path().join("absent")).unwrap(), Vec::<PathBuf>::new());
+    }
+}

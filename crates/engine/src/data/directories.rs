@@ -1,0 +1,239 @@
+//! Directories that live as long as a server: run directories and private copies of data.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tare_files::FilesError;
+
+use super::room::{Room, held_below, share};
+use crate::{DataDirectory, EngineError};
+
+const MIB: u64 = 1 << 20;
+/// Part of a file that is copied before anything else is looked at, bytes: a fraction of a second on a slow disk.
+const COPIED_AT_ONCE: u64 = 64 * MIB;
+/// Longest path of a Unix socket, without the terminating NUL (`sun_path` has 108 bytes).
+const SOCKET_PATH_LIMIT: usize = 107;
+
+/// An error of a private folder as one of an engine.
+pub(crate) fn not_private(error: FilesError) -> EngineError {
+    match error {
+        FilesError::Io { doing, path, source } => EngineError::io(doing, &path, source),
+        other => EngineError::Directory { path: other.path().to_owned(), reason: other.to_string() },
+    }
+}
+
+/// A private directory, removed with everything in it when dropped.
+#[derive(Debug)]
+pub(crate) struct PrivateDirectory {
+    path: PathBuf,
+}
+
+impl PrivateDirectory {
+    /// Makes it with mode 0700. An existing one is taken when it is empty, private and ours.
+    pub(crate) fn create(path: &Path) -> Result<Self, EngineError> {
+        match DirBuilder::new().mode(0o700).create(path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => check_private(path)?,
+            Err(error) => return Err(EngineError::io("make the directory", path, error)),
+        }
+        let path = fs::canonicalize(path).map_err(|source| EngineError::io("resolve", path, source))?;
+        Ok(Self { path })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for PrivateDirectory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+fn check_private(path: &Path) -> Result<(), EngineError> {
+    let fail = |reason: &str| Err(EngineError::Directory { path: path.to_owned(), reason: reason.to_owned() });
+    let found = fs::symlink_metadata(path).map_err(|source| EngineError::io("look at", path, source))?;
+    if !found.is_dir() {
+        return fail("is not a directory; a run directory must be absent or an empty private directory");
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() || found.permissions().mode() & 0o077 != 0 {
+        return fail("is open to others; a run directory needs mode 0700 and must belong to who runs tare");
+    }
+    let mut entries = fs::read_dir(path).map_err(|source| EngineError::io("list", path, source))?;
+    if entries.next().is_some() {
+        return fail("is not empty; a run directory must be absent or an empty private directory");
+    }
+    Ok(())
+}
+
+/// The data directory of a running server; a private copy is removed when dropped.
+#[derive(Debug)]
+pub(crate) enum DataInUse {
+    InPlace(PathBuf),
+    Private(PrivateDirectory),
+}
+
+impl DataInUse {
+    /// Makes the private copy where one is asked for.
+    pub(crate) fn make(data: &DataDirectory) -> Result<Self, EngineError> {
+        match data {
+            DataDirectory::InPlace(path) => {
+                let path = fs::canonicalize(path)
+                    .map_err(|source| EngineError::io("open the data directory", path, source))?;
+                Ok(Self::InPlace(path))
+            }
+            DataDirectory::CopyOf { prepared, at } => {
+                // Owned from the first byte on, so that a copy that fails half-way is removed.
+                let copy = PrivateDirectory::create(at)?;
+                copy_tree(prepared, copy.path(), &mut Room::new(copy.path(), held_below(prepared)))?;
+                Ok(Self::Private(copy))
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::InPlace(path) => path,
+            Self::Private(directory) => directory.path(),
+        }
+    }
+}
+
+/// Copies the files and directories below `from` into the existing directory `to`. The copy shares blocks where the
+/// file system can. Sockets, links and the like do not belong to a stopped server's data.
+pub(crate) fn copy_tree(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineError> {
+    let list = fs::read_dir(from).map_err(|source| EngineError::io("list the data directory", from, source))?;
+    for entry in list {
+        let entry = entry.map_err(|source| EngineError::io("list the data directory", from, source))?;
+        let (source, target) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(|error| EngineError::io("look at", &source, error))?;
+        if kind.is_dir() {
+            DirBuilder::new()
+                .mode(0o700)
+                .create(&target)
+                .map_err(|e| EngineError::io("make the directory", &target, e))?;
+            copy_tree(&source, &target, room)?;
+        } else if kind.is_file() {
+            copy_file(&source, &target, room)?;
+        }
+    }
+    Ok(())
+}
+
+/// Copies a file with its mode, in parts: nobody waits for the rest of a large one that is no longer wanted.
+fn copy_file(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineError> {
+    let failed = |error| EngineError::io("copy data to", to, error);
+    let mut source = File::open(from).map_err(|error| EngineError::io("open the data file", from, error))?;
+    let mode = source.metadata().map_err(failed)?.permissions();
+    let mut target = File::create_new(to).map_err(failed)?;
+    target.set_permissions(mode).map_err(failed)?;
+    if share(&source, &target).map_err(failed)? {
+        return Ok(());
+    }
+    room.ask()?;
+    loop {
+        EngineError::unless_interrupted()?;
+        if std::io::copy(&mut (&mut source).take(COPIED_AT_ONCE), &mut target).map_err(failed)? == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// What a server's own memory of pages gets for a data directory, bytes.
+pub(crate) fn memory_for(data: &Path) -> u64 {
+    memory_bytes(tree_bytes(data))
+}
+
+/// The same for data that are not made yet.
+pub(crate) fn memory_for_bytes(data_bytes: u64) -> u64 {
+    memory_bytes(data_bytes)
+}
+
+/// Twice the files, so that neither reading nor growth evicts; at least 256 MiB; in steps of 128 MiB; at most half of
+/// the memory.
+fn memory_bytes(data_bytes: u64) -> u64 {
+    let wanted = (2 * data_bytes).max(256 * MIB).next_multiple_of(128 * MIB);
+    let memory = rustix::system::sysinfo();
+    let half = (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit)) / 2;
+    wanted.min((half / (128 * MIB)).max(1) * 128 * MIB)
+}
+
+/// Bytes of the files below `path`, for sizing caches; what cannot be read counts as nothing.
+pub(crate) fn tree_bytes(path: &Path) -> u64 {
+    let Ok(list) = fs::read_dir(path) else { return 0 };
+    list.flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(found) if found.is_dir() => tree_bytes(&entry.path()),
+            Ok(found) => found.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+/// The path of a socket, checked against what its address can hold.
+pub(crate) fn socket_path(run_directory: &Path, name: &str) -> Result<PathBuf, EngineError> {
+    let path = run_directory.join(name);
+    let length = path.as_os_str().as_bytes().len();
+    if length > SOCKET_PATH_LIMIT {
+        return Err(EngineError::SocketPathTooLong { path, length, limit: SOCKET_PATH_LIMIT });
+    }
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_directory_is_private_and_goes_with_its_contents() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let run = PrivateDirectory::create(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::write(path.join("file"), "x").unwrap();
+        assert!(PrivateDirectory::create(&path).unwrap_err().to_string().contains("not empty"));
+        drop(run);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_directory_that_others_can_enter_is_refused_and_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("open");
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(PrivateDirectory::create(&path).unwrap_err().to_string().contains("0700"));
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_copy_has_the_same_bytes_and_is_removed_while_the_original_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let (prepared, at) = (folder.path().join("prepared"), folder.path().join("copy"));
+        fs::create_dir_all(prepared.join("db")).unwrap();
+        fs::write(prepared.join("db/table"), "rows").unwrap();
+        let copy = DataInUse::make(&DataDirectory::CopyOf { prepared: prepared.clone(), at: at.clone() }).unwrap();
+        assert_eq!(fs::read_to_string(copy.path().join("db/table")).unwrap(), "rows");
+        assert_eq!(tree_bytes(copy.path()), 4);
+        drop(copy);
+        assert!(!at.exists() && prepared.join("db/table").exists());
+    }
+
+    #[test]
+    fn the_memory_of_pages_holds_the_data_in_whole_steps() {
+        assert_eq!(memory_bytes(0), 256 * MIB);
+        assert_eq!(memory_bytes(200 * MIB), 512 * MIB);
+    }
+
+    #[test]
+    fn a_socket_path_that_does_not_fit_says_so() {
+        let deep = PathBuf::from(format!("/{}", "d".repeat(100)));
+        assert!(socket_path(&deep, "s").is_ok());
+        let error = socket_path(&deep, "server.sock").unwrap_err().to_string();
+        assert!(error.contains("113 bytes") && error.contains("107"), "{error}");
+    }
+}

@@ -1,0 +1,6 @@
+//! Prepared data: kept, copied, brought back; directories that belong to one server.
+
+pub(crate) mod cache;
+pub(crate) mod directories;
+pub(crate) mod room;
+pub(crate) mod working;

@@ -1,0 +1,87 @@
+//! Copies of files: blocks shared where the file system can, else room looked for before the first byte is written.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::io::Errno;
+use tare_files::check_room;
+
+use crate::EngineError;
+
+/// What is about to be copied, held against what its file system has left: once, and only where blocks are not shared.
+pub(crate) struct Room<'a> {
+    place: &'a Path,
+    needed: u64,
+    is_there: bool,
+}
+
+impl<'a> Room<'a> {
+    /// Room for so many bytes below `place`.
+    pub(crate) fn new(place: &'a Path, needed: u64) -> Self {
+        Self { place, needed, is_there: false }
+    }
+
+    /// Asks for it, the first time.
+    ///
+    /// # Errors
+    /// [`EngineError::DiskFull`], with what is needed and what there is.
+    pub(crate) fn ask(&mut self) -> Result<(), EngineError> {
+        if !self.is_there {
+            check_room(self.place, "the copy of the data", self.needed)
+                .map_err(|full| EngineError::DiskFull { place: full.path.clone(), detail: full.detail() })?;
+            self.is_there = true;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that a file takes on its disk, without its holes.
+pub(crate) fn held(found: &Metadata) -> u64 {
+    // Of 512 bytes whatever the file system's own are (stat(2)).
+    found.blocks() * 512
+}
+
+/// Bytes that the files below a folder take on their disk; what cannot be read counts as nothing.
+pub(crate) fn held_below(folder: &Path) -> u64 {
+    let Ok(list) = fs::read_dir(folder) else { return 0 };
+    list.flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(found) if found.is_dir() => held_below(&entry.path()),
+            Ok(found) => held(&found),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+/// Lets both files share all blocks; false where the file system cannot.
+pub(crate) fn share(source: &File, target: &File) -> io::Result<bool> {
+    match rustix::fs::ioctl_ficlone(target, source) {
+        Ok(()) => Ok(true),
+        Err(Errno::OPNOTSUPP | Errno::XDEV | Errno::INVAL | Errno::NOTTY | Errno::NOSYS | Errno::PERM) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn holes_take_no_room_and_what_does_not_fit_is_refused_once() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("inner")).unwrap();
+        let file = File::create(folder.path().join("inner/sparse")).unwrap();
+        file.set_len(1 << 30).unwrap();
+        file.write_all_at(&[1; 10_000], 1 << 20).unwrap();
+        file.sync_all().unwrap();
+        let needed = held_below(folder.path());
+        assert!((10_000..1 << 20).contains(&needed), "{needed}");
+        assert!(Room::new(folder.path(), needed).ask().is_ok());
+        let refused = Room::new(folder.path(), u64::MAX).ask().unwrap_err();
+        assert!(matches!(refused, EngineError::DiskFull { .. }), "{refused}");
+        assert!(refused.to_string().contains("18446744073709551615 bytes"), "{refused}");
+    }
+}

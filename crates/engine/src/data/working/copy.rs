@@ -1,0 +1,225 @@
+//! The working copy itself: taken by one process at a time, brought back before each use, removed with its run.
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use sha1::{Digest, Sha1};
+use tare_files::{Access, PrivateFolder};
+
+use super::note::{Note, tells_changes};
+use super::put_back::put_back;
+use super::tree::{Stamp, Tree};
+use crate::EngineError;
+use crate::data::directories::not_private;
+use crate::data::room::{Room, held};
+
+/// How the names of working copies in the cache begin.
+const PREFIX: &str = "work-";
+/// What was copied is written to disk before anything is measured, from so many bytes on.
+const SYNC_FROM: u64 = 64 << 20;
+
+/// How a working copy came to hold the prepared content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
+pub enum Way {
+    /// The file system shares the blocks of both: nothing was copied.
+    Shared,
+    /// There was a copy, of which only what differed was written.
+    PutBack,
+    /// There was none: everything was copied.
+    Copied,
+}
+
+/// What bringing a working copy back took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Restored {
+    /// How it was done.
+    pub way: Way,
+    /// Files that the prepared data have.
+    pub files: usize,
+    /// Their bytes, holes included.
+    pub bytes: u64,
+    /// Files that were not as they should be, or that nobody could vouch for.
+    pub files_put_back: usize,
+    /// Bytes that were written.
+    pub bytes_copied: u64,
+    /// Bytes that were read and compared.
+    pub bytes_compared: u64,
+    /// How long all of it took, seconds.
+    pub elapsed_s: f64,
+}
+
+/// A directory with the content of prepared data, for one server at a time: no other process gets it while this lives.
+#[derive(Debug)]
+pub struct WorkingCopy {
+    data: PathBuf,
+    /// How it was made equal, and at which price.
+    pub restored: Restored,
+    _lock: File,
+}
+
+impl WorkingCopy {
+    /// Takes the copy of `prepared` that is kept in `cache`, and makes it equal to it, whatever the last server, a kill
+    /// in the midst of this or anybody else did to it: a file is believed unchanged only where its size, times and
+    /// inode are those that were noted when it was equal, and where the file system changes these with every write;
+    /// else its content is compared. None when another process has it.
+    ///
+    /// # Errors
+    /// When files cannot be read or written. A copy that was begun anew and failed is removed.
+    pub fn take(prepared: &Path, cache: &Path) -> Result<Option<Self>, EngineError> {
+        let clock = Instant::now();
+        let cache = PrivateFolder::open_or_create(cache, Access::Closed).map_err(not_private)?;
+        let prepared = fs::canonicalize(prepared)
+            .map_err(|source| EngineError::io("open the data directory", prepared, source))?;
+        let name = name_for(&prepared);
+        let Some(lock) = lock(&cache, &name)? else { return Ok(None) };
+        let place = cache.path().join(&name);
+        let was_there = place.is_dir();
+        let folder = PrivateFolder::open_or_create(&place, Access::Closed).map_err(not_private)?;
+        let mut restored = match bring_back(&prepared, &folder) {
+            Ok(restored) => restored,
+            Err(error) => {
+                if !was_there {
+                    // What is half a copy would only take the room that was missing.
+                    let _ = fs::remove_dir_all(&place);
+                }
+                return Err(error);
+            }
+        };
+        restored.elapsed_s = clock.elapsed().as_secs_f64();
+        Ok(Some(Self { data: place.join("data"), restored, _lock: lock }))
+    }
+
+    /// The directory that a server may be started on, and may change.
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+}
+
+/// Locks the copy of this name; none when another process has it, or removes it at this moment.
+fn lock(cache: &PrivateFolder, name: &str) -> Result<Option<File>, EngineError> {
+    let name = format!("{name}.lock");
+    let path = cache.path().join(&name);
+    let lock = cache.append(&name).map_err(not_private)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(None),
+        Err(TryLockError::Error(source)) => return Err(EngineError::io("lock", &path, source)),
+    }
+    // A lock goes with its copy: only the one that has the name counts.
+    let inode = |found: std::io::Result<fs::Metadata>| found.ok().map(|found| found.ino());
+    Ok((inode(lock.metadata()) == inode(fs::symlink_metadata(&path))).then_some(lock))
+}
+
+fn name_for(prepared: &Path) -> String {
+    let digest = Sha1::digest(prepared.as_os_str().as_bytes());
+    let hex: String = digest.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
+    format!("{PREFIX}{hex}")
+}
+
+/// Makes `data` in `folder` equal to `prepared`.
+fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<Restored, EngineError> {
+    let data = folder.path().join("data");
+    let had_copy = data.is_dir();
+    make_folder(&data)?;
+    let (original, found) = (Tree::read(prepared)?, Tree::read(&data)?);
+    let note = Note::read(folder, prepared).filter(|_| tells_changes(&data, &found));
+    remove_strangers(&data, &original, &found)?;
+    let mut restored = Restored {
+        way: if had_copy { Way::PutBack } else { Way::Copied },
+        files: original.files.len(),
+        bytes: original.bytes(),
+        files_put_back: 0,
+        bytes_copied: 0,
+        bytes_compared: 0,
+        elapsed_s: 0.0,
+    };
+    for path in &original.folders {
+        make_folder(&data.join(path))?;
+    }
+    let is_unchanged = |path: &PathBuf, stamp: Stamp| {
+        let unchanged = |copy| note.as_ref().is_some_and(|note| note.holds(path, stamp, copy));
+        found.files.get(path).copied().is_some_and(unchanged)
+    };
+    let stale: Vec<&PathBuf> =
+        original.files.iter().filter(|(path, stamp)| !is_unchanged(path, **stamp)).map(|(path, _)| path).collect();
+    let mut room = Room::new(folder.path(), growth(prepared, &data, &stale));
+    let mut shared = 0;
+    for path in stale {
+        let put = put_back(&prepared.join(path), &data.join(path), &mut room)?;
+        restored.files_put_back += 1;
+        restored.bytes_copied += put.copied;
+        restored.bytes_compared += put.compared;
+        shared += usize::from(put.shared);
+    }
+    if shared > 0 && restored.bytes_copied == 0 {
+        restored.way = Way::Shared;
+    }
+    if restored.bytes_copied >= SYNC_FROM {
+        let synced = File::open(&data).and_then(|data| Ok(rustix::fs::syncfs(data)?));
+        synced.map_err(|source| EngineError::io("sync", &data, source))?;
+    }
+    if note.is_none() || restored.files_put_back > 0 {
+        Note::write(folder, prepared, &original, &Tree::read(&data)?)?;
+    }
+    Ok(restored)
+}
+
+/// Bytes that the copies of these files will take more than they do now.
+fn growth(prepared: &Path, data: &Path, files: &[&PathBuf]) -> u64 {
+    let of = |root: &Path| -> u64 {
+        files.iter().filter_map(|path| fs::metadata(root.join(path)).ok()).map(|found| held(&found)).sum()
+    };
+    of(prepared).saturating_sub(of(data))
+}
+
+/// Folders as servers want them: closed to others.
+fn make_folder(path: &Path) -> Result<(), EngineError> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if !path.is_dir() => Err(EngineError::io("make the directory", path, error)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes what the prepared data do not have, or have as something else.
+fn remove_strangers(data: &Path, original: &Tree, found: &Tree) -> Result<(), EngineError> {
+    let failed = |path: PathBuf| move |source| EngineError::io("remove", &path, source);
+    let files = found.files.keys().filter(|path| !original.files.contains_key(*path));
+    for path in files.chain(&found.others).map(|path| data.join(path)) {
+        fs::remove_file(&path).map_err(failed(path))?;
+    }
+    // Those inside come after those around them in this order.
+    for path in found.folders.iter().rev().filter(|path| !original.folders.contains(*path)) {
+        let path = data.join(path);
+        fs::remove_dir(&path).map_err(failed(path))?;
+    }
+    Ok(())
+}
+
+/// Removes the working copies that nobody uses: when a run is done with them.
+///
+/// # Errors
+/// When the cache is not private or cannot be read.
+pub fn remove_working_copies(cache: &Path) -> Result<Vec<PathBuf>, EngineError> {
+    let Some(folder) = PrivateFolder::open(cache, Access::Closed).map_err(not_private)? else {
+        return Ok(Vec::new());
+    };
+    let mut removed = Vec::new();
+    let names = folder.names().map_err(not_private)?;
+    for name in names.into_iter().filter(|name| name.starts_with(PREFIX) && !name.ends_with(".lock")) {
+        if let Some(_lock) = lock(&folder, &name)? {
+            let path = folder.path().join(&name);
+            fs::remove_dir_all(&path).map_err(|source| EngineError::io("remove", &path, source))?;
+            folder.remove(&format!("{name}.lock")).map_err(not_private)?;
+            removed.push(path);
+        }
+    }
+    Ok(removed)
+}
+
+#[cfg(test)]
+#[path = "copy_tests.rs"]
+mod tests;

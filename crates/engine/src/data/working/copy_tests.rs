@@ -1,0 +1,161 @@
+//! A working copy is equal to the prepared data, whatever was done to it.
+
+use super::*;
+use std::hash::{DefaultHasher, Hasher};
+use std::os::unix::fs::FileExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Names a prepared directory to the child that is killed.
+const KILLED: &str = "WORKING_COPY_OF_A_TEST";
+
+/// Twenty files, two of them large, in folders, one of which is empty.
+fn prepared() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    fs::create_dir_all(data.join("db/inner")).unwrap();
+    fs::create_dir_all(data.join("empty")).unwrap();
+    for number in 0..18_u8 {
+        fs::write(data.join(format!("db/inner/{number}")), vec![number; 3000]).unwrap();
+    }
+    for name in ["db/large", "log"] {
+        fs::write(data.join(name), (0..2 << 20).map(|at| (at / 4096) as u8).collect::<Vec<u8>>()).unwrap();
+    }
+    fs::create_dir(folder.path().join("cache")).unwrap();
+    folder
+}
+
+/// Every path with what it holds.
+fn content(data: &Path) -> Vec<(PathBuf, String)> {
+    let tree = Tree::read(data).unwrap();
+    assert_eq!(tree.others, Vec::<PathBuf>::new());
+    let digest = |path: &PathBuf| {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(&fs::read(data.join(path)).unwrap());
+        format!("{:x}", hasher.finish())
+    };
+    let files = tree.files.keys().map(|path| (path.clone(), digest(path)));
+    files.chain(tree.folders.iter().map(|path| (path.clone(), "folder".to_owned()))).collect()
+}
+
+fn take(folder: &TempDir) -> WorkingCopy {
+    // A child of another test holds the lock from its fork to its exec.
+    let again = |_| {
+        std::thread::sleep(Duration::from_millis(20));
+        WorkingCopy::take(&folder.path().join("data"), &folder.path().join("cache")).unwrap()
+    };
+    let taken = WorkingCopy::take(&folder.path().join("data"), &folder.path().join("cache")).unwrap();
+    let taken = taken.or_else(|| (0..100).find_map(again)).unwrap();
+    assert_eq!(content(taken.data()), content(&folder.path().join("data")));
+    taken
+}
+
+fn change(path: &Path, at: u64) {
+    let file = File::options().write(true).open(path).unwrap();
+    file.write_all_at(b"changed", at).unwrap();
+}
+
+#[test]
+fn only_what_a_server_changed_is_written_again() {
+    let folder = prepared();
+    let first = take(&folder);
+    assert_eq!((first.restored.files, first.restored.files_put_back), (20, 20));
+    let data = first.data().to_owned();
+    drop(first);
+    let again = take(&folder).restored;
+    assert_eq!(again.bytes_copied, 0, "{again:?}");
+    change(&data.join("log"), 5000);
+    let third = take(&folder).restored;
+    assert!(third.bytes_copied * 50 < third.bytes, "{third:?}");
+    if tells_changes(&data, &Tree::read(&data).unwrap()) {
+        assert_eq!((again.files_put_back, third.files_put_back), (0, 1), "nothing else was looked into");
+    }
+}
+
+#[test]
+fn what_was_changed_behind_its_back_is_found() {
+    let folder = prepared();
+    let data = take(&folder).data().to_owned();
+    let keep_time = |path: &Path| {
+        let was = fs::metadata(path).unwrap().modified().unwrap();
+        change(path, 0);
+        File::options().write(true).open(path).unwrap().set_modified(was).unwrap();
+    };
+    let large = data.join("db/large");
+    let acts: [&dyn Fn(); 8] = [
+        &|| keep_time(&large),
+        &|| fs::write(data.join("db/new"), "x").unwrap(),
+        &|| fs::remove_file(data.join("log")).unwrap(),
+        &|| fs::remove_dir_all(data.join("db")).unwrap(),
+        &|| fs::create_dir_all(data.join("more/folders")).unwrap(),
+        &|| {
+            fs::remove_file(&large).unwrap();
+            std::os::unix::fs::symlink(folder.path().join("data/log"), &large).unwrap();
+        },
+        &|| {
+            fs::remove_file(&large).unwrap();
+            fs::create_dir(&large).unwrap();
+        },
+        &|| File::options().write(true).open(&large).unwrap().set_len(7).unwrap(),
+    ];
+    for act in acts {
+        act();
+        drop(take(&folder));
+    }
+    // The prepared data themselves, with their times set back.
+    keep_time(&folder.path().join("data/log"));
+    drop(take(&folder));
+}
+
+#[test]
+fn two_processes_never_have_the_same_copy_and_an_idle_one_is_removed() {
+    let folder = prepared();
+    let (data, cache) = (folder.path().join("data"), folder.path().join("cache"));
+    let taken = take(&folder);
+    assert!(WorkingCopy::take(&data, &cache).unwrap().is_none());
+    assert_eq!(remove_working_copies(&cache).unwrap(), Vec::<PathBuf>::new());
+    drop(taken);
+    let removed = |_| {
+        std::thread::sleep(Duration::from_millis(20));
+        remove_working_copies(&cache).unwrap().len() == 1
+    };
+    assert!((0..100).any(removed));
+    assert_eq!(take(&folder).restored.files_put_back, 20);
+}
+
+/// Not a test by itself: what the next one starts and kills.
+#[test]
+fn a_child_that_brings_back_again_and_again() {
+    let Some(folder) = std::env::var_os(KILLED).map(PathBuf::from) else { return };
+    fs::write(folder.join("at work"), "").unwrap();
+    for round in 0.. {
+        let taken = WorkingCopy::take(&folder.join("data"), &folder.join("cache")).unwrap().unwrap();
+        change(&taken.data().join("log"), round * 4096 % (2 << 20));
+        change(&taken.data().join("db/large"), 0);
+        fs::remove_file(taken.data().join("db/inner/7")).unwrap();
+    }
+}
+
+#[test]
+fn a_kill_at_any_moment_leaves_nothing_half_that_is_used() {
+    let folder = prepared();
+    let mut in_work = 0;
+    for kill in 0..20_u64 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "data::working::copy::tests::a_child_that_brings_back_again_and_again"])
+            .env(KILLED, folder.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        while !folder.path().join("at work").exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        fs::remove_file(folder.path().join("at work")).unwrap();
+        std::thread::sleep(Duration::from_millis(kill * 7 % 40));
+        child.kill().unwrap();
+        assert!(!child.wait().unwrap().success(), "it ended by itself");
+        in_work += u32::from(take(&folder).restored.files_put_back > 0);
+    }
+    assert!(in_work >= 3, "only {in_work} of 20 kills hit one at work");
+}

@@ -1,0 +1,177 @@
+//! One file made equal to another: blocks shared where the file system can, else those written that differ.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::io::Errno;
+
+use crate::EngineError;
+use crate::data::room::{Room, share};
+use crate::process::guard::interrupted;
+
+/// Bytes that are compared at a time: a change of one page writes so many.
+const BLOCK: usize = 64 << 10;
+/// Bytes that are copied before anything else is looked at.
+const COPIED_AT_ONCE: u64 = 64 << 20;
+
+/// What making a file equal took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Put {
+    /// Whether the two share their blocks now.
+    pub shared: bool,
+    /// Bytes that were written into the copy.
+    pub copied: u64,
+    /// Bytes of the original that were read to find what differs.
+    pub compared: u64,
+}
+
+/// Makes `to` equal to `from`; `to` is a file or absent. `room` is asked for before anything is copied.
+pub(super) fn put_back(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<Put, EngineError> {
+    let failed = |error| EngineError::io("copy data to", to, error);
+    let source = File::open(from).map_err(|error| EngineError::io("read", from, error))?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let target = options.open(to).map_err(failed)?;
+    if share(&source, &target).map_err(failed)? {
+        // What was longer keeps its end.
+        settle(&source, &target).map_err(failed)?;
+        return Ok(Put { shared: true, ..Put::default() });
+    }
+    room.ask()?;
+    write(&source, &target).and_then(|put| settle(&source, &target).map(|()| put)).map_err(failed)
+}
+
+fn write(source: &File, target: &File) -> io::Result<Put> {
+    match target.metadata()?.len() {
+        0 => Ok(Put { copied: copy(source, target)?, ..Put::default() }),
+        was => write_differences(source, target, source.metadata()?.len().min(was)),
+    }
+}
+
+/// Gives the copy the length and the permissions of the original.
+fn settle(source: &File, target: &File) -> io::Result<()> {
+    let found = source.metadata()?;
+    target.set_len(found.len())?;
+    target.set_permissions(found.permissions())
+}
+
+/// Copies what is no hole into an empty file; the kernel copies where it can. Bytes written.
+fn copy(mut source: &File, mut target: &File) -> io::Result<u64> {
+    let mut copied = 0;
+    for (from, until) in segments(source)? {
+        source.seek(SeekFrom::Start(from))?;
+        target.seek(SeekFrom::Start(from))?;
+        let mut left = until - from;
+        while left > 0 {
+            go_on()?;
+            // A part of a second on a slow disk: nobody waits for the rest of a large file that is no longer wanted.
+            let part = io::copy(&mut source.take(left.min(COPIED_AT_ONCE)), &mut target)?;
+            if part == 0 {
+                break;
+            }
+            copied += part;
+            left -= part;
+        }
+    }
+    Ok(copied)
+}
+
+/// Goes on, unless the end of this program is wanted.
+fn go_on() -> io::Result<()> {
+    if interrupted() { Err(io::Error::other("interrupted")) } else { Ok(()) }
+}
+
+/// Writes the blocks of `source` that `target` does not have: below `common` compared, beyond it all.
+fn write_differences(source: &File, target: &File, common: u64) -> io::Result<Put> {
+    let mut put = Put::default();
+    // Where both have a hole there is nothing but zeros in either.
+    let mut ranges = segments(source)?;
+    ranges.extend(segments(target)?.into_iter().filter(|(from, _)| *from < common));
+    ranges.sort_unstable();
+    let length = source.metadata()?.len();
+    let (mut mine, mut theirs) = (vec![0; BLOCK], vec![0; BLOCK]);
+    let mut at = 0;
+    for (from, until) in ranges {
+        at = at.max(from - from % BLOCK as u64);
+        while at < until.min(length) {
+            go_on()?;
+            let wanted = (BLOCK as u64).min(length - at) as usize;
+            source.read_exact_at(&mut mine[..wanted], at)?;
+            put.compared += wanted as u64;
+            let known = (common.saturating_sub(at) as usize).min(wanted);
+            target.read_exact_at(&mut theirs[..known], at)?;
+            if known < wanted || mine[..wanted] != theirs[..wanted] {
+                target.write_all_at(&mine[..wanted], at)?;
+                put.copied += wanted as u64;
+            }
+            at += wanted as u64;
+        }
+    }
+    Ok(put)
+}
+
+/// The parts of a file that are no holes.
+fn segments(file: &File) -> io::Result<Vec<(u64, u64)>> {
+    let length = file.metadata()?.len();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < length {
+        let from = match rustix::fs::seek(file, rustix::fs::SeekFrom::Data(at)) {
+            Ok(from) => from,
+            // No more data.
+            Err(Errno::NXIO) => break,
+            // A file system that knows of no holes.
+            Err(Errno::INVAL) => return Ok(vec![(0, length)]),
+            Err(error) => return Err(error.into()),
+        };
+        let until = rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(from)).map_err(io::Error::from)?;
+        found.push((from, until));
+        at = until;
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn whatever_a_file_held_it_is_equal_afterwards_and_only_what_differs_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let good: Vec<u8> = (0..5 * BLOCK + 7).map(|at| (at / 251) as u8).collect();
+        fs::write(&from, &good).unwrap();
+        let mut one_byte = good.clone();
+        one_byte[3 * BLOCK + 1] ^= 1;
+        let longer = [good.clone(), vec![9; 3 * BLOCK]].concat();
+        let others = [vec![], good.clone(), one_byte, longer, good[..BLOCK + 3].to_vec(), vec![0; good.len()]];
+        let mut written = Vec::new();
+        for held in others {
+            fs::write(&to, &held).unwrap();
+            let put = put_back(&from, &to, &mut Room::new(folder.path(), 0)).unwrap();
+            assert!(fs::read(&to).unwrap() == good, "it held {} bytes", held.len());
+            written.push(if put.shared { 0 } else { put.copied });
+        }
+        if written[0] > 0 {
+            assert_eq!(written[..4], [good.len() as u64, 0, BLOCK as u64, 0]);
+        }
+    }
+
+    #[test]
+    fn holes_stay_holes_and_what_was_written_into_one_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let hole = File::create(&from).unwrap();
+        hole.set_len(64 << 20).unwrap();
+        hole.write_all_at(b"end", (64 << 20) - 3).unwrap();
+        let put = put_back(&from, &to, &mut Room::new(folder.path(), 0)).unwrap();
+        assert!(put.copied < 1 << 20, "{put:?}");
+        OpenOptions::new().write(true).open(&to).unwrap().write_all_at(b"stray", 40 << 20).unwrap();
+        let put = put_back(&from, &to, &mut Room::new(folder.path(), 0)).unwrap();
+        assert!(put.shared || (put.compared < 1 << 20 && put.copied > 0), "{put:?}");
+        assert!(fs::read(&from).unwrap() == fs::read(&to).unwrap());
+    }
+}

@@ -1,0 +1,104 @@
+//! What a child process is before it becomes another program: its environment, its control group, its death signal, its
+//! address space, and who it seems to run as.
+
+use std::ffi::CStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use rustix::fs::{Mode, OFlags, open};
+use rustix::process::{Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use crate::Aslr;
+
+/// Variables that a server may inherit. Everything else is a secret, somebody else's (LD_PRELOAD) or changes the size
+/// of its stack from one shell to the next.
+pub(super) const INHERITED: [&str; 12] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "TZ",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "XDG_RUNTIME_DIR",
+    "ASAN_OPTIONS",
+    "RUST_BACKTRACE",
+];
+
+/// Lets the command's process inherit only what servers need. Call it before any variable is added.
+pub(crate) fn clean_environment(command: &mut Command) {
+    command.env_clear();
+    command
+        .envs(std::env::vars_os().filter(|(name, _)| {
+            name.to_str().is_some_and(|name| INHERITED.contains(&name) || name.starts_with("LC_"))
+        }));
+}
+
+/// Makes the kernel kill the command's process when the thread that starts it ends, however it ends.
+pub fn dies_with_parent(command: &mut Command) {
+    before_exec(command, Before::default());
+}
+
+/// What a child chooses for itself before it becomes another program.
+#[derive(Debug, Default)]
+pub(crate) struct Before {
+    pub aslr: Option<Aslr>,
+    pub hide_root: bool,
+    /// The entry of its control group.
+    pub door: Option<File>,
+}
+
+/// What the child does between fork and exec: enter its control group, die with its parent, and choose its address
+/// space, which exec passes on.
+pub(crate) fn before_exec(command: &mut Command, before: Before) {
+    let parent = getpid();
+    let Before { aslr, hide_root, door } = before;
+    let prepare = move || {
+        // While it is root still. Refused, it is found by its mark.
+        if let Some(door) = &door {
+            let _ = rustix::io::write(door, b"0");
+        }
+        // First of the rest: who a process is, is part of whether it dies with its parent.
+        if hide_root {
+            enter_namespace_without_root()?;
+        }
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        if getppid() != Some(parent) {
+            // The parent died before the line above: nobody would ever end this process.
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        aslr.map_or(Ok(()), Aslr::set)
+    };
+    // SAFETY: the closure only makes system calls and allocates nothing, so it is safe in the forked child of a
+    // threaded process.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// `nobody` has this number everywhere, and a name, which some servers want.
+const NUMBERS: &[u8] = b"65534 0 1\n";
+
+/// Enters a user namespace in which root is called `nobody`, for servers that refuse to run as root. Only makes system
+/// calls and allocates nothing.
+///
+/// To the kernel outside it is still root, without its powers: it owns, and can enter, what root made for it alone, and
+/// nothing has to be given to another user. Its System V shared memory is a world of its own, which ends with it: a
+/// killed server leaves none behind.
+fn enter_namespace_without_root() -> io::Result<()> {
+    // SAFETY: without `UnshareFlags::FILES` the table of open files stays what it is, and so does every descriptor that
+    // this program holds; users and System V memory are no part of what Rust's types promise.
+    unsafe { unshare_unsafe(UnshareFlags::NEWUSER | UnshareFlags::NEWIPC) }?;
+    write(c"/proc/self/setgroups", b"deny")?;
+    write(c"/proc/self/uid_map", NUMBERS)?;
+    write(c"/proc/self/gid_map", NUMBERS)
+}
+
+fn write(path: &CStr, bytes: &[u8]) -> io::Result<()> {
+    let file = open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::io::write(&file, bytes)?;
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! A server and all that it starts, however far that goes: into a session of its own, behind a parent that ends.
+//!
+//! A control group holds them all, where this process may make one. Everywhere else they are found by a variable in
+//! their environment, and those that have cleared it by having become this process's own children when their parent
+//! ended (`PR_SET_CHILD_SUBREAPER`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use procfs::process::{Process, Stat};
+use rustix::process::{getpid, set_child_subreaper};
+use serde::{Deserialize, Serialize};
+use tare_noise::ControlGroup;
+
+use super::identity::Identity;
+
+/// The variable that marks what a server starts. Its value always has the same length, so that every server has its
+/// stack at the same place.
+const MARK: &str = "TARE_SERVER";
+/// How long what forks again and again is hunted.
+const HUNT: Duration = Duration::from_secs(5);
+/// How long a helper may take to notice that its server has ended.
+const NOTICE: Duration = Duration::from_millis(300);
+
+/// All processes of one server. It can be written down, and taken up by another process after a kill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Family {
+    /// 16 hexadecimal digits.
+    mark: String,
+    group: Option<ControlGroup>,
+}
+
+impl Family {
+    /// A new one, of which nothing is there yet.
+    pub(crate) fn planned() -> Self {
+        let family = Self::without_group();
+        Self { group: ControlGroup::planned(&family.mark), ..family }
+    }
+
+    /// The same, found by its mark alone.
+    pub(crate) fn without_group() -> Self {
+        // Every new state of the standard library's hasher has keys from the system's random numbers.
+        let mark = format!("{:016x}", std::hash::RandomState::new().build_hasher().finish());
+        Self { mark, group: None }
+    }
+
+    /// Whether this variable of an environment is its mark.
+    pub(crate) fn has(&self, variable: &str) -> bool {
+        variable.strip_prefix(MARK).and_then(|rest| rest.strip_prefix('=')) == Some(&self.mark)
+    }
+
+    /// Marks the command, and returns the door through which its process must go before exec: by writing `0` there.
+    pub(crate) fn begin(&self, command: &mut Command) -> Option<File> {
+        command.env(MARK, &self.mark);
+        let door = self.group.as_ref().and_then(|group| group.make().ok());
+        if door.is_none() {
+            // Refused only by kernels before 3.4.
+            let _ = set_child_subreaper(Some(getpid()));
+        }
+        door
+    }
+
+    /// All that run now.
+    pub(crate) fn members(&self) -> Vec<Identity> {
+        let own = getpid().as_raw_nonzero().get();
+        let mut pids: BTreeSet<i32> = self.group.iter().flat_map(ControlGroup::processes).collect();
+        let all = procfs::process::all_processes().into_iter().flatten().flatten().filter_map(|p| p.stat().ok());
+        let all: BTreeMap<i32, Stat> = all.map(|stat| (stat.pid, stat)).collect();
+        for stat in all.values().filter(|stat| stat.state != 'Z') {
+            match mark_of(stat.pid) {
+                Some(found) if self.has(&found) => drop(pids.insert(stat.pid)),
+                Some(_) => {}
+                // None of ours is ever started into a session of its own.
+                None if is_adopted(stat, &all, own) => drop(pids.insert(stat.pid)),
+                None => {}
+            }
+        }
+        pids.remove(&own);
+        pids.into_iter().filter_map(Identity::of).collect()
+    }
+
+    /// Ends all that run, and returns them. What they fork meanwhile is ended too.
+    pub(crate) fn kill(&self) -> Vec<Identity> {
+        let deadline = Instant::now() + HUNT;
+        let mut ended = Vec::new();
+        loop {
+            let found = self.members();
+            self.group.iter().for_each(ControlGroup::kill);
+            if found.is_empty() || Instant::now() >= deadline {
+                return ended;
+            }
+            for member in found {
+                member.kill();
+                ended.push(member);
+            }
+        }
+    }
+
+    /// Ends all, and takes the control group away.
+    pub(crate) fn end(&self) -> Vec<Identity> {
+        let ended = self.kill();
+        self.group.iter().for_each(ControlGroup::remove);
+        ended
+    }
+
+    /// What outlives a server that has ended in good order, in words: not what is in the process group `expected`, for
+    /// that ends with it as a rule.
+    pub(crate) fn outliving(&self, expected: i32) -> Vec<String> {
+        let deadline = Instant::now() + NOTICE;
+        let strangers = || {
+            let stats = self.members().into_iter().filter_map(|m| Process::new(m.pid).and_then(|p| p.stat()).ok());
+            stats.filter(|stat| stat.pgrp != expected).collect::<Vec<Stat>>()
+        };
+        loop {
+            let left = strangers();
+            if left.is_empty() || Instant::now() >= deadline {
+                return left.iter().map(|stat| format!("process {} ({})", stat.pid, stat.comm)).collect();
+            }
+            sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// The mark in the environment of a process, whoever's server it is of.
+pub(crate) fn mark_of(pid: i32) -> Option<String> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let name = MARK.as_bytes();
+    let found = environment
+        .split(|byte| *byte == 0)
+        .find(|entry| entry.strip_prefix(name).is_some_and(|value| value.first() == Some(&b'=')))?;
+    Some(String::from_utf8_lossy(found).into_owned())
+}
+
+/// Whether it came to this process when its parent ended, or descends from one that did.
+fn is_adopted(stat: &Stat, all: &BTreeMap<i32, Stat>, own: i32) -> bool {
+    let session = all.get(&own).map(|stat| stat.session);
+    let mut at = stat;
+    // A list that changes while it is read may hold anything, a circle too.
+    for _ in 0..all.len() {
+        if at.ppid == own {
+            return Some(at.session) != session;
+        }
+        match all.get(&at.ppid) {
+            Some(parent) => at = parent,
+            None => return false,
+        }
+    }
+    false
+}

@@ -1,0 +1,121 @@
+//! A server whose end is wanted is ended, and whoever waits for it goes on. One that fills the disk with its log is
+//! ended too, and its log cut, with the reason as its last line.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::process::Child;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::family::Family;
+
+static FLAG: OnceLock<&'static AtomicBool> = OnceLock::new();
+
+/// Whoever handles the signals of this process says once which flag they set. From then on its servers are ended as
+/// soon as the flag is up, and whatever waits for one returns.
+pub fn interrupted_by(flag: &'static AtomicBool) {
+    let _ = FLAG.set(flag);
+}
+
+/// Whether the flag is up.
+pub fn interrupted() -> bool {
+    FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
+/// What a server may write into its log in one life.
+const LIMIT: u64 = 64 << 20;
+/// Time between two looks: one call of the kernel each, next to nothing beside what is measured.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// How long a killed process is waited for.
+const GONE: Timespec = Timespec { tv_sec: 5, tv_nsec: 0 };
+
+/// Watches a server and its log until it is dropped.
+pub(crate) struct Guard {
+    more: Option<Sender<OwnedFd>>,
+    /// Held while the server is ended and its log cut.
+    ending: Arc<Mutex<()>>,
+}
+
+impl Guard {
+    /// Watches `child`, which began a family, and what is added to `log` behind byte `from`. Where the kernel has no
+    /// handles of processes, nothing is watched.
+    pub(crate) fn start(log: &Path, from: u64, child: &Child, family: Family) -> Self {
+        let Ok(handle) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
+            return Self { more: None, ending: Arc::default() };
+        };
+        let (sender, more) = channel();
+        let ending = Arc::new(Mutex::new(()));
+        let held = Arc::clone(&ending);
+        let log = log.to_owned();
+        let watch = move || {
+            let mut writers = vec![handle];
+            loop {
+                match more.recv_timeout(LOOK_EVERY) {
+                    Ok(handle) => writers.push(handle),
+                    Err(RecvTimeoutError::Disconnected) => return,
+                    // Its data are a copy, and a trial that is interrupted leaves no record: nothing is lost.
+                    Err(RecvTimeoutError::Timeout) if interrupted() => {
+                        end(&writers, &family);
+                        return;
+                    }
+                    Err(RecvTimeoutError::Timeout) if length(&log) > from + LIMIT => {
+                        let _held = held.lock();
+                        end(&writers, &family);
+                        cut(&log, from);
+                        return;
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+            }
+        };
+        // Without the thread nothing is watched; the server runs all the same.
+        let started = std::thread::Builder::new().name("tare-guard".to_owned()).spawn(watch);
+        Self { more: started.ok().map(|_| sender), ending }
+    }
+
+    /// Another process writes into it too.
+    pub(crate) fn also(&self, process: &OwnedFd) {
+        if let (Some(sender), Ok(handle)) = (&self.more, process.as_fd().try_clone_to_owned()) {
+            let _ = sender.send(handle);
+        }
+    }
+
+    /// Returns when nobody is just about to cut the log.
+    pub(crate) fn settle(&self) {
+        drop(self.ending.lock());
+    }
+}
+
+fn length(log: &Path) -> u64 {
+    fs::metadata(log).map_or(0, |found| found.len())
+}
+
+fn end(writers: &[OwnedFd], family: &Family) {
+    for writer in writers {
+        let _ = pidfd_send_signal(writer, Signal::KILL);
+    }
+    family.kill();
+    for writer in writers {
+        // Readable when it has ended: until then it may still write.
+        let _ = poll(&mut [PollFd::new(writer, PollFlags::IN)], Some(&GONE));
+    }
+}
+
+fn cut(log: &Path, from: u64) {
+    let cut = || -> io::Result<()> {
+        let mut file = OpenOptions::new().append(true).open(log)?;
+        file.set_len(from + LIMIT)?;
+        let (path, mib) = (log.display(), LIMIT >> 20);
+        writeln!(file, "\ntare: the server wrote more than {mib} MiB into {path}, and was killed for it")
+    };
+    // Whoever reads the log finds at least what the server wrote.
+    let _ = cut();
+}

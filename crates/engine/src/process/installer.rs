@@ -1,0 +1,44 @@
+//! Programs that make a data directory: run to their end, with the reason where they fail.
+
+use super::instance::ERROR_LINES;
+use super::leftovers::Registration;
+use super::server_process::{Launch, ServerProcess};
+use crate::{EngineError, PrepareRequest};
+
+/// Runs it, listed where the next start finds it after a kill. `explain` reads the reason of a failure out of the log.
+///
+/// # Errors
+/// What `explain` says, or else the log's lines about errors.
+pub(crate) fn run_installer(
+    name: &'static str,
+    launch: &Launch<'_>,
+    request: &PrepareRequest,
+    explain: impl Fn(&str) -> Option<EngineError>,
+) -> Result<(), EngineError> {
+    let state = request.state_directory.as_deref();
+    let mut registration = state.map(|state| Registration::begin(state, Vec::new(), &launch.family)).transpose()?;
+    // Dropped first: it is listed until all of it has ended.
+    let mut process = ServerProcess::spawn(launch)?;
+    if let Some(registration) = &mut registration {
+        registration.started(process.pid())?;
+    }
+    let ended = process.wait(request.timeout)?;
+    EngineError::unless_interrupted()?;
+    if ended && process.succeeded() {
+        return Ok(());
+    }
+    if let Some(error) = explain(&process.log_text()) {
+        return Err(error);
+    }
+    // Some end with a page of advice; what went wrong stands above it.
+    let is_error = |line: &&str| line.to_uppercase().contains("ERROR");
+    let errors: Vec<String> = process.log_text().lines().filter(is_error).map(str::to_owned).collect();
+    let tail = if errors.is_empty() { process.log_tail(ERROR_LINES) } else { errors };
+    let log = launch.log.to_owned();
+    Err(if ended {
+        EngineError::Died { engine: name, status: process.status(), log, tail }
+    } else {
+        let reason = "what makes the data directory still runs".to_owned();
+        EngineError::NotReady { engine: name, waited: request.timeout, reason, log, tail }
+    })
+}

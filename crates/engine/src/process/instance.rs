@@ -1,0 +1,147 @@
+//! A server with everything that lives and ends with it.
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::family::Family;
+use super::leftovers::Registration;
+use super::server_process::{Launch, ServerProcess, verify_preload};
+use crate::data::directories::{DataInUse, PrivateDirectory};
+use crate::{DataDirectory, EngineError, Session, StartRequest, StopOutcome};
+
+/// Lines of the log that an error shows.
+pub(crate) const ERROR_LINES: usize = 20;
+/// Pause between two attempts to connect during start.
+const CONNECT_EVERY: Duration = Duration::from_millis(10);
+
+/// The directories of a server that is about to be spawned, already listed for [`crate::reap_leftovers`].
+pub(crate) struct Stage {
+    data: DataInUse,
+    run: PrivateDirectory,
+    family: Family,
+    registration: Option<Registration>,
+}
+
+impl Stage {
+    pub(crate) fn set_up(request: &StartRequest) -> Result<Self, EngineError> {
+        let mut directories = vec![request.run_directory.clone()];
+        if let DataDirectory::CopyOf { at, .. } = &request.data {
+            directories.push(at.clone());
+        }
+        let family = Family::planned();
+        let registration = match &request.state_directory {
+            Some(state) => Some(Registration::begin(state, directories, &family)?),
+            None => None,
+        };
+        let run = PrivateDirectory::create(&request.run_directory)?;
+        let data = DataInUse::make(&request.data)?;
+        Ok(Self { data, run, family, registration })
+    }
+
+    pub(crate) fn run(&self) -> &Path {
+        self.run.path()
+    }
+
+    pub(crate) fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// What the server that is spawned here belongs to.
+    pub(crate) fn family(&self) -> Family {
+        self.family.clone()
+    }
+
+    pub(crate) fn spawn(mut self, launch: &Launch<'_>) -> Result<Instance, EngineError> {
+        let process = ServerProcess::spawn(launch)?;
+        if let Some(registration) = &mut self.registration {
+            registration.started(process.pid())?;
+        }
+        Ok(Instance { process, stage: Some(self) })
+    }
+}
+
+/// A spawned server. Fields drop in order: first the process ends, then its directories go, then its listing.
+pub(crate) struct Instance {
+    pub process: ServerProcess,
+    stage: Option<Stage>,
+}
+
+impl Instance {
+    /// Connects again and again until it works, the process dies or the time is over. `explain` reads the reason out
+    /// of the log of a process that died or never answered.
+    pub(crate) fn wait_ready(
+        &mut self,
+        engine: &'static str,
+        request: &StartRequest,
+        socket: Option<&Path>,
+        mut connect: impl FnMut() -> Result<Box<dyn Session>, EngineError>,
+        explain: impl Fn(&str) -> Option<EngineError>,
+    ) -> Result<Box<dyn Session>, EngineError> {
+        let deadline = Instant::now() + request.start_timeout;
+        loop {
+            EngineError::unless_interrupted()?;
+            let alive = self.process.is_alive();
+            let answer = connect();
+            let late = Instant::now() >= deadline;
+            let reason = match answer {
+                Ok(_) if !alive => "it answers, but the process that was started has ended".to_owned(),
+                Ok(_) if late => "it answered after the time for its start had passed".to_owned(),
+                Ok(session) => {
+                    self.verify(request, socket)?;
+                    return Ok(session);
+                }
+                Err(error) => error.to_string(),
+            };
+            // It was ended for that: what it says of its end is no reason.
+            EngineError::unless_interrupted()?;
+            if !alive || late {
+                if let Some(explained) = explain(&self.process.log_text()) {
+                    return Err(explained);
+                }
+                let (log, tail) = (self.process.log_path().to_owned(), self.process.log_tail(ERROR_LINES));
+                return Err(if alive {
+                    EngineError::NotReady { engine, waited: request.start_timeout, reason, log, tail }
+                } else {
+                    EngineError::Died { engine, status: self.process.status(), log, tail }
+                });
+            }
+            sleep(CONNECT_EVERY);
+        }
+    }
+
+    /// What was asked of the process itself, read back from the one that answers, which has exec'd for the last time: a
+    /// wrapper script may change any of it.
+    fn verify(&mut self, request: &StartRequest, socket: Option<&Path>) -> Result<(), EngineError> {
+        // Nobody else can listen there: the socket is in a fresh directory that only this user may enter.
+        if let Some(answering) = socket.and_then(listener_pid).filter(|other| *other != self.process.pid()) {
+            self.process.adopt(answering)?;
+            if let Some(registration) = self.stage.as_mut().and_then(|stage| stage.registration.as_mut()) {
+                registration.answered(answering)?;
+            }
+        }
+        let pid = self.process.pid();
+        if let Some(aslr) = request.aslr {
+            aslr.verify(pid)?;
+        }
+        match &request.allocator_preload {
+            Some(library) => verify_preload(pid, library),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the process, then removes what lived with it.
+    pub(crate) fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
+        let outcome = self.process.stop(timeout)?;
+        self.stage = None;
+        Ok(outcome)
+    }
+}
+
+/// The process that made this socket a listening one.
+fn listener_pid(socket: &Path) -> Option<u32> {
+    let stream = UnixStream::connect(socket).ok()?;
+    let credentials = rustix::net::sockopt::socket_peercred(&stream).ok()?;
+    u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
+}

@@ -1,0 +1,298 @@
+//! What is left when this program is killed with SIGKILL, and its removal by the next start.
+//!
+//! While a server lives, one JSON file in the state directory names its owner (the process that started it), the
+//! server process, what marks all that it starts, and the directories that go with it. A process is identified by
+//! number *and* start time *and* boot, so a number that the kernel gave to someone else is never killed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use procfs::process::Process;
+use serde::{Deserialize, Serialize};
+use tare_files::{Access, PrivateFolder};
+
+use super::family::Family;
+use super::identity::Identity;
+use crate::EngineError;
+use crate::data::directories::not_private;
+
+/// The most that is read of a registration, bytes.
+const LARGEST: u64 = 1 << 20;
+/// How often a directory's removal is tried, and the pause before the next time.
+const REMOVALS: u32 = 10;
+const BETWEEN_REMOVALS: Duration = Duration::from_millis(20);
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Record {
+    boot_id: String,
+    owner: Identity,
+    /// What was spawned; none while it is about to be.
+    server: Option<Identity>,
+    /// The server, where a wrapper was spawned that stays.
+    behind: Option<Identity>,
+    /// Run directory and private copy of the data.
+    directories: Vec<PathBuf>,
+    /// Of the server and all that it starts; none where an older version wrote this.
+    #[serde(default)]
+    family: Option<Family>,
+}
+
+impl Record {
+    /// What may still run, the wrapper first: it would start the server again. A server that did not answer yet when
+    /// its owner was killed is known by its family, or by the process group that began with its wrapper and a directory
+    /// of this record on its command line.
+    fn processes(&self) -> Vec<Identity> {
+        let Some(spawned) = self.server else { return Vec::new() };
+        let is_ours = |process: &Process| {
+            let stat = process.stat().ok()?;
+            let line = process.cmdline().ok()?.join(" ");
+            let names_us = self.directories.iter().any(|directory| line.contains(&*directory.to_string_lossy()));
+            let ours = stat.pgrp == spawned.pid && stat.starttime >= spawned.start_ticks && names_us;
+            ours.then_some(Identity { pid: stat.pid, start_ticks: stat.starttime })
+        };
+        let all = procfs::process::all_processes().into_iter().flatten().flatten();
+        let group = all.filter_map(|process| is_ours(&process)).filter(|process| *process != spawned);
+        [spawned].into_iter().chain(self.behind).chain(group).collect()
+    }
+}
+
+/// Lists a server in the state directory until dropped.
+#[derive(Debug)]
+pub(crate) struct Registration {
+    folder: PrivateFolder,
+    name: String,
+    record: Record,
+}
+
+impl Registration {
+    /// Lists the directories before they are made; [`Registration::started`] adds the server.
+    pub(crate) fn begin(
+        state_directory: &Path,
+        directories: Vec<PathBuf>,
+        family: &Family,
+    ) -> Result<Self, EngineError> {
+        let folder = PrivateFolder::open_or_create(state_directory, Access::Closed).map_err(not_private)?;
+        let owner = rustix::process::getpid().as_raw_nonzero().get();
+        let owner = Identity::of(owner).ok_or_else(|| no_proc(owner))?;
+        let directories = directories.iter().filter_map(|path| std::path::absolute(path).ok()).collect();
+        let family = Some(family.clone());
+        let record = Record { boot_id: boot_id(), owner, server: None, behind: None, directories, family };
+        static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let name = format!("server-{}-{}-{number}.json", owner.pid, owner.start_ticks);
+        let registration = Self { folder, name, record };
+        registration.write()?;
+        Ok(registration)
+    }
+
+    /// Adds the spawned server. Between the spawn and this the kernel's parent-death signal is what ends it.
+    pub(crate) fn started(&mut self, pid: u32) -> Result<(), EngineError> {
+        self.record.server = Identity::of(pid as i32);
+        self.write()
+    }
+
+    /// Adds the server that answers behind a wrapper. The kernel ends the wrapper with its parent, and not this one.
+    pub(crate) fn answered(&mut self, pid: u32) -> Result<(), EngineError> {
+        self.record.behind = Identity::of(pid as i32);
+        self.write()
+    }
+
+    fn write(&self) -> Result<(), EngineError> {
+        let path = self.folder.path().join(&self.name);
+        let text = serde_json::to_string(&self.record)
+            .map_err(|source| EngineError::io("write the state file", &path, source.into()))?;
+        self.folder.write(&self.name, text.as_bytes()).map_err(not_private)
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let _ = self.folder.remove(&self.name);
+    }
+}
+
+fn no_proc(pid: i32) -> EngineError {
+    let path = PathBuf::from(format!("/proc/{pid}/stat"));
+    EngineError::Directory { path, reason: "cannot be read; is /proc mounted?".to_owned() }
+}
+
+pub(crate) fn boot_id() -> String {
+    fs::read_to_string(BOOT_ID).unwrap_or_default().trim().to_owned()
+}
+
+/// One leftover that was cleared away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reaped {
+    /// The server (and its wrapper) that was still running and was killed.
+    pub killed: Vec<u32>,
+    /// Directories that were removed.
+    pub removed: Vec<PathBuf>,
+}
+
+/// Kills servers whose owner died without stopping them and removes their directories. Servers of a living owner are
+/// left alone, so two runs can share a state directory. A missing state directory means that there is nothing to do.
+///
+/// # Errors
+/// When the state directory cannot be read, is another user's or open to others.
+pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError> {
+    // What it lists is killed and removed: nobody else may have had a hand in it.
+    let Some(folder) = PrivateFolder::open(state_directory, Access::Closed).map_err(not_private)? else {
+        return Ok(Vec::new());
+    };
+    let names = folder.names().map_err(not_private)?.into_iter().filter(|name| is_state_file(name));
+    let records: Vec<(String, Record)> = names.filter_map(|name| Some((name.clone(), read(&folder, &name)?))).collect();
+    let boot = boot_id();
+    let owned = |record: &Record| record.boot_id == boot && record.owner.lives();
+    let in_use: Vec<&PathBuf> = records.iter().filter(|(_, r)| owned(r)).flat_map(|(_, r)| &r.directories).collect();
+    let mut reaped = Vec::new();
+    for (name, record) in records.iter().filter(|(_, record)| !owned(record)) {
+        let processes = if record.boot_id == boot { record.processes() } else { Vec::new() };
+        let killed = processes.into_iter().filter(|process| process.kill());
+        let family = record.family.iter().filter(|_| record.boot_id == boot).flat_map(Family::end);
+        let killed = killed.chain(family).map(|process| process.pid as u32).collect();
+        let mine = record.directories.iter().filter(|directory| !in_use.contains(directory));
+        let (mut removed, mut stays) = (Vec::new(), false);
+        for directory in mine.filter(|directory| fs::symlink_metadata(directory).is_ok()) {
+            let gone = remove(directory);
+            stays |= !gone;
+            removed.extend(gone.then(|| directory.clone()));
+        }
+        // What could not be removed stays listed: the next start tries again.
+        if !stays {
+            let _ = folder.remove(name);
+        }
+        reaped.push(Reaped { killed, removed });
+    }
+    Ok(reaped)
+}
+
+/// Whether it is gone. A server that was killed a moment ago may still have put a file there.
+fn remove(directory: &Path) -> bool {
+    for _ in 0..REMOVALS {
+        if fs::remove_dir_all(directory).is_ok() {
+            return true;
+        }
+        std::thread::sleep(BETWEEN_REMOVALS);
+    }
+    false
+}
+
+fn is_state_file(name: &str) -> bool {
+    name.starts_with("server-") && name.ends_with(".json")
+}
+
+/// None for what is no registration, or another's.
+fn read(folder: &PrivateFolder, name: &str) -> Option<Record> {
+    serde_json::from_slice(&folder.read(name, LARGEST).ok()??).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    fn dead_owner() -> Identity {
+        Identity { start_ticks: 1, ..Identity::of(std::process::id() as i32).unwrap() }
+    }
+
+    fn plant(state: &Path, record: &Record) {
+        fs::write(state.join("server-1-1-0.json"), serde_json::to_string(record).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn only_the_process_with_the_right_start_time_and_boot_is_killed() {
+        let state = tempfile::tempdir().unwrap();
+        let mut child = Command::new("sleep").arg("600").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let server = Identity::of(child.id() as i32).unwrap();
+        let record = Record {
+            boot_id: boot_id(),
+            owner: dead_owner(),
+            server: Some(server),
+            behind: None,
+            directories: vec![],
+            family: None,
+        };
+
+        let other = Identity { start_ticks: server.start_ticks + 1, ..server };
+        plant(state.path(), &Record { server: Some(other), ..record.clone() });
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, Vec::<u32>::new());
+        plant(state.path(), &Record { boot_id: "another".into(), ..record.clone() });
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, Vec::<u32>::new());
+        assert!(child.try_wait().unwrap().is_none(), "a stranger was killed");
+
+        plant(state.path(), &record);
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].killed, [child.id()]);
+        child.wait().unwrap();
+        assert_eq!(reap_leftovers(state.path()).unwrap(), []);
+    }
+
+    #[test]
+    fn what_could_not_be_removed_stays_listed_until_it_is() {
+        let (state, run) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let left = run.path().join("left");
+        let directories = vec![left.clone()];
+        let owner = dead_owner();
+        plant(
+            state.path(),
+            &Record { boot_id: boot_id(), owner, server: None, behind: None, directories, family: None },
+        );
+        // No directory: refused like one that a dying server still fills.
+        fs::write(&left, "").unwrap();
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].removed, Vec::<PathBuf>::new());
+        fs::remove_file(&left).unwrap();
+        fs::create_dir(&left).unwrap();
+        assert_eq!(reap_leftovers(state.path()).unwrap()[0].removed, std::slice::from_ref(&left));
+        assert!(!left.exists() && reap_leftovers(state.path()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_a_living_owner_uses_stays() {
+        let state = tempfile::tempdir().unwrap();
+        let run = tempfile::tempdir().unwrap();
+        let living = Registration::begin(state.path(), vec![run.path().to_owned()], &Family::planned()).unwrap();
+        let same = vec![run.path().to_owned()];
+        plant(
+            state.path(),
+            &Record {
+                boot_id: boot_id(),
+                owner: dead_owner(),
+                server: None,
+                behind: None,
+                directories: same,
+                family: None,
+            },
+        );
+        assert_eq!(reap_leftovers(state.path()).unwrap(), [Reaped { killed: vec![], removed: vec![] }]);
+        assert!(run.path().exists() && state.path().join(&living.name).exists());
+        drop(living);
+        assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_state_directory_that_others_may_write_to_kills_and_removes_nothing() {
+        let (state, victim) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let mut child = Command::new("sleep").arg("600").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let server = Identity::of(child.id() as i32);
+        let directories = vec![victim.path().to_owned()];
+        let owner = dead_owner();
+        let family = None;
+        plant(state.path(), &Record { boot_id: boot_id(), owner, server, behind: None, directories, family });
+        fs::set_permissions(state.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+        let error = reap_leftovers(state.path()).unwrap_err().to_string();
+        assert!(error.contains("others may write"), "{error}");
+        assert!(Registration::begin(state.path(), Vec::new(), &Family::planned()).is_err());
+        assert!(child.try_wait().unwrap().is_none() && victim.path().exists());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_missing_state_directory_and_a_broken_file_are_no_error() {
+        let state = tempfile::tempdir().unwrap();
+        assert_eq!(reap_leftovers(&state.path().join("absent")).unwrap(), []);
+        fs::write(state.path().join("server-x.json"), "{").unwrap();
+        assert_eq!(reap_leftovers(state.path()).unwrap(), []);
+    }
+}

@@ -1,0 +1,44 @@
+//! Programs that are no servers, marked and listed as servers are: a kill of this process leaves nothing of them.
+
+use std::process::Command;
+
+use super::before_exec::dies_with_parent;
+use super::family::{Family, mark_of};
+use super::leftovers::Registration;
+use crate::EngineError;
+
+/// A mark for one program and all that it starts, listed in the state directory until this is dropped. Ending them is
+/// for whoever has this; after a kill of this process, for the next start.
+///
+/// It is a mark in the environment alone: entering a control group takes milliseconds in which a program that is timed
+/// would wait.
+#[derive(Debug)]
+pub struct Marked {
+    family: Family,
+    _listed: Option<Registration>,
+}
+
+impl Marked {
+    /// A new one, of which nothing runs yet. Where nothing says where the state directory is, it is listed nowhere.
+    ///
+    /// # Errors
+    /// When the state directory cannot be written, or is not this user's alone.
+    pub fn list() -> Result<Self, EngineError> {
+        let family = Family::without_group();
+        let state = tare_noise::default_state_dir().ok();
+        let listed = state.map(|state| Registration::begin(&state, Vec::new(), &family)).transpose()?;
+        Ok(Self { family, _listed: listed })
+    }
+
+    /// Marks the command. Its process dies with the thread that starts it; what that starts does not.
+    pub fn begin(&self, command: &mut Command) {
+        // Without a group there is no door to go through.
+        drop(self.family.begin(command));
+        dies_with_parent(command);
+    }
+
+    /// Whether a process is a server's, or of another program than this one's.
+    pub fn is_anothers(&self, pid: i32) -> bool {
+        mark_of(pid).is_some_and(|mark| !self.family.has(&mark))
+    }
+}

@@ -1,0 +1,16 @@
+//! The life of a server process: started, watched, stopped, and what kill -9 leaves.
+
+pub(crate) mod address_space;
+pub(crate) mod allocator;
+pub(crate) mod before_exec;
+pub(crate) mod family;
+pub(crate) mod guard;
+pub(crate) mod huge_pages;
+pub(crate) mod identity;
+pub(crate) mod installer;
+pub(crate) mod instance;
+pub(crate) mod leftovers;
+pub(crate) mod log;
+pub(crate) mod marked;
+pub(crate) mod port;
+pub(crate) mod server_process;

@@ -1,0 +1,419 @@
+//! The life of a server process: spawn, watch, stop.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, kill_process, kill_process_group, pidfd_open,
+    pidfd_send_signal, waitid,
+};
+
+use super::before_exec::{Before, before_exec, clean_environment};
+use super::family::Family;
+use super::guard::{Guard, interrupted};
+use super::log;
+use crate::{Aslr, EngineError, StopOutcome};
+
+/// How often a process is looked at while something is waited for.
+const POLL: Duration = Duration::from_millis(5);
+/// How long a killed process that is not our child may take to be gone.
+const GONE: Duration = Duration::from_secs(10);
+
+/// What to run and how.
+pub(crate) struct Launch<'a> {
+    pub program: &'a Path,
+    pub arguments: Vec<OsString>,
+    pub environment: &'a BTreeMap<String, String>,
+    pub aslr: Option<Aslr>,
+    pub preload: Option<&'a Path>,
+    pub log: &'a Path,
+    pub manners: Manners,
+    /// What it and all that it starts belong to: new, and listed where a kill of this process must not lose it.
+    pub family: Family,
+}
+
+/// What a server expects of who starts and stops it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manners {
+    /// The signal that shuts it down in good order.
+    pub stop: Signal,
+    /// Whether it runs nothing as root.
+    pub refuses_root: bool,
+}
+
+impl Default for Manners {
+    fn default() -> Self {
+        Self { stop: Signal::TERM, refuses_root: false }
+    }
+}
+
+/// A running server process; killed when dropped, and by the kernel when the thread that spawned it ends.
+///
+/// What was spawned may be a wrapper that stays, as mariadbd-safe does: then the server is the process that answers.
+pub(crate) struct ServerProcess {
+    child: Child,
+    /// How the spawned process ended.
+    status: Option<ExitStatus>,
+    /// The server, where the spawned process is only its wrapper.
+    behind: Option<Behind>,
+    log: PathBuf,
+    log_start: u64,
+    /// Ends the server when that is wanted, or its log grows without bounds; stops watching when dropped.
+    guard: Guard,
+    manners: Manners,
+    /// None when all of it has ended.
+    family: Option<Family>,
+    outlived: Vec<String>,
+}
+
+/// A process that is not our child: its descriptor never means another one.
+struct Behind {
+    pid: u32,
+    handle: OwnedFd,
+}
+
+impl Behind {
+    fn is_alive(&self) -> bool {
+        // Readable once the process has ended (pidfd_open(2)).
+        let mut descriptors = [PollFd::new(&self.handle, PollFlags::IN)];
+        matches!(poll(&mut descriptors, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(0))
+    }
+
+    fn signal(&self, signal: Signal) {
+        // Already gone is as good as told.
+        let _ = pidfd_send_signal(&self.handle, signal);
+    }
+}
+
+impl ServerProcess {
+    /// Starts the process with its output going to the log.
+    pub(crate) fn spawn(launch: &Launch<'_>) -> Result<Self, EngineError> {
+        let log_error = |source| EngineError::io("open the log", launch.log, source);
+        let output = OpenOptions::new().create(true).append(true).open(launch.log).map_err(log_error)?;
+        let log_start = output.metadata().map_err(log_error)?.len();
+        let mut command = Command::new(launch.program);
+        clean_environment(&mut command);
+        command
+            .args(&launch.arguments)
+            .envs(launch.environment)
+            .stdin(Stdio::null())
+            .stdout(output.try_clone().map_err(log_error)?)
+            .stderr(output)
+            // A group of its own: Ctrl-C in the terminal reaches tare, which then stops the server in good order.
+            .process_group(0);
+        if let Some(library) = launch.preload {
+            command.env("LD_PRELOAD", library);
+        }
+        let hide_root = launch.manners.refuses_root && geteuid().is_root();
+        let door = launch.family.begin(&mut command);
+        before_exec(&mut command, Before { aslr: launch.aslr, hide_root, door });
+        let child = command.spawn().map_err(|source| {
+            launch.family.end();
+            match hide_root {
+                true if source.kind() == io::ErrorKind::PermissionDenied => no_namespace(launch.program, &source),
+                _ => EngineError::io("run", launch.program, source),
+            }
+        })?;
+        let guard = Guard::start(launch.log, log_start, &child, launch.family.clone());
+        Ok(Self {
+            child,
+            status: None,
+            behind: None,
+            log: launch.log.to_owned(),
+            log_start,
+            guard,
+            manners: launch.manners,
+            family: Some(launch.family.clone()),
+            outlived: Vec::new(),
+        })
+    }
+
+    /// The server: what was spawned, or what answers behind it.
+    pub(crate) fn pid(&self) -> u32 {
+        self.behind.as_ref().map_or(self.child.id(), |behind| behind.pid)
+    }
+
+    /// Process `answering` is the server; what was spawned is its wrapper and stays.
+    ///
+    /// # Errors
+    /// When that process is gone.
+    pub(crate) fn adopt(&mut self, answering: u32) -> Result<(), EngineError> {
+        let gone = |source| EngineError::io("watch the server", Path::new(&format!("/proc/{answering}")), source);
+        let pid = Pid::from_raw(answering.cast_signed()).ok_or_else(|| gone(io::ErrorKind::NotFound.into()))?;
+        let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(|e| gone(e.into()))?;
+        self.guard.also(&handle);
+        self.behind = Some(Behind { pid: answering, handle });
+        Ok(())
+    }
+
+    /// Whether it still runs; also collects its exit status when it does not.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        matches!(self.ended(), Ok(None)) && self.behind.as_ref().is_none_or(Behind::is_alive)
+    }
+
+    /// How it ended, in words.
+    pub(crate) fn status(&mut self) -> String {
+        match self.ended() {
+            Ok(Some(status)) => status.to_string(),
+            Ok(None) => "still running".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// The signal that it listens to, then SIGKILL when `timeout` is over.
+    pub(crate) fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError> {
+        if !self.is_alive() {
+            self.kill();
+            return Ok(StopOutcome::AlreadyGone);
+        }
+        match &self.behind {
+            Some(behind) => behind.signal(self.manners.stop),
+            // The child has not been waited for, so its number cannot belong to anyone else.
+            None => drop(kill_process(Pid::from_child(&self.child), self.manners.stop)),
+        }
+        let outcome = if self.wait(timeout)? { StopOutcome::Graceful } else { StopOutcome::Killed };
+        if outcome == StopOutcome::Graceful {
+            self.note_outliving();
+        }
+        self.kill();
+        Ok(outcome)
+    }
+
+    /// Waits until the server ends; false when it has not after `timeout`, or the end of this program is wanted.
+    pub(crate) fn wait(&mut self, timeout: Duration) -> Result<bool, EngineError> {
+        let deadline = Instant::now() + timeout;
+        loop {
+            let ended = self.ended().map_err(|source| EngineError::io("wait for the server of", &self.log, source))?;
+            if self.behind.as_ref().map_or(ended.is_some(), |behind| !behind.is_alive()) {
+                return Ok(true);
+            }
+            if Instant::now() >= deadline || interrupted() {
+                return Ok(false);
+            }
+            sleep(POLL);
+        }
+    }
+
+    /// Whether it ended by itself and well.
+    pub(crate) fn succeeded(&mut self) -> bool {
+        matches!(self.ended(), Ok(Some(status)) if status.success())
+    }
+
+    /// What the server had started and left running when it ended in good order; it was ended then.
+    pub(crate) fn outlived(&self) -> &[String] {
+        &self.outlived
+    }
+
+    pub(crate) fn log_text(&self) -> String {
+        self.guard.settle();
+        log::text_since(&self.log, self.log_start)
+    }
+
+    pub(crate) fn log_tail(&self, lines: usize) -> Vec<String> {
+        self.guard.settle();
+        log::tail(&self.log, self.log_start, lines)
+    }
+
+    pub(crate) fn log_path(&self) -> &Path {
+        &self.log
+    }
+
+    /// How the spawned process ended, if it has. What it leaves in its group ends with it.
+    fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.status.is_some() {
+            return Ok(self.status);
+        }
+        let child = Pid::from_child(&self.child);
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        if waitid(WaitId::Pid(child), look)?.is_none() {
+            return Ok(None);
+        }
+        // Before it is waited for: until then the number of its group cannot become somebody else's.
+        let _ = kill_process_group(child, Signal::KILL);
+        self.status = Some(self.child.wait()?);
+        Ok(self.status)
+    }
+
+    /// Looks for what the server leaves behind, and says it in the log too.
+    fn note_outliving(&mut self) {
+        let Some(family) = &self.family else { return };
+        self.outlived = family.outliving(Pid::from_child(&self.child).as_raw_nonzero().get());
+        let add = || -> io::Result<()> {
+            let mut log = OpenOptions::new().append(true).open(&self.log)?;
+            self.outlived.iter().try_for_each(|left| {
+                writeln!(log, "tare: {left}, which the server had started, outlived it and was ended")
+            })
+        };
+        // It is in the record as well.
+        let _ = add();
+    }
+
+    /// Ends the process and all that it started: the wrapper first, or it would start the server again.
+    fn kill(&mut self) {
+        if matches!(self.ended(), Ok(None)) {
+            let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+            let _ = self.child.kill();
+            self.status = self.child.wait().ok();
+        }
+        if let Some(behind) = &self.behind {
+            behind.signal(Signal::KILL);
+            let deadline = Instant::now() + GONE;
+            while behind.is_alive() && Instant::now() < deadline {
+                sleep(POLL);
+            }
+        }
+        if let Some(family) = self.family.take() {
+            family.end();
+        }
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn no_namespace(program: &Path, source: &io::Error) -> EngineError {
+    let reason = format!(
+        "refuses to run as root, and this kernel makes no user namespace in which it would not be ({source}): \
+         run tare as an ordinary user"
+    );
+    EngineError::BinaryUnusable { path: program.to_owned(), reason }
+}
+
+/// Reads back whether the running process has `library` mapped: the loader only warns about one that it cannot load.
+pub(crate) fn verify_preload(pid: u32, library: &Path) -> Result<(), EngineError> {
+    let path = PathBuf::from(format!("/proc/{pid}/maps"));
+    let maps = fs::read_to_string(&path).map_err(|source| EngineError::io("read", &path, source))?;
+    let real = fs::canonicalize(library).unwrap_or_else(|_| library.to_owned());
+    if maps.lines().any(|line| line.ends_with(&*real.to_string_lossy())) {
+        return Ok(());
+    }
+    let asked = library.display().to_string();
+    Err(EngineError::NotInEffect { setting: "allocator", asked, found: "no such library mapped".to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::before_exec::INHERITED;
+
+    fn launch<'a>(
+        program: &'a str,
+        argument: &str,
+        log: &'a Path,
+        nothing: &'a BTreeMap<String, String>,
+    ) -> Launch<'a> {
+        let arguments = if argument.is_empty() { vec![] } else { vec!["-c".into(), argument.into()] };
+        Launch {
+            program: Path::new(program),
+            arguments,
+            environment: nothing,
+            aslr: None,
+            preload: None,
+            log,
+            manners: Manners::default(),
+            family: Family::planned(),
+        }
+    }
+
+    /// Waits for what must come; a minute is only there to fail in place of hanging.
+    fn until(mut holds: impl FnMut() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !holds() {
+            assert!(Instant::now() < deadline, "it never came");
+            sleep(POLL);
+        }
+    }
+
+    fn scratch() -> (tempfile::TempDir, PathBuf, BTreeMap<String, String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        (folder, log, BTreeMap::new())
+    }
+
+    #[test]
+    fn a_process_that_ignores_sigterm_is_killed_with_its_children() {
+        let (_folder, log, none) = scratch();
+        let script = "trap '' TERM; sleep 600 & echo $!; while :; do sleep 600; done";
+        let mut process = ServerProcess::spawn(&launch("/bin/sh", script, &log, &none)).unwrap();
+        until(|| process.log_text().lines().count() > 0);
+        let grandchild = process.log_tail(1)[0].clone();
+        assert_eq!(process.stop(Duration::from_millis(100)).unwrap(), StopOutcome::Killed);
+        let path = format!("/proc/{grandchild}/stat");
+        until(|| fs::read_to_string(&path).map_or(true, |stat| stat.contains(" Z ")));
+    }
+
+    #[test]
+    fn it_stands_in_a_group_of_its_own_and_dies_with_the_thread_that_spawned_it() {
+        let (_folder, log, none) = scratch();
+        let launch = launch("/bin/sh", "sleep 600", &log, &none);
+        let pid = std::thread::scope(|scope| {
+            scope
+                .spawn(|| {
+                    let process = ServerProcess::spawn(&launch).unwrap();
+                    let pid = process.pid();
+                    let stat = procfs::process::Process::new(pid as i32).unwrap().stat().unwrap();
+                    assert_eq!(stat.pgrp, pid as i32);
+                    std::mem::forget(process);
+                    pid
+                })
+                .join()
+                .unwrap()
+        });
+        let stat = || procfs::process::Process::new(pid as i32).and_then(|process| process.stat());
+        until(|| stat().map_or(true, |stat| stat.state == 'Z'));
+        // What the forgotten process would have done.
+        launch.family.end();
+    }
+
+    #[test]
+    fn a_server_inherits_what_it_needs_and_no_secret() {
+        let (_folder, log, _) = scratch();
+        let asked = BTreeMap::from([("ASKED".to_owned(), "for".to_owned())]);
+        // What cargo and the scripts around it give a test stands for all that is not listed.
+        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        let others: Vec<String> = names.filter(|name| !INHERITED.contains(&name.as_str())).collect();
+        assert!(!others.is_empty(), "nothing here that a server must not inherit");
+        let mut process = ServerProcess::spawn(&launch("/usr/bin/env", "", &log, &asked)).unwrap();
+        assert!(process.wait(Duration::from_secs(30)).unwrap());
+        let text = process.log_text();
+        let has = |name: &str| text.lines().any(|line| line.starts_with(&format!("{name}=")));
+        assert!(has("PATH") && has("ASKED"), "{text}");
+        assert!(!others.iter().any(|name| has(name)) && !INHERITED.contains(&"TARE_PASSWORD"), "{others:?}: {text}");
+    }
+
+    #[test]
+    fn a_log_that_grows_without_bounds_ends_the_server() {
+        let (_folder, log, none) = scratch();
+        let mut process = ServerProcess::spawn(&launch("/bin/sh", "exec yes", &log, &none)).unwrap();
+        assert!(process.wait(Duration::from_secs(60)).unwrap());
+        let last = process.log_tail(1).remove(0);
+        assert!(last.contains("more than") && last.contains(&*log.to_string_lossy()), "{last}");
+        assert!(fs::metadata(&log).unwrap().len() < 65 << 20);
+    }
+
+    #[test]
+    fn randomisation_is_set_as_asked_and_read_back() {
+        let (_folder, log, none) = scratch();
+        let start_of_stack = |aslr| {
+            let script = "grep stack /proc/self/maps";
+            let launch = Launch { aslr: Some(aslr), ..launch("/bin/sh", script, &log, &none) };
+            let mut process = ServerProcess::spawn(&launch).unwrap();
+            assert!(process.wait(Duration::from_secs(30)).unwrap());
+            process.log_tail(1)[0].clone()
+        };
+        assert_eq!(start_of_stack(Aslr::Off), start_of_stack(Aslr::Off));
+        assert_ne!(start_of_stack(Aslr::On), start_of_stack(Aslr::On));
+    }
+}

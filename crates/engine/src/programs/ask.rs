@@ -1,0 +1,170 @@
+//! Asking a program something (`--version`, `--help`): it may be any program, so time and output are limited.
+
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::process::before_exec::{Before, before_exec, clean_environment};
+use crate::process::family::Family;
+use crate::process::guard::interrupted;
+use crate::process::leftovers::Registration;
+use crate::{Binary, EngineError};
+
+/// How long an answer may take; of a server on a cold disk a second, as a rule.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// Time between two looks whether anybody still wants it.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Bytes of an answer; the longest known, `mysqld --verbose --help`, has 160 KiB.
+const LIMIT: usize = 4 << 20;
+
+/// What is asked of a program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Question<'a> {
+    pub program: &'a Path,
+    pub arguments: &'a [&'a str],
+    /// Folders of its libraries, joined by colons.
+    pub libraries: Option<&'a str>,
+    /// Whether what it says on standard error belongs to the answer.
+    pub with_errors: bool,
+}
+
+impl<'a> Question<'a> {
+    /// What it prints on standard output when it is called with these arguments.
+    pub(crate) fn new(program: &'a Path, arguments: &'a [&'a str]) -> Self {
+        Self { program, arguments, libraries: None, with_errors: false }
+    }
+}
+
+static LISTED: OnceLock<PathBuf> = OnceLock::new();
+
+/// Programs that this process asks something are listed in this state directory, so that the next start ends what a
+/// kill of this one leaves of them.
+pub fn list_questions_in(state_directory: &Path) {
+    let _ = LISTED.set(state_directory.to_owned());
+}
+
+/// What the program prints until it ends: what it started is ended with it.
+///
+/// # Errors
+/// [`EngineError::BinaryUnusable`] when it cannot be run, takes too long or says too much.
+pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
+    let asked = question.arguments.join(" ");
+    let unusable = |reason: String| EngineError::BinaryUnusable { path: question.program.to_owned(), reason };
+    let unheard = |error: io::Error| unusable(format!("cannot be run: {error}"));
+    let mut command = Command::new(question.program);
+    let (stdout, writer) = io::pipe().map_err(unheard)?;
+    let errors = match question.with_errors {
+        true => Stdio::from(writer.try_clone().map_err(unheard)?),
+        false => Stdio::null(),
+    };
+    command.args(question.arguments).stdin(Stdio::null()).stdout(writer).stderr(errors).process_group(0);
+    clean_environment(&mut command);
+    command.envs(question.libraries.map(|libraries| ("LD_LIBRARY_PATH", libraries)));
+    let family = Family::planned();
+    // Who only plans may have no state directory.
+    let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &family).ok());
+    let door = family.begin(&mut command);
+    before_exec(&mut command, Before { door, ..Before::default() });
+    let mut child = command.spawn().map_err(|error| {
+        family.end();
+        unheard(error)
+    })?;
+    // With it go the ends of the pipe that would keep it open.
+    drop(command);
+    let group = Pid::from_child(&child);
+    let (answer, answered) = channel();
+    let reader = std::thread::spawn(move || drop(answer.send(read(stdout))));
+    let told = wait(&answered);
+    // What it started goes with it: a program behind a script would keep the pipe open.
+    let _ = kill_process_group(group, Signal::KILL);
+    let _ = child.wait();
+    family.end();
+    drop(listed);
+    match told {
+        Ok(Ok(bytes)) if bytes.len() > LIMIT => {
+            Err(unusable(format!("prints more than {} MiB when asked for {asked}: is it a server?", LIMIT >> 20)))
+        }
+        Ok(Ok(bytes)) => {
+            let _ = reader.join();
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        }
+        Ok(Err(error)) => Err(unusable(format!("its answer to {asked} cannot be read: {error}"))),
+        Err(_) => {
+            EngineError::unless_interrupted()?;
+            Err(unusable(format!("does not answer to {asked} within {} s: is it a server?", DEADLINE.as_secs())))
+        }
+    }
+}
+
+/// What comes before the deadline, or before nobody wants it any more.
+fn wait<T>(answered: &Receiver<T>) -> Result<T, RecvTimeoutError> {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        match answered.recv_timeout(LOOK_EVERY) {
+            Err(RecvTimeoutError::Timeout) if Instant::now() < deadline && !interrupted() => {}
+            told => return told,
+        }
+    }
+}
+
+fn read(stdout: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    stdout.take(LIMIT as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+impl Binary {
+    /// What it prints when it is called with these arguments.
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Result<String, EngineError> {
+        ask(&Question { libraries: self.libraries.as_deref(), ..Question::new(&self.path, arguments) })
+    }
+}
+
+/// What a program says of itself, and the folders of libraries that it needs for that: without them, where it can.
+pub(crate) fn self_told(
+    path: &Path,
+    arguments: &[&str],
+    beside: &[PathBuf],
+) -> Result<(String, Option<String>), EngineError> {
+    let question = Question { with_errors: true, ..Question::new(path, arguments) };
+    let text = ask(&question)?;
+    if beside.is_empty() || !text.contains("error while loading shared libraries") {
+        return Ok((text, None));
+    }
+    let folders: Vec<String> = beside.iter().map(|folder| folder.display().to_string()).collect();
+    let libraries = folders.join(":");
+    let text = ask(&Question { libraries: Some(&libraries), ..question })?;
+    Ok((text, Some(libraries)))
+}
+
+/// As much of an answer as an error shows.
+pub(crate) fn start(text: &str) -> String {
+    text.trim().chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_comes_and_a_program_that_does_not_answer_or_says_too_much_is_named() {
+        let shell = |script: &str| ask(&Question::new(Path::new("/bin/sh"), &["-c", script]));
+        assert_eq!(shell("echo 1.2; echo no >&2").unwrap(), "1.2\n");
+        let both = Question::new(Path::new("/bin/sh"), &["-c", "echo 1; echo $LD_LIBRARY_PATH >&2"]);
+        let both = ask(&Question { with_errors: true, libraries: Some("/lib/own"), ..both }).unwrap();
+        assert_eq!(both, "1\n/lib/own\n");
+        let began = Instant::now();
+        let endless = shell("yes").unwrap_err().to_string();
+        assert!(endless.contains("more than 4 MiB") && began.elapsed() < DEADLINE, "{endless}");
+        let hangs = shell("sleep 600 & wait").unwrap_err().to_string();
+        assert!(hangs.contains("within 10 s"), "{hangs}");
+        assert!(began.elapsed() < 3 * DEADLINE);
+        assert!(ask(&Question::new(Path::new("/nonexistent"), &[])).unwrap_err().to_string().contains("cannot be run"));
+    }
+}

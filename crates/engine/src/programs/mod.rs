@@ -1,0 +1,7 @@
+//! Server programs: found, told apart, asked about themselves.
+
+pub(crate) mod ask;
+pub(crate) mod build_id;
+pub(crate) mod content;
+pub(crate) mod installed;
+pub(crate) mod program;

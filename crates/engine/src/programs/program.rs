@@ -1,0 +1,108 @@
+//! A server program that was found, and what tells it from every other one.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::build_id::build_id;
+use crate::EngineError;
+
+/// Where distributions put servers and a user's PATH usually does not look.
+const MORE_PLACES: [&str; 5] =
+    ["/usr/sbin", "/usr/local/sbin", "/usr/libexec", "/usr/local/mariadb/bin", "/usr/local/mysql/bin"];
+/// Where the loader looks for libraries first.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
+
+/// A server program that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binary {
+    /// The executable file, as it was found.
+    pub path: PathBuf,
+    /// Whose it is, by what it says itself: MariaDB, MySQL, Percona Server, PostgreSQL, SQLite.
+    pub product: &'static str,
+    /// What it says of itself.
+    pub version: String,
+    /// The linker's number of this very build, in hexadecimal digits; none where it has none.
+    pub build_id: Option<String>,
+    /// How it was compiled, where the tree that it lies in tells: names and values as that says them.
+    pub build: BTreeMap<String, String>,
+    /// Version, path, size and modification time: changes when the program does.
+    pub identity: String,
+    /// Folders of its own libraries, joined by colons, where the system's are not enough for it.
+    pub libraries: Option<String>,
+}
+
+impl Binary {
+    /// The program at this path, without links, of which this much is known.
+    pub(crate) fn identified(
+        path: PathBuf,
+        product: &'static str,
+        version: String,
+        libraries: Option<String>,
+    ) -> Result<Self, EngineError> {
+        let file = path.metadata().map_err(|source| EngineError::io("look at", &path, source))?;
+        let changed = format!("{} bytes; modified {}.{}", file.len(), file.mtime(), file.mtime_nsec());
+        let identity = format!("{version}; {}; {changed}", path.display());
+        let build_id = build_id(&path);
+        Ok(Self { path, product, version, build_id, build: BTreeMap::new(), identity, libraries })
+    }
+
+    /// An environment in which it finds its libraries.
+    pub(crate) fn environment(&self, asked: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let own = self.libraries.as_ref().map(|libraries| (LIBRARY_PATH.to_owned(), libraries.clone()));
+        own.into_iter().chain(asked.clone()).collect()
+    }
+}
+
+/// Directories where programs are: these, then those of the PATH, then where servers usually lie.
+pub(crate) fn places(first: &[PathBuf]) -> Vec<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    first.iter().cloned().chain(env::split_paths(&path)).chain(MORE_PLACES.iter().map(PathBuf::from)).collect()
+}
+
+static PREFERRED: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
+
+/// Programs that are taken where nobody names one, by the names of their engines: what a user's own file says. The
+/// first call counts.
+pub fn prefer_programs(programs: BTreeMap<String, PathBuf>) {
+    let _ = PREFERRED.set(programs);
+}
+
+/// The program that somebody named, else the preferred one of this engine.
+pub(crate) fn named<'a>(explicit: Option<&'a Path>, engine: &str) -> Option<&'a Path> {
+    explicit.or_else(|| PREFERRED.get()?.get(engine).map(PathBuf::as_path))
+}
+
+pub(crate) fn is_program(path: &Path) -> bool {
+    path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}
+
+/// A file that would be a program, if it had kept its permission to run: unpacking a jar or a zip drops it.
+///
+/// # Errors
+/// Then, with the command that mends it.
+pub(crate) fn check_may_run(path: &Path) -> Result<(), EngineError> {
+    if path.is_file() && !is_program(path) {
+        let reason = format!("may not be run: chmod +x {}", path.display());
+        return Err(EngineError::BinaryUnusable { path: path.to_owned(), reason });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_lost_its_permission_is_told_from_one_that_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mysqld");
+        assert!(check_may_run(&path).is_ok());
+        std::fs::write(&path, "").unwrap();
+        let error = check_may_run(&path).unwrap_err().to_string();
+        assert!(error.contains("chmod +x") && error.contains("mysqld"), "{error}");
+        assert!(check_may_run(Path::new("/bin/sh")).is_ok());
+    }
+}

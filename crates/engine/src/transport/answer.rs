@@ -1,0 +1,96 @@
+//! How long an answer may go on and how much of it is kept: a server can send rows for ever.
+
+use std::time::{Duration, Instant};
+
+use crate::contract::session::{RESULT_LIMIT, VALUE_BYTES};
+use crate::{SqlError, SqlErrorKind};
+
+/// Rows and results (a power of two) between two looks at the clock, so that a measured statement pays for none.
+const LOOK_EVERY: u64 = 1 << 16;
+/// Results that one statement may have: one, but for procedures.
+const RESULTS: u32 = 1_000;
+
+/// The limits of one answer, and how far it has come.
+#[derive(Debug)]
+pub(crate) struct AnswerLimits {
+    limit: Option<Duration>,
+    since: Option<Instant>,
+    parts: u64,
+    results: u32,
+    bytes: usize,
+}
+
+impl AnswerLimits {
+    /// Of an answer that may go on for so long.
+    #[inline]
+    pub(crate) fn of(limit: Option<Duration>) -> Self {
+        Self { limit, since: None, parts: 0, results: 0, bytes: 0 }
+    }
+
+    /// A row was dropped.
+    ///
+    /// # Errors
+    /// When it has gone on for too long.
+    #[inline]
+    pub(crate) fn part(&mut self) -> Result<(), SqlError> {
+        self.parts += 1;
+        if self.parts & (LOOK_EVERY - 1) == 0 { self.look() } else { Ok(()) }
+    }
+
+    /// Begins the next result of the same answer.
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub(crate) fn result(&mut self) -> Result<(), SqlError> {
+        self.results += 1;
+        if self.results < RESULTS { Ok(()) } else { Err(refused(format!("more than {RESULTS} results"))) }
+    }
+
+    /// A row of so many bytes and values is kept.
+    ///
+    /// # Errors
+    /// When what is kept has become too much, or it has gone on for too long.
+    pub(crate) fn kept(&mut self, bytes: usize, values: usize) -> Result<(), SqlError> {
+        self.bytes += bytes + VALUE_BYTES * (values + 1);
+        if self.bytes > RESULT_LIMIT {
+            return Err(refused(format!("a result of more than {} MiB", RESULT_LIMIT >> 20)));
+        }
+        self.part()
+    }
+
+    /// From the first look on the clock runs.
+    #[cold]
+    fn look(&mut self) -> Result<(), SqlError> {
+        let now = Instant::now();
+        let since = *self.since.get_or_insert(now);
+        match self.limit {
+            Some(limit) if now - since > limit => {
+                Err(refused(format!("an answer that has not ended after {:.0} s", limit.as_secs_f64())))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The rest of the answer is still to come: the session cannot be used any more.
+#[cold]
+fn refused(what: String) -> SqlError {
+    SqlError::own(SqlErrorKind::Lost, format!("the server sent {what}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_end_are_given_up() {
+        let mut limits = AnswerLimits::of(Some(Duration::ZERO));
+        let error = (0..).find_map(|_| limits.part().err()).unwrap();
+        assert!(limits.parts < 10 * LOOK_EVERY && error.message.contains("has not ended"), "{error}");
+        let mut limits = AnswerLimits::of(None);
+        let (kept, error) = (0usize..).find_map(|row| limits.kept(1000, 3).err().map(|e| (row, e))).unwrap();
+        assert!(kept * 1000 < RESULT_LIMIT && error.message.contains("256 MiB"), "{error}");
+        let mut limits = AnswerLimits::of(None);
+        assert!((0..).find_map(|_| limits.result().err()).unwrap().message.contains("1000 results"));
+    }
+}

@@ -1,0 +1,118 @@
+//! Bytes that arrived and were not consumed yet: one read a response where the kernel has it whole.
+
+use std::io::{self, ErrorKind, Read};
+
+/// First size: the largest response of the OLTP queries (100 rows of 120 bytes) fits several times.
+const INITIAL_BYTES: usize = 64 * 1024;
+
+/// A reusable receive buffer.
+#[derive(Debug)]
+pub(crate) struct ReadBuffer {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl ReadBuffer {
+    pub(crate) fn new() -> Self {
+        Self { bytes: vec![0; INITIAL_BYTES], start: 0, end: 0 }
+    }
+
+    /// The first `length` unconsumed bytes, read from `source` as far as they are missing.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` when the other side closed, else what the source said.
+    #[inline]
+    pub(crate) fn peek(&mut self, source: &mut impl Read, length: usize) -> io::Result<&[u8]> {
+        if self.end - self.start < length {
+            self.fill(source, length)?;
+        }
+        Ok(&self.bytes[self.start..self.start + length])
+    }
+
+    /// Whether everything that arrived was consumed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    /// Drops bytes that were peeked at.
+    #[inline]
+    pub(crate) fn consume(&mut self, length: usize) {
+        self.start = self.end.min(self.start + length);
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+        }
+    }
+
+    fn fill(&mut self, source: &mut impl Read, length: usize) -> io::Result<()> {
+        if self.start + length > self.bytes.len() {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        while self.end - self.start < length {
+            if self.end == self.bytes.len() {
+                // Grows with what really arrives, not with what a length promises.
+                self.bytes.resize(2 * self.end, 0);
+            }
+            match source.read(&mut self.bytes[self.end..]) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(count) => self.end += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Hands out its bytes in pieces, as a socket may.
+    struct Pieces {
+        bytes: Vec<u8>,
+        at: usize,
+        piece: usize,
+    }
+
+    impl Read for Pieces {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = self.piece.min(buffer.len()).min(self.bytes.len() - self.at);
+            buffer[..count].copy_from_slice(&self.bytes[self.at..self.at + count]);
+            self.at += count;
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn a_length_that_is_only_promised_takes_no_memory() {
+        let mut buffer = ReadBuffer::new();
+        let mut little = Pieces { bytes: vec![1; 100], at: 0, piece: 7 };
+        assert_eq!(buffer.peek(&mut little, 16 << 20).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(buffer.bytes.len(), INITIAL_BYTES);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_taken_out_is_what_came_in(
+            lengths in prop::collection::vec(0usize..50_000, 0..6),
+            piece in 1usize..70_000,
+        ) {
+            let total: usize = lengths.iter().sum();
+            let bytes: Vec<u8> = (0..total).map(|i| (i * 31 % 251) as u8).collect();
+            let mut source = Pieces { bytes: bytes.clone(), at: 0, piece };
+            let mut buffer = ReadBuffer::new();
+            let mut taken = Vec::new();
+            for length in lengths {
+                taken.extend_from_slice(buffer.peek(&mut source, length).unwrap());
+                buffer.consume(length);
+            }
+            prop_assert_eq!(taken, bytes);
+            prop_assert_eq!(buffer.peek(&mut source, 1).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        }
+    }
+}

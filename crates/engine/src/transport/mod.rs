@@ -1,0 +1,7 @@
+//! The bytes between a client and a server, and limits on how many and how long.
+
+pub(crate) mod answer;
+pub(crate) mod buffer;
+pub(crate) mod socket;
+pub(crate) mod stream;
+pub(crate) mod threads;

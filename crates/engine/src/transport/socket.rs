@@ -1,0 +1,227 @@
+//! A connected socket with what limits waiting on it: silence, deadlines, and whether anybody still wants to wait.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+
+use crate::Address;
+use crate::process::guard::interrupted;
+
+/// The longest part of a wait in which nobody looks whether it is still wanted. A wait without end is ended by who made
+/// it so: looking would arm a timer a statement.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// When a host that says nothing is called again; so does the kernel when a first call was lost.
+const TCP_AGAIN: Duration = Duration::from_secs(1);
+
+/// One end of a connection. An enum and not a trait object, so that a query pays a branch and no indirect call.
+#[derive(Debug)]
+pub(crate) enum End {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+/// An end with what limits waiting on it.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    end: End,
+    deadline: Option<Instant>,
+    silence: Option<Duration>,
+}
+
+impl Socket {
+    pub(crate) fn new(end: End) -> Self {
+        Self { end, deadline: None, silence: None }
+    }
+
+    /// Connects before `deadline`, by which everything that is read must have come too, until it is set anew.
+    pub(crate) fn connect(address: &Address, deadline: Instant) -> io::Result<Self> {
+        let end = match address {
+            Address::Socket(path) => End::Unix(connect_unix(path, deadline)?),
+            Address::Tcp(host, port) => End::tcp(connect_tcp(host, *port, deadline)?)?,
+        };
+        Ok(Self { deadline: Some(deadline), ..Self::new(end) })
+    }
+
+    pub(crate) fn end(&self) -> &End {
+        &self.end
+    }
+
+    pub(crate) fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()> {
+        self.silence = limit;
+        self.end.set_write_timeout(limit.map(|limit| limit.min(LOOK_EVERY)))
+    }
+
+    pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.deadline = deadline;
+    }
+
+    /// How long the next read or write may wait; none: for ever.
+    #[inline]
+    fn patience(&self) -> io::Result<Option<Duration>> {
+        let Some(deadline) = self.deadline else { return Ok(self.silence) };
+        let left = left(deadline)?;
+        Ok(Some(self.silence.map_or(left, |silence| silence.min(left))))
+    }
+}
+
+impl End {
+    /// Every request is one small write that must leave at once.
+    pub(crate) fn tcp(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        Ok(Self::Tcp(stream))
+    }
+
+    /// Whether the other end is a process of this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        match self {
+            Self::Unix(_) => true,
+            // The kernel takes the address of the interface that the route leaves by: the same on both ends only when
+            // there is no way to go.
+            Self::Tcp(stream) => match (stream.local_addr(), stream.peer_addr()) {
+                (Ok(own), Ok(other)) => own.ip() == other.ip(),
+                _ => false,
+            },
+        }
+    }
+
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_write_timeout(timeout),
+            Self::Tcp(stream) => stream.set_write_timeout(timeout),
+        }
+    }
+
+    /// Waits until something can be read, or the other side has closed.
+    ///
+    /// Sleeping in the read itself would end a Unix socket's every sleep twice: the kernel also wakes a reader when the
+    /// other side takes what was sent (room to write), and only a poll can say that it waits for nothing but data. On a
+    /// shared PU that second wake-up costs more than this call.
+    #[inline]
+    fn wait_readable(&self, patience: Option<Duration>) -> io::Result<()> {
+        let mut fds = [match self {
+            Self::Unix(stream) => PollFd::new(stream, PollFlags::IN),
+            Self::Tcp(stream) => PollFd::new(stream, PollFlags::IN),
+        }];
+        let Some(mut patience) = patience else {
+            poll(&mut fds, None)?;
+            return Ok(());
+        };
+        loop {
+            let part = patience.min(LOOK_EVERY);
+            let timeout = Timespec::try_from(part).unwrap_or_default();
+            if poll(&mut fds, Some(&timeout))? != 0 {
+                return Ok(());
+            }
+            patience = go_on(patience - part)?;
+        }
+    }
+
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        match self {
+            Self::Unix(stream) => stream.try_clone().map(Self::Unix),
+            Self::Tcp(stream) => stream.try_clone().map(Self::Tcp),
+        }
+    }
+
+    pub(crate) fn shutdown(&self) {
+        let _ = match self {
+            Self::Unix(stream) => stream.shutdown(Shutdown::Both),
+            Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+}
+
+/// The standard library's connect waits for ever for a server whose queue is full, as a stopped one's is.
+fn connect_unix(path: &Path, deadline: Instant) -> io::Result<UnixStream> {
+    let socket = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    let address = SocketAddrUnix::new(path)?;
+    loop {
+        let part = go_on(left(deadline)?)?.min(LOOK_EVERY);
+        sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(part))?;
+        match net::connect(&socket, &address) {
+            Ok(()) => break,
+            // Its queue is still full.
+            Err(Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, None)?;
+    Ok(UnixStream::from(socket))
+}
+
+fn connect_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<TcpStream> {
+    let mut last = io::Error::new(ErrorKind::NotFound, "the name of the host has no address");
+    for address in (host, port).to_socket_addrs()? {
+        loop {
+            let part = go_on(left(deadline)?)?.min(TCP_AGAIN);
+            match TcpStream::connect_timeout(&address, part) {
+                Ok(stream) => return Ok(stream),
+                Err(error) if error.kind() == ErrorKind::TimedOut => {}
+                Err(error) => {
+                    last = error;
+                    break;
+                }
+            }
+        }
+    }
+    Err(last)
+}
+
+/// What is left of a wait, unless nothing is, or nobody wants it to go on.
+#[cold]
+fn go_on(left: Duration) -> io::Result<Duration> {
+    if interrupted() {
+        return Err(io::Error::new(ErrorKind::ConnectionAborted, "interrupted"));
+    }
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+fn left(deadline: Instant) -> io::Result<Duration> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+impl Read for Socket {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.end.wait_readable(self.patience()?)?;
+        match &mut self.end {
+            End::Unix(stream) => stream.read(buffer),
+            End::Tcp(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl Write for Socket {
+    #[inline]
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let patience = self.patience()?;
+        if self.deadline.is_some() {
+            self.end.set_write_timeout(patience.map(|patience| patience.min(LOOK_EVERY)))?;
+        }
+        let mut left = patience;
+        loop {
+            let written = match &mut self.end {
+                End::Unix(stream) => stream.write(buffer),
+                End::Tcp(stream) => stream.write(buffer),
+            };
+            match (written, left) {
+                // The other side takes nothing.
+                (Err(error), Some(patience)) if error.kind() == ErrorKind::WouldBlock => {
+                    left = Some(go_on(patience.saturating_sub(LOOK_EVERY))?);
+                }
+                (written, _) => return written,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+//! A connection's byte stream: a Unix or TCP socket, encrypted or not, behind one type, and a handle that ends it from
+//! another thread.
+
+use std::fmt;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::socket::{End, Socket};
+use crate::tls::{Layer, tls_words};
+use crate::{Address, Tls};
+
+/// What a protocol needs from the stream below it.
+pub(crate) trait Channel: Read + Write + Send {
+    /// How long the other side may say nothing in the middle of an exchange; none: for ever.
+    fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()>;
+    /// When everything that is read must have come, however much keeps coming; none: never.
+    fn set_deadline(&mut self, deadline: Option<Instant>);
+    /// Whether what is sent stays inside this machine's kernel or is encrypted, so that nobody can listen.
+    fn is_private(&self) -> bool;
+    /// Encrypts all that follows, as `tls` says; the server must be `host` where that is to be proved.
+    fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()>;
+    /// How it is encrypted, in words; none: it is not.
+    fn encryption(&self) -> Option<String>;
+    /// A handle that ends it.
+    fn interrupter(&self) -> Option<Interrupter>;
+}
+
+/// Ends a session from another thread: whoever waits on it gets an error at once, and it cannot be used any more.
+#[derive(Clone)]
+pub struct Interrupter(Arc<End>);
+
+impl Interrupter {
+    /// Ends the session; that it has ended already is no error.
+    pub fn interrupt(&self) {
+        self.0.shutdown();
+    }
+}
+
+impl fmt::Debug for Interrupter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Interrupter")
+    }
+}
+
+/// A socket, with a layer of encryption where there is one: a query without pays a branch.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    socket: Socket,
+    tls: Option<Box<Layer>>,
+}
+
+impl Stream {
+    /// Connects before `deadline`, by which everything that is read must have come too, until it is set anew.
+    pub(crate) fn connect(address: &Address, deadline: Instant) -> io::Result<Self> {
+        Ok(Self { socket: Socket::connect(address, deadline)?, tls: None })
+    }
+
+    pub(crate) fn unix(stream: UnixStream) -> Self {
+        Self { socket: Socket::new(End::Unix(stream)), tls: None }
+    }
+
+    pub(crate) fn tcp(stream: TcpStream) -> io::Result<Self> {
+        Ok(Self { socket: Socket::new(End::tcp(stream)?), tls: None })
+    }
+
+    /// A second handle of one that is not encrypted: a layer is one end's alone.
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        match self.tls {
+            None => Ok(Self { socket: Socket::new(self.socket.end().try_clone()?), tls: None }),
+            Some(_) => Err(ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// Whether the other end is a process of this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        self.socket.end().is_local()
+    }
+
+    pub(crate) fn shutdown(&self) {
+        self.socket.end().shutdown();
+    }
+}
+
+impl Channel for Stream {
+    fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()> {
+        self.socket.set_silence(limit)
+    }
+
+    fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.socket.set_deadline(deadline);
+    }
+
+    fn is_private(&self) -> bool {
+        matches!(self.socket.end(), End::Unix(_)) || self.tls.is_some()
+    }
+
+    fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()> {
+        self.tls = Some(Box::new(Layer::over(&mut self.socket, tls, host)?));
+        Ok(())
+    }
+
+    fn encryption(&self) -> Option<String> {
+        self.tls.as_ref().map(|layer| layer.words())
+    }
+
+    fn interrupter(&self) -> Option<Interrupter> {
+        Some(Interrupter(Arc::new(self.socket.end().try_clone().ok()?)))
+    }
+}
+
+impl Read for Stream {
+    #[inline]
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => self.socket.read(buffer),
+            Some(layer) => layer.read(&mut self.socket, buffer),
+        }
+    }
+}
+
+impl Write for Stream {
+    #[inline]
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        match &mut self.tls {
+            None => self.socket.write(buffer),
+            Some(layer) => layer.write(&mut self.socket, buffer),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What went wrong on a stream, in words.
+#[cold]
+pub(crate) fn lost_words(error: &io::Error) -> String {
+    match error.kind() {
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
+            "the server closed the connection".to_owned()
+        }
+        // What a socket's own time-out looks like, and ours.
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => "the server did not answer in time".to_owned(),
+        _ => tls_words(error).unwrap_or_else(|| format!("connection lost: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use procfs::process::Process;
+
+    use super::*;
+
+    const EXCHANGES: u64 = 50;
+
+    /// How often this thread went to sleep by itself.
+    fn sleeps() -> u64 {
+        let myself = rustix::thread::gettid().as_raw_nonzero().get();
+        let status = Process::myself().and_then(|process| process.task_from_tid(myself)).and_then(|task| task.status());
+        status.unwrap().voluntary_ctxt_switches.unwrap()
+    }
+
+    #[test]
+    fn waiting_for_an_answer_sleeps_once() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let answers = thread::spawn(move || {
+            let mut theirs = theirs;
+            for _ in 0..EXCHANGES {
+                theirs.read_exact(&mut [0; 100]).unwrap();
+                // The request is taken: this is when a reader that only sleeps in its read is woken for nothing.
+                thread::sleep(Duration::from_millis(1));
+                theirs.write_all(&[1; 100]).unwrap();
+            }
+        });
+        let mut stream = Stream::unix(ours);
+        let before = sleeps();
+        for _ in 0..EXCHANGES {
+            stream.write_all(&[0; 100]).unwrap();
+            stream.read_exact(&mut [0; 100]).unwrap();
+        }
+        let slept = sleeps() - before;
+        answers.join().unwrap();
+        assert!(slept < EXCHANGES * 3 / 2, "{slept} sleeps for {EXCHANGES} answers");
+    }
+
+    #[test]
+    fn silence_and_deadline_end_a_wait() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let mut stream = Stream::unix(ours);
+        stream.set_silence(Some(Duration::from_millis(20))).unwrap();
+        assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::TimedOut);
+        stream.set_silence(None).unwrap();
+        stream.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
+        assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::TimedOut);
+        assert_eq!(stream.write(&[0]).unwrap_err().kind(), ErrorKind::TimedOut);
+        // Nobody reads: first it fills the socket, then it waits.
+        stream.set_deadline(None);
+        stream.set_silence(Some(Duration::from_millis(300))).unwrap();
+        let began = Instant::now();
+        assert_eq!(stream.write_all(&[0; 1 << 20]).unwrap_err().kind(), ErrorKind::TimedOut);
+        assert!(began.elapsed() >= Duration::from_millis(300));
+    }
+}
