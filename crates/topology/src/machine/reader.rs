@@ -39,7 +39,7 @@ pub struct TopologyReader {
 }
 
 impl TopologyReader {
-    /// A program with the arguments that make it call [`TopologyReader::answer`]. What is to be read follows them.
+    /// A program with the arguments that make it call [`Self::answer`]. What is to be read follows them.
     pub fn new(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
         Self { program: program.into(), arguments, time_limit: TIME_LIMIT }

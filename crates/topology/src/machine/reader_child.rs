@@ -19,7 +19,7 @@ pub(super) const ANSWER_BYTES: u64 = 64 << 20;
 /// CPU time of the child, seconds; in case nobody is left to end it.
 const CPU_S: u64 = 10;
 
-/// What [`TopologyReader::answer`](super::TopologyReader::answer) does.
+/// Limits this process for good, reads the description and answers on standard output.
 pub(super) fn answer(description: Option<&str>) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     limit(Resource::As, MEMORY_BYTES)?;
