@@ -45,7 +45,7 @@ impl TopologyReader {
         Self { program: program.into(), arguments, time_limit: TIME_LIMIT }
     }
 
-    /// The other end, in the program that was started: reads a synthetic description, or without one the XML on standard
+    /// In the program that was started: reads a synthetic description, or without one the XML on standard
     /// input, and writes the machine to standard output. For a process that does nothing else: it is first limited in
     /// memory (1 GiB), CPU time (10 s) and what it may write, for good, and dies with its parent.
     ///
