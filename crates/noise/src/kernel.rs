@@ -4,8 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What a kernel does when its files are written to: this machine's own, or [`crate::fake_kernel`]'s for a folder that plays
-/// one.
+/// What a kernel does when its files are written to: this machine's own, or [`crate::fake_kernel`]'s for a folder that
+/// plays one.
 pub(crate) trait Kernel: std::fmt::Debug + Sync {
     /// Takes a setting as a whole, or refuses it.
     fn write(&self, path: &Path, text: &str) -> io::Result<()>;

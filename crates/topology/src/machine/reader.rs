@@ -15,7 +15,7 @@ use rustix::process::Signal;
 
 use super::error::MachineError;
 use super::model::{Machine, Origin};
-use super::reader_child::{ANSWER_BYTES, Answer, MEMORY_BYTES};
+use super::reader_child::{ANSWER_BYTES, Answer, MEMORY_BYTES, answer};
 use super::xml::Refused;
 
 /// Longest that a description may take. A machine of 2,000 CPUs takes a tenth of a second.
@@ -39,10 +39,20 @@ pub struct TopologyReader {
 }
 
 impl TopologyReader {
-    /// A program with the arguments that make it call [`TopologyReader::answer`]. What is to be read follows them.
+    /// A program with the arguments that make it call [`Self::answer`]. What is to be read follows them.
     pub fn new(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
         Self { program: program.into(), arguments, time_limit: TIME_LIMIT }
+    }
+
+    /// In the program that was started: reads a synthetic description, or without one the XML on standard
+    /// input, and writes the machine to standard output. For a process that does nothing else: it is first limited in
+    /// memory (1 GiB), CPU time (10 s) and what it may write, for good, and dies with its parent.
+    ///
+    /// # Errors
+    /// When the limits cannot be set, the input is not text, or the answer cannot be written.
+    pub fn answer(description: Option<&str>) -> io::Result<()> {
+        answer(description)
     }
 
     /// With another time limit than 10 s.

@@ -1,11 +1,10 @@
-//! The other end of a [`TopologyReader`]: limits itself, reads one description, answers.
+//! The other end of a [`TopologyReader`](super::TopologyReader): limits itself, reads one description, answers.
 
 use std::io::{self, Read, Write};
 
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 
 use super::model::Machine;
-use super::reader::TopologyReader;
 use super::xml::{Refused, parse};
 
 /// What the child answers, as JSON.
@@ -20,32 +19,25 @@ pub(super) const ANSWER_BYTES: u64 = 64 << 20;
 /// CPU time of the child, seconds; in case nobody is left to end it.
 const CPU_S: u64 = 10;
 
-impl TopologyReader {
-    /// Reads a synthetic description, or without one the XML on standard input, and writes the machine to standard output.
-    /// For a process that does nothing else: it is first limited in memory (1 GiB), CPU time (10 s) and what it may write,
-    /// for good, and dies with its parent.
-    ///
-    /// # Errors
-    /// When the limits cannot be set, the input is not text, or the answer cannot be written.
-    pub fn answer(description: Option<&str>) -> io::Result<()> {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
-        limit(Resource::As, MEMORY_BYTES)?;
-        limit(Resource::Cpu, CPU_S)?;
-        limit(Resource::Fsize, ANSWER_BYTES)?;
-        limit(Resource::Core, 0)?;
-        let answer: Answer = match description {
-            Some(description) => Machine::synthetic(description).map_err(|_| Refused::Invalid),
-            None => {
-                let mut xml = Vec::new();
-                io::stdin().lock().read_to_end(&mut xml)?;
-                String::from_utf8(xml).map_err(|_| Refused::Invalid).and_then(|xml| parse(&xml))
-            }
-        };
-        let text = serde_json::to_vec(&answer)?;
-        let mut output = io::stdout().lock();
-        output.write_all(&text)?;
-        output.flush()
-    }
+/// Limits this process for good, reads the description and answers on standard output.
+pub(super) fn answer(description: Option<&str>) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    limit(Resource::As, MEMORY_BYTES)?;
+    limit(Resource::Cpu, CPU_S)?;
+    limit(Resource::Fsize, ANSWER_BYTES)?;
+    limit(Resource::Core, 0)?;
+    let answer: Answer = match description {
+        Some(description) => Machine::synthetic(description).map_err(|_| Refused::Invalid),
+        None => {
+            let mut xml = Vec::new();
+            io::stdin().lock().read_to_end(&mut xml)?;
+            String::from_utf8(xml).map_err(|_| Refused::Invalid).and_then(|xml| parse(&xml))
+        }
+    };
+    let text = serde_json::to_vec(&answer)?;
+    let mut output = io::stdout().lock();
+    output.write_all(&text)?;
+    output.flush()
 }
 
 fn limit(resource: Resource, most: u64) -> io::Result<()> {
