@@ -42,8 +42,8 @@ pub fn draw(of: &str, lines: &[Line<'_>]) -> Markup {
             desc { (description(lines, &y)) }
             (y.vertical(LEFT, RIGHT))
             text.axis x=(px(LEFT)) y="11" text-anchor="start" { (y.label("latency")) }
-            @for tick in TICKS.into_iter().filter(|tick| nines(*tick, most) <= furthest) {
-                @let place = px(x(nines(tick, most)));
+            @for (tick, nines) in TICKS.map(|tick| (tick, nines(tick))).into_iter().filter(|(_, n)| *n <= furthest) {
+                @let place = px(x(nines));
                 line.grid x1=(place) x2=(place) y1=(px(TOP)) y2=(px(BOTTOM)) {}
                 text.tick x=(place) y=(px(BOTTOM + 14.0)) text-anchor="middle" { (tick) "%" }
             }
@@ -54,15 +54,20 @@ pub fn draw(of: &str, lines: &[Line<'_>]) -> Markup {
     }
 }
 
-/// Where a percentile stands: 1 for 90, 2 for 99; the longest of all stands where one of so many took longer.
-fn nines(percentile: f64, count: u64) -> f64 {
-    let most = (count.max(1) as f64).log10();
-    if percentile >= 100.0 { most } else { (-(1.0 - percentile / 100.0).log10()).min(most) }
+/// Where a percentile below 100 stands: 1 for 90, 2 for 99.
+fn nines(percentile: f64) -> f64 {
+    -(1.0 - percentile / 100.0).log10()
+}
+
+/// The same of so many: the longest of all stands where one of them took longer.
+fn place(percentile: f64, count: u64) -> f64 {
+    let longest = (count.max(1) as f64).log10();
+    if percentile >= 100.0 { longest } else { nines(percentile).min(longest) }
 }
 
 fn curve(line: &Line<'_>, index: usize, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
     let (class, count) = (marks::class(line.mark), line.distribution.count);
-    let at = |point: &Percentile| (x(nines(point.percentile, count)), y.at(point.ms));
+    let at = |point: &Percentile| (x(place(point.percentile, count)), y.at(point.ms));
     let places = line.distribution.percentiles.iter().map(|point| {
         let (x, y) = at(point);
         format!("{} {}", px(x), px(y))
@@ -115,7 +120,7 @@ fn name(line: &Line<'_>, name_y: f64, x: &impl Fn(f64) -> f64, y: &Axis) -> Mark
     let Some(last) = line.distribution.percentiles.last() else { return html! {} };
     let long = line.name.chars().count() > 36;
     let shown: String = if long { line.name.chars().take(35).chain(['…']).collect() } else { line.name.to_owned() };
-    let (end_x, end_y) = (x(nines(last.percentile, line.distribution.count)) + 7.0, y.at(last.ms));
+    let (end_x, end_y) = (x(place(last.percentile, line.distribution.count)) + 7.0, y.at(last.ms));
     html! {
         path.leader d=(format!("M{} {}L{} {}", px(end_x), px(end_y), px(RIGHT + 8.0), px(name_y - 4.0))) {}
         path class=(marks::class(line.mark)) d=(marks::path(line.mark, RIGHT + 16.0, name_y - 4.0, 4.6)) {}
@@ -129,14 +134,14 @@ mod tests {
 
     fn distribution(count: u64, factor: f64) -> Distribution {
         let points = [50.0, 90.0, 99.0, 99.9, 100.0];
-        let ms = |percentile: f64| factor * (1.0 + nines(percentile, count));
+        let ms = |percentile: f64| factor * (1.0 + place(percentile, count));
         let percentiles = points.map(|percentile| Percentile { percentile, ms: ms(percentile) }).into();
         Distribution { of: "transactions".into(), count, trials: 3, percentiles }
     }
 
     #[test]
     fn nines_are_equally_far_apart_and_the_longest_ends_the_line() {
-        let found = [90.0, 99.0, 99.9, 100.0].map(|percentile| nines(percentile, 1_000_000));
+        let found = [90.0, 99.0, 99.9, 100.0].map(|percentile| place(percentile, 1_000_000));
         assert!(found.iter().zip([1.0, 2.0, 3.0, 6.0]).all(|(found, expected)| (found - expected).abs() < 1e-9));
         let long = distribution(1_000_000, 1.0);
         let drawn = draw("transactions", &[Line { name: "a", mark: 0, distribution: &long }]).into_string();
@@ -145,6 +150,12 @@ mod tests {
             "{drawn}"
         );
         assert!(drawn.contains(&format!("M{} ", px(LEFT + (RIGHT - LEFT) * 0.5f64.log10().abs() / 6.0))), "{drawn}");
+        let few = distribution(2005, 1.0);
+        let drawn = draw("transactions", &[Line { name: "a", mark: 0, distribution: &few }]).into_string();
+        assert!(
+            drawn.contains(">99.9%<") && !drawn.contains(">99.99%<"),
+            "numbers on the axis as far as it goes: {drawn}"
+        );
         assert!(!draw("transactions", &[]).into_string().contains("NaN"));
     }
 
