@@ -4,7 +4,7 @@ CARGO ?= cargo
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
 # From the leaves up; the program and tidy belong to the tree.
-LIBRARIES := text files counters stats load topology noise engine results
+LIBRARIES := text files counters stats cpuset latency load topology noise
 
 .PHONY: arm book build check clean deb demo deny fuzz kills limits package setup setup-arm test test-long test-numa tidy
 
