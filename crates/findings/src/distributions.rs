@@ -31,7 +31,7 @@ pub struct Distribution {
 pub struct Percentile {
     /// So many percent took no longer; 100 is the longest.
     pub percentile: f64,
-    /// Milliseconds, within 0.1%.
+    /// That latency in milliseconds, right within 0.1%.
     pub ms: f64,
 }
 

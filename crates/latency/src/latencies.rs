@@ -74,7 +74,7 @@ impl Latencies {
         }
     }
 
-    /// Takes in others.
+    /// Takes in those of another thread, sample or trial; its memory grows to hold them.
     pub fn merge(&mut self, other: &Self) {
         if self.histogram.add(&other.histogram).is_err() {
             other.buckets().for_each(|(ns, count)| self.count_in(ns, count));

@@ -1,5 +1,5 @@
-//! Latencies of samples as histograms, and the percentiles of a trial, which are those of all its transactions together:
-//! the mean of percentiles is no percentile of anything.
+//! Latencies of samples as histograms, and the percentiles of a trial, which are those of all its transactions
+//! together: the mean of percentiles is no percentile of anything.
 
 use super::schema::{SampleRecord, TrialRecord};
 use std::collections::BTreeMap;
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_metric_names_its_histogram_and_its_percentile() {
-        let of = |name: &str| percentile(name).map(|(histogram, percentile)| (histogram, percentile));
+        let of = percentile;
         assert_eq!(of("latency_ms_p99"), Some(("latency_ms".into(), 99.0)));
         assert_eq!(of("latency_ms_p99_9_of_a_p1_of_b"), Some(("latency_ms_of_a_p1_of_b".into(), 99.9)));
         assert_eq!(of("latency_ms_max"), Some(("latency_ms".into(), 100.0)));

@@ -18,7 +18,7 @@ pub const LINES: usize = 8;
 /// Percentiles with a number below the axis and a mark on each line.
 const TICKS: [f64; 7] = [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 
-/// A condition's latencies.
+/// One line of a chart, which is a condition.
 pub struct Line<'a> {
     /// Name of the condition.
     pub name: &'a str,
