@@ -32,7 +32,7 @@
 //!
 //! # Cost
 //! - **Memory**: 8 bytes x possible CPUs a counter. A [`CounterSet`] takes whole pages a row, so use few large sets;
-//!   [`Counter`] and [`UpDownCounter`] share such sets already. Pages nobody wrote are not backed.
+//!   [`Counter`] and [`UpDownCounter`] share such sets already. Pages no one wrote are not backed.
 //! - **Add**: with rseq 1.1 to 1.9 times that of a plain add on a core of its own; with the other backends that of an
 //!   uncontended atomic.
 //! - **Read**: a sum reads one line a possible CPU, most of them last written elsewhere; [`CounterSet::snapshot`] reads
@@ -47,7 +47,8 @@
 //! | backend | where |
 //! | --- | --- |
 //! | `rseq-glibc` | Linux 4.18 and glibc 2.35 or later |
-//! | `rseq-self` | static musl, or glibc with `GLIBC_TUNABLES=glibc.pthread.rseq=0`: each thread registers at its first add |
+//! | `rseq-self` | static musl, or glibc with `GLIBC_TUNABLES=glibc.pthread.rseq=0`: each thread registers at its first
+//! add |
 //! | `cpu-atomic` | no rseq, but the CPU's number can be had cheaply |
 //! | `striped` | everywhere else: other systems and architectures, Miri, loom |
 //!

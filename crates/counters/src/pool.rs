@@ -51,7 +51,7 @@ impl Slot {
 }
 
 impl Drop for Slot {
-    /// Whoever owns the counter owns the slot alone, so no add is under way, and the next owner's base is exact.
+    /// The owner of the counter owns the slot alone, so no add is under way, and the next owner's base is exact.
     fn drop(&mut self) {
         lock(self.set.backend()).push((self.set, self.index));
     }

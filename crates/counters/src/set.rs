@@ -145,7 +145,7 @@ impl CounterSet {
     }
 
     /// What was added since an earlier snapshot of this set. This is how to start counting anew: keep a snapshot as the
-    /// baseline. Nothing is written, so nobody else's baseline suffers.
+    /// baseline. Nothing is written, so no one else's baseline suffers.
     ///
     /// # Errors
     /// The snapshot has another number of counters.
@@ -207,7 +207,7 @@ impl CounterSet {
     }
 
     /// The atomic backends, and a thread without a registered rseq area. Out of line, so that what is inlined
-    /// everywhere is the restartable add alone; a call is little beside an atomic.
+    /// everywhere is the restartable add alone; a call is little compared with an atomic.
     #[inline(never)]
     fn add_otherwise(&self, counter: usize, n: u64) {
         let row = match self.backend {

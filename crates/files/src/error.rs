@@ -31,7 +31,7 @@ pub enum FilesError {
         /// What belongs there: "regular file" or "folder".
         expected: &'static str,
     },
-    /// Somebody else's: what it holds may be chosen to harm.
+    /// Someone else's: what it holds may be chosen to harm.
     #[error(
         "{} belongs to user {owner}, and this process runs as user {me}: use a place of your own, or remove it after \
          looking at what it holds", path.display()

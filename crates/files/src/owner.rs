@@ -44,7 +44,7 @@ pub(crate) fn check_owner(stat: &Stat, path: &Path) -> Result<()> {
     Err(FilesError::Foreign { path: path.to_owned(), owner: stat.st_uid, me })
 }
 
-/// Nobody else may write. A group of one's own (umask 002, as many distributions have it) counts as oneself, but never
+/// No one else may write. A group of one's own (umask 002, as many distributions have it) counts as oneself, but never
 /// for root, whose group others may be in.
 pub(crate) fn check_closed(stat: &Stat, path: &Path) -> Result<()> {
     let mode = stat.st_mode & 0o7777;

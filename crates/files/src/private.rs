@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Who else gets how far into a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Nobody else enters it: mode 0700.
+    /// No one else enters it: mode 0700.
     Closed,
     /// Others may ask whether a name exists in it, and no more: mode 0711.
     Searchable,

@@ -20,7 +20,7 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 }
 
 /// The whole content of what the user named: a link is followed, and a pipe that a program writes to is read to its
-/// end, which comes at once where nobody writes.
+/// end, which comes at once where no one writes.
 ///
 /// # Errors
 /// [`FilesError::TooLarge`], and what the system says.
@@ -28,7 +28,7 @@ pub fn read_named(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let failed = |e| FilesError::io("read", path, e);
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
-    // Opening waits for nobody; from here on whoever writes is waited for.
+    // Opening waits for no one; from here on the one who writes is waited for.
     rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
     read_all(File::from(file), path, limit)
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const FOR_ALL: Mode = Mode::from_raw_mode(0o666);
 
 /// Writes `path` whole or not at all: to a file without a name, synced, then renamed over what is there, and the folder
-/// synced. A link at `path` is replaced and never followed; nothing is left beside it when the writer is killed.
+/// synced. A link at `path` is replaced and never followed; nothing is left alongside it when the writer is killed.
 ///
 /// # Errors
 /// What the system says, with the file; an older content is untouched then.

@@ -1,4 +1,4 @@
-//! Conditions beside the main ones: those with a number of client threads of their own, where the others name none.
+//! Conditions alongside the main ones: those with a number of client threads of their own, where the others name none.
 //! Their throughput is of another load, so no comparison with the others says anything.
 
 use super::collect::ConditionTrials;
@@ -14,7 +14,7 @@ pub fn threads<'a>(levels: &'a Levels, all: impl Iterator<Item = &'a Levels>) ->
     all.any(|levels| !levels.contains_key(THREADS)).then_some(own.as_str())
 }
 
-/// The main conditions, and those beside them.
+/// The main conditions, and those alongside them.
 pub(super) fn split<'a>(conditions: Vec<ConditionTrials<'a>>) -> (Vec<ConditionTrials<'a>>, Vec<ConditionTrials<'a>>) {
     let (main, aside): (Vec<_>, Vec<_>) =
         conditions.into_iter().partition(|condition| !condition.levels.contains_key(THREADS));

@@ -1,5 +1,5 @@
-//! Intervals in JSON: the two fields `ci_low` and `ci_high` beside their estimate, null where there is none, as others
-//! script against them.
+//! Intervals in JSON: the two fields `ci_low` and `ci_high` alongside their estimate, null where there is none, as
+//! others script against them.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tare_stats::Interval;

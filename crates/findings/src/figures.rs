@@ -82,7 +82,7 @@ fn prefixed(largest: f64, base: f64, unit: &str, last_step: usize) -> (f64, Stri
     let magnitude = largest * base;
     // Only times go below one; counts and rates below one stay as they are.
     let steps = if unit == "s" { &SI[..] } else { &SI[..=last_step] };
-    // Times stay in seconds above one second: nobody reads kiloseconds.
+    // Times stay in seconds above one second: no one reads kiloseconds.
     let steps = if unit == "s" { &steps[3..] } else { steps };
     let fallback = if unit == "s" && magnitude > 0.0 { SI[6] } else { SI[3] };
     let (step, prefix) = steps.iter().find(|(step, _)| magnitude >= *step).copied().unwrap_or(fallback);

@@ -11,7 +11,7 @@ use tare_stats::outliers::farthest;
 use tare_stats::trials::mean_interval;
 use tare_stats::{Interval, descriptive};
 
-/// Covariates named beside an outlying trial.
+/// Covariates named alongside an outlying trial.
 const NAMED: usize = 3;
 /// A covariate is named when it lies this many times its usual spread from its usual value.
 const ODD: f64 = 5.0;
@@ -36,7 +36,7 @@ pub struct Outlier {
     pub ci: Option<Interval>,
     /// Its log within the results directory; null for trials of a CSV file.
     pub log: Option<String>,
-    /// What was recorded beside it and is far from the other trials' values: name, its value, theirs on average.
+    /// What was recorded alongside it and is far from the other trials' values: name, its value, theirs on average.
     pub beside: Vec<(String, f64, f64)>,
 }
 
@@ -73,7 +73,7 @@ fn of(condition: &ConditionTrials<'_>, metric: &str) -> Option<Outlier> {
     })
 }
 
-/// Means of what was recorded beside a trial and may be a reason.
+/// Means of what was recorded alongside a trial and may be a reason.
 fn recorded(trial: &TrialRecord) -> BTreeMap<&str, f64> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     let samples = trial.sample_count().max(1) as f64;

@@ -1,4 +1,4 @@
-//! The reference weight of a study: which probe it is adjusted by, what stood beside each trial, and between which
+//! The reference weight of a study: which probe it is adjusted by, what stood alongside each trial, and between which
 //! conditions it may be used.
 
 use super::collect::ConditionTrials;
@@ -46,7 +46,7 @@ pub(super) fn declared(results: &Results) -> ProbeUse {
     word.and_then(|word| word.parse().ok()).unwrap_or_default()
 }
 
-/// The reading beside one metric of a trial, nanoseconds, mean over its samples; none where a sample has none.
+/// The reading alongside one metric of a trial, nanoseconds, mean over its samples; none where a sample has none.
 pub(super) fn beside(trial: &TrialRecord, metric: &str, probe: Probe) -> Option<f64> {
     let own = probe.beside(metric);
     // Samples held as columns have nothing but metrics.
@@ -58,7 +58,7 @@ pub(super) fn beside(trial: &TrialRecord, metric: &str, probe: Probe) -> Option<
     mean(&readings?).filter(|ns| *ns > 0.0)
 }
 
-/// The readings beside all analysed trials that have a metric, in their order; none where one is missing.
+/// The readings alongside all analysed trials that have a metric, in their order; none where one is missing.
 pub(super) fn readings(condition: &ConditionTrials<'_>, metric: &str, probe: Probe) -> Option<Vec<f64>> {
     condition.with(metric).into_iter().map(|(trial, _)| beside(trial, metric, probe)).collect()
 }

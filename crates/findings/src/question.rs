@@ -39,7 +39,7 @@ fn question(results: &Results) -> Option<Question> {
 }
 
 /// Whether the run was a rehearsal: what `--quick` measures is too short to be relied on. Plans of before they said it
-/// have it in the command line beside them.
+/// have it in the command line alongside them.
 fn is_rehearsal(results: &Results) -> bool {
     let command = results.environment.as_ref().map_or("", |environment| environment.command.as_str());
     results.plan.as_ref().is_some_and(|plan| plan.rehearsal) || command.split_whitespace().any(|word| word == "--quick")

@@ -1,4 +1,4 @@
-//! What the conditions leave unexplained, tested against everything that was recorded beside the metrics.
+//! What the conditions leave unexplained, tested against everything that was recorded alongside the metrics.
 
 use super::collect::{self, ConditionTrials};
 use super::confidence::FURTHER;

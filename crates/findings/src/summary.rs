@@ -45,7 +45,7 @@ pub struct Summary {
     pub run_order: Option<Drift>,
     /// Recorded covariates that explain what the conditions leave of the spread between trials, the best first.
     pub residual_causes: Vec<ResidualCause>,
-    /// What was captured beside the metrics, one entry a condition.
+    /// What was captured alongside the metrics, one entry a condition.
     pub captures: Vec<CaptureSummary>,
     /// Locks, symbols and callers by how much their share grows over threads or nodes: the first one is what to look
     /// at.
@@ -303,7 +303,7 @@ pub struct MetricSummary {
     pub mode_cause: Option<ModeCause>,
     /// Trials analysed for this metric.
     pub trials: usize,
-    /// What the probes beside the trials leave of their spread, where the study records them.
+    /// What the probes alongside the trials leave of their spread, where the study records them.
     pub probes: Vec<Weighed>,
 }
 

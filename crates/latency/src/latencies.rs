@@ -1,4 +1,4 @@
-//! The histogram, with what it cannot say exactly beside it.
+//! The histogram, with what it cannot say exactly alongside it.
 
 use hdrhistogram::Histogram;
 

@@ -25,7 +25,7 @@ pub(crate) struct Recorder {
     pub(crate) queue: Option<QueueRecorder>,
 }
 
-/// What an open loop records beside the latencies of completed transactions.
+/// What an open loop records alongside the latencies of completed transactions.
 #[derive(Debug, Clone)]
 pub(crate) struct QueueRecorder {
     /// Of completed transactions, had the client begun each at once when it was due and its connection free.

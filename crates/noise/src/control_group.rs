@@ -47,7 +47,7 @@ impl ControlGroup {
         crash::point("server group: before it is made");
         fs::create_dir(&self.0)?;
         crash::point("server group: made");
-        // Nobody asks how long its processes waited; keeping the account costs a little at every switch. Before Linux
+        // No one asks how long its processes waited; keeping the account costs a little at every switch. Before Linux
         // 6.1 it cannot be turned off.
         let _ = fs::write(self.0.join("cgroup.pressure"), "0");
         OpenOptions::new().write(true).open(self.0.join("cgroup.procs"))

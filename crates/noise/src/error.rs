@@ -126,7 +126,7 @@ pub enum NoiseError {
         /// What it is.
         what: &'static str,
     },
-    /// A file or folder that would be believed belongs to somebody else, is open to others, or is a link.
+    /// A file or folder that would be believed belongs to someone else, is open to others, or is a link.
     #[error(transparent)]
     Files(#[from] tare_files::FilesError),
     /// The journal is of a newer version.
@@ -143,10 +143,10 @@ pub enum NoiseError {
     /// There is no directory for the journal.
     #[error("no state directory: set TARE_STATE_DIR, XDG_STATE_HOME or HOME")]
     NoStateDir,
-    /// A thread of somebody else's server could not be bound, or looked at.
+    /// A thread of someone else's server could not be bound, or looked at.
     #[error(transparent)]
     Affinity(#[from] tare_cpuset::AffinityError),
-    /// A thread of somebody else's server could not be looked at.
+    /// A thread of someone else's server could not be looked at.
     #[error(transparent)]
     Observe(#[from] tare_cpuset::observe::ObserveError),
     /// The spinning thread could not be bound to its CPU.

@@ -5,8 +5,8 @@
 //!
 //! Take the [`HostLock`], begin a [`Session`] (which first puts back what a killed run left), apply levels of
 //! [`Setting`]s; the end of the session puts back what was there. [`recover`] does the same for `tare restore`,
-//! [`recover_trial`] for whoever ends a trial that could not; [`verify_as_found`] is what a trial asks before it
-//! begins. [`ThreadAffinities`] binds threads of somebody else's server under the same promise. [`Snapshot`]s before
+//! [`recover_trial`] for the one who ends a trial that could not; [`verify_as_found`] is what a trial asks before it
+//! begins. [`ThreadAffinities`] binds threads of someone else's server under the same promise. [`Snapshot`]s before
 //! and after a sample say what else the machine did, a [`probe`] how fast it is.
 
 #![warn(clippy::missing_errors_doc)]

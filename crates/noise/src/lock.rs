@@ -24,13 +24,13 @@ const UNSETTLED: Duration = Duration::from_millis(500);
 
 /// What need not be told of waiting.
 const MOMENT: Duration = Duration::from_secs(2);
-/// How long a trial waits for the lock of trials, which nobody keeps.
+/// How long a trial waits for the lock of trials, which no one keeps.
 const KEPT: Duration = Duration::from_secs(10);
 
 /// The lock of this machine, held until it is dropped or its process dies (flock(2): the kernel frees it).
 ///
 /// The file is empty and never removed. Where users share it, it has mode 0444: all lock it alike through a descriptor
-/// open for reading, and nobody can write a lie into it. Root's own has mode 0600: nobody else can hold it. Who holds
+/// open for reading, and no one can write a lie into it. Root's own has mode 0600: no one else can hold it. Who holds
 /// it is asked of the kernel (/proc/locks). The descriptor is close-on-exec: a server that outlives the run does not
 /// keep the lock.
 #[derive(Debug)]
@@ -45,8 +45,8 @@ impl HostLock {
     /// The folder of the locks: `TARE_LOCK_DIR`; or else for root /run/tare, and for others one that they share:
     /// /run/lock where everybody may create files in it (Debian, Ubuntu), or else /tmp.
     ///
-    /// Whoever can open a lock's file can hold it for ever, and nobody can do so to root's. Others are told when root
-    /// has the machine; root is told when others have it, and need not wait for them.
+    /// Anyone who can open a lock's file can hold it for ever, and no one can do so to root's. Others are told when
+    /// root has the machine; root is told when others have it, and need not wait for them.
     pub fn default_dir() -> PathBuf {
         if let Some(dir) = std::env::var_os("TARE_LOCK_DIR").filter(|d| !d.is_empty()) {
             return PathBuf::from(dir);
@@ -87,7 +87,7 @@ impl HostLock {
                 Err(e) => return Err(write_error("lock", &path, e.into())),
             }
             let ours = rustix::fs::fstat(&file).map_err(|e| write_error("examine", &path, e.into()))?;
-            // Somebody may have removed the file between open and lock: then others lock another one.
+            // Someone may have removed the file between open and lock: then others lock another one.
             if fs::symlink_metadata(&path).is_ok_and(|there| there.ino() == ours.st_ino && there.dev() == ours.st_dev) {
                 return Ok(Self { _file: Some(file), beside: beside(), path });
             }
@@ -117,7 +117,7 @@ impl HostLock {
     }
 
     /// Waits until no trial of an earlier run is left. A run that is killed frees the lock at once, but its trial takes
-    /// a moment to notice, to put its settings back and to append its record; whoever comes next must not meet it.
+    /// a moment to notice, to put its settings back and to append its record; the one that comes next must not meet it.
     ///
     /// # Errors
     /// [`NoiseError::Locked`] with the trial when patience is over.
@@ -154,14 +154,14 @@ fn check_root(path: &Path) -> Result<()> {
 pub struct Patience<'a> {
     /// Until it is over by itself.
     pub longest: Duration,
-    /// Whether nobody wants to wait any more.
+    /// Whether no one wants to wait any more.
     pub enough: &'a dyn Fn() -> bool,
     /// Told once who is waited for, when that takes more than a moment.
     pub tell: &'a dyn Fn(&str),
 }
 
 impl Patience<'_> {
-    /// Waits so long, and tells nobody.
+    /// Waits so long, and tells no one.
     pub fn of(longest: Duration) -> Self {
         Self { longest, enough: &|| false, tell: &|_| {} }
     }
@@ -199,11 +199,11 @@ pub struct TrialLock {
 }
 
 impl TrialLock {
-    /// Takes it, beside the host lock in `dir`.
+    /// Takes it, alongside the host lock in `dir`.
     ///
     /// # Errors
     /// [`NoiseError::BadLockFile`] and [`NoiseError::Write`] as for [`HostLock::acquire`]; [`NoiseError::Locked`] when
-    /// somebody keeps it: the next run has it for an instant only.
+    /// someone keeps it: the next run has it for an instant only.
     pub fn hold(dir: &Path) -> Result<Self> {
         let file = trials(dir, FlockOperation::NonBlockingLockShared, &Patience::of(KEPT))?;
         Ok(Self { _file: file })

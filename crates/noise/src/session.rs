@@ -55,7 +55,7 @@ impl Session {
     /// a level that the machine has already is neither journalled nor written.
     ///
     /// # Errors
-    /// [`NoiseError::NotAvailable`] before anything is touched; [`NoiseError::ChangedMeanwhile`] when somebody
+    /// [`NoiseError::NotAvailable`] before anything is touched; [`NoiseError::ChangedMeanwhile`] when someone
     /// else changed the value since this session wrote it; [`NoiseError::NotVerified`] when it did not take;
     /// [`NoiseError::Closed`]; those of writing. What was changed until then stays in the journal.
     pub fn apply(&mut self, level: &Level) -> Result<Applied> {

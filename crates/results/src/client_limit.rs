@@ -1,4 +1,4 @@
-//! Whether the client was the limit of a measurement, by what was recorded beside it.
+//! Whether the client was the limit of a measurement, by what was recorded alongside it.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

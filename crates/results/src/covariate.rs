@@ -1,5 +1,5 @@
-//! The one registry of covariates: what is recorded beside the metrics, in which unit, how two readings of one sample
-//! become one, and what it may explain.
+//! The one registry of covariates: what is recorded alongside the metrics, in which unit, how two readings of one
+//! sample become one, and what it may explain.
 
 use crate::probe::Probe;
 use std::collections::BTreeMap;
@@ -149,7 +149,7 @@ const ALL: &[Covariate] = {
         entry(One(Probe::Chain.covariate()), "ns", ByTime, Cause),
         entry(One(Probe::Spin.covariate()), "ns", ByTime, Cause),
         entry(One(Probe::Wakeup.covariate()), "ns", ByTime, Cause),
-        // Those beside one metric say for it what the ones above say for the whole sample.
+        // Those alongside one metric say for it what the ones above say for the whole sample.
         entry(Family("probe_"), "ns", Last, Neither),
         // Packets follow from how much was done.
         entry(Family("network_"), "", Sum, Consequence),

@@ -32,7 +32,7 @@ pub struct Results {
     pub study_toml: Option<String>,
     /// Every record of the plan's trials, in the order written, whatever its outcome; none twice.
     pub trials: Vec<TrialRecord>,
-    /// What was captured beside the metrics, by trial and attempt; a CSV has none.
+    /// What was captured alongside the metrics, by trial and attempt; a CSV has none.
     pub captures: BTreeMap<(usize, u32), Captures>,
     /// The environment of each machine by its name, where the study ran on several; else empty.
     pub machines: BTreeMap<String, Environment>,

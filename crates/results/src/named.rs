@@ -56,7 +56,7 @@ impl Named {
         Self { name: Cow::Owned(format!("{QUERY_S}q{number}")), metric: QUERY }
     }
 
-    /// A metric of somebody else's, as it was found to be.
+    /// A metric of someone else's, as it was found to be.
     pub(crate) fn described(name: &str, metric: Metric) -> Self {
         Self { name: Cow::Owned(name.to_owned()), metric }
     }

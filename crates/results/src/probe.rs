@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a probe weighs, beside each sample and on its own PUs while the server idles.
+/// What a probe weighs, alongside each sample and on its own PUs while the server idles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Probe {
     /// Loads from memory that each need the one before.
@@ -36,7 +36,7 @@ impl Probe {
         }
     }
 
-    /// The covariate of a reading that stood beside one metric of a sample alone.
+    /// The covariate of a reading that stood alongside one metric of a sample alone.
     pub fn beside(self, metric: &str) -> String {
         format!("{}_{metric}", self.covariate())
     }

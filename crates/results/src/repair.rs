@@ -1,4 +1,4 @@
-//! Taking damaged lines out of the files of records, kept beside them.
+//! Taking damaged lines out of the files of records, kept alongside them.
 
 use super::error::{DirectoryError, io_error};
 use super::lines::{self, DamagedLine};
@@ -9,7 +9,7 @@ use std::path::Path;
 /// The largest file of records that is repaired, bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// Moves every damaged line to a file beside its own, `trials.jsonl.damaged`, and says which. Nothing may be writing
+/// Moves every damaged line to a file alongside its own, `trials.jsonl.damaged`, and says which. Nothing may be writing
 /// records meanwhile: the caller has the directory's lock, and other writers are the user's to know of.
 ///
 /// # Errors
@@ -31,7 +31,7 @@ pub fn repair(directory: &Path) -> Result<Vec<DamagedLine>, DirectoryError> {
                 to.push(b'\n');
             }
         }
-        // First on the disk beside, then out of the file.
+        // First on the disk alongside, then out of the file.
         let beside = path.with_extension("jsonl.damaged");
         let mut file = tare_files::open_append(&beside)?;
         file.write_all(&aside).and_then(|()| file.sync_all()).map_err(|e| io_error("write", &beside, e))?;

@@ -69,7 +69,7 @@ pub struct PlannedTrial {
     pub block: usize,
     /// Name of its condition.
     pub condition: String,
-    /// The server lifetime that it shares with the trials beside it of the same number; none: it has one of its own.
+    /// The server lifetime that it shares with the trials alongside it of the same number; none: it has one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime: Option<usize>,
 }
@@ -366,10 +366,10 @@ pub struct TrialRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerRecord>,
     /// Processes that the server had started and left running when it ended in good order, in words; they were ended
-    /// then, and were beside the samples before.
+    /// then, and were alongside the samples before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outlived: Vec<String>,
-    /// On a server that ran already: what a study that starts its own would set and prove, and nobody did here -> how
+    /// On a server that ran already: what a study that starts its own would set and prove, and no one did here -> how
     /// it is instead.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub uncontrolled: BTreeMap<String, String>,
@@ -409,7 +409,7 @@ pub struct TrialRecord {
     pub capture_sample: Option<CaptureSample>,
 }
 
-/// What capturing cost: throughput in the capture sample beside the measured ones.
+/// What capturing cost: throughput in the capture sample alongside the measured ones.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CaptureSample {
     /// How long it really was, seconds.

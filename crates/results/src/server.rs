@@ -29,7 +29,7 @@ pub struct ServerRecord {
     /// Memory for pages of tables, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_pool_bytes: Option<u64>,
-    /// Settings that differ from the program's own, by whoever set them.
+    /// Settings that differ from the program's own, by the one who set them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<String, Setting>,
 }

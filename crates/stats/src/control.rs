@@ -1,4 +1,4 @@
-//! A ratio adjusted by a control variate: a probe measured beside each trial that the treatment cannot move.
+//! A ratio adjusted by a control variate: a probe measured alongside each trial that the treatment cannot move.
 
 use crate::descriptive::mean;
 use crate::error::{Error, all_positive, valid_confidence};

@@ -1,4 +1,4 @@
-//! Groups of those that cannot be told apart: the letters beside a table of many.
+//! Groups of those that cannot be told apart: the letters alongside a table of many.
 
 /// The most groups that are looked for: a table with more letters says nothing.
 const MOST: usize = 200;

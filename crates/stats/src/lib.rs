@@ -28,7 +28,7 @@
 //! | [`machines`] | do several machines that shared a study differ, and which is odd |
 //! | [`control`] | a ratio with what a probe explains taken out |
 //!
-//! Room is left for a sequential A/B test (beside `ratio`) and change points over a history (a module of its own).
+//! Room is left for a sequential A/B test (alongside `ratio`) and change points over a history (a module of its own).
 //!
 //! Functions return `None` where a figure does not exist (an interval from one trial) and [`Error`] where the input
 //! cannot be used. Finite input never gives a NaN.

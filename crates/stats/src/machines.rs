@@ -46,7 +46,7 @@ pub fn compare(machines: Groups<'_>, confidence: f64) -> Option<Machines> {
 }
 
 /// The machines that are shown to differ from the others, at `alpha` over all of them together: the one farthest out
-/// first, then again among the rest (of two machines nobody can say which is odd). Given the logarithms of the spread
+/// first, then again among the rest (of two machines no one can say which is odd). Given the logarithms of the spread
 /// in each block in place of its mean, the ones that are more or less noisy.
 pub fn odd(machines: Groups<'_>, alpha: f64) -> Vec<usize> {
     let unit = unit(machines);

@@ -27,7 +27,7 @@ const TWO: [(f64, f64); 12] = [
     (200.0, 0.824),
 ];
 /// (n, 99.8% quantile of ln(W1 / min W3) under n uniform values): 200,000 draws, 20,000 above 50. Stricter, for it is
-/// a second chance of a false alarm beside that of [`TWO`].
+/// a second chance of a false alarm alongside that of [`TWO`].
 const THREE: [(f64, f64); 9] = [
     (9.0, 2.350),
     (10.0, 2.365),

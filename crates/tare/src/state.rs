@@ -95,7 +95,7 @@ fn cache_place(
         .or_else(|| root.then(|| PathBuf::from(ROOT_CACHE)))
 }
 
-/// Whether a folder belongs to root, and so is no place of another user's. One that is not there is nobody's.
+/// Whether a folder belongs to root, and so is no place of another user's. One that is not there is no one's.
 fn is_roots(path: &Path) -> bool {
     tare_files::owner_of(path).is_ok_and(|owner| owner == 0)
 }
@@ -115,8 +115,8 @@ pub fn take_host(tell: &dyn Fn(&str)) -> Result<Host, StateError> {
     Ok(Host { lock, reaped, half_made, restored })
 }
 
-/// For whoever ended a trial that could not end itself: ends its server, removes its directories and the data that it
-/// was making, puts its settings back and proves it.
+/// For the one who ended a trial that could not end itself: ends its server, removes its directories and the data that
+/// it was making, puts its settings back and proves it.
 ///
 /// # Errors
 /// When there is no place where servers and settings are listed, it cannot be read, or something cannot be put back.
@@ -128,7 +128,7 @@ pub fn reap() -> Result<Vec<Reaped>, StateError> {
     Ok(reaped)
 }
 
-/// A cache that cannot be used is no reason not to put settings back: whoever uses it says why.
+/// A cache that cannot be used is no reason not to put settings back: anyone who uses it says why.
 fn remove_half_made_data() -> Result<Vec<PathBuf>, EngineError> {
     cache_directory().map_or_else(|_| Ok(Vec::new()), |cache| remove_half_made(&cache))
 }
@@ -146,7 +146,7 @@ pub fn as_found() -> Result<(), StateError> {
     Ok(tare_noise::verify_as_found(&system, &state)?)
 }
 
-/// A fresh name for a private data directory, beside the cache so that copies can share blocks.
+/// A fresh name for a private data directory, alongside the cache so that copies can share blocks.
 ///
 /// # Errors
 /// As [`cache_directory`].
@@ -154,7 +154,7 @@ pub fn work_directory() -> Result<PathBuf, StateError> {
     Ok(cache_directory()?.join(format!("trial-{}", std::process::id())))
 }
 
-/// A fresh name for a server's socket directory, which nobody can guess and take: short, for a socket's path may have
+/// A fresh name for a server's socket directory, which no one can guess and take: short, for a socket's path may have
 /// 107 bytes.
 pub fn run_directory() -> PathBuf {
     let ours = |place: &PathBuf| PrivateFolder::open(place, Access::Closed).is_ok_and(|folder| folder.is_some());

@@ -5,7 +5,7 @@ use crate::{Finding, Tree, map::Known, rules::Rule};
 /// What the rules found, each finding with the name of its rule.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// To be mended now.
+    /// To be repaired now.
     pub new: Vec<(&'static str, Finding)>,
     /// In the list of what is known.
     pub known: Vec<(&'static str, Finding)>,

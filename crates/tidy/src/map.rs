@@ -51,7 +51,7 @@ pub const CRATES: &[Crate] = &[
     Crate { folder: "tidy", may_use: &[] },
 ];
 
-/// Findings of a rule below a folder that are known today and will be mended: they are listed and fail nothing.
+/// Findings of a rule below a folder that are known today and will be repaired: they are listed and fail nothing.
 /// One that is no longer needed is itself a finding.
 pub struct Known {
     /// The rule's name, as findings show it.
@@ -62,7 +62,7 @@ pub struct Known {
     pub until: &'static str,
 }
 
-/// What is known and not mended yet.
+/// What is known and not repaired yet.
 pub const KNOWN: &[Known] = &[];
 
 /// A place that looks for words in texts that are not our own sentences.

@@ -139,7 +139,7 @@ impl Modules {
     }
 }
 
-/// The file of `mod x;`: beside a mod.rs or lib.rs, else in the folder named as the file.
+/// The file of `mod x;`: alongside a mod.rs or lib.rs, else in the folder named as the file.
 fn path_of_module(tree: &Tree, file: &str, module: &syn::ItemMod) -> String {
     let folder = file.rsplit_once('/').map_or("", |(folder, _)| folder);
     if let Some(path) = uses::path_attribute(&module.attrs) {

@@ -99,7 +99,7 @@ impl<C> Payload<C> {
     }
 
     /// A data block's own counter, by its number after all global ones. Out of line, as six of these stand in a step:
-    /// their calls are nothing beside its 36 KiB of memory.
+    /// their calls are nothing compared with its 36 KiB of memory.
     #[inline(never)]
     fn touch<S: Counting<Cell = C>>(&self, strategy: &S, local: &mut S::Local, block: usize) {
         strategy.increment(local, &self.data[block].cell, self.globals() + block);

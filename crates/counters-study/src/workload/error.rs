@@ -20,7 +20,7 @@ pub enum Error {
     /// The memory policy that was asked for could not be set; the reason.
     #[error("the memory policy could not be set: {0}")]
     MemoryPolicy(String),
-    /// Whoever asked for the run could not begin to watch it; the reason.
+    /// The one who asked for the run could not begin to watch it; the reason.
     #[error("{0}")]
     NotReady(String),
     /// A number that must be at least 1 is 0.

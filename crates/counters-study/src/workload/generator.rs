@@ -39,7 +39,7 @@ pub(super) struct Locked {
     timing_ns: f64,
 }
 
-/// Found by timing calls nobody contends for, one by one and together.
+/// Found by timing calls no one contends for, one by one and together.
 fn timing_ns() -> f64 {
     const CALLS: u32 = 10_000;
     let start = Instant::now();

@@ -28,7 +28,7 @@ impl Pages {
         self.starts.extend((first..address.saturating_add(bytes)).step_by(self.size));
     }
 
-    /// How many of them lie on each node; those that nobody has touched lie on none. Empty where the kernel does not
+    /// How many of them lie on each node; those that no one has touched lie on none. Empty where the kernel does not
     /// tell.
     pub(super) fn by_node(&self) -> BTreeMap<u32, u64> {
         // A thread of its own, as it takes a memory policy.
@@ -69,7 +69,7 @@ impl Pages {
             return false;
         }
         for start in hidden {
-            // SAFETY: the kernel reads from a page of this process, of which nothing changes; one that nobody has
+            // SAFETY: the kernel reads from a page of this process, of which nothing changes; one that no one has
             // touched stays without memory of its own. An older kernel refuses, and has nothing hidden.
             unsafe { libc::madvise(*start as *mut c_void, self.size, libc::MADV_POPULATE_READ) };
         }

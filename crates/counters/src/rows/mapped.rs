@@ -1,4 +1,4 @@
-//! Rows in pages of their own: no two CPUs share a line, and each row can be bound to its CPU's node. Pages nobody has
+//! Rows in pages of their own: no two CPUs share a line, and each row can be bound to its CPU's node. Pages no one has
 //! touched cost nothing, so the row of a CPU that never comes up is free.
 
 use std::ffi::c_ulong;

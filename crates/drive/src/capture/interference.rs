@@ -21,7 +21,7 @@ pub struct Interference {
 /// What others did during one sample.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Name -> value, to be stored beside the metrics: those of [`Snapshot::since`], `foreign_cpu_s`,
+    /// Name -> value, to be stored alongside the metrics: those of [`Snapshot::since`], `foreign_cpu_s`,
     /// `foreign_cpu_fraction` (of the benchmark's CPUs), `server_swapped_bytes`, `suspended_s`.
     pub covariates: BTreeMap<String, f64>,
     /// Processes of others that used most CPU time: name, process id, CPU time over wall time.

@@ -1,4 +1,4 @@
-//! What is recorded beside the metrics: threads, host, probes, profiles, lock waits.
+//! What is recorded alongside the metrics: threads, host, probes, profiles, lock waits.
 
 pub mod environment;
 pub mod interference;

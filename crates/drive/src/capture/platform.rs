@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Single files, beside those that are switched: one value each.
+/// Single files, alongside those that are switched: one value each.
 const FILES: &[&str] = &[
     "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
     "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",

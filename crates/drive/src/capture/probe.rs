@@ -1,4 +1,5 @@
-//! The reference weight beside each sample: how fast the machine is, on the sample's own PUs, while the server idles.
+//! The reference weight alongside each sample: how fast the machine is, on the sample's own PUs, while the server
+//! idles.
 
 use std::time::{Duration, Instant};
 use tare_noise::NoiseError;

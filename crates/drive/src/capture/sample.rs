@@ -98,7 +98,7 @@ impl CaptureSample {
         if let Some(profile) = self.profile.take() {
             profile.finish(&self.place, &mut self.captured);
         }
-        // Empty when nothing could be captured, and then nobody misses it.
+        // Empty when nothing could be captured, and then no one misses it.
         let _ = std::fs::remove_dir(self.place.path(""));
         self.captured
     }

@@ -7,7 +7,7 @@ use tare_engine::{Address, Binary, SelfReport, Server, ServerSetting};
 use tare_results::schema::{SCHEMA, TrialRecord};
 use tare_results::server::{SETTINGS, ServerRecord, Setting, SettingsFile};
 
-/// Settings in which a server shows what nobody should read: connections to others have passwords in them.
+/// Settings in which a server shows what no one should read: connections to others have passwords in them.
 const SECRET: [&str; 2] = ["primary_conninfo", "ssl_passphrase_command"];
 
 /// Asks a running server and notes all of it: the settings in a file that trials with the same ones share. What it

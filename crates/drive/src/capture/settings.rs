@@ -1,4 +1,4 @@
-//! `[capture]`: what is recorded beside the metrics.
+//! `[capture]`: what is recorded alongside the metrics.
 
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_text::UnknownWord;

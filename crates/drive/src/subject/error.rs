@@ -6,7 +6,7 @@ use tare_cpuset::{AffinityError, ThreadRef};
 use tare_topology::bind::BindError;
 use thiserror::Error;
 
-/// Why a subject's threads are not where they were asked to be, or nobody can tell.
+/// Why a subject's threads are not where they were asked to be, or no one can tell.
 #[derive(Debug, Error)]
 pub enum SubjectError {
     /// A thread could not be bound.
@@ -18,26 +18,26 @@ pub enum SubjectError {
     /// A thread could not be looked at.
     #[error(transparent)]
     Observe(#[from] ObserveError),
-    /// A connection whose server thread nobody knows cannot be bound.
+    /// A connection whose server thread no one knows cannot be bound.
     #[error("the server does not say which thread serves connection {0}, so that thread cannot be bound")]
     NoServerThread(usize),
     /// Threads of two programs that cannot be told which belong together.
     #[error(transparent)]
     Unpaired(#[from] Unpaired),
-    /// A thread of somebody else's server could not be bound under the promise to put it back, or a probe be read where
+    /// A thread of someone else's server could not be bound under the promise to put it back, or a probe be read where
     /// the threads are.
     #[error(transparent)]
     Others(#[from] tare_noise::NoiseError),
-    /// Threads of somebody else's server are bound only where what they had is on disk.
+    /// Threads of someone else's server are bound only where what they had is on disk.
     #[error("this server is somebody else's: its threads are not bound without a journal to put them back from")]
     NoJournal,
-    /// Nobody knows which process the server is.
+    /// No one knows which process the server is.
     #[error(
         "the server's process is not known, so its background threads cannot be bound: that needs a server on this \
          machine that says which thread serves a connection"
     )]
     NoProcess,
-    /// Connections do not have a thread each, so none can be placed beside its client.
+    /// Connections do not have a thread each, so none can be placed alongside its client.
     #[error("connections {0} and {1} are served by the same {2}: server threads cannot be bound by connection")]
     Shared(usize, usize, ThreadRef),
     /// Several processes work for one connection, so it has no one place.

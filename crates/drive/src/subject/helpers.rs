@@ -9,7 +9,7 @@ use tare_cpuset::ThreadRef;
 pub const PARALLEL_WORKER: &str = "parallel worker";
 
 /// The beginnings of what PostgreSQL's helpers call themselves (their `backend_type`). Others are connections, whose
-/// titles tell users and addresses that are nobody's business, or of extensions.
+/// titles tell users and addresses that are no one's business, or of extensions.
 const KINDS: [&str; 17] = [
     PARALLEL_WORKER,
     "archiver",

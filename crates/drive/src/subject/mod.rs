@@ -9,7 +9,7 @@
 //! | `usage` | what all of it used while something was measured |
 //! | `watch` | one measurement after another: bind, watch, prove |
 //! | `partner`, `two_hosts` | the same on two hosts: clients here, server there |
-//! | `surroundings` | what belongs to a measurement beside its figures |
+//! | `surroundings` | what belongs to a measurement alongside its figures |
 //! | `error` | what can go wrong with all that |
 
 mod client_use;

@@ -11,7 +11,7 @@ use tare_engine::Server;
 pub enum Owner {
     /// This program: it starts, restarts and stops them.
     Us,
-    /// Somebody else: nothing of theirs is changed but what a placement asks for.
+    /// Someone else: nothing of theirs is changed but what a placement asks for.
     Others,
 }
 
@@ -31,7 +31,7 @@ impl Subject {
         Self { root: Some(server.pid().cast_signed()), owner: Owner::Us }
     }
 
-    /// A server that somebody else runs; its first process is known where the connection tells it.
+    /// A server that someone else runs; its first process is known where the connection tells it.
     pub fn running(root: Option<i32>) -> Self {
         Self { root, owner: Owner::Others }
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::SocketAddr;
 
-/// Number of a socket in the kernel's tables; the same whoever looks.
+/// Number of a socket in the kernel's tables; the same for everyone who looks.
 pub type Inode = u64;
 
 /// sock_diag(7): one request for all sockets of a family.

@@ -1,4 +1,4 @@
-//! What belongs to a measurement beside the figures of its load.
+//! What belongs to a measurement alongside the figures of its load.
 
 use super::Usage;
 use crate::capture::interference::Seen;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 
-/// What belongs to a measurement beside the figures of its load.
+/// What belongs to a measurement alongside the figures of its load.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Surroundings {
     /// Start, RFC 3339 in UTC.
@@ -34,7 +34,7 @@ impl Surroundings {
         Some(of_class.map(used).sum())
     }
 
-    /// CPU time that was counted as somebody else's and was the benchmark's own: of processes that ended meanwhile.
+    /// CPU time that was counted as someone else's and was the benchmark's own: of processes that ended meanwhile.
     pub fn not_foreign(&mut self, own_s: f64) {
         let Some(foreign_s) = self.covariates.get("foreign_cpu_s").copied().filter(|s| *s > 0.0) else { return };
         let left_s = (foreign_s - own_s.max(0.0)).max(0.0);

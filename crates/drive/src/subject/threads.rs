@@ -35,7 +35,7 @@ pub struct Watched {
 pub struct ThreadWatch {
     began: Instant,
     tracked: Arc<Mutex<Vec<Tracked>>>,
-    /// Those that nobody named: they stand behind the others.
+    /// Those that no one named: they stand behind the others.
     workers: Arc<Mutex<Vec<Tracked>>>,
     stop: Arc<AtomicBool>,
     looker: JoinHandle<()>,

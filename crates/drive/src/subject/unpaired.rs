@@ -16,7 +16,7 @@ pub enum Unpaired {
         /// Those that the study speaks of.
         expected: usize,
     },
-    /// A thread that drives several: it can sit beside one of their server threads, and not beside the others.
+    /// A thread that drives several: it can sit alongside one of their server threads, and not alongside the others.
     #[error(
         "client thread {} of process {} drives {connections} connections: it can sit beside one server thread only; \
          give the client as many threads as connections, or use bind = \"set\"", .thread.tid, .thread.pid

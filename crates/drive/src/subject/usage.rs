@@ -67,7 +67,7 @@ impl UsageMark {
     }
 
     /// What was used since an earlier moment; none where an account went back, as when what a process used was lost
-    /// with it because nobody waited for its end.
+    /// with it because no one waited for its end.
     pub fn since(&self, before: &Self) -> Option<Usage> {
         let (now, then) = (&self.used, &before.used);
         // Sums of ticks: a little less than none is none.

@@ -9,7 +9,7 @@ use tare_cpuset::ThreadRef;
 const MOST: u64 = 4096;
 
 /// The descriptors that a thread waits in, or works on, in the system call that it is in now. None where it runs, where
-/// the call is about none, or where the kernel does not tell (a process of somebody else's).
+/// the call is about none, or where the kernel does not tell (a process of someone else's).
 pub fn waits_in(thread: ThreadRef) -> Option<Vec<i32>> {
     let file = format!("/proc/{}/task/{}/syscall", thread.pid, thread.tid);
     let text = std::fs::read_to_string(&file).ok()?;

@@ -32,7 +32,7 @@ pub struct Connected {
     pub serving: Option<ThreadRef>,
 }
 
-/// Where threads go and what is looked at beside them.
+/// Where threads go and what is looked at alongside them.
 #[derive(Debug, Clone)]
 pub struct WatchSettings {
     /// Where every thread belongs.
@@ -43,7 +43,7 @@ pub struct WatchSettings {
     pub memory: bool,
     /// Whether the time each thread ran, waited and slept is recorded.
     pub schedule: bool,
-    /// Part of the time that probes beside the samples may take; none: there are none.
+    /// Part of the time that probes alongside the samples may take; none: there are none.
     pub probe_share: Option<f64>,
 }
 
@@ -61,14 +61,14 @@ pub struct SubjectWatch {
     probe: Option<ProbeWatch>,
     /// Watches the server, where that is on another host.
     pub(super) partner: Option<Box<dyn Partner>>,
-    /// Whether the clients are on another host, where somebody else watches them.
+    /// Whether the clients are on another host, where someone else watches them.
     pub(super) clients_elsewhere: bool,
     /// Whether something still runs when a measurement is over, so that no probe may be read then.
     ends_under_load: bool,
     open: Option<Open>,
 }
 
-/// Affinities of somebody else's server, which whoever made them puts back when the load is done.
+/// Affinities of someone else's server, which the one who made them puts back when the load is done.
 pub type SharedAffinities = Arc<Mutex<ThreadAffinities>>;
 
 /// A measurement that is under way.
@@ -161,7 +161,7 @@ impl SubjectWatch {
             }
             self.watched.extend(background);
         }
-        // A program of somebody else's may have begun to measure meanwhile.
+        // A program of someone else's may have begun to measure meanwhile.
         if let Some(open) = &self.open {
             self.watched[from..].iter().for_each(|thread| open.watch.add(thread.clone()));
         }
@@ -329,8 +329,8 @@ impl SubjectWatch {
         WorkerWatch::over(self.subject.root, serving.map(|watched| watched.thread.pid), known)
     }
 
-    /// Processes that work for a connection beside its own are where the server's first process is: they can be in the
-    /// set of a whole server, and never beside a client.
+    /// Processes that work for a connection alongside its own are where the server's first process is: they can be in
+    /// the set of a whole server, and never alongside a client.
     fn no_parallel_workers(&self, threads: &[ThreadRecord]) -> Result<(), SubjectError> {
         let placement = &self.settings.placement;
         if placement.server.is_empty() {

@@ -22,7 +22,7 @@ type OwnError = Box<dyn Error + Send + Sync>;
 /// Why a load gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Whoever asked for the load wants it to stop.
+    /// The one who asked for the load wants it to stop.
     #[error("interrupted")]
     Interrupted,
     /// No connection, or the server cannot say which thread serves it.

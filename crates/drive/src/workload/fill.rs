@@ -27,7 +27,7 @@ pub fn rows_of_placeholders(dialect: &dyn Dialect, width: usize, rows: usize) ->
     (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
-/// What the sessions share: the tables that nobody has taken yet, and whether one of them has failed.
+/// What the sessions share: the tables that no one has taken yet, and whether one of them has failed.
 pub struct Shared<'a, E> {
     next: AtomicUsize,
     tables: usize,

@@ -24,7 +24,7 @@ pub trait Load: Keys {
     fn dead(&self) -> Option<&'static str> {
         None
     }
-    /// A key that is set beside one that excludes it, and what was expected; none where all go together.
+    /// A key that is set alongside one that excludes it, and what was expected; none where all go together.
     fn clash(&self) -> Option<(&'static str, &'static str)> {
         None
     }
@@ -137,7 +137,7 @@ pub struct FillJob<'a> {
     pub go_on: &'a (dyn Fn(u64) -> ControlFlow<()> + Sync),
 }
 
-/// Who asked for the load: a trial, or somebody at a prompt.
+/// Who asked for the load: a trial, or someone at a prompt.
 pub trait Host: Sync {
     /// Takes note of a step.
     fn progress(&self, step: Progress);
@@ -170,7 +170,7 @@ pub enum ServerAt {
     Here,
     /// On the machine of the trial that these clients work for, which sees and binds its threads.
     Partner,
-    /// On a machine where nobody sees its threads.
+    /// On a machine where no one sees its threads.
     Elsewhere,
 }
 
@@ -180,7 +180,7 @@ impl ServerAt {
         if address.is_here() { Self::Here } else { Self::Elsewhere }
     }
 
-    /// The thread behind a session, where somebody can see it.
+    /// The thread behind a session, where someone can see it.
     ///
     /// # Errors
     /// The server's refusal.

@@ -23,17 +23,17 @@ pub struct Measured {
     pub metrics: Vec<(Named, f64)>,
     /// Transactions a second, one reading a second.
     pub tps_each_second: Vec<f64>,
-    /// What the load itself saw beside its metrics: restarts of transactions and the like.
+    /// What the load itself saw alongside its metrics: restarts of transactions and the like.
     pub covariates: BTreeMap<String, f64>,
     /// Latencies as the record keeps them, by [`tare_results::latencies`]'s names.
     #[serde(default)]
     pub histograms: BTreeMap<String, String>,
-    /// Where and beside what it happened.
+    /// Where and alongside what it happened.
     pub surroundings: Surroundings,
 }
 
 impl Measured {
-    /// What the generator of client threads measured, and what was seen beside it.
+    /// What the generator of client threads measured, and what was seen alongside it.
     pub fn of_sample(sample: &Sample, surroundings: Surroundings) -> Self {
         let mut metrics = vec![(metric::TPS, sample.tps()), (metric::QPS, sample.qps())];
         if let Some(l) = sample.latency_ms {
@@ -64,7 +64,7 @@ impl Measured {
         }
     }
 
-    /// What the load itself saw beside its metrics.
+    /// What the load itself saw alongside its metrics.
     pub fn seen_by_the_load(sample: &Sample) -> BTreeMap<String, f64> {
         let mut seen = series::stalled(&sample.stalls);
         seen.insert("restarts".to_owned(), sample.restarts as f64);

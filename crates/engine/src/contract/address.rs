@@ -61,10 +61,10 @@ pub enum TlsMode {
     #[default]
     #[strum(to_string = "off", serialize = "disable", serialize = "disabled")]
     Off,
-    /// Where the server offers it; whoever it is. PostgreSQL's `allow`, too, which asks for it later.
+    /// Where the server offers it; no matter who it is. PostgreSQL's `allow`, too, which asks for it later.
     #[strum(to_string = "preferred", serialize = "prefer", serialize = "allow")]
     Preferred,
-    /// Always; whoever the server is.
+    /// Always; no matter who the server is.
     #[strum(to_string = "required", serialize = "require")]
     Required,
     /// Always, and a believed authority must have signed the server's certificate.

@@ -1,4 +1,4 @@
-//! What a running server can say of itself beside its answers: lock waits, counters, a report.
+//! What a running server can say of itself alongside its answers: lock waits, counters, a report.
 
 use std::collections::BTreeMap;
 

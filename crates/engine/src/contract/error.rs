@@ -131,7 +131,7 @@ pub enum EngineError {
         /// What is wrong with it, and what to do.
         reason: String,
     },
-    /// Nobody says where the server is.
+    /// No one says where the server is.
     #[error("{engine}: nothing says where the server is: give a socket or a host, or a file that names one")]
     NoAddress {
         /// Engine name.

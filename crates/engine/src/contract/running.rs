@@ -1,4 +1,4 @@
-//! A server that somebody else runs, as the handle that loads and trials know: never started, stopped or changed.
+//! A server that someone else runs, as the handle that loads and trials know: never started, stopped or changed.
 
 use std::path::Path;
 use std::time::Duration;

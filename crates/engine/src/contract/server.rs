@@ -127,7 +127,7 @@ pub enum StopOutcome {
     Killed,
     /// It had already ended before stop was called.
     AlreadyGone,
-    /// It is somebody else's, and was left alone.
+    /// It is someone else's, and was left alone.
     GoesOn,
 }
 

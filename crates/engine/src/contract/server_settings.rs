@@ -18,7 +18,7 @@ pub struct ServerSetting {
 }
 
 impl ServerSetting {
-    /// Whether somebody set it to something else than the program's own value, as far as can be told.
+    /// Whether someone set it to something else than the program's own value, as far as can be told.
     pub fn is_changed(&self) -> bool {
         match (&self.default, &self.source) {
             (Some(default), _) => !default.eq_ignore_ascii_case(&self.value),

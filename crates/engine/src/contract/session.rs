@@ -16,7 +16,7 @@ pub const SILENCE: Duration = Duration::from_secs(600);
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Bytes that a result kept in memory may have; a server that sends more is out of its mind or not the one meant.
 pub(crate) const RESULT_LIMIT: usize = 256 << 20;
-/// What a value costs in memory beside its bytes.
+/// What a value costs in memory alongside its bytes.
 pub(crate) const VALUE_BYTES: usize = 32;
 
 /// A server-side prepared statement of one session.

@@ -124,7 +124,7 @@ pub(crate) fn copy_tree(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(
     Ok(())
 }
 
-/// Copies a file with its mode, in parts: nobody waits for the rest of a large one that is no longer wanted.
+/// Copies a file with its mode, in parts: no one waits for the rest of a large one that is no longer wanted.
 fn copy_file(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineError> {
     let failed = |error| EngineError::io("copy data to", to, error);
     let mut source = File::open(from).map_err(|error| EngineError::io("open the data file", from, error))?;

@@ -151,7 +151,7 @@ fn defaults(data: &Path) -> Vec<(&'static str, String)> {
 
 /// Data directories without tables take this much besides their redo log (MariaDB 10.11, MySQL 9.7: 40 and 70 MB).
 const EMPTY_BYTES: u64 = 64 << 20;
-/// The redo log, where nobody sets it (both servers' default).
+/// The redo log, where no one sets it (both servers' default).
 const REDO_BYTES: u64 = 96 << 20;
 
 /// What a server with these options takes.

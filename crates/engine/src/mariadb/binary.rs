@@ -36,7 +36,7 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     Ok(Binary { build, ..Binary::identified(path, PRODUCT, version, libraries)? })
 }
 
-/// A path that somebody named: what is there, if anything is.
+/// A path that someone named: what is there, if anything is.
 pub(crate) fn given(path: &Path) -> Option<PathBuf> {
     path.is_file().then(|| path.to_owned())
 }
@@ -85,7 +85,7 @@ pub(super) fn is_safe_script(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "mariadbd-safe" || name == "mysqld_safe")
 }
 
-/// The server that the script starts: it looks beside itself, as here. Asked for a version the script itself would
+/// The server that the script starts: it looks alongside itself, as here. Asked for a version the script itself would
 /// start that server on the system's own data directory.
 fn behind_safe_script(script: &Path) -> Result<PathBuf, EngineError> {
     let bin = script.parent().unwrap_or(Path::new("/"));

@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(counter(&row(&["x", "inf"])), None);
     }
 
-    /// Answers each statement that contains a word with the rows beside it, everything else with none.
+    /// Answers each statement that contains a word with the rows alongside it, everything else with none.
     struct Script(&'static [(&'static str, &'static [&'static [&'static str]])]);
 
     impl Session for Script {

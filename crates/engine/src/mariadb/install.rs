@@ -167,7 +167,7 @@ fn fill_fresh(
     (kind.begin_fill)(&mut *session)?;
     fill(&server).map_err(|error| EngineError::fill(data, error))?;
     (kind.end_fill)(&mut *session)?;
-    // Root without password is for the socket only, whose directory nobody else can enter.
+    // Root without password is for the socket only, whose directory no one else can enter.
     (kind.root_stays_local)(&mut *session)?;
     // Everything merged and purged: no background work is left over for the trials.
     statement(&mut *session, "SET GLOBAL innodb_fast_shutdown = 0")?;

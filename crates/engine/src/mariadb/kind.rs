@@ -37,7 +37,7 @@ pub(crate) struct Kind {
     pub made_by: fn(&Path) -> Option<MadeBy>,
     /// Makes the data directory `data` in a directory.
     pub install: Install,
-    /// What its command line has beside that of the other one; for a server whose lock waits can be read, or not.
+    /// What its command line has alongside that of the other one; for a server whose lock waits can be read, or not.
     pub arguments: fn(&Path, &Path, bool) -> Vec<OsString>,
     /// Before a fresh data directory is filled, of which nothing is kept unless it becomes whole: makes that quicker.
     pub begin_fill: fn(&mut dyn Session) -> Result<(), EngineError>,

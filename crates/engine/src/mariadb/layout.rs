@@ -17,7 +17,7 @@ pub(crate) enum Layout {
     System,
     /// An unpacked archive, an installation under a prefix of its own, or packages unpacked somewhere.
     Tree(PathBuf),
-    /// The tree in which CMake built it; messages and tables lie there or beside the sources.
+    /// The tree in which CMake built it; messages and tables lie there or alongside the sources.
     Build { build: PathBuf, source: PathBuf },
 }
 

@@ -57,7 +57,7 @@ fn log_creator(data: &Path) -> Option<MadeBy> {
     }
 }
 
-/// Without the accounts of other hosts and of nobody, which some versions make. Their table is a view in some.
+/// Without the accounts of other hosts and of no one, which some versions make. Their table is a view in some.
 fn root_stays_local(session: &mut dyn Session) -> Result<(), EngineError> {
     let sql = "SELECT User, Host FROM mysql.user WHERE User = '' OR (User = 'root' AND Host <> 'localhost')";
     let rows = session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })?;

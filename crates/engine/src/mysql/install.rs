@@ -52,7 +52,7 @@ pub(super) fn install(
 }
 
 // What a private instance does without while its fresh data directory is filled. A filling that is killed leaves data
-// that no server takes, and that nobody keeps: the directory gets its name in the cache when it is whole.
+// that no server takes, and that no one keeps: the directory gets its name in the cache when it is whole.
 
 const IS_LOGGED: &str = "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
                          WHERE VARIABLE_NAME = 'Innodb_redo_log_enabled'";

@@ -61,7 +61,7 @@ fn not_in_a_build_tree(path: &Path) -> Result<(), EngineError> {
     Err(EngineError::BinaryUnusable { path: path.to_owned(), reason })
 }
 
-/// Folders beside it that hold libraries.
+/// Folders alongside it that hold libraries.
 fn libraries_beside(server: &Path) -> Vec<PathBuf> {
     let base = server.parent().and_then(Path::parent).filter(|base| *base != Path::new("/usr"));
     base.into_iter().flat_map(|base| [base.join("lib"), base.join("lib64")]).filter(|place| place.is_dir()).collect()

@@ -328,7 +328,7 @@ fn authenticate(
     let failed = |e: io::Error| SqlError::own(SqlErrorKind::Other, format!("logging in: {e}"));
     match (step, scram.as_mut()) {
         (0, _) => {}
-        // In clear only where nobody can listen.
+        // In clear only where no one can listen.
         (3, _) if is_private => put(out, b'p', |out| put_text(out, password)),
         (10, _) if rest.split(|byte| *byte == 0).any(|method| method == SCRAM_SHA_256.as_bytes()) => {
             let new = scram.insert(ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported()));

@@ -13,7 +13,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::Aslr;
 
-/// Variables that a server may inherit. Everything else is a secret, somebody else's (LD_PRELOAD) or changes the size
+/// Variables that a server may inherit. Everything else is a secret, someone else's (LD_PRELOAD) or changes the size
 /// of its stack from one shell to the next.
 pub(super) const INHERITED: [&str; 12] = [
     "PATH",
@@ -69,7 +69,7 @@ pub(crate) fn before_exec(command: &mut Command, before: Before) {
         }
         set_parent_process_death_signal(Some(Signal::KILL))?;
         if getppid() != Some(parent) {
-            // The parent died before the line above: nobody would ever end this process.
+            // The parent died before the line above: no one would ever end this process.
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         aslr.map_or(Ok(()), Aslr::set)

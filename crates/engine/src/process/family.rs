@@ -125,7 +125,7 @@ impl Family {
     }
 }
 
-/// The mark in the environment of a process, whoever's server it is of.
+/// The mark in the environment of a process, and whose server it is of.
 pub(crate) fn mark_of(pid: i32) -> Option<String> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let name = MARK.as_bytes();

@@ -1,4 +1,4 @@
-//! A server whose end is wanted is ended, and whoever waits for it goes on. One that fills the disk with its log is
+//! A server whose end is wanted is ended, and anyone who waits for it goes on. One that fills the disk with its log is
 //! ended too, and its log cut, with the reason as its last line.
 
 use std::fs::{self, OpenOptions};
@@ -18,7 +18,7 @@ use super::family::Family;
 
 static FLAG: OnceLock<&'static AtomicBool> = OnceLock::new();
 
-/// Whoever handles the signals of this process says once which flag they set. From then on its servers are ended as
+/// Anyone who handles the signals of this process says once which flag they set. From then on its servers are ended as
 /// soon as the flag is up, and whatever waits for one returns.
 pub fn interrupted_by(flag: &'static AtomicBool) {
     let _ = FLAG.set(flag);
@@ -31,7 +31,7 @@ pub fn interrupted() -> bool {
 
 /// What a server may write into its log in one life.
 const LIMIT: u64 = 64 << 20;
-/// Time between two looks: one call of the kernel each, next to nothing beside what is measured.
+/// Time between two looks: one call of the kernel each, next to nothing alongside what is measured.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long a killed process is waited for.
@@ -88,7 +88,7 @@ impl Guard {
         }
     }
 
-    /// Returns when nobody is just about to cut the log.
+    /// Returns when no one is just about to cut the log.
     pub(crate) fn settle(&self) {
         drop(self.ending.lock());
     }
@@ -116,6 +116,6 @@ fn cut(log: &Path, from: u64) {
         let (path, mib) = (log.display(), LIMIT >> 20);
         writeln!(file, "\ntare: the server wrote more than {mib} MiB into {path}, and was killed for it")
     };
-    // Whoever reads the log finds at least what the server wrote.
+    // Anyone who reads the log finds at least what the server wrote.
     let _ = cut();
 }

@@ -114,7 +114,7 @@ impl Instance {
     /// What was asked of the process itself, read back from the one that answers, which has exec'd for the last time: a
     /// wrapper script may change any of it.
     fn verify(&mut self, request: &StartRequest, socket: Option<&Path>) -> Result<(), EngineError> {
-        // Nobody else can listen there: the socket is in a fresh directory that only this user may enter.
+        // No one else can listen there: the socket is in a fresh directory that only this user may enter.
         if let Some(answering) = socket.and_then(listener_pid).filter(|other| *other != self.process.pid()) {
             self.process.adopt(answering)?;
             if let Some(registration) = self.stage.as_mut().and_then(|stage| stage.registration.as_mut()) {

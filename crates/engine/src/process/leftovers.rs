@@ -137,7 +137,7 @@ pub struct Reaped {
 /// # Errors
 /// When the state directory cannot be read, is another user's or open to others.
 pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError> {
-    // What it lists is killed and removed: nobody else may have had a hand in it.
+    // What it lists is killed and removed: no one else may have had a hand in it.
     let Some(folder) = PrivateFolder::open(state_directory, Access::Closed).map_err(not_private)? else {
         return Ok(Vec::new());
     };

@@ -8,7 +8,7 @@ use super::leftovers::Registration;
 use crate::EngineError;
 
 /// A mark for one program and all that it starts, listed in the state directory until this is dropped. Ending them is
-/// for whoever has this; after a kill of this process, for the next start.
+/// for the one who has this; after a kill of this process, for the next start.
 ///
 /// It is a mark in the environment alone: entering a control group takes milliseconds in which a program that is timed
 /// would wait.

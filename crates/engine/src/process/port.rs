@@ -16,7 +16,7 @@ pub(crate) fn random_password() -> Result<String, EngineError> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// A port that was free a moment ago; when somebody else takes it first the server dies and says so.
+/// A port that was free a moment ago; when someone else takes it first the server dies and says so.
 pub(crate) fn free_port(at: IpAddr) -> Result<u16, EngineError> {
     let listener = TcpListener::bind((at, 0)).and_then(|listener| listener.local_addr());
     listener

@@ -237,7 +237,7 @@ impl ServerProcess {
         if waitid(WaitId::Pid(child), look)?.is_none() {
             return Ok(None);
         }
-        // Before it is waited for: until then the number of its group cannot become somebody else's.
+        // Before it is waited for: until then the number of its group cannot become someone else's.
         let _ = kill_process_group(child, Signal::KILL);
         self.status = Some(self.child.wait()?);
         Ok(self.status)

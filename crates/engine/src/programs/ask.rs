@@ -102,7 +102,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     }
 }
 
-/// What comes before the deadline, or before nobody wants it any more.
+/// What comes before the deadline, or before no one wants it any more.
 fn wait<T>(answered: &Receiver<T>) -> Result<T, RecvTimeoutError> {
     let deadline = Instant::now() + DEADLINE;
     loop {

@@ -64,13 +64,13 @@ pub(crate) fn places(first: &[PathBuf]) -> Vec<PathBuf> {
 
 static PREFERRED: OnceLock<BTreeMap<String, PathBuf>> = OnceLock::new();
 
-/// Programs that are taken where nobody names one, by the names of their engines: what a user's own file says. The
+/// Programs that are taken where no one names one, by the names of their engines: what a user's own file says. The
 /// first call counts.
 pub fn prefer_programs(programs: BTreeMap<String, PathBuf>) {
     let _ = PREFERRED.set(programs);
 }
 
-/// The program that somebody named, else the preferred one of this engine.
+/// The program that someone named, else the preferred one of this engine.
 pub(crate) fn named<'a>(explicit: Option<&'a Path>, engine: &str) -> Option<&'a Path> {
     explicit.or_else(|| PREFERRED.get()?.get(engine).map(PathBuf::as_path))
 }
@@ -82,7 +82,7 @@ pub(crate) fn is_program(path: &Path) -> bool {
 /// A file that would be a program, if it had kept its permission to run: unpacking a jar or a zip drops it.
 ///
 /// # Errors
-/// Then, with the command that mends it.
+/// Then, with the command that repairs it.
 pub(crate) fn check_may_run(path: &Path) -> Result<(), EngineError> {
     if path.is_file() && !is_program(path) {
         let reason = format!("may not be run: chmod +x {}", path.display());

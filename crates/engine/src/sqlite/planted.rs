@@ -18,7 +18,7 @@ const REQUEST: &str = "PRAGMA tare_planted_lock_us";
 /// Turns (a power of two, as a mask needs no call) of a loop between two looks at the clock or the lock: those calls
 /// would not be its own time in a profile.
 const LOOK_EVERY: u32 = 16;
-/// Turns (a power of two) of the waiting loop before the PU is offered to somebody else: the holder may need it.
+/// Turns (a power of two) of the waiting loop before the PU is offered to someone else: the holder may need it.
 const SPINS: u32 = 2_048;
 
 /// The lock, where one is planted.
@@ -136,7 +136,7 @@ mod tests {
                 scope.spawn(|| (0..20).for_each(|_| planted.statement()));
             }
         });
-        // 60 times 100 us for each of four pairs, one after the other, whoever has it.
+        // 60 times 100 us for each of four pairs, one after the other, no matter who has it.
         assert!(began.elapsed() >= Duration::from_millis(24));
         let (name, count, wait_ns) = planted.waits().unwrap();
         assert_eq!((name, count), ("tare_planted_lock", 60));

@@ -170,7 +170,7 @@ impl Listener {
             return Ok(Self::Unix(UnixListener::bind(run_directory.join(SOCKET))?));
         };
         let listener = TcpListener::bind((address, 0))?;
-        // Whole, so that nobody reads half a number.
+        // Whole, so that no one reads half a number.
         let port = listener.local_addr()?.port().to_string();
         tare_files::write_whole(&run_directory.join(PORT), port.as_bytes())?;
         Ok(Self::Tcp(listener))

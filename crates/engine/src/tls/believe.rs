@@ -18,7 +18,7 @@ pub(super) struct Believe {
     pub algorithms: WebPkiSupportedAlgorithms,
 }
 
-/// A certificate that somebody signed who is believed.
+/// A certificate that someone signed who is believed.
 #[derive(Debug)]
 pub(super) struct Chain {
     /// The judge of signatures, times and names.
@@ -63,8 +63,8 @@ impl ServerCertVerifier for Believe {
     ) -> Result<HandshakeSignatureValid, Error> {
         match self.chain {
             Some(_) => verify_tls12_signature(message, certificate, signed, &self.algorithms),
-            // Whoever takes any certificate learns nothing from a signature made with it, and those of version 1, which
-            // the manuals of both servers make, could not be read for it.
+            // Anyone who takes any certificate learns nothing from a signature made with it, and those of version 1,
+            // which the manuals of both servers make, could not be read for it.
             None => Ok(HandshakeSignatureValid::assertion()),
         }
     }

@@ -15,7 +15,7 @@ const RECEIVED_BYTES: usize = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct Layer {
     connection: ClientConnection,
-    /// What came from the socket; from `start` to `end` nobody has looked at it.
+    /// What came from the socket; from `start` to `end` no one has looked at it.
     received: Vec<u8>,
     start: usize,
     end: usize,

@@ -13,7 +13,7 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, 
 use crate::Address;
 use crate::process::guard::interrupted;
 
-/// The longest part of a wait in which nobody looks whether it is still wanted. A wait without end is ended by who made
+/// The longest part of a wait in which no one looks whether it is still wanted. A wait without end is ended by who made
 /// it so: looking would arm a timer a statement.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// When a host that says nothing is called again; so does the kernel when a first call was lost.
@@ -173,7 +173,7 @@ fn connect_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<TcpStream
     Err(last)
 }
 
-/// What is left of a wait, unless nothing is, or nobody wants it to go on.
+/// What is left of a wait, unless nothing is, or no one wants it to go on.
 #[cold]
 fn go_on(left: Duration) -> io::Result<Duration> {
     if interrupted() {

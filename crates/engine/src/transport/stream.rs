@@ -18,7 +18,7 @@ pub(crate) trait Channel: Read + Write + Send {
     fn set_silence(&mut self, limit: Option<Duration>) -> io::Result<()>;
     /// When everything that is read must have come, however much keeps coming; none: never.
     fn set_deadline(&mut self, deadline: Option<Instant>);
-    /// Whether what is sent stays inside this machine's kernel or is encrypted, so that nobody can listen.
+    /// Whether what is sent stays inside this machine's kernel or is encrypted, so that no one can listen.
     fn is_private(&self) -> bool;
     /// Encrypts all that follows, as `tls` says; the server must be `host` where that is to be proved.
     fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()>;
@@ -28,7 +28,7 @@ pub(crate) trait Channel: Read + Write + Send {
     fn interrupter(&self) -> Option<Interrupter>;
 }
 
-/// Ends a session from another thread: whoever waits on it gets an error at once, and it cannot be used any more.
+/// Ends a session from another thread: anyone who waits on it gets an error at once, and it cannot be used any more.
 #[derive(Clone)]
 pub struct Interrupter(Arc<End>);
 
@@ -198,7 +198,7 @@ mod tests {
         stream.set_deadline(Some(Instant::now() + Duration::from_millis(20)));
         assert_eq!(stream.read(&mut [0]).unwrap_err().kind(), ErrorKind::TimedOut);
         assert_eq!(stream.write(&[0]).unwrap_err().kind(), ErrorKind::TimedOut);
-        // Nobody reads: first it fills the socket, then it waits.
+        // No one reads: first it fills the socket, then it waits.
         stream.set_deadline(None);
         stream.set_silence(Some(Duration::from_millis(300))).unwrap();
         let began = Instant::now();

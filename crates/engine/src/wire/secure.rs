@@ -22,7 +22,7 @@ pub(super) fn secure<S: Channel>(
     let mode = target.tls.mode;
     let is_wanted = match mode {
         TlsMode::Off => false,
-        // Nobody listens inside the kernel.
+        // No one listens inside the kernel.
         TlsMode::Preferred => !packets.stream().is_private() && greeting.offers_tls(),
         TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyFull => true,
     };
@@ -39,7 +39,7 @@ pub(super) fn secure<S: Channel>(
     Ok(true)
 }
 
-/// A refusal of somebody who came in clear to a server that can encrypt may be about that.
+/// A refusal of someone who came in clear to a server that can encrypt may be about that.
 #[cold]
 pub(super) fn maybe_for_want_of_tls(mut error: SqlError, greeting: &Greeting) -> SqlError {
     if error.code.is_some_and(|code| REFUSALS.contains(&code)) && greeting.offers_tls() {

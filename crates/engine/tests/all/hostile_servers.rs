@@ -35,7 +35,7 @@ impl Fake {
         }
     }
 
-    /// Why nobody can log in, which must be said in time and without the password.
+    /// Why no one can log in, which must be said in time and without the password.
     fn refuses(&self, engine: &dyn Engine) -> String {
         let began = Instant::now();
         let error = engine.connect(&self.target()).err().expect("nobody can log in here");

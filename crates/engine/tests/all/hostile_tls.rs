@@ -57,7 +57,7 @@ fn greeting(tls: bool) -> Vec<u8> {
     [&(out.len() as u32).to_le_bytes()[..], &out].concat()
 }
 
-/// Why nobody gets in, said in time and without the password.
+/// Why no one gets in, said in time and without the password.
 fn refused(engine: &dyn Engine, target: &ConnectTarget) -> String {
     let began = Instant::now();
     let error = engine.connect(target).err().expect("nobody gets in here").to_string();
@@ -66,7 +66,7 @@ fn refused(engine: &dyn Engine, target: &ConnectTarget) -> String {
     error
 }
 
-/// The same of each engine, side by side: some wait until nobody has patience any more.
+/// The same of each engine, side by side: some wait until no one has patience any more.
 fn each_refused(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static, words: &[&str]) {
     let answer: Arc<Answer> = Arc::new(answer);
     std::thread::scope(|scope| {
@@ -141,7 +141,7 @@ fn a_server_that_goes_on_in_clear_or_speaks_something_else() {
     );
 }
 
-/// Somebody in between who adds to what the server said must not be believed once it is encrypted.
+/// Someone in between who adds to what the server said must not be believed once it is encrypted.
 #[test]
 fn what_came_in_clear_is_not_taken_for_what_was_encrypted() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

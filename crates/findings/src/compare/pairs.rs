@@ -15,7 +15,7 @@ pub(super) struct Values {
     pub a: Vec<f64>,
     pub b: Vec<f64>,
     pub design: Design<'static>,
-    /// What the probe read beside the trials of A and of B, where they are adjusted by it.
+    /// What the probe read alongside the trials of A and of B, where they are adjusted by it.
     pub probes: Option<[Vec<f64>; 2]>,
 }
 
@@ -40,7 +40,7 @@ impl Pair {
         }
     }
 
-    /// What the interval shown beside it rests on: no probe takes anything out.
+    /// What the interval shown alongside it rests on: no probe takes anything out.
     pub fn plain<'p>(&self, values: &'p Values) -> Arms<'p> {
         Arms { a: &values.a, b: &values.b, better: self.comparison.better, design: values.design }
     }

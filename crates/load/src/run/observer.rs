@@ -113,7 +113,7 @@ pub trait Observer {
     }
 }
 
-/// For runs to which nobody listens.
+/// For runs to which no one listens.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unobserved;
 

@@ -57,7 +57,7 @@ pub(super) struct Shared {
     /// End of the last sample, nanoseconds since the start of the warm-up; written before its pause is announced.
     sample_end_ns: AtomicU64,
     slots: Vec<Slot>,
-    /// One a thread, or none at all where nobody asks for percentiles while the run goes on.
+    /// One a thread, or none at all where no one asks for percentiles while the run goes on.
     latencies: Vec<Buckets>,
     /// None: the run ends by time alone.
     pub(super) events: Option<Events>,

@@ -48,7 +48,7 @@ pub(super) fn live<K: Connect>(common: &Common<'_>, connect: &K, index: usize, c
     }
 }
 
-/// The controller may have left already after another thread's failure; then there is nobody to tell.
+/// The controller may have left already after another thread's failure; then there is no one to tell.
 fn tell<E>(controller: &Sender<Message<E>>, message: Message<E>) {
     let _ = controller.send(message);
 }
@@ -346,7 +346,7 @@ impl<'a, C: Client> Worker<'a, C> {
     fn backlog(&mut self, in_hand: Option<Instant>) -> Option<u64> {
         let (schedule, queue) = (self.schedule.as_ref()?, self.recorder.queue.as_mut()?);
         if self.shared.events.as_ref().is_some_and(Events::all_taken) {
-            // What is due behind the last event is nobody's.
+            // What is due behind the last event is no one's.
             return Some(0);
         }
         let end = self.started + Duration::from_nanos(self.shared.sample_end_ns());

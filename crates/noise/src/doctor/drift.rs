@@ -1,4 +1,5 @@
-//! Drift: how much a job of known work varies from one moment to the next, and how much of that probes beside it know.
+//! Drift: how much a job of known work varies from one moment to the next, and how much of that probes alongside it
+//! know.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use super::finding::{Finding, Severity};
 use crate::error::Result;
 use crate::probe::{Probe, Reading, Seats};
 
-/// Length of a reading beside the job.
+/// Length of a reading alongside the job.
 const READING: Duration = Duration::from_millis(4);
 /// Jobs whose times are taken together: drift, not jitter, is asked for.
 const GROUP: usize = 8;
@@ -32,7 +33,7 @@ pub struct Left {
     pub left: f64,
 }
 
-/// How a job of known work drifted, and what probes beside it know of that.
+/// How a job of known work drifted, and what probes alongside it know of that.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Drift {
     /// OS number of the CPU.

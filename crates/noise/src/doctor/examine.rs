@@ -26,7 +26,7 @@ pub struct Options {
     pub window: Duration,
     /// How long to spin on each CPU, one after the other.
     pub spin: Duration,
-    /// How long to watch a job of known work drift, with probes beside it; 0: not at all.
+    /// How long to watch a job of known work drift, with probes alongside it; 0: not at all.
     pub drift: Duration,
 }
 

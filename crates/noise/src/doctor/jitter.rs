@@ -9,7 +9,7 @@ use tare_cpuset::{CpuSet, ThreadRef};
 
 use crate::error::{NoiseError, Result};
 
-/// Length that one piece of work is calibrated to. Short, so that an interruption stands out; long beside the
+/// Length that one piece of work is calibrated to. Short, so that an interruption stands out; long compared with the
 /// 20 to 50 ns of reading the clock.
 const PIECE_NS: u64 = 2_000;
 /// Excess over the usual length that counts as stolen.

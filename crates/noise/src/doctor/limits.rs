@@ -10,7 +10,7 @@ use crate::system::System;
 /// Findings about limits; `cpus` are those of the benchmark.
 pub(crate) fn findings(system: &System, cpus: &CpuSet) -> Vec<Finding> {
     let mut all = vec![quota(system), cpuset(system), isolation(system, cpus), swap(system)];
-    // Of a folder that plays a machine nobody can say it.
+    // Of a folder that plays a machine no one can say it.
     if !system.is_fake() {
         all.push(server_group(ControlGroup::planned("doctor").is_some(), system.exists(SYSTEMD)));
     }

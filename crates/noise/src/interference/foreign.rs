@@ -50,7 +50,7 @@ impl CpuUse {
     /// What others did on `cpus` since `earlier`. Own are the processes `own` and all their descendants.
     ///
     /// It is what is left of the CPUs' user and system time after own processes and kernel threads: interrupts and
-    /// kernel threads work for the benchmark too (network, writeback), and nobody can tell for whom. Time of own
+    /// kernel threads work for the benchmark too (network, writeback), and no one can tell for whom. Time of own
     /// processes and kernel threads on other CPUs is taken away as well, so that this errs towards too little.
     pub fn since(&self, earlier: &Self, cpus: &CpuSet, own: &[u32]) -> Foreign {
         let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn what_is_left_after_the_own_family_and_the_kernel_is_foreign() {
         let zero = machine(0, 0, &[(10, 1, 0, 0), (11, 10, 0, 0), (2, 0, KERNEL_THREAD, 0), (99, 1, 0, 40)]);
-        // 300 ticks on CPU 0: own 100 + 50 (a child that began since), kernel 30, the rest somebody else's.
+        // 300 ticks on CPU 0: own 100 + 50 (a child that began since), kernel 30, the rest someone else's.
         let processes = [(10, 1, 0, 100), (11, 10, 0, 0), (12, 11, 0, 50), (2, 0, KERNEL_THREAD, 30), (99, 1, 0, 160)];
         let after = machine(300, 0, &processes);
         let found = after.since(&zero, &[0].into_iter().collect(), &[10]);

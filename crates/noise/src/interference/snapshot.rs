@@ -56,7 +56,7 @@ impl Snapshot {
     }
 
     /// What happened on the whole machine since `earlier`: names with their units last, to be stored as they are
-    /// beside a sample. A counter this kernel lacks has no name in the map.
+    /// alongside a sample. A counter this kernel lacks has no name in the map.
     ///
     /// | name | what |
     /// | --- | --- |

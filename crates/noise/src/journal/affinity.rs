@@ -1,4 +1,4 @@
-//! The CPUs of threads that are somebody else's: on disk before they are bound, and put back exactly as found.
+//! The CPUs of threads that are someone else's: on disk before they are bound, and put back exactly as found.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -45,7 +45,7 @@ struct Entry {
     first: CpuSet,
 }
 
-/// Binds threads of servers that somebody else runs, and puts their affinities back when it is dropped or, after a
+/// Binds threads of servers that someone else runs, and puts their affinities back when it is dropped or, after a
 /// kill, when the next run, load or `tare restore` begins.
 #[derive(Debug)]
 pub struct ThreadAffinities {
@@ -134,7 +134,7 @@ impl ThreadAffinities {
     /// Puts every affinity back and reads it back. Doing it twice is the same as once.
     ///
     /// # Errors
-    /// When the journal cannot be rewritten. A thread that could not be put back, or that somebody else has bound
+    /// When the journal cannot be rewritten. A thread that could not be put back, or that someone else has bound
     /// meanwhile, is in the report: see [`RestoreReport::check`].
     pub fn put_back(&mut self) -> Result<RestoreReport> {
         if self.entries.is_empty() {
@@ -239,7 +239,7 @@ fn put_back(thread: ThreadRef, found: &CpuSet, ours: &[&CpuSet]) -> Outcome {
     }
 }
 
-/// Threads and processes that were made meanwhile by bound ones, and so got CPUs that nobody asked for: on a server
+/// Threads and processes that were made meanwhile by bound ones, and so got CPUs that no one asked for: on a server
 /// with a process a connection, also those of clients that have nothing to do with ours.
 fn heirs(entries: &[Entry], pid: i32) -> Vec<Restored> {
     let of_process: Vec<&Entry> = entries.iter().filter(|entry| entry.thread.pid == pid).collect();

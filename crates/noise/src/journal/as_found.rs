@@ -15,12 +15,12 @@ use crate::lock::{NoTrial, Patience};
 use crate::state_dir::ROOT_STATE_DIR;
 use crate::system::System;
 
-/// Puts back what a trial left that could not do so itself: killed, or stopped for too long. For whoever ends a trial,
-/// before anything else is measured. That no trial lives is proved by their common lock in `lock_dir`.
+/// Puts back what a trial left that could not do so itself: killed, or stopped for too long. For the one who ends a
+/// trial, before anything else is measured. That no trial lives is proved by their common lock in `lock_dir`.
 ///
 /// # Errors
 /// [`NoiseError::Locked`] when a trial still lives after `patience`; [`NoiseError::NotAsFound`] when a setting could
-/// not be put back, or somebody else has changed it meanwhile; those of reading and writing the journal.
+/// not be put back, or someone else has changed it meanwhile; those of reading and writing the journal.
 pub fn recover_trial(system: &System, state_dir: &Path, lock_dir: &Path, patience: Duration) -> Result<RestoreReport> {
     if !Journal::pending(state_dir) {
         return Ok(RestoreReport::default());

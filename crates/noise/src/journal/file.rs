@@ -36,7 +36,7 @@ impl Journal {
         Self { folder: state_dir.to_owned(), name: FILE }
     }
 
-    /// The journal of affinities of threads that are somebody else's, in the same directory.
+    /// The journal of affinities of threads that are someone else's, in the same directory.
     pub(crate) fn of_affinities(state_dir: &Path) -> Self {
         Self { folder: state_dir.to_owned(), name: AFFINITIES }
     }
@@ -56,7 +56,7 @@ impl Journal {
     /// Entries in the order of writing, and the number of lines that could not be read.
     ///
     /// # Errors
-    /// [`NoiseError::Files`] when it or its folder belongs to somebody else or others may write to it,
+    /// [`NoiseError::Files`] when it or its folder belongs to someone else or others may write to it,
     /// [`NoiseError::BadJournal`] when a line is of a newer version: then nothing may be concluded from it.
     pub(crate) fn load<E: DeserializeOwned>(&self) -> Result<(Vec<E>, usize)> {
         let folder = PrivateFolder::open(&self.folder, self.access())?;

@@ -12,7 +12,7 @@ pub enum Outcome {
     Restored,
     /// It held the original already: the change never happened, or was undone before.
     AlreadyThere,
-    /// It holds neither the original nor anything this tool wrote: somebody else's value, left alone.
+    /// It holds neither the original nor anything this tool wrote: someone else's value, left alone.
     ChangedByOther {
         /// The value found.
         found: String,
@@ -64,7 +64,7 @@ impl RestoreReport {
     /// That everything is as it was found.
     ///
     /// # Errors
-    /// [`NoiseError::NotAsFound`] with what could not be put back, or what somebody else has changed.
+    /// [`NoiseError::NotAsFound`] with what could not be put back, or what someone else has changed.
     pub fn check(&self) -> Result<()> {
         let failed = self.failed().map(|f| format!("{} ({}): {:?}", f.setting, f.path, f.outcome));
         let changed = self.changed_by_other().map(|f| match &f.outcome {
@@ -77,7 +77,7 @@ impl RestoreReport {
         if left.is_empty() { Ok(()) } else { Err(NoiseError::NotAsFound { left: left.join("; ") }) }
     }
 
-    /// Files left alone because somebody else changed them meanwhile.
+    /// Files left alone because someone else changed them meanwhile.
     pub fn changed_by_other(&self) -> impl Iterator<Item = &Restored> {
         self.files.iter().filter(|f| matches!(f.outcome, Outcome::ChangedByOther { .. }))
     }

@@ -13,7 +13,7 @@ const CHAIN: f64 = 0.55;
 const SPIN: f64 = 0.25;
 const WAKEUP: f64 = 0.2;
 
-/// Where a probe reads: where the work goes that it stands beside.
+/// Where a probe reads: where the work goes that it stands alongside.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Seats {
     /// One thread each that loads and spins, all at the same time; none: wherever the system puts it.

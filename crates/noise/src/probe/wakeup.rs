@@ -22,7 +22,7 @@ pub(super) fn round_trip_ns(
     thread::scope(|scope| {
         let answerer = scope.spawn(move || {
             let bound = bind_here(second);
-            // Dropped at the end, which is how the caller learns that nobody answers.
+            // Dropped at the end, which is how the caller learns that no one answers.
             if bound.is_ok() {
                 answer(far);
             }

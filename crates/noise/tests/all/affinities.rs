@@ -1,4 +1,4 @@
-//! Affinities of processes that are somebody else's: as found afterwards, also of those that were made meanwhile.
+//! Affinities of processes that are someone else's: as found afterwards, also of those that were made meanwhile.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};

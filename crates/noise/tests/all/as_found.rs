@@ -1,4 +1,4 @@
-//! What a trial left is put back by whoever ended it, and proved before the next one begins.
+//! What a trial left is put back by the one who ended it, and proved before the next one begins.
 
 use crate::common::{Machine, kill, level};
 use std::collections::BTreeMap;

@@ -78,7 +78,7 @@ impl Machine {
     }
 }
 
-/// All files below `root` with their contents, without halves that a killed writer left beside them.
+/// All files below `root` with their contents, without halves that a killed writer left alongside them.
 pub fn tree(root: &Path) -> BTreeMap<PathBuf, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![root.to_owned()];

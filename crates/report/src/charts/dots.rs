@@ -1,4 +1,4 @@
-//! The dot plot: every trial beside its interval, samples lighter below, one axis for all conditions.
+//! The dot plot: every trial alongside its interval, samples lighter below, one axis for all conditions.
 
 use super::axis::{Axis, px};
 use super::marks;
@@ -19,7 +19,7 @@ struct Shape {
     left: f64,
     right: f64,
     row: f64,
-    /// Whether name and figures stand above the marks, on a screen that has no room beside them.
+    /// Whether name and figures stand above the marks, on a screen that has no room next to them.
     stacked: bool,
 }
 
@@ -28,7 +28,7 @@ const SLIM: Shape = Shape { width: 340.0, left: 20.0, right: 318.0, row: 82.0, s
 
 /// One condition of the plot.
 pub struct Row<'a> {
-    /// Its name, beside the row.
+    /// Its name, alongside the row.
     pub label: &'a str,
     /// Number of its mark, the same in every chart of the page.
     pub mark: usize,

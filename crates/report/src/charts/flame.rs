@@ -1,6 +1,6 @@
 //! A flame graph for a page: every box a function, as wide as its share of the samples, what it calls above it.
-//! Inferno's own drawing lies beside the results for clicking through; it needs a script, which a report must not have,
-//! and knows neither the page's colours nor light and dark.
+//! Inferno's own drawing lies alongside the results for clicking through; it needs a script, which a report must not
+//! have, and knows neither the page's colours nor light and dark.
 
 use super::axis::px;
 use maud::{Markup, html};

@@ -42,7 +42,7 @@ impl Line {
 pub fn draw(condition: &str, lines: &[Line], mark: usize) -> Markup {
     let longest = lines.iter().map(|line| line.tps.len()).max().unwrap_or(0).max(1) as f64;
     let x = |second: f64| LEFT + (second / longest).clamp(0.0, 1.0) * (RIGHT - LEFT);
-    // From 0, for a gap is only seen as one beside it.
+    // From 0, for a gap is only seen as one alongside it.
     let readings = lines.iter().flat_map(|line| line.tps.iter().copied());
     let y = Axis::new(readings.chain([0.0]), "1/s", BOTTOM, TOP);
     let step = (longest / 10.0).ceil().max(1.0);

@@ -17,7 +17,7 @@ const LEFT: f64 = 62.0;
 const GAP: f64 = 16.0;
 const PANEL_HEIGHT: f64 = 108.0;
 const PANEL_WIDTH: f64 = (WIDTH - LEFT) / COLUMNS as f64 - GAP;
-/// Letters of a panel's name beside its figure; all of it is in the tooltip.
+/// Letters of a panel's name alongside its figure; all of it is in the tooltip.
 const LABEL: usize = 21;
 /// Above a panel: its name, and the numbers of the row above.
 const HEAD: f64 = 40.0;

@@ -126,7 +126,7 @@ pub const METRIC_UNIT: &[Column] = &[
 pub const VALUE: &[Column] =
     &[column("value", Kind::Number, "the value, unrounded", |row| Cell::number(row.value.map(|(_, value)| value)))];
 
-/// A covariate, which is recorded beside the metrics.
+/// A covariate, which is recorded alongside the metrics.
 pub const COVARIATE: &[Column] = &[
     column("covariate", Kind::Text, "name of what was recorded beside the metrics", |row| {
         of(row.value, |(name, _)| Cell::text(name))

@@ -22,7 +22,7 @@ pub enum Table {
     Trials,
     /// A row a thread and sample: where it was allowed to run, where it ran, and its CPU time
     Threads,
-    /// A row a sample and covariate: what was recorded beside the metrics
+    /// A row a sample and covariate: what was recorded alongside the metrics
     Covariates,
     /// A row a condition and metric: mean, interval and spread, as `tare show` has them
     Conditions,

@@ -1,4 +1,4 @@
-//! What the probes beside the trials leave of their spread, and the means that are adjusted by one.
+//! What the probes alongside the trials leave of their spread, and the means that are adjusted by one.
 
 use super::style::{Style, add, finish};
 use super::text::plain;

@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 /// Columns of a line of prose where nothing limits it: longer ones are hard to read.
 const PROSE: usize = 120;
 
-/// A figure that is shown beside the mean.
+/// A figure that is shown alongside the mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Statistic {
     /// The middle one of the trial means
@@ -28,7 +28,7 @@ pub struct Style {
     pub plain: bool,
     /// Every row of every table, however many conditions there are.
     pub all: bool,
-    /// What is shown beside the mean.
+    /// What is shown alongside the mean.
     pub statistic: Option<Statistic>,
 }
 

@@ -88,7 +88,7 @@ pub(super) fn outlier(found: &Outlier) -> String {
     )
 }
 
-/// What the conditions beside the main ones came to: how far their trials lie apart.
+/// What the conditions alongside the main ones came to: how far their trials lie apart.
 pub(super) fn aside(summary: &Summary) -> Option<String> {
     let metric = summary.headline_metric.as_deref()?;
     let all = || summary.conditions.iter().map(|condition| &condition.levels);

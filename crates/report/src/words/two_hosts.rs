@@ -12,7 +12,7 @@ const COUNTS: [(&str, &str); 2] =
 /// CPUs that a sentence names.
 const NAMED: usize = 4;
 
-/// A sentence for each clients' host, and one for the network of both; none where clients were beside their server.
+/// A sentence for each clients' host, and one for the network of both; none where clients were alongside their server.
 pub(super) fn sentences(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
     let trials: Vec<_> = conditions.iter().flat_map(|c| &c.ok).filter(|trial| trial.client_host.is_some()).collect();
     let mut hosts: BTreeMap<&str, Vec<&ClientHost>> = BTreeMap::new();

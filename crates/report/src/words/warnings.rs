@@ -164,7 +164,7 @@ fn missing_captures(results: &Results) -> Vec<String> {
     missing.into_iter().map(line).collect()
 }
 
-/// Helpers that servers left running, by their names: they ran beside what was measured.
+/// Helpers that servers left running, by their names: they ran alongside what was measured.
 fn outliving(results: &Results) -> Vec<String> {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for left in results.trials.iter().flat_map(|trial| &trial.outlived) {

@@ -68,7 +68,7 @@ pub enum Design<'a> {
     /// Two runs, one after the other. The variance of each arm's mean is this much larger than its spread says, for the
     /// trials of a run resemble each other; see [`crate::serial::RunOrder::inflation`].
     Apart([f64; 2]),
-    /// A probe stood beside each trial, and what it explains is taken out: see [`crate::control`].
+    /// A probe stood alongside each trial, and what it explains is taken out: see [`crate::control`].
     Probed {
         /// Of A and of B, one for each trial.
         probes: [&'a [f64]; 2],

@@ -48,7 +48,7 @@ pub enum HostError {
         /// What became of what was set there.
         aftermath: String,
     },
-    /// Somebody wants everything to end.
+    /// Someone wants everything to end.
     #[error("interrupted")]
     Interrupted,
 }

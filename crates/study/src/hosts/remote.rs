@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long it may take until the other side has said who it is.
 const GREETING: Duration = Duration::from_secs(60);
-/// How often it is looked whether somebody wants everything to end.
+/// How often it is looked whether someone wants everything to end.
 pub const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long the program that reaches the other host may take to end by itself.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -232,7 +232,7 @@ fn end(child: &mut Child) -> Option<ExitStatus> {
     child.wait().ok()
 }
 
-/// Keeps the last of what ssh and the other side say beside their messages.
+/// Keeps the last of what ssh and the other side say alongside their messages.
 fn listen_to(mut errors: ChildStderr, complaint: Arc<Mutex<String>>) {
     std::thread::spawn(move || {
         let mut bytes = [0; 1024];

@@ -107,7 +107,7 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
     narrowing(source, root, study)
 }
 
-/// Beside `conditions`, a factor that its entries have too chooses among their levels.
+/// Alongside `conditions`, a factor that its entries have too chooses among their levels.
 fn narrowing(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<(), StudyError> {
     for factor in &study.factors {
         let own: Vec<_> = study.conditions.iter().flatten().filter(|own| own.name == factor.name).collect();

@@ -3,7 +3,7 @@
 use super::arguments;
 use tare_text::Value;
 
-/// The way to another host, where nobody says another. It asks for nothing, and notices within a quarter of a minute
+/// The way to another host, where no one says another. It asks for nothing, and notices within a quarter of a minute
 /// that the other side is gone.
 const SSH: [&str; 8] =
     ["ssh", "-T", "-o", "BatchMode=yes", "-o", "ServerAliveInterval=5", "-o", "ServerAliveCountMax=3"];

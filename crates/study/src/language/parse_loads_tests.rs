@@ -1,4 +1,4 @@
-//! Which keys a load has, whoever it is.
+//! Which keys a load has, no matter who it is.
 
 use super::document::Source;
 use super::parse::{Overrides, parse};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tare_engine::{Login, TlsMode};
 use tare_text::Value;
 
-/// Keys of `[engine]` that lead to a server that somebody else runs.
+/// Keys of `[engine]` that lead to a server that someone else runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunningSettings {
     /// Path of its Unix socket, on this machine.

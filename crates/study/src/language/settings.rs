@@ -26,7 +26,7 @@ pub struct Settings {
     pub placement: Placement,
     /// Properties of the server process.
     pub process: ProcessSettings,
-    /// What is recorded beside the metrics.
+    /// What is recorded alongside the metrics.
     pub capture: CaptureSettings,
     /// Levels of machine-wide settings. What is not named stays as found.
     pub machine: Vec<Level>,
@@ -64,7 +64,7 @@ pub struct EngineSettings {
     pub start_timeout_s: f64,
     /// Engine options by name, checked after start.
     pub options: BTreeMap<String, String>,
-    /// A server that somebody else runs, in place of one that is started.
+    /// A server that someone else runs, in place of one that is started.
     pub running: RunningSettings,
 }
 
@@ -128,7 +128,7 @@ pub struct Sampling {
     pub steal_limit: Limit,
     /// Share of the time of the benchmark's CPUs that other processes may take from a sample.
     pub foreign_cpu_limit: Limit,
-    /// What is wanted of probes beside the samples.
+    /// What is wanted of probes alongside the samples.
     pub probe: ProbeUse,
     /// Part of the time that they may take.
     pub probe_share: f64,

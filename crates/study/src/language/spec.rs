@@ -38,7 +38,7 @@ pub struct Study {
     pub builds: BTreeMap<String, Vec<(String, Value)>>,
     /// How factors become conditions.
     pub design: Design,
-    /// Factors of the whole study, in file order; beside `conditions` see [`Study::entries`].
+    /// Factors of the whole study, in file order; alongside `conditions` see [`Study::entries`].
     pub factors: Vec<Factor>,
     /// A plain list: each entry is a small full factorial of its own.
     pub conditions: Vec<Vec<Factor>>,
@@ -148,7 +148,7 @@ impl Study {
     }
 
     /// Lists of factors of which every combination is a condition: `[factors]`, or the entries of `[[conditions]]`.
-    /// Beside entries, a factor of their own name narrows their levels, and any other joins each of them.
+    /// Alongside entries, a factor of their own name narrows their levels, and any other joins each of them.
     pub fn entries(&self) -> Vec<Vec<Factor>> {
         if self.conditions.is_empty() {
             return vec![self.factors.clone()];

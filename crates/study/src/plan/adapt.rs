@@ -28,7 +28,7 @@ pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, 
     } else if study.as_published && at == Where::Here {
         notes.extend(leave_out_of_published(study)?);
     }
-    // An article's server is not the one that is installed where somebody plans it for another machine.
+    // An article's server is not the one that is installed where someone plans it for another machine.
     if !study.as_published || at == Where::Here {
         check_options(study)?;
     }
@@ -36,7 +36,7 @@ pub fn adapt(study: &mut Study, on: &Machine, at: Where) -> Result<Vec<String>, 
 }
 
 /// An option that the engine does not know is a mistake of the study, said before anything starts. Where the engine or
-/// its program is a factor, a condition alone may be without it; where the program is not here, nobody can be asked.
+/// its program is a factor, a condition alone may be without it; where the program is not here, no one can be asked.
 fn check_options(study: &Study) -> Result<(), String> {
     let factors = || study.factors.iter().chain(study.conditions.iter().flatten());
     let base = &study.base.engine;

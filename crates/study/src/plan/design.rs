@@ -34,7 +34,8 @@ pub fn conditions(study: &Study) -> Result<Vec<Condition>, String> {
 
 fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, String> {
     let mut settings = study.base.clone();
-    // A named placement or build, or a workload, is a whole; the single keys beside it refine it, wherever they stand.
+    // A named placement or build, or a workload, is a whole; the single keys alongside it refine it, wherever they
+    // stand.
     let (whole, parts): (Vec<_>, Vec<_>) =
         levels.iter().partition(|(name, _)| matches!(name.as_str(), "placement" | "workload" | "build"));
     for (name, level) in whole.into_iter().chain(parts) {

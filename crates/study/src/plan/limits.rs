@@ -5,7 +5,7 @@ use crate::language::spec::{DesignKind, Factor, Study};
 use tare_results::{LONGEST_LINE, MOST_CONDITIONS, MOST_TRIALS};
 use tare_text::count;
 
-/// What a sample takes in a record beside its threads, bytes: metrics, covariates, throughput each second.
+/// What a sample takes in a record alongside its threads, bytes: metrics, covariates, throughput each second.
 const SAMPLE_BYTES: u64 = 1500;
 /// What a thread takes in a sample's record, bytes.
 const THREAD_BYTES: u64 = 500;

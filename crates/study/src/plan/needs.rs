@@ -9,7 +9,7 @@ use tare_engine::engine_by_name;
 use tare_results::schema::Needs;
 use tare_topology::Machine;
 
-/// Programs, connections and what the kernel keeps beside them.
+/// Programs, connections and what the kernel keeps alongside them.
 const BESIDE_BYTES: u64 = 256 << 20;
 /// A data set is held twice: as it was made, and to work on.
 const COPIES: u64 = 2;

@@ -99,7 +99,7 @@ pub fn main() -> ExitCode {
 /// Reads the user's own defaults, for the commands that go by them.
 fn configure(command: &Command) -> Result<(), Problem> {
     match command {
-        // What is wrong with them keeps nobody from putting settings back; the doctor says it itself.
+        // What is wrong with them keeps no one from putting settings back; the doctor says it itself.
         Command::Restore(_) | Command::Doctor(_) => {
             let _ = config::load();
             Ok(())

@@ -34,7 +34,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
         return Err(Problem::new(Exit::Usage, format!("--spin {}", args.spin)).expected("0.01 to 600 seconds"));
     }
     let programs: Vec<Found> = TOOLS.iter().map(Tool::find).collect();
-    // As long beside a short spin as five seconds are beside one.
+    // As long compared with a short spin as five seconds are compared with one.
     let drift = args.drift.unwrap_or(5.0 * args.spin);
     if !(0.0..=3600.0).contains(&drift) {
         return Err(Problem::new(Exit::Usage, format!("--drift {drift}")).expected("0 to 3600 seconds"));

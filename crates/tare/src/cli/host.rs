@@ -17,7 +17,7 @@ pub fn take() -> Result<Host, Problem> {
 /// The same for a task of a scheduler, of which another may have the machine: waits until it is free.
 ///
 /// # Errors
-/// As [`take`]; when `asked` is set meanwhile, that somebody else has it.
+/// As [`take`]; when `asked` is set meanwhile, that someone else has it.
 pub fn take_in_turn(asked: &AtomicBool) -> Result<Host, Problem> {
     let mut said = false;
     loop {

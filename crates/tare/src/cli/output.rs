@@ -14,7 +14,7 @@ pub fn text(text: &str) -> Result<(), Problem> {
     }
 }
 
-/// Tells people something beside the result, on standard error. Nobody listening is no reason to stop a run.
+/// Tells people something alongside the result, on standard error. No one listening is no reason to stop a run.
 pub fn note(line: &str) {
     // What servers, logs and names say is in it.
     let _ = writeln!(io::stderr().lock(), "{}", tare_text::shown(line));

@@ -6,7 +6,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 use tare_results::store::Directory;
 
-/// Take damaged lines out of the records of a results directory; they are kept beside them
+/// Take damaged lines out of the records of a results directory; they are kept alongside them
 #[derive(Debug, Args)]
 pub struct Repair {
     /// A results directory that nothing is writing to

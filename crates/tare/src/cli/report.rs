@@ -12,7 +12,7 @@ use tare_results::Source;
 pub struct Report {
     /// A results directory, or a CSV file with the columns condition,trial,sample,metric,value
     results: PathBuf,
-    /// Where to write; by default report.html in the directory, or beside the CSV file with its name
+    /// Where to write; by default report.html in the directory, or alongside the CSV file with its name
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Print one JSON document: the path of the file that was written

@@ -46,7 +46,7 @@ pub struct RunArgs {
     /// With --dry-run: plan for a described machine, for example "package:2 node:1 core:6 pu:2", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
-    /// Run a study, or go on with results, that belong to somebody else: they name programs that run as you
+    /// Run a study, or go on with results, that belong to someone else: they name programs that run as you
     #[arg(long)]
     trust: bool,
     /// Ask for the password of a server that runs already
@@ -77,7 +77,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         Some(_) => Ok(()),
         None => super::trust::check(Path::new(&args.study), args.trust),
     };
-    // A rehearsal of somebody else's study runs nothing that it names.
+    // A rehearsal of someone else's study runs nothing that it names.
     let trusted = own.is_ok();
     if !args.dry_run {
         own?;
@@ -162,7 +162,7 @@ fn asked_for(args: &RunArgs) -> Result<Study, Problem> {
     }
 }
 
-/// None where a signal came meanwhile: what failed because of it is nobody's concern.
+/// None where a signal came meanwhile: what failed because of it is no one's concern.
 fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
     if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
 }

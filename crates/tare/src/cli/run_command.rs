@@ -59,7 +59,7 @@ impl ProgramArgs {
             study.push_str(&format!("[factors]\ncommand = {}\n", Value::Array(levels)));
         }
         Some(parse(Source { origin: "--command", text: &study }, overrides).map_err(|mut e| {
-            // Its lines are not those that somebody wrote.
+            // Its lines are not those that someone wrote.
             (e.line, e.column) = (0, 0);
             e.into()
         }))

@@ -25,7 +25,7 @@ pub struct Cut {
     /// The machines that will run it, where this one is another: a description, or an hwloc XML file
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
-    /// Cut a study that belongs to somebody else: it names programs that run as you
+    /// Cut a study that belongs to someone else: it names programs that run as you
     #[arg(long)]
     trust: bool,
 }

@@ -26,7 +26,7 @@ pub struct Piece {
     _shard: Directory,
 }
 
-/// Takes a shard, begun before on this machine, on another, or by nobody. Blocks that another machine finished stay
+/// Takes a shard, begun before on this machine, on another, or by no one. Blocks that another machine finished stay
 /// where they are; those that it had only begun are run whole here.
 ///
 /// # Errors

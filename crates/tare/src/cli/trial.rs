@@ -33,7 +33,7 @@ pub struct TrialArgs {
     /// Process id of the run that waits for it; without one, the trial takes the machine itself
     #[arg(long)]
     parent: Option<i32>,
-    /// Whose file the record goes to: trials-WRITER.jsonl, which nobody else writes; without one, the local run's
+    /// Whose file the record goes to: trials-WRITER.jsonl, which no one else writes; without one, the local run's
     #[arg(long)]
     writer: Option<String>,
     /// Read the password for a server that runs already from standard input
@@ -69,7 +69,7 @@ fn under_lock(args: &TrialArgs) -> Result<Exit, Problem> {
     one(args)
 }
 
-/// From the run that waits, or from whoever started this trial alone.
+/// From the run that waits, or from the one who started this trial alone.
 fn password(args: &TrialArgs) -> Result<Option<String>, Problem> {
     if !args.password_on_stdin {
         return Ok(secret::of_environment());

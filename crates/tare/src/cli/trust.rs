@@ -1,4 +1,4 @@
-//! A study is a program: it names binaries that run as whoever runs it. One that is somebody else's is asked about.
+//! A study is a program: it names binaries that run as anyone who runs it. One that is someone else's is asked about.
 
 use super::{Exit, Problem};
 use std::path::Path;

@@ -141,6 +141,7 @@ fn stop(child: &mut Child, grace: Duration, at_once: &AtomicBool) -> io::Result<
     }
     child.kill()?;
     child.wait()?;
-    // It could put nothing back and stop no server: that falls to whoever ended it, before anything else is measured.
+    // It could put nothing back and stop no server: that falls to the one who ended it, before anything else is
+    // measured.
     state::reap().map(drop).map_err(io::Error::other)
 }

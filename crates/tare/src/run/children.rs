@@ -29,7 +29,7 @@ pub struct Children<'a> {
 }
 
 impl<'a> Children<'a> {
-    /// Trials of this directory, until somebody wants them to stop.
+    /// Trials of this directory, until someone wants them to stop.
     pub fn new(directory: &'a Path, stop: Stop<'a>) -> Self {
         Self { directory, stop, password: None, companions: Vec::new() }
     }
@@ -58,7 +58,7 @@ impl<'a> Children<'a> {
         Ok(self.companion(attempt))
     }
 
-    /// The record of an attempt that was made beside an earlier one.
+    /// The record of an attempt that was made alongside an earlier one.
     fn companion(&mut self, attempt: &Attempt) -> Option<TrialRecord> {
         let of = |r: &TrialRecord| r.trial == attempt.trial && r.attempt == attempt.attempt;
         Some(self.companions.swap_remove(self.companions.iter().rposition(of)?))

@@ -90,7 +90,7 @@ struct Clients {
 impl Clients {
     fn read(begin: Begin) -> Result<Self, Failed> {
         let mut settings = from_values(&begin.settings).map_err(failed)?;
-        // Whoever speaks from there starts no programs here: only loads that are sessions of this one.
+        // Anyone who speaks from there starts no programs here: only loads that are sessions of this one.
         settings.workload.load.load().clients_elsewhere().map_err(failed)?;
         // What names CPUs is about those of the server's host.
         settings.machine.retain(|level| level.cpus().is_none());
@@ -225,7 +225,7 @@ impl Host for Trial {
     }
 
     fn begin_captures(&self) {
-        // Whoever did not answer has ended, and the load with it.
+        // Anyone who did not answer has ended, and the load with it.
         let _ = self.ask(&Told::BeginCaptures);
     }
 

@@ -81,7 +81,7 @@ pub enum TrialError {
 }
 
 impl TrialError {
-    /// Its run is gone, and so nobody counts its attempts.
+    /// Its run is gone, and so no one counts its attempts.
     pub fn is_orphaned(&self) -> bool {
         matches!(self, Self::State(StateError::Noise(NoiseError::NotParentsLock { .. })))
     }
@@ -110,7 +110,7 @@ impl TrialError {
         false
     }
 
-    /// Whoever asked wants it to stop.
+    /// Anyone who asked wants it to stop.
     pub fn is_interrupted(&self) -> bool {
         matches!(
             self,

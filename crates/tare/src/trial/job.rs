@@ -20,9 +20,9 @@ pub struct Trial<'a> {
     pub attempt: u32,
     /// Whose file the record goes to; none: the local run's.
     pub writer: Option<Writer>,
-    /// Password for a server that somebody else runs, where it came from the environment or a prompt.
+    /// Password for a server that someone else runs, where it came from the environment or a prompt.
     pub password: Option<String>,
-    /// Set when whoever started it wants it to stop.
+    /// Set when anyone who started it wants it to stop.
     pub interrupted: &'a AtomicBool,
     /// Told every step as it begins.
     pub tell: &'a (dyn Fn(Progress) + Sync),

@@ -16,7 +16,7 @@ impl Held {
     /// Puts everything back now.
     ///
     /// # Errors
-    /// With what could not be, or what somebody else had changed meanwhile: then the trial ran under another's setting.
+    /// With what could not be, or what someone else had changed meanwhile: then the trial ran under another's setting.
     pub fn restore(mut self) -> Result<(), NoiseError> {
         match &mut self.session {
             Some(session) => session.close()?.check(),

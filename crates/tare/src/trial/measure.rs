@@ -190,7 +190,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Room for what it leaves in the results directory; for a copy of data, whoever makes it looks.
+    /// Room for what it leaves in the results directory; for a copy of data, anyone who makes it looks.
     fn check_room(&self) -> Result<(), TrialError> {
         let task = &self.task;
         let record = limits::record_bytes(&task.condition.settings, task.sampling.samples + task.sampling.drop_samples);
@@ -229,7 +229,7 @@ impl Trial<'_> {
         Ok(driven)
     }
 
-    /// On a server that somebody else runs. Its affinities are put back on every way out.
+    /// On a server that someone else runs. Its affinities are put back on every way out.
     fn measure_running(&self, load: &dyn Load, record: &mut TrialRecord) -> Result<Driven, TrialError> {
         let server = running::begin(self, record)?;
         note_no_captures(self, "a server that somebody else runs is only measured", record);
@@ -377,7 +377,7 @@ impl Trial<'_> {
 /// Why a load on a server of its own gave no result.
 pub(super) fn server_error(error: LoadError, server: &mut dyn Server) -> TrialError {
     match error {
-        // Whoever runs out of patience or time kills the server.
+        // Anyone who runs out of patience or time kills the server.
         e @ (LoadError::Interrupted | LoadError::Ended(_)) => e.into(),
         // A server that died says why in its log, and nothing else does.
         e if server.is_alive() => e.into(),

@@ -8,7 +8,7 @@
 //! | `parts` | a load whose parts need a server of their own each |
 //! | `host` | what the load of a trial tells it: progress, captures |
 //! | `dataset`, `server_start` | the data, brought back to what was prepared, and the server on them |
-//! | `reach`, `restart`, `running` | a server that somebody else runs, in place of one on a copy of the data |
+//! | `reach`, `restart`, `running` | a server that someone else runs, in place of one on a copy of the data |
 //! | `machine`, `process` | settings of the machine and of the server process: set, verified |
 //! | `two_hosts`, `agent` | the server's half of a trial whose clients are on another host, and the clients' |
 //! | `contamination` | which samples were interfered with |

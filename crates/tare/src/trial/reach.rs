@@ -1,4 +1,4 @@
-//! Reaching a server that somebody else runs.
+//! Reaching a server that someone else runs.
 
 use super::{Trial, TrialError};
 use tare_engine::{RunningServer, engine_by_name, target_of};

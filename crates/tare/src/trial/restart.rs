@@ -1,4 +1,4 @@
-//! A server of somebody else's restarted by the command that the study gives: run, waited for, and proved.
+//! A server of someone else's restarted by the command that the study gives: run, waited for, and proved.
 
 use super::reach::attach;
 use super::{Trial, TrialError};

@@ -1,4 +1,4 @@
-//! A trial on a server that somebody else runs: reached, never started, stopped or changed but for affinities that the
+//! A trial on a server that someone else runs: reached, never started, stopped or changed but for affinities that the
 //! study asks for, which are put back.
 
 use super::reach::attach;
@@ -15,7 +15,7 @@ use tare_results::schema::{AppliedSetting, TrialRecord};
 use tare_study::language::settings::Settings;
 use tare_topology::ResolvedPlacement;
 
-/// Reaches it, restarted where the study says how, and records what it is and what nobody controls there.
+/// Reaches it, restarted where the study says how, and records what it is and what no one controls there.
 ///
 /// # Errors
 /// When it cannot be reached, was not restarted, or has another value of an option than the study says.
@@ -53,7 +53,7 @@ pub fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
     })
 }
 
-/// Whether what is measured is encrypted, where somebody asked for it: it costs time on both sides.
+/// Whether what is measured is encrypted, where someone asked for it: it costs time on both sides.
 fn encryption(server: &RunningServer) -> Option<AppliedSetting> {
     let mode = server.target().tls.mode;
     let verified = match server.encryption() {
@@ -116,7 +116,7 @@ pub fn affinities(placement: &ResolvedPlacement) -> Result<Option<SharedAffiniti
 /// Puts every affinity back, and makes sure of it.
 ///
 /// # Errors
-/// With each that could not be, or that somebody else has changed meanwhile.
+/// With each that could not be, or that someone else has changed meanwhile.
 pub fn put_back(affinities: Option<&SharedAffinities>) -> Result<(), TrialError> {
     let Some(affinities) = affinities else { return Ok(()) };
     let report = affinities.lock().unwrap_or_else(PoisonError::into_inner).put_back();

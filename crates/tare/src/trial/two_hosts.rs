@@ -178,7 +178,7 @@ impl Half<'_> {
     }
 }
 
-/// Keeps what the clients' host is like beside what this one is like: once a run, for a trial knows it as planned.
+/// Keeps what the clients' host is like alongside what this one is like: once a run, for a trial knows it as planned.
 fn keep_environment(results: &Path, host: &str, environment: &Environment) -> Result<(), TrialError> {
     let name: String =
         host.chars().map(|c| if c.is_ascii_alphanumeric() || "@.-_".contains(c) { c } else { '_' }).collect();

@@ -1,4 +1,4 @@
-//! A test is named by what it protects: whoever sees it fail reads what no longer holds.
+//! A test is named by what it protects: anyone who sees it fail reads what no longer holds.
 
 use crate::{Finding, Tree};
 use syn::{ItemFn, visit::Visit};

@@ -98,7 +98,7 @@ pub fn read_memory_policy(pid: i32) -> Result<MemoryPolicy, BindError> {
     read(&format!("/proc/{pid}/numa_maps"))
 }
 
-/// A thread's policy shows on each mapping that has none of its own; the main stack is one nobody binds. hwloc's
+/// A thread's policy shows on each mapping that has none of its own; the main stack is one no one binds. hwloc's
 /// get_membind is no help: it does not tell preferred from bind, nor local from default.
 fn read(path: &str) -> Result<MemoryPolicy, BindError> {
     let failed = |source| BindError::ReadPolicy { path: path.to_owned(), source };

@@ -67,7 +67,7 @@ impl Placed {
 impl Drop for Placed {
     fn drop(&mut self) {
         if !self.done {
-            // Nobody is left to tell; `restore` is for those who ask.
+            // No one is left to tell; `restore` is for those who ask.
             let _ = self.put_back();
         }
     }

@@ -80,7 +80,7 @@ pub enum Change {
     },
 }
 
-/// What CPUs may have in common, beside a node.
+/// What CPUs may have in common, alongside a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shared {
     /// They sit in one socket.

@@ -16,7 +16,7 @@ pub(super) const MEMORY_BYTES: u64 = 1 << 30;
 /// Largest answer: a hostile file of a few kilobytes can name very many objects.
 pub(super) const ANSWER_BYTES: u64 = 64 << 20;
 
-/// CPU time of the child, seconds; in case nobody is left to end it.
+/// CPU time of the child, seconds; in case no one is left to end it.
 const CPU_S: u64 = 10;
 
 /// Limits this process for good, reads the description and answers on standard output.

@@ -15,9 +15,9 @@ pub struct NodePages {
     pub pages: u64,
     /// The same in bytes.
     pub bytes: u64,
-    /// Of these bytes, those of mapped files: programs, libraries, data read through a mapping. They lie where whoever
-    /// read or wrote the file first put them, so no memory policy of this process decides alone. Shared memory without
-    /// a file of its own (System V, memfd, anonymous) is not among them.
+    /// Of these bytes, those of mapped files: programs, libraries, data read through a mapping. They lie where anyone
+    /// who read or wrote the file first put them, so no memory policy of this process decides alone. Shared memory
+    /// without a file of its own (System V, memfd, anonymous) is not among them.
     pub file_bytes: u64,
 }
 

@@ -60,7 +60,7 @@ fn memory_only_nodes_hold_no_threads() {
 
 #[test]
 fn of_nodes_that_share_cpus_the_first_holds_them() {
-    // High-bandwidth memory beside plain memory: the OS gives the CPUs to the plain node.
+    // High-bandwidth memory alongside plain memory: the OS gives the CPUs to the plain node.
     let machine = synthetic("package:2 [numa] [numa] core:2 pu:2");
     assert_eq!(resolve(&machine, "node:2.core:0"), Ok("4-5".to_owned()));
     assert_eq!(resolve(&machine, "node:3"), Err("node:3 has no CPUs that this process may use".to_owned()));

@@ -29,7 +29,7 @@ impl Control {
                 let _ = std::fs::remove_file(path);
                 mknodat(CWD, path.as_path(), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
             }
-            // For reading and writing, so that opening waits for nobody.
+            // For reading and writing, so that opening waits for no one.
             let open =
                 |path: &Path| OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path);
             Ok([open(&command)?, open(&answer)?])

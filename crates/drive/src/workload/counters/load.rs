@@ -166,7 +166,7 @@ mod tests {
         let at = |generator, threads, cpus| {
             CountersSettings { generator, ..quick }.expected_s(&Counts { cpus, ..counts(threads) })
         };
-        // 0.038 s each on two CPUs of an EPYC; four times that would be a machine that nobody has.
+        // 0.038 s each on two CPUs of an EPYC; four times that would be a machine that no one has.
         for threads in [1, 2] {
             let trial_s = at(Mode::Corrected, threads, 2);
             assert!((0.02..0.16).contains(&trial_s), "{trial_s}");

@@ -133,7 +133,7 @@ fn first(query: u8, scale: Scale, rows: &[Row], directory: &Path, who: &str) -> 
     Ok(Answer { rows: section(&text, query), columns: None, tolerance: SIX_DECIMALS, against })
 }
 
-/// Whole or not at all, whoever reads or dies meanwhile.
+/// Whole or not at all, no matter who reads it or dies meanwhile.
 fn store(directory: &Path, path: &Path, text: &str) -> Result<(), Dbt3Error> {
     let failed = |what, path: &Path, source| Dbt3Error::Io { what, path: path.to_owned(), source };
     fs::create_dir_all(directory).map_err(|e| failed("make", directory, e))?;

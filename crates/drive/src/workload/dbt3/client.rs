@@ -113,7 +113,7 @@ fn read_all(session: &mut dyn Session, dialect: &dyn Dialect, indexes: Option<In
 pub struct Client<'a> {
     /// Killed when a query takes too long, where it is ours and here: nothing else ends one on every engine.
     pub server: Option<&'a dyn Server>,
-    /// Ends the session on a server that is somebody else's, or on another host, where the trial then ends it.
+    /// Ends the session on a server that is someone else's, or on another host, where the trial then ends it.
     pub interrupter: Option<Interrupter>,
     /// Says when to stop.
     pub host: &'a dyn Host,
@@ -159,7 +159,7 @@ impl Client<'_> {
 
     /// Waits for the client, no longer than a query may take. Who interrupts or is late has the server killed, for
     /// nothing else ends a query on every engine: the trial has failed, and its data are its own. Of a server that is
-    /// somebody else's only the session ends.
+    /// someone else's only the session ends.
     pub fn reply(&self, query: Option<u8>) -> Result<Done, LoadError> {
         let timeout_s = self.timeout_s;
         let deadline = query.map(|query| (query, Instant::now() + Duration::from_secs_f64(timeout_s)));

@@ -134,8 +134,8 @@ impl Load for Dbt3Settings {
     }
 }
 
-/// A directory beside the data being made, on the same file system. Of a filling that fails or is killed it goes with
-/// the data. Not every engine needs one.
+/// A directory alongside the data being made, on the same file system. Of a filling that fails or is killed it goes
+/// with the data. Not every engine needs one.
 fn scratch(server: &dyn Server) -> Result<PathBuf, FillError> {
     use std::os::unix::fs::DirBuilderExt;
     if !server.dialect().needs_scratch() {

@@ -20,7 +20,7 @@ const PARTS: [f64; 22] = [
 const BESIDE_S: f64 = 5.0;
 
 impl Dbt3Settings {
-    /// Expected seconds of a trial beside its queries and its server.
+    /// Expected seconds of a trial alongside its queries and its server.
     pub(super) fn beside_s(&self) -> f64 {
         BESIDE_S * self.scale.factor()
     }

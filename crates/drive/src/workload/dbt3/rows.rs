@@ -41,7 +41,7 @@ pub fn generate<E>(
                 let (sender, receiver) = sync_channel(1);
                 scope.spawn(move || {
                     for piece in (first..pieces).step_by(threads) {
-                        // Nobody listens any more: the taker failed.
+                        // No one listens any more: the taker failed.
                         if sender.send(make(table, scale, piece, pieces)).is_err() {
                             return;
                         }

@@ -27,7 +27,7 @@ pub struct Runner<'a> {
     pub learnt: Learnt,
 }
 
-/// What is learnt of the queries beside their times.
+/// What is learnt of the queries alongside their times.
 #[derive(Default)]
 pub struct Learnt {
     warm_up: BTreeMap<String, Vec<f64>>,

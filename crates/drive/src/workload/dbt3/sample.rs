@@ -15,9 +15,9 @@ pub struct SampleBuilder {
 }
 
 impl SampleBuilder {
-    /// An execution, and what was seen beside it.
+    /// An execution, and what was seen alongside it.
     pub fn add(&mut self, metric: Named, seconds: f64, mut around: Surroundings) {
-        // The machine beside this query, which is not the machine beside all of them.
+        // The machine alongside this query, which is not the machine alongside all of them.
         for probe in Probe::ALL {
             if let Some(ns) = around.covariates.get(probe.covariate()).copied() {
                 around.covariates.insert(probe.beside(metric.name()), ns);

@@ -32,7 +32,7 @@ pub struct Table {
     pub indexes: &'static [&'static str],
     /// Columns of each index that DBT-3's kit has besides: of dates, and of what query 18 sums up.
     pub more: &'static [&'static str],
-    /// A column that stands in no index: whoever reads it reads the table itself.
+    /// A column that stands in no index: anyone who reads it reads the table itself.
     pub unindexed: &'static str,
     /// How many columns a row has.
     pub width: usize,

@@ -108,7 +108,7 @@ impl Grouped {
 }
 
 impl Values {
-    /// Draws what the statement needs beside its row, and sends it.
+    /// Draws what the statement needs alongside its row, and sends it.
     #[inline]
     fn send(
         &mut self,

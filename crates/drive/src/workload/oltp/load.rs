@@ -148,8 +148,8 @@ fn driven(settings: &OltpSettings, mut stage: Stage<'_>) -> Result<Driven, LoadE
     Ok(Driven { samples, extra, ..Driven::default() })
 }
 
-/// Runs warm-up and samples, and after them the further sample where one is asked for: each with what was seen beside
-/// it, which of the further one is nothing.
+/// Runs warm-up and samples, and after them the further sample where one is asked for: each with what was seen
+/// alongside it, which of the further one is nothing.
 ///
 /// # Errors
 /// See [`LoadError`].

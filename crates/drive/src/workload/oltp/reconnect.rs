@@ -1,5 +1,5 @@
 //! Clients that outlive their server: who loses a connection waits for the server to come back and goes on, counting
-//! what was lost and how long nobody was there.
+//! what was lost and how long no one was there.
 
 use super::work::Seat;
 use super::{OltpClient, OltpError, OltpSettings};

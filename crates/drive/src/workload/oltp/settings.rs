@@ -46,7 +46,7 @@ impl Workload {
     /// # Errors
     /// The names that there are.
     pub fn of_script(name: &str) -> Result<Self, UnknownWord> {
-        // sysbench has no oltp_bulk_insert, and nobody is served by being told so.
+        // sysbench has no oltp_bulk_insert, and no one is served by being told so.
         name.strip_prefix("oltp_").unwrap_or(name).parse()
     }
 

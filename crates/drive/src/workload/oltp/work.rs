@@ -20,7 +20,7 @@ pub(super) trait Work: Send {
         false
     }
 
-    /// Sends what is still kept back, at the end. Nobody waits for it or hears of it.
+    /// Sends what is still kept back, at the end. No one waits for it or hears of it.
     fn finish(&mut self, session: &mut dyn Session) {
         let _ = session;
     }

@@ -1,4 +1,4 @@
-//! Why a program of somebody else's gave no result.
+//! Why a program of someone else's gave no result.
 
 use super::output::SHOWN_LINES;
 use std::io;

@@ -19,7 +19,7 @@ const FIND_EVERY: Duration = Duration::from_millis(10);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long a client may take to connect.
 const FIND: Duration = Duration::from_secs(20);
-/// How long they are looked for after the first was seen or the client began, where nobody asked for a place of each.
+/// How long they are looked for after the first was seen or the client began, where no one asked for a place of each.
 const FIND_UNBOUND: Duration = Duration::from_secs(2);
 /// Looks after every connection has its thread: one of a pool would have been seen elsewhere too.
 const LOOKS_MORE: usize = 5;
@@ -204,7 +204,7 @@ impl Run<'_, '_, '_> {
             if connections.found() == expected {
                 looks += 1;
             }
-            // Threads that hand each other the same PU are hardly ever asleep when somebody looks.
+            // Threads that hand each other the same PU are hardly ever asleep when someone looks.
             let held = LOOKS_HELD.contains(&looks).then(|| Held::stop(&client));
             connections.look(&client, &server);
             drop(held);
@@ -234,17 +234,17 @@ impl Run<'_, '_, '_> {
                 }
                 self.stage.watch.connected(&pairs)?;
             }
-            // A program that has ended says why; nobody else does.
+            // A program that has ended says why; no one else does.
             Err(_) if self.process.has_ended(Duration::ZERO).map_err(LoadError::own)? => {}
             Err(unpaired) if self.is_bound() => return Err(SubjectError::from(unpaired).into()),
-            // Nobody asked for a place of each: they are watched in no pairs.
+            // No one asked for a place of each: they are watched in no pairs.
             Err(Unpaired::Count { found: 0, .. }) => {}
             Err(_) => self.watch_apart(&connections),
         }
         Ok(seen.unwrap_or(self.began))
     }
 
-    /// How long connections are looked for where nobody asked for a place of each: a server on another host has none
+    /// How long connections are looked for where no one asked for a place of each: a server on another host has none
     /// that can be found here, and what is measured does not wait for them.
     fn find_unbound(&self) -> Duration {
         match self.client.begins {
@@ -314,7 +314,7 @@ impl Run<'_, '_, '_> {
             return Err(LoadError::own(ProgramError::TooEarly { program }));
         }
         let mut surroundings = self.surroundings.unwrap_or_default();
-        // What it had started and waited for was gone at the last reading of all processes: nobody's, it seemed.
+        // What it had started and waited for was gone at the last reading of all processes: no one's, it seemed.
         surroundings.not_foreign(ended.usage.cpu_s() - alone_s);
         Ok(Ran { ended, surroundings, tps_each_second: self.readings })
     }

@@ -71,7 +71,7 @@ impl Output {
         self.shared.tail.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// Reads to the end; call it when nobody can write any more. What standard output was, and the last lines.
+    /// Reads to the end; call it when no one can write any more. What standard output was, and the last lines.
     pub fn finish(mut self) -> (String, Vec<String>) {
         for reader in self.readers.drain(..) {
             // A reader does not panic; were it to, there would merely be less text.
@@ -134,7 +134,7 @@ impl Shared {
             if tail.len() > SHOWN_LINES {
                 tail.pop_front();
             }
-            // Whoever listened may have left.
+            // The one who listened may have left.
             let _ = tell.send(line);
         }
     }

@@ -1,4 +1,4 @@
-//! A program of somebody else's as a process: started, timed, ended with everything that it started.
+//! A program of someone else's as a process: started, timed, ended with everything that it started.
 
 use super::ProgramError;
 use super::output::{LIMIT, Output};
@@ -80,7 +80,7 @@ impl Running {
     pub fn start(job: &Job) -> Result<Self, ProgramError> {
         let program = job.program();
         let watch = |source: io::Error| ProgramError::Watch { program: program.clone(), source };
-        // What it starts and leaves comes to this process when its parent ends, and to nobody else.
+        // What it starts and leaves comes to this process when its parent ends, and to no one else.
         set_child_subreaper(Some(getpid())).map_err(|e| watch(e.into()))?;
         let log = job.log.as_ref().map(|path| {
             tare_files::open_new_log(path).map_err(|source| ProgramError::File {
@@ -113,7 +113,7 @@ impl Running {
         let handle = match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(handle) => handle,
             Err(e) => {
-                // Without a handle nobody could tell when it ends.
+                // Without a handle no one could tell when it ends.
                 let _ = child.kill().and_then(|()| child.wait());
                 return Err(watch(e.into()));
             }
@@ -217,7 +217,7 @@ fn end_all(before: &BTreeSet<i32>, marked: &Marked, usage: &mut Usage) -> Vec<St
             let _ = kill_process(pid, Signal::KILL);
             match reap(pid) {
                 Ok((_, used)) => usage.add(&used),
-                // Somebody else in this process has waited for it.
+                // Someone else in this process has waited for it.
                 Err(_) => return left,
             }
         }

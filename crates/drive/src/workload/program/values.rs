@@ -36,7 +36,7 @@ impl ServerValues {
         Ok(made)
     }
 
-    /// Writes a file that only this user can read, beside that of the password.
+    /// Writes a file that only this user can read, alongside that of the password.
     ///
     /// # Errors
     /// When it cannot be written.

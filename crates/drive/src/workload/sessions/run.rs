@@ -7,7 +7,7 @@ use crate::subject::Surroundings;
 use crate::workload::{Extra, LoadError, Stage};
 use tare_load::{Arrivals, Connect, LoadSettings, Pace, RunError, Sample};
 
-/// One sample with what was seen beside it and what the clients counted.
+/// One sample with what was seen alongside it and what the clients counted.
 pub struct Ran<T> {
     /// What the generator measured.
     pub sample: Sample,
@@ -62,7 +62,7 @@ pub fn failure(error: RunError<LoadError, LoadError>) -> LoadError {
     match error {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
         asked @ RunError::Setting { .. } => LoadError::Generator(asked.to_string()),
-        // A server that does not answer, above all: no mistake of whoever asked.
+        // A server that does not answer, above all: no mistake of the one who asked.
         other => LoadError::own(other),
     }
 }

@@ -77,7 +77,7 @@ pub fn under_objective<T>(
         record.search = search;
         let rate = best.sample.tps();
         let mut sample = measured(best)?;
-        // What stands beside it is of the whole search, the other figures are of the step that met the objective.
+        // What stands alongside it is of the whole search, the other figures are of the step that met the objective.
         sample.elapsed_s = whole.elapsed_s;
         sample.operations = Some((Operation::Transaction, whole.transactions));
         let threads = std::mem::take(&mut sample.surroundings.threads);
@@ -231,8 +231,8 @@ fn judged<T>(objective: Objective, rate: f64, ran: &Ran<T>) -> StepRecord {
     StepRecord { asked_tps: rate, done_tps: sample.tps(), value, value_of_prompt_client, met, limit, repeated: false }
 }
 
-/// Whether a queue grows, which a step that is short beside the limit would not show in its latencies: a tenth of what
-/// was to be due is missing, and waits. Fewer that happened to be due is no reason.
+/// Whether a queue grows, which a step that is short compared with the limit would not show in its latencies: a tenth
+/// of what was to be due is missing, and waits. Fewer that happened to be due is no reason.
 fn falls_behind(asked: f64, done: f64, backlog: f64) -> bool {
     done < 0.9 * asked && backlog > 0.1 * asked
 }

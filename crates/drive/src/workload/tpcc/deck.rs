@@ -1,4 +1,4 @@
-//! Which transaction comes next, and how long somebody types and thinks (clauses 5.2.3 to 5.2.5).
+//! Which transaction comes next, and how long someone types and thinks (clauses 5.2.3 to 5.2.5).
 
 use std::time::Duration;
 use strum::{Display, IntoStaticStr, VariantArray};
@@ -8,7 +8,7 @@ use tare_load::Random;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 pub enum Kind {
-    /// Somebody orders 5 to 15 items; one of a hundred is rolled back.
+    /// Someone orders 5 to 15 items; one of a hundred is rolled back.
     NewOrder,
     /// A customer pays.
     Payment,
@@ -55,7 +55,7 @@ impl Kind {
         Duration::from_secs_f64(self.keying_and_thinking_s().0)
     }
 
-    /// How long somebody thinks after it: exponential, at most ten times the mean.
+    /// How long someone thinks after it: exponential, at most ten times the mean.
     pub(super) fn thinking(self, random: &mut Random) -> Duration {
         let (_, mean) = self.keying_and_thinking_s();
         // 1 - u is never 0.

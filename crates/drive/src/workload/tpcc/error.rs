@@ -67,7 +67,7 @@ pub enum TpccError {
         /// Rows that it should have.
         expected: i64,
     },
-    /// Dropping the tables would drop somebody else's.
+    /// Dropping the tables would drop someone else's.
     #[error("table {table} is not TPC-C's: it has other columns; nothing was dropped")]
     NotOurs {
         /// Its name.

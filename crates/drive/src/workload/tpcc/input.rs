@@ -5,7 +5,7 @@ use super::sizes::DISTRICTS;
 use super::{Constants, Kind, Sizes};
 use tare_load::Random;
 
-/// A customer as somebody names one.
+/// A customer as someone names one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Who {
     Id(i64),
@@ -95,7 +95,7 @@ impl Terminal {
             quantity: between(random, 1, 10),
         };
         let mut lines: Vec<Line> = (0..count).map(|_| line(random)).collect();
-        // One of a hundred orders ends with an item that nobody has, and is rolled back.
+        // One of a hundred orders ends with an item that no one has, and is rolled back.
         if random.below(100) == 0
             && let Some(last) = lines.last_mut()
         {

@@ -133,7 +133,7 @@ fn run(settings: &TpccSettings, constants: Constants, stage: &mut Stage<'_>) -> 
     run_with(settings, constants, stage, None)
 }
 
-/// Runs warm-up and samples for somebody who also hears, at each interval that the host asks for, how many new orders
+/// Runs warm-up and samples for someone who also hears, at each interval that the host asks for, how many new orders
 /// a minute there were.
 ///
 /// # Errors
@@ -213,7 +213,7 @@ fn nurand(constants: Constants) -> AppliedSetting {
     }
 }
 
-/// Looks through the tables once nobody works on them any more.
+/// Looks through the tables once no one works on them any more.
 struct Looking<'a> {
     connect: &'a crate::workload::load::Connect<'a>,
     host: &'a dyn crate::workload::Host,

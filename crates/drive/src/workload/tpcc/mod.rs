@@ -20,7 +20,7 @@
 //! | `client` | one connection that runs them, with restarts |
 //! | `tally` | what clients count |
 //! | `conditions` | what must hold in the tables, and finding where it does not |
-//! | `load` | what a trial does, and somebody at a prompt |
+//! | `load` | what a trial does, and someone at a prompt |
 //! | `told` | new orders a minute while it runs |
 //! | `cleanup` | dropping the tables |
 //! | `error` | what can go wrong |

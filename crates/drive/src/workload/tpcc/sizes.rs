@@ -1,6 +1,6 @@
 //! Rows of each table (clause 1.2.1), and the tests' own smaller ones.
 
-/// Order numbers and warehouses are 32-bit; nobody loads more.
+/// Order numbers and warehouses are 32-bit; no one loads more.
 pub const MOST_WAREHOUSES: u64 = 100_000;
 /// The smallest share: 30 customers a district, of which 21 have had their order delivered.
 pub const LEAST_SCALE: f64 = 0.01;

@@ -48,7 +48,7 @@ pub(super) struct Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// Beside `host`, about what is counted there.
+    /// Alongside `host`, about what is counted there.
     pub fn new(host: &'a dyn Host, counted: &'a Counted, hear: &'a Hear<'a>) -> Self {
         Self { host, counted, hear, before: Mutex::default() }
     }

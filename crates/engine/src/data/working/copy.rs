@@ -42,7 +42,7 @@ pub struct Restored {
     pub files: usize,
     /// Their bytes, holes included.
     pub bytes: u64,
-    /// Files that were not as they should be, or that nobody could vouch for.
+    /// Files that were not as they should be, or that no one could vouch for.
     pub files_put_back: usize,
     /// Bytes that were written.
     pub bytes_copied: u64,
@@ -199,7 +199,7 @@ fn remove_strangers(data: &Path, original: &Tree, found: &Tree) -> Result<(), En
     Ok(())
 }
 
-/// Removes the working copies that nobody uses: when a run is done with them.
+/// Removes the working copies that no one uses: when a run is done with them.
 ///
 /// # Errors
 /// When the cache is not private or cannot be read.

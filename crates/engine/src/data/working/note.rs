@@ -14,7 +14,7 @@ use crate::EngineError;
 use crate::data::directories::not_private;
 use crate::process::leftovers::boot_id;
 
-/// Its name, beside the copy.
+/// Its name, alongside the copy.
 const NOTE: &str = "EQUAL";
 /// The most that is read of it, bytes: two hundred a file.
 const LARGEST: u64 = 256 << 20;
@@ -26,7 +26,7 @@ const ASK: (usize, Duration) = (50, Duration::from_millis(4));
 /// Each file's stamp in the prepared directory and in the copy, at a time when the two were equal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Note {
-    /// After a crash of the machine nobody knows what reached the disk.
+    /// After a crash of the machine no one knows what reached the disk.
     boot_id: String,
     prepared: PathBuf,
     files: BTreeMap<String, (Stamp, Stamp)>,

@@ -66,7 +66,7 @@ fn copy(mut source: &File, mut target: &File) -> io::Result<u64> {
         let mut left = until - from;
         while left > 0 {
             go_on()?;
-            // A part of a second on a slow disk: nobody waits for the rest of a large file that is no longer wanted.
+            // A part of a second on a slow disk: no one waits for the rest of a large file that is no longer wanted.
             let part = io::copy(&mut source.take(left.min(COPIED_AT_ONCE)), &mut target)?;
             if part == 0 {
                 break;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::EngineError;
 
-/// What a file system says of a file. Whoever changes a file changes its `changed`, also when the time of last
+/// What a file system says of a file. Anyone who changes a file changes its `changed`, also when the time of last
 /// modification is set back afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {

@@ -128,7 +128,7 @@ fn a_panicking_client_ends_the_run_and_is_named() {
     assert!(matches!(error, RunError::Panicked { thread: 1 }), "{error:?}");
 }
 
-/// Waits for an answer that never comes, until somebody ends the wait.
+/// Waits for an answer that never comes, until someone ends the wait.
 struct Stuck(std::sync::Arc<AtomicBool>);
 
 impl Client for Stuck {

@@ -1,4 +1,4 @@
-//! What is recorded beside the metrics.
+//! What is recorded alongside the metrics.
 
 use super::super::key::CAPTURE;
 use super::super::key::{Access, Field};

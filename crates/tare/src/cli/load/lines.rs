@@ -23,7 +23,7 @@ pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
     }
 }
 
-/// Somebody at a prompt, who sees a line an interval.
+/// Someone at a prompt, who sees a line an interval.
 pub struct Prompt<'a> {
     interrupted: &'a AtomicBool,
     /// None: no lines.

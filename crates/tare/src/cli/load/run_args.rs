@@ -67,9 +67,9 @@ impl RunArgs {
     }
 }
 
-/// A time that nobody waits for: most of a century.
+/// A time that no one waits for: most of a century.
 const FOREVER_S: f64 = 3e9;
-/// Load before a measurement, seconds, where nobody says it.
+/// Load before a measurement, seconds, where no one says it.
 const WARMUP_S: f64 = 10.0;
 
 /// As many as there may be.

@@ -73,7 +73,7 @@ fn placement(args: &RunArgs, target: &ConnectTarget) -> Result<ResolvedPlacement
     Ok(placement)
 }
 
-/// The machine while threads of somebody else's server are bound: nobody else binds, and what was there is journalled.
+/// The machine while threads of someone else's server are bound: no one else binds, and what was there is journalled.
 struct Held {
     affinities: Option<SharedAffinities>,
     _host: Option<Host>,

@@ -67,7 +67,7 @@ fn study(server: &ServerArgs, args: &RunArgs, load: &dyn Load, target: &ConnectT
     }
     let overrides = Overrides { quick: false, article: false, engine: None, sets: args.set.clone() };
     Ok(parse(Source { origin: "tare load", text: &root.to_string() }, &overrides).map_err(|mut e| {
-        // Its lines are not those that somebody wrote.
+        // Its lines are not those that someone wrote.
         (e.line, e.column) = (0, 0);
         e
     })?)

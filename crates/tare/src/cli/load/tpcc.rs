@@ -29,7 +29,7 @@ pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
         scale: args.scale,
         keying: args.keying,
         rate: args.run.rate,
-        // Looking through all tables of somebody's server is a command of its own.
+        // Looking through all tables of someone's server is a command of its own.
         checked: Checked::Off,
         ..TpccSettings::default()
     };

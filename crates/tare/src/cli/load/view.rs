@@ -89,7 +89,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Everything that was seen beside the figures.
+/// Everything that was seen alongside the figures.
 fn seen(sample: &Sample, around: &Surroundings) -> BTreeMap<String, f64> {
     let mut seen = around.covariates.clone();
     seen.extend(Measured::seen_by_the_load(sample));

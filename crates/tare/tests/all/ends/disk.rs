@@ -1,4 +1,4 @@
-//! A full disk stops the run and is blamed on nobody; damaged records are repaired.
+//! A full disk stops the run and is blamed on no one; damaged records are repaired.
 
 use crate::support::{World, text, trials};
 use std::process::Command;

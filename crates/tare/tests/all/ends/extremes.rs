@@ -117,7 +117,7 @@ fn a_hundred_thousand_conditions_and_samples_are_answered_or_refused_with_the_li
     std::fs::write(&records, format!("{record}\n")).unwrap();
     let (_, err) = world.exits(0, &["show", "results"]);
     assert!(!err.contains("set aside"), "{err}");
-    // A line longer than what is read is said, and in nobody's way.
+    // A line longer than what is read is said, and in no one's way.
     std::fs::write(&records, format!("{{\"schema\":2,\"x\":\"{}\"}}\n", "x".repeat(65 << 20))).unwrap();
     let (_, err) = world.exits(0, &["show", "results"]);
     assert!(err.contains("line 1 of trials.jsonl") && err.contains("set aside"), "{err}");

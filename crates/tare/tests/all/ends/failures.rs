@@ -1,4 +1,4 @@
-//! What goes wrong in a run or a load: time, disk, threads that stray, results nobody can read, kill -9.
+//! What goes wrong in a run or a load: time, disk, threads that stray, results no one can read, kill -9.
 
 use crate::support::{World, names, server_beside, text, trials, wait_for_trials};
 use std::os::unix::fs::PermissionsExt;
@@ -65,7 +65,7 @@ fn a_thread_that_strays_fails_its_trial() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // Somebody else widens the affinity of all of the server's threads, as an administrator's script may.
+    // Someone else widens the affinity of all of the server's threads, as an administrator's script may.
     while run.try_wait().unwrap().is_none() {
         for pid in world.processes().into_iter().filter(|pid| is_server(*pid)) {
             let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
@@ -137,7 +137,7 @@ fn a_read_only_sys_leaves_conditions_out_and_nothing_changed() {
     let before = std::fs::read_to_string(path).expect("this test needs a kernel with transparent huge pages");
     let short = ["--set", "sampling.trials=1", "--set", "sampling.sample_s=0.05"];
     let mut tare = world.tare(&[&["run", &study, "--out", "results"], &short[..]].concat());
-    // Root sees a /sys of its own, as in a container; nobody else may write to it anyway.
+    // Root sees a /sys of its own, as in a container; no one else may write to it anyway.
     let reason = if rustix::process::geteuid().is_root() {
         let mut inside = Command::new("unshare");
         inside.args(["--mount", "sh", "-c", "mount -o remount,bind,ro /sys && exec \"$@\"", "sh"]);

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-/// A server that starts a helper in a session of its own, and tells nobody whose it is. Its study.
+/// A server that starts a helper in a session of its own, and tells no one whose it is. Its study.
 fn with_helper(world: &World, sample_s: f64) -> String {
     let server = world.path("server");
     let lines = format!("#!/bin/sh\nsetsid sleep 600 >/dev/null 2>&1 &\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_tare"));

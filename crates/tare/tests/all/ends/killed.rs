@@ -62,7 +62,7 @@ impl Place {
         assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
     }
 
-    /// Every record so far ran under its own settings, began as found, and blames nobody for a kill of the run.
+    /// Every record so far ran under its own settings, began as found, and blames no one for a kill of the run.
     pub fn records(&self, results: &Path, blamed: usize) -> Vec<serde_json::Value> {
         let records = trials(results);
         for record in &records {
@@ -85,7 +85,7 @@ impl Place {
                 assert_eq!(record["levels"][*name], setting["level"], "{record}");
             }
         }
-        // So short a sample on a busy machine may see nothing: nobody is blamed for a kill then.
+        // So short a sample on a busy machine may see nothing: no one is blamed for a kill then.
         let starved = |record: &&serde_json::Value| {
             record["reason"].as_str().is_some_and(|reason| reason.starts_with("no transaction was finished"))
         };

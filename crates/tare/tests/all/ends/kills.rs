@@ -1,5 +1,5 @@
-//! kill -9 of runs that change machine settings, of their trials and servers, and of all of it: whoever goes on finds,
-//! and puts back, what was there before, and every trial runs under its own settings.
+//! kill -9 of runs that change machine settings, of their trials and servers, and of all of it: anyone who goes on
+//! finds, and puts back, what was there before, and every trial runs under its own settings.
 //!
 //! Moments are random; those between two steps are met one by one in `crash_points`. `TARE_TEST_KILLS` is how often;
 //! more than usual kills trials that hang past their time-out too.
@@ -199,7 +199,7 @@ impl Kills {
             };
             let hit = self.kill(whom);
             let goes_on = matches!(whom, Whom::Trial | Whom::Server | Whom::Hung);
-            // Between two trials there is nobody to kill.
+            // Between two trials there is no one to kill.
             if goes_on && !hit {
                 continue;
             }

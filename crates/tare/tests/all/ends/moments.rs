@@ -130,7 +130,7 @@ fn runs_and_trials(engine: &str, count: u32, preparing: Duration, running: Durat
         println!("preparing {engine}: over after {took:?}");
         stopped += u32::from(hit);
     }
-    // One whole run makes the data, and a plan for trials that nobody waits for.
+    // One whole run makes the data, and a plan for trials that no one waits for.
     world.exits(0, &["run", &study, "--out", "plan", "--set", "sampling.sample_s=0.05", "--set", "sampling.trials=1"]);
     stopped += run.at_moments(count, running);
     std::fs::rename(world.path("plan"), world.path("short")).unwrap();
@@ -245,7 +245,7 @@ fn a_load_and_its_preparation() {
     }
 }
 
-/// A second Ctrl-C and SIGTERM are no worse than the first; and nobody has to be at the keyboard.
+/// A second Ctrl-C and SIGTERM are no worse than the first; and no one has to be at the keyboard.
 #[test]
 fn a_load_whose_server_stops_answering_ends_by_any_signal_and_by_itself() {
     let world = World::new();

@@ -1,4 +1,4 @@
-//! Settings outlive nothing: whoever ends a trial puts its machine settings back before anything else is measured.
+//! Settings outlive nothing: anyone who ends a trial puts its machine settings back before anything else is measured.
 
 use crate::support::World;
 use rustix::process::{Pid, Signal, kill_process};

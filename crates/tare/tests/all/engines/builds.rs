@@ -120,7 +120,7 @@ fn a_server_runs_from_the_tree_in_which_it_was_built() {
     assert_eq!(running.connect().unwrap().run("SELECT c FROM t WHERE id < 10"), Ok(9));
 }
 
-/// Huge pages that nobody has taken.
+/// Huge pages that no one has taken.
 fn free_huge_pages() -> u64 {
     let memory = fs::read_to_string("/proc/meminfo").unwrap();
     let line = memory.lines().find_map(|line| line.strip_prefix("HugePages_Free:"));

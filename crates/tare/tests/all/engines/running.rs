@@ -1,4 +1,4 @@
-//! Servers that somebody else runs (here: the test): measured, never stopped, and with every affinity as before.
+//! Servers that someone else runs (here: the test): measured, never stopped, and with every affinity as before.
 
 use crate::engines::running_support::{Theirs, engines, placed};
 use crate::engines::support::{PATIENCE, Place, prepared};
@@ -306,6 +306,6 @@ fn parallel_workers_are_seen_for_what_they_are_and_refused_beside_a_connection_t
         of_class.map(|thread| thread["name"].as_str().unwrap().to_owned()).collect()
     };
     assert!(names("background").contains("parallel worker"), "{:?}", names("background"));
-    // Whose connections there are is nobody's business.
+    // Whose connections there are is no one's business.
     assert!(names("server").iter().all(|name| name == "postgres"), "{:?}", names("server"));
 }

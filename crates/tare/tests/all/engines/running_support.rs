@@ -1,4 +1,4 @@
-//! What the tests of running servers share: a server of the test's own that is somebody else's to tare.
+//! What the tests of running servers share: a server of the test's own that is someone else's to tare.
 
 #![allow(dead_code, reason = "each test program uses a part")]
 use crate::engines::support::{Place, binary_of, prepared};
@@ -16,7 +16,7 @@ use tare_topology::Machine;
 
 const TABLES: [&str; 4] = ["--tables", "1", "--rows", "500"];
 
-/// A server of the test's own, with sbtest's table: to tare it is somebody else's.
+/// A server of the test's own, with sbtest's table: to tare it is someone else's.
 pub struct Theirs {
     pub server: Box<dyn Server>,
     pub world: World,

@@ -90,7 +90,7 @@ pub fn copied(engine: &dyn Engine, place: &Place, binary: Option<&Path>, name: &
 }
 
 /// The cache of prepared data of this build of the tests: another build may make other data. It is kept where builds
-/// are kept, else in a scratch folder that somebody has set; none where nothing may stay.
+/// are kept, else in a scratch folder that someone has set; none where nothing may stay.
 pub fn shared_cache() -> Option<PathBuf> {
     let user = rustix::process::geteuid().as_raw();
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("prepared-{user}"));

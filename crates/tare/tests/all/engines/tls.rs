@@ -44,7 +44,7 @@ impl Encrypted {
         self.try_to(&self.target(mode, host, ca)).unwrap_or_else(|why| panic!("{} {mode}: {why}", self.theirs.engine))
     }
 
-    /// Why nobody gets in so, which must be said at once.
+    /// Why no one gets in so, which must be said at once.
     fn refuses(&self, mode: TlsMode, host: &str, ca: Option<&str>) -> String {
         let began = Instant::now();
         let why = self.try_to(&self.target(mode, host, ca)).err();
@@ -300,7 +300,7 @@ fn a_password_that_goes_over_tls_is_in_no_file_argument_list_or_environment() {
         theirs.run_hides(&[&tls[..], &["--out", "results", "--set", "sampling.sample_s=1"]].concat(), &secret);
         let own = match engine.name() {
             "postgresql" => {
-                // Also what pgbench is told, which is a program of somebody else's.
+                // Also what pgbench is told, which is a program of someone else's.
                 let script = theirs.world.path("mine.sql");
                 std::fs::write(&script, "SELECT c FROM sbtest1 WHERE id = 1;\n").unwrap();
                 let text = std::fs::read_to_string(&study).unwrap();

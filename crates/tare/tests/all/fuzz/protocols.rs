@@ -40,8 +40,8 @@ fn target(socket: &Path, user: &str, database: Option<String>) -> ConnectTarget 
     }
 }
 
-/// The server: says all of the input at once to whoever connects, and then nothing more. Who waits for more learns at
-/// once that nothing comes.
+/// The server: says all of the input at once to the one who connects, and then nothing more. Who waits for more learns
+/// at once that nothing comes.
 struct Fake {
     folder: tempfile::TempDir,
     says: Arc<Mutex<Vec<u8>>>,

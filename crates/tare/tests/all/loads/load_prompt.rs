@@ -1,4 +1,4 @@
-//! `tare load` as somebody at a prompt uses it who knows sysbench: names, lines, histogram, proof, results directory.
+//! `tare load` as someone at a prompt uses it who knows sysbench: names, lines, histogram, proof, results directory.
 
 use crate::support::{World, json, server_beside, trials};
 use std::path::Path;
@@ -200,7 +200,7 @@ fn tpcc_is_made_driven_checked_and_dropped_and_nothing_else_is() {
     assert!(broken[0].contains("warehouse 2, district 3: "), "{out}");
     tpcc(2, &["check", "--scale", "0.01"]);
 
-    // Somebody else's table of the same name keeps all of them.
+    // Someone else's table of the same name keeps all of them.
     sql("ALTER TABLE history RENAME TO mine");
     sql("CREATE TABLE history (what VARCHAR(10))");
     let (_, err) = tpcc(4, &["cleanup"]);

@@ -166,7 +166,7 @@ fn scripts() -> [(&'static str, usize, String); 5] {
         );
     }
     order.push_str("\\if :undo = 1\nROLLBACK;\n\\else\nCOMMIT;\n\\endif\n");
-    // Somebody, by name or number.
+    // Someone, by name or number.
     let who = format!(
         "\\set d random(1, 10)\n\\set c random(1, {customers})\n\\set by random(1, 100)\n\\set a random(100, 500000)\n"
     );

@@ -27,7 +27,7 @@ pub struct Machine {
     pub distances: &'static [(usize, usize, u32)],
 }
 
-/// What a machine left: the files its job wrote. Kept for whoever looks when a test fails.
+/// What a machine left: the files its job wrote. Kept for the one who looks when a test fails.
 pub struct Evidence {
     directory: TempDir,
 }

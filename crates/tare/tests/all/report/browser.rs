@@ -1,7 +1,7 @@
 //! Pages in a real browser (headless Chromium), at the widths of a phone, a small window and a large one, light and
 //! dark: nothing sticks out, no text is cut or lies on another, the script runs and says no error. A page is laid out
 //! in a frame of that width, measured by a script of the test, and the findings are read from the document. What people
-//! who cannot see or use a mouse would meet is judged by axe-core (`scripts/get-readers` puts it beside the build).
+//! who cannot see or use a mouse would meet is judged by axe-core (`scripts/get-readers` puts it alongside the build).
 
 use crate::report::fake::{self, Fake};
 use crate::report::first_lines;
@@ -98,7 +98,7 @@ dispatchEvent(new Event("afterprint")); used.push(`prints ${opened && folds.ever
 /// of drawing, table and note.
 const COLOURS: [&str; 3] = ["everything", "searches", "mind-your-core"];
 
-/// Judges one of the frames by axe-core: what keeps somebody from using the page, or makes it hard.
+/// Judges one of the frames by axe-core: what keeps someone from using the page, or makes it hard.
 const JUDGE: &str = r#"
 if (innerWidth === 800) {
   parent.found("judging");
@@ -149,7 +149,7 @@ fn findings(dir: &Path, pages: &[(&str, String)], script: &str, extra: &str, col
     let mut outer = "<!DOCTYPE html><ul id=found></ul><script>function found(text) { const li = document.createElement('li'); \
                      li.textContent = 'FOUND ' + text.replaceAll('\\n', ' '); document.querySelector('#found').append(li) }</script>"
         .to_owned();
-    // Scripts lie beside: the document that is read back would hold them once a frame.
+    // Scripts lie alongside: the document that is read back would hold them once a frame.
     std::fs::write(dir.join("frames.js"), script).unwrap();
     for (name, page) in pages {
         let page = framed(name, page, extra, !script.is_empty());

@@ -6,7 +6,7 @@ use std::path::Path;
 const CLIENTS: [&str; 3] = ["node:near.core:0", "node:far.core:0", "node:far.core:0.pu:0"];
 const SERVERS: [&str; 2] = ["node:near.core:2-", "node:near.core:2"];
 
-/// A grid with one condition beside it that is none.
+/// A grid with one condition alongside it that is none.
 fn csv(path: &Path) {
     let mut text = "condition,trial,sample,metric,value\n".to_owned();
     let mut trial = 0;

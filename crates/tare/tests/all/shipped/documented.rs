@@ -78,7 +78,7 @@ fn succeeds(world: &World, command: &str, from: &str) {
 /// The command as it can be typed here, and whether it needs a server that is not there.
 fn fitted(command: &str) -> (String, bool) {
     let command = command.split(" #").next().unwrap().trim();
-    // Other tests run beside this one; and a rehearsal is enough.
+    // Other tests run alongside this one; and a rehearsal is enough.
     let rehearsal = "--quick --set sampling.steal_limit=off --set sampling.foreign_cpu_limit=off";
     match command.split_whitespace().nth(1).unwrap() {
         "run" if ["--resume", "--topology", "--shard"].iter().any(|option| command.contains(option)) => {

@@ -1,4 +1,4 @@
-//! What is captured beside the metrics, on the embedded engine: the culprit is planted, so it is known what must be
+//! What is captured alongside the metrics, on the embedded engine: the culprit is planted, so it is known what must be
 //! named.
 
 use crate::support::{World, json, trials};

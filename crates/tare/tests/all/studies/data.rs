@@ -85,7 +85,7 @@ fn a_trial_of_a_killed_run_leaves_nothing_that_a_later_one_uses() {
     }
     run.wait().unwrap();
     assert_ne!(checksums(&prepared), checksums(&working));
-    // What nobody may believe: content changed, size and time of modification as they were.
+    // What no one may believe: content changed, size and time of modification as they were.
     let table = working.join("sbtest/sbtest1.ibd");
     let script = "touch -r \"$1\" \"$2\" && printf changed | dd of=\"$1\" bs=1 seek=65536 conv=notrunc status=none && touch -r \"$2\" \"$1\"";
     let done = Command::new("sh").args(["-c", script, "sh"]).arg(&table).arg(world.path("time")).status().unwrap();

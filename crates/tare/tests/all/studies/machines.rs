@@ -45,7 +45,7 @@ fn judge(machine: &str, study: &str, document: &serde_json::Value) {
             assert!(reason.len() > 10, "{study} on {machine}: {name} has no reason");
             continue;
         }
-        // Its two placements are the same CPUs: one leaves to chance which thread is beside which.
+        // Its two placements are the same CPUs: one leaves to chance which thread is alongside which.
         if study == "luck" {
             continue;
         }

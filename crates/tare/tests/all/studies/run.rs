@@ -182,7 +182,7 @@ impl Drop for Hog {
     }
 }
 
-/// The same study twice, once with somebody else on its CPUs: never a regression, and never a pass.
+/// The same study twice, once with someone else on its CPUs: never a regression, and never a pass.
 #[test]
 fn a_hog_beside_one_of_two_identical_runs_leaves_the_gate_undecided() {
     const LIMIT: &str = "sampling.foreign_cpu_limit=0.05";

@@ -123,7 +123,7 @@ impl<'a> Cluster<'a> {
 
     /// The machine loses its power: slurmd, and all that it started.
     fn node_dies(&mut self, node: &str, daemon: usize) {
-        // Slurm's own first: nobody is left to report an end.
+        // Slurm's own first: no one is left to report an end.
         kill(self.daemons[daemon].1.id());
         let started = with_variable(&format!("SLURMD_NODENAME={node}"));
         started.iter().filter_map(|pid| step_of(*pid)).for_each(kill);

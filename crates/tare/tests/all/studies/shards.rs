@@ -1,4 +1,4 @@
-//! A study cut into shards: whole blocks on whoever runs them, merged into what one machine would have left.
+//! A study cut into shards: whole blocks on the one who runs them, merged into what one machine would have left.
 
 use crate::support::{World, json, names, trials, wait_for_trials};
 use std::collections::{BTreeMap, BTreeSet};

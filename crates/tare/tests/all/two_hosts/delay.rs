@@ -124,7 +124,7 @@ fn carry(from: &File, to: &File, takes: Duration, carried: &Arc<Carried>) {
         first_of_all();
         for (came, packet) in queue {
             std::thread::sleep((came + takes).saturating_duration_since(Instant::now()));
-            // A device that is not up yet takes none; whoever sent it sends it again.
+            // A device that is not up yet takes none; anyone who sent it sends it again.
             let _ = to.write(&packet);
             carried.took_ns.fetch_add(came.elapsed().as_nanos() as u64, Relaxed);
             carried.packets.fetch_add(1, Relaxed);

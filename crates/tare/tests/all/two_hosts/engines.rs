@@ -1,4 +1,4 @@
-//! Real servers over two hosts: placed and proved on both, and reached by nobody else.
+//! Real servers over two hosts: placed and proved on both, and reached by no one else.
 
 use crate::engines::support::binary_of;
 use crate::two_hosts::apart::Hosts;
@@ -20,7 +20,7 @@ fn study(engine: &dyn Engine) -> String {
     )
 }
 
-/// Addresses and ports where somebody listens in the server's network, as /proc/net/tcp writes them.
+/// Addresses and ports where someone listens in the server's network, as /proc/net/tcp writes them.
 fn listening(network: &str) -> Vec<(String, u16)> {
     let shown = Command::new("ip").args(["netns", "exec", network, "cat", "/proc/net/tcp", "/proc/net/tcp6"]).output();
     let shown = String::from_utf8(shown.unwrap().stdout).unwrap();
@@ -34,7 +34,7 @@ fn listening(network: &str) -> Vec<(String, u16)> {
         .collect()
 }
 
-/// What somebody on the other host is told who comes without the password; none: gets in.
+/// What someone on the other host is told who comes without the password; none: gets in.
 fn refusal(engine: &'static dyn Engine, network: &str, port: u16, user: &str) -> Option<String> {
     let path = format!("/run/netns/{network}");
     let user = user.to_owned();
@@ -66,7 +66,7 @@ fn runs_over_two_hosts(hosts: &Hosts, engine: &'static dyn Engine) {
         for user in ["root", "postgres", "tare", "nobody"] {
             let refusal = refusal(engine, clients, *port, user).unwrap_or_else(|| panic!("{name}: {user:?} gets in"));
             println!("{name}, {user:?}: {refusal}");
-            // While it starts, nobody is let in at all; MySQL asks whom it does not know for some method, so as not to
+            // While it starts, no one is let in at all; MySQL asks whom it does not know for some method, so as not to
             // say that.
             let early = ["not allowed to connect", "starting up"];
             let known = ["denied", "authentication failed", "no pg_hba.conf entry", "needs authentication by"];

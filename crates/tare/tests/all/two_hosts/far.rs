@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What the other host keeps, beside what this one does.
+/// What the other host keeps, alongside what this one does.
 const KEEPS: [(&str, &str); 4] = [
     ("TARE_STATE_DIR", "far-state"),
     ("TARE_CACHE_DIR", "far-cache"),

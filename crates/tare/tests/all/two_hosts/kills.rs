@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 use tare_noise::{Journal, fake};
 
-/// How often where nobody says it.
+/// How often where no one says it.
 const KILLS: u32 = 8;
 
 /// Whom a kill -9 hits.
@@ -95,7 +95,7 @@ fn started(world: &World, study: &str, out: &str) -> Child {
     run.env("TARE_SYSTEM_ROOT", world.path("machine")).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// How long that takes when nobody kills anything.
+/// How long that takes when no one kills anything.
 fn undisturbed(world: &World, study: &str) -> Duration {
     let start = Instant::now();
     assert!(started(world, study, "undisturbed").wait().unwrap().success());
@@ -159,7 +159,7 @@ impl Hosts {
         let hits = victims.into_iter().map(|pid| u32::from(send(pid))).sum();
         wait_until("the run's end", 90, || run.try_wait().unwrap().is_some());
         if matches!(whom, Whom::Run | Whom::Here) {
-            // Nobody is left here; whatever comes next puts back.
+            // No one is left here; whatever comes next puts back.
             wait_until("the trial's end", 60, || self.here().is_empty());
             let restored = world.tare(&["restore"]).env("TARE_SYSTEM_ROOT", world.path("machine")).output().unwrap();
             assert!(restored.status.success(), "{}", text(&restored.stderr));

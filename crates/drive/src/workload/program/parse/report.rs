@@ -8,7 +8,7 @@ use tare_results::metric::{self, Named};
 pub struct Report {
     /// What was measured, by name.
     pub metrics: Vec<(Named, f64)>,
-    /// What it says beside that: errors, reconnects.
+    /// What it says alongside that: errors, reconnects.
     pub covariates: BTreeMap<String, f64>,
     /// Transactions in all, where it counts them.
     pub transactions: Option<f64>,
