@@ -23,7 +23,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     write_whole_with(path, |file| file.write_all(bytes))
 }
 
-/// The same for what is too large to be held in memory: `content` writes it, through a buffer.
+/// Writes whole what is too large to be held in memory: `content` writes it, through a buffer.
 ///
 /// # Errors
 /// As [`write_whole`], and what `content` says.
@@ -38,7 +38,7 @@ pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> io:
     write_in(opened.as_fd(), name, content, FOR_ALL, path)
 }
 
-/// The same in an open folder; `path` is for the error.
+/// Writes whole in an open folder; `path` is for the error.
 pub(crate) fn write_in(
     folder: BorrowedFd<'_>,
     name: &OsStr,

@@ -78,8 +78,8 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().filter_map(|trial| Some((*trial, trial_mean(trial, metric)?))).collect()
     }
 
-    /// The same, each with the block it ran in: what [`tare_stats::ratio::by_block`] takes. Without blocks, a number of
-    /// their own for each.
+    /// Trial means, each with the block it ran in: what [`tare_stats::ratio::by_block`] takes. Without blocks, a number
+    /// of their own for each.
     pub fn numbered(&self, metric: &str) -> Vec<(usize, f64)> {
         self.with(metric).into_iter().map(|(trial, mean)| (self.block(trial), mean)).collect()
     }

@@ -124,7 +124,7 @@ fn by_host<'a>(conditions: &[ConditionTrials<'a>], cells: &[Vec<(usize, f64)>]) 
 }
 
 /// Values of one metric with what machines differ by taken out, so that the spread between trials is none of theirs.
-/// The same values where there is one machine, or where a value is not positive.
+/// Unchanged where there is one machine, or where a value is not positive.
 pub(super) fn without_machines<'v>(
     condition: &ConditionTrials<'_>,
     metric: &str,

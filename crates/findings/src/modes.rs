@@ -25,7 +25,7 @@ fn described(found: &Modes, means: &[f64]) -> Vec<Mode> {
     found.modes.iter().zip(centres).map(|(mode, mean)| Mode { mean, weight: mode.weight }).collect()
 }
 
-/// The same with their cause where one is shown.
+/// The modes of a condition, with their cause where one is shown.
 pub(super) fn with_cause(
     condition: &ConditionTrials<'_>,
     metric: &str,

@@ -113,7 +113,7 @@ pub struct LockSummary {
     pub count: f64,
     /// Time until it was had, over all threads, milliseconds.
     pub wait_ms: f64,
-    /// The same as a share of the time of all connections' threads.
+    /// `wait_ms` as a share of the time of all connections' threads.
     pub wait_fraction: f64,
 }
 

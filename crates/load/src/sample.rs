@@ -107,7 +107,7 @@ pub struct Sample {
     pub elapsed_s: f64,
     /// Latency, restarts included; in open loop from the time a transaction was due. None without transactions.
     pub latency_ms: Option<LatencyMs>,
-    /// The same as a histogram.
+    /// All latencies, as a histogram.
     #[serde(skip)]
     pub latencies: Latencies,
     /// Transactions a second in each whole second of the sample.

@@ -34,7 +34,7 @@ pub fn append_trial(directory: &Path, record: &TrialRecord) -> Result<(), Direct
     append(&directory.join("trials.jsonl"), record)
 }
 
-/// The same for another writer, in a file of its own: `trials-WRITER.jsonl`.
+/// Appends the record of another writer, in a file of its own: `trials-WRITER.jsonl`.
 ///
 /// # Errors
 /// As [`append_trial`].

@@ -86,7 +86,7 @@ pub struct LockShare {
     pub count: u64,
     /// Time until it was had, over all threads, milliseconds.
     pub wait_ms: f64,
-    /// The same as a share of the time of all connections' threads: 1 is every thread always waiting for this lock.
+    /// `wait_ms` as a share of the time of all connections' threads: 1 is every thread always waiting for this lock.
     pub wait_fraction: f64,
 }
 

@@ -13,7 +13,7 @@ pub const MAX_TPS_UNDER_OBJECTIVE: Named = Named::new("max_tps_under_objective",
 pub const QPS: Named = Named::new("qps", "1/s", Better::Higher, 11);
 /// Rounds of counting a second, over all threads.
 pub const ROUNDS_PER_S: Named = Named::new("rounds_per_s", "1/s", Better::Higher, 1);
-/// The same as rounds a second the other way round: averaged with it, an effect would cancel out.
+/// Time of an increment, the inverse of rounds a second: averaged with it, an effect would cancel out.
 pub const NS_PER_INCREMENT: Named = Named::new("ns_per_increment", "ns", Better::Lower, 12);
 /// Share of increments that the counters do not show.
 pub const LOSS: Named = Named::new("loss", "", Better::Lower, SUFFIX_RANK);

@@ -302,7 +302,7 @@ pub struct PoolRecord {
     pub data_pages: u64,
     /// Pages held before the warm-up of the first sample, those of a freshly started server aside.
     pub held_pages_before: u64,
-    /// The same after the last sample.
+    /// Pages held after the last sample.
     pub held_pages_after: u64,
     /// The smaller of the two over the data's pages; above 1 where the server needs pages of its own.
     pub resident_fraction: f64,
@@ -416,7 +416,7 @@ pub struct CaptureSample {
     pub elapsed_s: f64,
     /// Transactions a second in it.
     pub tps: f64,
-    /// The same divided by the mean of the trial's measured samples: 0.95 is a cost of 5%.
+    /// `tps` divided by the mean of the trial's measured samples: 0.95 is a cost of 5%.
     pub tps_ratio: f64,
 }
 

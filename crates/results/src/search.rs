@@ -29,7 +29,7 @@ pub struct StepRecord {
     pub done_tps: f64,
     /// What the objective is about, with what was due and not done at the end; none where nothing was due.
     pub value: Option<f64>,
-    /// The same, had the client begun every transaction as soon as it was due and its connection free.
+    /// That value, had the client begun every transaction as soon as it was due and its connection free.
     pub value_of_prompt_client: Option<f64>,
     /// Whether the objective was met.
     pub met: bool,

@@ -35,7 +35,7 @@ impl Directory {
         Self::create_empty(path)
     }
 
-    /// The same without a folder for logs.
+    /// Makes the directory without a folder for logs.
     pub(crate) fn create_empty(path: &Path) -> Result<Self, DirectoryError> {
         fs::create_dir_all(path).map_err(|e| io_error("create", path, e))?;
         let occupied = fs::read_dir(path)
@@ -125,7 +125,7 @@ pub fn read_trials(directory: &Path) -> Result<Vec<TrialRecord>, DirectoryError>
     Ok(read_trials_and_damage(directory)?.0)
 }
 
-/// The same, with the lines that are no records.
+/// Reads trials, and the lines that are no records.
 ///
 /// # Errors
 /// As [`read_trials`].

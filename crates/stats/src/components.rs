@@ -94,7 +94,7 @@ pub fn components(data: &Nested) -> Result<Components, Error> {
     of_tallies(top, &tallies)
 }
 
-/// The same of samples in trials, without a tree made of them; trials without samples are left out.
+/// Components of samples in trials, without a tree made of them; trials without samples are left out.
 ///
 /// # Errors
 /// As [`components`].

@@ -155,7 +155,7 @@ pub fn adjusted(a: &Arm<'_>, b: &Arm<'_>, confidence: f64) -> Result<Estimate, E
     LogRatio::of_arms(a, b, [1.0; 2])?.estimate(confidence)
 }
 
-/// The same of trials that ran in the same blocks, matched by position.
+/// The adjusted ratio of trials that ran in the same blocks, matched by position.
 ///
 /// # Errors
 /// As [`adjusted`], and [`Error::Mismatch`] for sides of unequal length.

@@ -33,7 +33,7 @@ pub struct Outcome {
     /// Pages that hold global counters, by the node on which they lie: of all their shards, slots and rows that were
     /// written. Empty where the kernel does not tell.
     pub counter_pages: BTreeMap<u32, u64>,
-    /// The same of the pages of data blocks; of every so many-th block where there are more than 4096.
+    /// Pages of data blocks, by the node on which they lie; of every so many-th block where there are more than 4096.
     pub data_pages: BTreeMap<u32, u64>,
     /// Why memory could not be interleaved over the nodes; None when it was.
     pub not_interleaved: Option<String>,

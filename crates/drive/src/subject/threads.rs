@@ -13,7 +13,7 @@ use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
 
 /// Time between two looks at a thread. 20 a second see a thread that strays for long, and cost under 0.1% of a PU.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// The same where there are many: a look costs some 5 us a thread.
+/// Time between two looks where threads are many: a look costs some 5 us a thread.
 const LOOK_AT_EACH: Duration = Duration::from_micros(200);
 /// Looks between two at which the counts of threads that may end are kept: four files each.
 const REMEMBER_EVERY: usize = 5;

@@ -121,7 +121,7 @@ impl SubjectWatch {
         self.join(connected.iter().map(|pair| (Some(pair.client), pair.serving.filter(here))).collect())
     }
 
-    /// The same of pairs of client and server thread, of which either may be on another host or unknown.
+    /// Binds and watches pairs of client and server thread, of which either may be on another host or unknown.
     pub(super) fn join(&mut self, pairs: Vec<(Option<ThreadRef>, Option<ThreadRef>)>) -> Result<(), SubjectError> {
         let from = self.watched.len();
         if let Some(serving) = pairs.iter().find_map(|(_, serving)| *serving) {

@@ -92,7 +92,7 @@ pub struct Extra {
     pub elapsed_s: f64,
     /// Transactions a second in it.
     pub tps: f64,
-    /// The same over the mean of the measured samples.
+    /// `tps` over the mean of the measured samples.
     pub tps_ratio: f64,
 }
 

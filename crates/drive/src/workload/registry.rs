@@ -46,7 +46,7 @@ macro_rules! loads {
                 }
             }
 
-            /// The same, to be set.
+            /// The load, to be set.
             pub fn load_mut(&mut self) -> &mut dyn Load {
                 match self {
                     $($(#[cfg($cfg)])? Self::$variant(settings) => settings,)*

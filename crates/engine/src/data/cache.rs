@@ -33,7 +33,7 @@ impl CacheKey {
         Self { begin: engine.to_owned(), text: lines.collect() }
     }
 
-    /// The same for a directory without a data set.
+    /// The key of a directory without a data set.
     pub(crate) fn of_initialised(engine: &str, parts: &[(&str, &str)]) -> Self {
         let key = Self::new(engine, parts);
         Self { begin: format!("{engine}-initialised"), ..key }
@@ -138,7 +138,8 @@ struct Identity {
     head: String,
     /// Of paths, lengths and times of last change.
     content: String,
-    /// The same with times in whole seconds: archives, in which a cache may have moved, keep no finer ones.
+    /// Of paths, lengths and times of last change in whole seconds: archives, in which a cache may have moved, keep no
+    /// finer ones.
     by_seconds: String,
     /// Whether the files have no finer times.
     has_whole_seconds: bool,

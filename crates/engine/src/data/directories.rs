@@ -148,7 +148,7 @@ pub(crate) fn memory_for(data: &Path) -> u64 {
     memory_bytes(tree_bytes(data))
 }
 
-/// The same for data that are not made yet.
+/// Memory for data that are not made yet.
 pub(crate) fn memory_for_bytes(data_bytes: u64) -> u64 {
     memory_bytes(data_bytes)
 }

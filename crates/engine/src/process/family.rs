@@ -41,7 +41,7 @@ impl Family {
         Self { group: ControlGroup::planned(&family.mark), ..family }
     }
 
-    /// The same, found by its mark alone.
+    /// A family without a control group, found by its mark alone.
     pub(crate) fn without_group() -> Self {
         // Every new state of the standard library's hasher has keys from the system's random numbers.
         let mark = format!("{:016x}", std::hash::RandomState::new().build_hasher().finish());

@@ -99,7 +99,7 @@ pub struct MetricComparison {
     /// 95% interval of this ratio alone; null with a single trial on a side.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// The same with what the probe explains taken out, where the study said so in advance; the verdict rests on it
+    /// The ratio with what the probe explains taken out, where the study said so in advance; the verdict rests on it
     /// then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adjusted: Option<Adjusted>,

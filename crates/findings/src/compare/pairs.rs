@@ -24,7 +24,7 @@ pub(super) struct Pair {
     pub comparison: MetricComparison,
     /// All trials that count.
     pub all: Values,
-    /// The same without disturbed ones; none where there are none of these.
+    /// The trials that nothing disturbed; none where there are none of these.
     pub clean: Option<Values>,
     /// The probe that it is adjusted by, where readings are there.
     pub probe: Option<Probe>,

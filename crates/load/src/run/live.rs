@@ -17,7 +17,7 @@ pub(super) struct Slot {
     reconnects: AtomicU64,
 }
 
-/// The same totals as numbers, of a thread or of all.
+/// Totals as numbers, of a thread or of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub(super) completed: u64,

@@ -23,7 +23,7 @@ pub struct Foreign {
     /// CPU time of user processes of others, seconds. Over short times it may be a tick or two below 0, because kernel
     /// and processes are counted by different clocks; sums over many short times are right only with what is negative.
     pub cpu_s: f64,
-    /// The same as a fraction of all time of these CPUs.
+    /// `cpu_s` as a fraction of all time of these CPUs.
     pub fraction: f64,
     /// Who used most, wherever it ran: name, process id, CPU time over wall time. At most three, at least 1% each.
     /// Processes that began and ended in between are counted above and are not named.

@@ -26,7 +26,7 @@ pub fn recover(system: &System, state_dir: &Path, _lock: &HostLock) -> Result<Re
     put_back(system, state_dir)
 }
 
-/// The same for callers that have proved otherwise that nothing living is undone.
+/// [`recover`] for callers that have proved otherwise that nothing living is undone.
 pub(crate) fn put_back(system: &System, state_dir: &Path) -> Result<RestoreReport> {
     let journal = Journal::new(state_dir);
     let (entries, torn_lines) = journal.load::<Entry>()?;

@@ -59,7 +59,7 @@ fn nines(percentile: f64) -> f64 {
     -(1.0 - percentile / 100.0).log10()
 }
 
-/// The same of so many: the longest of all stands where one of them took longer.
+/// Where a percentile of so many transactions stands: the longest of all stands where one of them took longer.
 fn place(percentile: f64, count: u64) -> f64 {
     let longest = (count.max(1) as f64).log10();
     if percentile >= 100.0 { longest } else { nines(percentile).min(longest) }

@@ -62,7 +62,7 @@ pub fn draw(metric: &str, rows: &[Row<'_>], detailed: bool) -> Markup {
     drawn(metric, rows, detailed, &WIDE)
 }
 
-/// The same for a screen of the width of a hand.
+/// Draws the plot for a screen of the width of a hand.
 pub fn draw_slim(metric: &str, rows: &[Row<'_>]) -> Markup {
     drawn(metric, rows, false, &SLIM)
 }

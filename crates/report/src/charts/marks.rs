@@ -64,7 +64,7 @@ pub fn dots(points: impl Iterator<Item = (f64, f64)>) -> PreEscaped<String> {
     PreEscaped(data)
 }
 
-/// The same for dots in one row, each place drawn once: a million of them are no more than the row is wide.
+/// Dots in one row, each place drawn once: a million of them are no more than the row is wide.
 pub fn dots_in_a_row(places: impl Iterator<Item = f64>, y: f64) -> PreEscaped<String> {
     let mut data = String::new();
     // Places are written to a tenth; no row is wider than that.

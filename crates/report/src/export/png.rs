@@ -1,4 +1,4 @@
-//! The same chart as pixels: the SVG drawn with the fonts of this machine.
+//! The dot plot as pixels: the SVG drawn with the fonts of this machine.
 
 use super::source::Source;
 use super::svg;

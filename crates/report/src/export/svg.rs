@@ -13,7 +13,7 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(text(source).as_bytes())
 }
 
-/// The same as text.
+/// The picture as text.
 pub fn text(source: &Source<'_>) -> String {
     let chart = source.charted().and_then(|metric| html::dot_plot(source.results, &source.summary, metric));
     alone::standalone(&chart.unwrap_or_default())

@@ -234,7 +234,7 @@ pub fn states(sharded: &Sharded) -> Result<Vec<ShardState>, ReadError> {
     Ok(states_of(sharded, &find(&[sharded.path().to_owned()])?))
 }
 
-/// The same of parts that were found already.
+/// States of shards whose parts were found already.
 pub(super) fn states_of(sharded: &Sharded, found: &Parts) -> Vec<ShardState> {
     let state = |shard: usize| {
         let own = |block: &usize| sharded.owns(shard, *block);

@@ -58,7 +58,7 @@ pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Re
     sources_at(factors, metrics, confidence, 1.0 - confidence)
 }
 
-/// The same, with a chance of naming a factor that is none which is not that of the intervals.
+/// [`sources`] with a chance of naming a factor that is none which is not that of the intervals.
 ///
 /// # Errors
 /// As [`sources`].

@@ -48,7 +48,7 @@ impl Target {
         Some(Self { host: host.clone(), port: *port, user, password, database })
     }
 
-    /// The same for those who connect. Servers that are started here have no certificates.
+    /// The address to connect to. Servers that are started here have no certificates.
     pub fn target(self) -> ConnectTarget {
         ConnectTarget {
             address: Address::Tcp(self.host, self.port),

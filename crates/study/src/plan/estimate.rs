@@ -25,7 +25,7 @@ pub fn trial_s(settings: &Settings, sampling: &Sampling) -> f64 {
     trial_of(settings, sampling, counts(settings, sampling))
 }
 
-/// The same on a machine with so many CPUs.
+/// Seconds of a trial on a machine with so many CPUs.
 pub fn trial_on_s(settings: &Settings, sampling: &Sampling, cpus: usize) -> f64 {
     trial_of(settings, sampling, Counts { cpus, ..counts(settings, sampling) })
 }

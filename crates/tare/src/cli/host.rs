@@ -14,7 +14,7 @@ pub fn take() -> Result<Host, Problem> {
     Ok(told(state::take_host(&tell)?))
 }
 
-/// The same for a task of a scheduler, of which another may have the machine: waits until it is free.
+/// Takes the machine for a task of a scheduler, of which another may have the machine: waits until it is free.
 ///
 /// # Errors
 /// As [`take`]; when `asked` is set meanwhile, that someone else has it.

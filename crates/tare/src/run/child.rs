@@ -14,7 +14,7 @@ use tare_drive::workload::Progress;
 
 /// How long a trial that took too long may take to put things back before it is killed.
 const STOP_GRACE: Duration = Duration::from_secs(20);
-/// The same when the user waits for the end.
+/// How long it may take when the user waits for the end.
 const INTERRUPT_GRACE: Duration = Duration::from_millis(1500);
 
 /// What a trial's process writes to its standard output, one JSON line each.

@@ -16,7 +16,7 @@ pub struct Costs {
     pub latency_other_node_ratio: Option<f64>,
     /// Bandwidth from another node's memory over that from the own.
     pub bandwidth_other_node_ratio: Option<f64>,
-    /// The same in plain words, one sentence each.
+    /// The costs in plain words, one sentence each.
     pub sentences: Vec<String>,
 }
 

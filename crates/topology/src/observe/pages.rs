@@ -13,7 +13,7 @@ use tare_cpuset::observe::ObserveError;
 pub struct NodePages {
     /// Pages, of whatever size each mapping has.
     pub pages: u64,
-    /// The same in bytes.
+    /// Bytes of these pages.
     pub bytes: u64,
     /// Of these bytes, those of mapped files: programs, libraries, data read through a mapping. They lie where anyone
     /// who read or wrote the file first put them, so no memory policy of this process decides alone. Shared memory

@@ -19,7 +19,7 @@ struct Usable {
 }
 
 impl Placement {
-    /// The same placement with [`Placement::nodes`] or [`Placement::caches`] spelt out for this machine: locations of
+    /// This placement with [`Placement::nodes`] or [`Placement::caches`] spelt out for this machine: locations of
     /// both sides, and memory interleaved over exactly those nodes (those of the caches) unless another policy is
     /// given. Without either it is the placement itself.
     ///

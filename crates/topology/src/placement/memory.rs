@@ -61,7 +61,7 @@ pub struct PolicyError {
 }
 
 impl MemoryPolicy {
-    /// The same policy with its nodes spelt out, when this machine has them all and each has memory.
+    /// This policy with its nodes spelt out, when this machine has them all and each has memory.
     ///
     /// # Errors
     /// When a node does not exist on this machine, or has no memory.

@@ -31,7 +31,7 @@ impl OltpClient {
         Self::at(Seat::ONLY, session, settings, dialect)
     }
 
-    /// The same for one of several connections, which draw from parts of their own in some workloads.
+    /// A client that is one of several connections, which draw from parts of their own in some workloads.
     ///
     /// # Errors
     /// As [`OltpClient::new`].

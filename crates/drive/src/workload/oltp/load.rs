@@ -157,8 +157,8 @@ pub fn run(settings: &OltpSettings, stage: Stage<'_>) -> Result<Vec<(Sample, Sur
     run_through(settings, stage, None)
 }
 
-/// The same; with `reconnect`, clients wait for a server that goes away and go on when it is back, and no thread of the
-/// server is watched.
+/// Runs warm-up and samples; with `reconnect`, clients wait for a server that goes away and go on when it is back, and
+/// no thread of the server is watched.
 ///
 /// # Errors
 /// See [`LoadError`].

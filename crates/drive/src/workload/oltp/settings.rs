@@ -15,7 +15,7 @@ pub enum Workload {
     PointSelect,
     /// BEGIN, 10 point selects, 4 range queries, COMMIT.
     ReadOnly,
-    /// The same and the four writes before COMMIT.
+    /// BEGIN, 10 point selects, 4 range queries, the four writes, COMMIT.
     ReadWrite,
     /// BEGIN, index update, non-index update, delete, insert, COMMIT.
     WriteOnly,

@@ -11,8 +11,8 @@ pub fn check(session: &mut dyn Session, tables: &Tables) -> Result<(), OltpError
     check_for(session, tables, Workload::PointSelect)
 }
 
-/// The same for a workload: tables that `insert` has worked on before may have more rows, those of `delete` fewer. Of
-/// `bulk_insert` nothing is known before its clients connect.
+/// Checks the tables for a workload: those that `insert` has worked on before may have more rows, those of `delete`
+/// fewer. Of `bulk_insert` nothing is known before its clients connect.
 ///
 /// # Errors
 /// As [`check`], and [`OltpError::TableChanged`].

@@ -25,7 +25,7 @@ pub fn option_words(value: &Value) -> Result<Vec<String>, String> {
     shlex::split(&value.to_string()).ok_or_else(|| "words as on a command line, every quote closed".to_owned())
 }
 
-/// The same words as one text.
+/// Words as one text, quoted as a shell reads them.
 pub fn joined(words: &[String]) -> String {
     // Only a zero byte cannot be quoted, which no word has that was split.
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()

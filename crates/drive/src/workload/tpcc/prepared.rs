@@ -183,7 +183,7 @@ impl Prepared {
         Err(Failed::Answer(statement, words, format!("{rows} rows")))
     }
 
-    /// The same of exactly one row.
+    /// Runs a statement that must change exactly one row.
     ///
     /// # Errors
     /// As [`Prepared::run`].

@@ -43,7 +43,7 @@ pub enum Statement {
     CustomerData,
     /// A payment by a customer.
     PayCustomer,
-    /// The same with the notes.
+    /// A payment by a customer with bad credit, with the notes.
     PayCustomerWithData,
     /// The payment's own row.
     AddHistory,

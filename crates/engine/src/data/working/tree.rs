@@ -18,7 +18,7 @@ pub(crate) struct Stamp {
     pub bytes: u64,
     /// Seconds and nanoseconds of the last modification of its content.
     modified: (i64, i64),
-    /// The same of the last change of content or inode.
+    /// Seconds and nanoseconds of the last change of content or inode.
     pub changed: (i64, i64),
 }
 
