@@ -44,7 +44,7 @@ pub use contract::server::{
 pub use contract::server_settings::{SelfReport, ServerSetting};
 pub use contract::session::{Param, SILENCE, Session, SqlError, SqlErrorKind, StatementId};
 pub use data::cache::remove_half_made;
-pub use data::working::{Restored, Way, WorkingCopy, remove_working_copies};
+pub use data::working::{CopyMethod, Restored, WorkingCopy, remove_working_copies};
 pub use login::{Login, target_of};
 pub use mariadb::Mariadb;
 pub use mysql::Mysql;
@@ -54,7 +54,7 @@ pub use process::allocator::Allocator;
 pub use process::before_exec::dies_with_parent;
 pub use process::guard::{interrupted, interrupted_by};
 pub use process::leftovers::{Reaped, reap_leftovers};
-pub use process::marked::Marked;
+pub use process::tagged::TaggedProcesses;
 pub use programs::ask::list_questions_in;
 pub use programs::content::program_sha1;
 pub use programs::installed::installed;

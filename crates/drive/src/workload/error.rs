@@ -1,6 +1,6 @@
 //! Why a load gave no result, and why its data could not be made.
 
-use crate::subject::SubjectError;
+use crate::sut::SutError;
 use std::error::Error;
 use tare_engine::EngineError;
 
@@ -30,7 +30,7 @@ pub enum LoadError {
     Engine(#[from] EngineError),
     /// A thread could not be bound, or was not where it belongs.
     #[error(transparent)]
-    Subject(#[from] SubjectError),
+    SystemUnderTest(#[from] SutError),
     /// A transaction or query failed for good, answered wrongly, or could not be asked.
     #[error(transparent)]
     Own(OwnError),

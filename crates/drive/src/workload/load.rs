@@ -1,7 +1,7 @@
 //! What every load can do, and what it is given.
 
 use super::{Driven, FillError, Keys, LoadError, Progress};
-use crate::subject::{SubjectWatch, WatchSettings};
+use crate::sut::{SubjectWatch, WatchSettings};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
 use std::path::PathBuf;

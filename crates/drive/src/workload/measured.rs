@@ -1,7 +1,7 @@
 //! What a load gives: its samples, and what it set and proved on the way.
 
 use super::series;
-use crate::subject::Surroundings;
+use crate::sut::Surroundings;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_load::Sample;

@@ -1,4 +1,4 @@
-//! The loads: what drives a subject. Each has a folder that knows nothing of the others.
+//! The loads: what drives a system under test. Each has a folder that knows nothing of the others.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -43,7 +43,7 @@ pub use fill::sessions_on;
 pub use key::{Key, KeyInfo, Keyed, Keys};
 pub use load::{Counts, FillJob, Host, Load, ServerAt, Stage};
 pub use measured::{Driven, Extra, Measured, Pool};
-pub use pool::Held;
+pub use pool::PoolContents;
 pub use preload::Warm;
 pub use progress::Progress;
 pub use registry::AnyLoad;

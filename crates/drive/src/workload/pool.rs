@@ -10,7 +10,7 @@ const RESIDENT: f64 = 0.99;
 
 /// What the server has in memory as a trial goes on.
 #[derive(Clone, Copy)]
-pub struct Held<'a> {
+pub struct PoolContents<'a> {
     connect: &'a Connect<'a>,
     dialect: &'static dyn Dialect,
     /// Before anything of the data was read: what a server always holds.
@@ -19,7 +19,7 @@ pub struct Held<'a> {
     data: u64,
 }
 
-impl<'a> Held<'a> {
+impl<'a> PoolContents<'a> {
     /// Asks a server of this program's; none where it has no pool, or does not say.
     pub fn at_start(stage: &Stage<'a>) -> Option<Self> {
         if stage.server.is_none() && stage.server_at != ServerAt::Partner {
@@ -40,7 +40,7 @@ impl<'a> Held<'a> {
 ///
 /// # Errors
 /// [`LoadError::NotResident`] when that is less than was read.
-pub fn all_read(held: Option<Held<'_>>) -> Result<String, LoadError> {
+pub fn all_read(held: Option<PoolContents<'_>>) -> Result<String, LoadError> {
     match held.and_then(|held| held.now()) {
         Some(pool) if pool.fraction() < RESIDENT => {
             Err(LoadError::NotResident { held: pool.held_pages, data: pool.data_pages })

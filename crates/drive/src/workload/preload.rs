@@ -2,14 +2,14 @@
 
 use super::fill::in_parallel;
 use super::pool::all_read;
-use super::{Driven, Held, LoadError, Pool, Stage};
+use super::{Driven, LoadError, Pool, PoolContents, Stage};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tare_results::schema::AppliedSetting;
 
 /// A load's pool from before its first sample until after its last one.
 pub struct Warm<'a> {
-    held: Option<Held<'a>>,
+    held: Option<PoolContents<'a>>,
     before: Option<Pool>,
     applied: Option<AppliedSetting>,
 }
@@ -21,7 +21,7 @@ impl<'a> Warm<'a> {
     /// # Errors
     /// The server's refusal, or a pool that does not hold what was read.
     pub fn up(preload: bool, stage: &Stage<'a>) -> Result<Self, LoadError> {
-        let held = Held::at_start(stage);
+        let held = PoolContents::at_start(stage);
         let applied = if preload { Some(read_all(stage, held)?) } else { None };
         Ok(Self { held, before: held.and_then(|held| held.now()), applied })
     }
@@ -33,7 +33,7 @@ impl<'a> Warm<'a> {
     }
 }
 
-fn read_all(stage: &Stage<'_>, held: Option<Held<'_>>) -> Result<AppliedSetting, LoadError> {
+fn read_all(stage: &Stage<'_>, held: Option<PoolContents<'_>>) -> Result<AppliedSetting, LoadError> {
     let go_on = |_| if stage.host.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let read = AtomicUsize::new(0);
     in_parallel(

@@ -106,7 +106,7 @@ fn missing(program: &str, searched: Vec<PathBuf>) -> EngineError {
 
 /// The version, and the libraries that the program needs to say it.
 fn version_of(path: &Path) -> Result<(String, Option<String>), EngineError> {
-    let told = Told::by(path)?;
+    let told = ProgramReport::by(path)?;
     match told.version {
         Some(version) if told.product == PRODUCT => Ok((version, told.libraries)),
         Some(version) => {
@@ -121,7 +121,7 @@ fn version_of(path: &Path) -> Result<(String, Option<String>), EngineError> {
 }
 
 /// What a server program says of itself. MariaDB, MySQL and what is built from MySQL have each other's file names.
-pub(crate) struct Told {
+pub(crate) struct ProgramReport {
     pub product: &'static str,
     /// None: it is none of these servers.
     pub version: Option<String>,
@@ -129,7 +129,7 @@ pub(crate) struct Told {
     pub libraries: Option<String>,
 }
 
-impl Told {
+impl ProgramReport {
     /// Asks the program at this path.
     pub(crate) fn by(path: &Path) -> Result<Self, EngineError> {
         let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());

@@ -14,10 +14,10 @@ use crate::contract::server::Fill;
 use crate::data::cache::initialised;
 use crate::data::cache::{CacheKey, cached, is_cached};
 use crate::data::directories::PrivateDirectory;
-use crate::process::family::Family;
 use crate::process::installer::run_installer;
 use crate::process::instance::ERROR_LINES;
-use crate::process::server_process::{Launch, Manners};
+use crate::process::process_tree::ProcessTree;
+use crate::process::server_process::{Launch, StopPolicy};
 use crate::programs::program::check_may_run;
 use crate::{
     Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
@@ -103,8 +103,8 @@ pub(super) fn install(
         aslr: None,
         preload: None,
         log: &request.log,
-        manners: Manners::default(),
-        family: Family::planned(),
+        manners: StopPolicy::default(),
+        family: ProcessTree::planned(),
     };
     let explain = |log: &str| explain("mariadb-install-db", log, &data, &binary.version);
     run_installer("mariadb-install-db", &launch, request, explain)

@@ -17,7 +17,7 @@ use crate::data::directories::socket_path;
 use crate::process::huge_pages;
 use crate::process::instance::{Instance, Stage};
 use crate::process::port::{free_port, random_password};
-use crate::process::server_process::{Launch, Manners};
+use crate::process::server_process::{Launch, StopPolicy};
 use crate::{
     Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome, Tls,
     Transport,
@@ -61,7 +61,7 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Maria
         aslr: request.aslr,
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
-        manners: Manners::default(),
+        manners: StopPolicy::default(),
         family: stage.family(),
     };
     let administration = ConnectTarget {

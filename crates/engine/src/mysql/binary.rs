@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::mariadb::binary::{PRODUCT as MARIADB, Told, given};
+use crate::mariadb::binary::{PRODUCT as MARIADB, ProgramReport, given};
 use crate::mariadb::layout::Layout;
 use crate::programs::ask::start;
 use crate::programs::program::{check_may_run, is_program, named, places};
@@ -42,7 +42,7 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
 /// Whose it is, its version, and the libraries that it needs to say so.
 fn asked(path: &Path) -> Result<(&'static str, String, Option<String>), EngineError> {
     let unusable = |reason: String| EngineError::BinaryUnusable { path: path.to_owned(), reason };
-    let told = Told::by(path)?;
+    let told = ProgramReport::by(path)?;
     if told.product == MARIADB {
         return Err(unusable(format!("is MariaDB ({}): use engine mariadb", start(&told.text))));
     }

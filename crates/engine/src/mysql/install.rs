@@ -10,9 +10,9 @@ use crate::mariadb::arguments;
 use crate::mariadb::explain::explain;
 use crate::mariadb::install::statement;
 use crate::mariadb::layout::Layout;
-use crate::process::family::Family;
 use crate::process::installer::run_installer;
-use crate::process::server_process::{Launch, Manners};
+use crate::process::process_tree::ProcessTree;
+use crate::process::server_process::{Launch, StopPolicy};
 use crate::{Binary, EngineError, PrepareRequest, Session};
 
 /// `mysqld --initialize-insecure`: root without password over the socket, and no other account.
@@ -41,8 +41,8 @@ pub(super) fn install(
         aslr: None,
         preload: None,
         log: &request.log,
-        manners: Manners::default(),
-        family: Family::planned(),
+        manners: StopPolicy::default(),
+        family: ProcessTree::planned(),
     };
     let explain = |log: &str| explain(NAME, log, &data, &server.version);
     run_installer("mysqld --initialize", &launch, request, explain)?;

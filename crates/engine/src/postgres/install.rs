@@ -10,9 +10,9 @@ use super::server::{self, MANNERS, ROOT};
 use crate::contract::server::Fill;
 use crate::data::cache::initialised;
 use crate::data::cache::{CacheKey, cached, is_cached};
-use crate::process::family::Family;
 use crate::process::installer::run_installer;
 use crate::process::instance::ERROR_LINES;
+use crate::process::process_tree::ProcessTree;
 use crate::process::server_process::Launch;
 use crate::{
     Binary, DEFAULT_DATABASE, DataDirectory, EngineError, PrepareRequest, Server, Session, StartRequest, StopOutcome,
@@ -56,7 +56,7 @@ fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(),
         preload: None,
         log: &request.log,
         manners: MANNERS,
-        family: Family::planned(),
+        family: ProcessTree::planned(),
     };
     run_installer("initdb", &launch, request, |log| server::explain(log, data, &server.version))
 }

@@ -19,7 +19,7 @@ use crate::data::directories::socket_path;
 use crate::process::huge_pages;
 use crate::process::instance::{Instance, Stage};
 use crate::process::port::{free_port, random_password};
-use crate::process::server_process::{Launch, Manners};
+use crate::process::server_process::{Launch, StopPolicy};
 use crate::{
     Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome, Tls,
     Transport,
@@ -32,7 +32,7 @@ const ANY_DATABASE: &str = "postgres";
 /// The account of a cluster that listens on a port.
 const TCP_USER: &str = "tare";
 /// SIGTERM would wait for the clients to go; as root it runs nothing.
-pub(super) const MANNERS: Manners = Manners { stop: Signal::INT, refuses_root: true };
+pub(super) const MANNERS: StopPolicy = StopPolicy { stop: Signal::INT, refuses_root: true };
 
 /// A running private cluster.
 pub(super) struct PostgresServer {

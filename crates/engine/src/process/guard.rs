@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::family::Family;
+use super::process_tree::ProcessTree;
 
 static FLAG: OnceLock<&'static AtomicBool> = OnceLock::new();
 
@@ -47,7 +47,7 @@ pub(crate) struct Guard {
 impl Guard {
     /// Watches `child`, which began a family, and what is added to `log` behind byte `from`. Where the kernel has no
     /// handles of processes, nothing is watched.
-    pub(crate) fn start(log: &Path, from: u64, child: &Child, family: Family) -> Self {
+    pub(crate) fn start(log: &Path, from: u64, child: &Child, family: ProcessTree) -> Self {
         let Ok(handle) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else {
             return Self { more: None, ending: Arc::default() };
         };
@@ -98,7 +98,7 @@ fn length(log: &Path) -> u64 {
     fs::metadata(log).map_or(0, |found| found.len())
 }
 
-fn end(writers: &[OwnedFd], family: &Family) {
+fn end(writers: &[OwnedFd], family: &ProcessTree) {
     for writer in writers {
         let _ = pidfd_send_signal(writer, Signal::KILL);
     }

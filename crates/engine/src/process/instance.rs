@@ -5,8 +5,8 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::family::Family;
 use super::leftovers::Registration;
+use super::process_tree::ProcessTree;
 use super::server_process::{Launch, ServerProcess, verify_preload};
 use crate::data::directories::{DataInUse, PrivateDirectory};
 use crate::{DataDirectory, EngineError, Session, StartRequest, StopOutcome};
@@ -20,7 +20,7 @@ const CONNECT_EVERY: Duration = Duration::from_millis(10);
 pub(crate) struct Stage {
     data: DataInUse,
     run: PrivateDirectory,
-    family: Family,
+    family: ProcessTree,
     registration: Option<Registration>,
 }
 
@@ -30,7 +30,7 @@ impl Stage {
         if let DataDirectory::CopyOf { at, .. } = &request.data {
             directories.push(at.clone());
         }
-        let family = Family::planned();
+        let family = ProcessTree::planned();
         let registration = match &request.state_directory {
             Some(state) => Some(Registration::begin(state, directories, &family)?),
             None => None,
@@ -49,7 +49,7 @@ impl Stage {
     }
 
     /// What the server that is spawned here belongs to.
-    pub(crate) fn family(&self) -> Family {
+    pub(crate) fn family(&self) -> ProcessTree {
         self.family.clone()
     }
 

@@ -12,8 +12,8 @@ use procfs::process::Process;
 use serde::{Deserialize, Serialize};
 use tare_files::{Access, PrivateFolder};
 
-use super::family::Family;
 use super::identity::Identity;
+use super::process_tree::ProcessTree;
 use crate::EngineError;
 use crate::data::directories::not_private;
 
@@ -36,7 +36,7 @@ struct Record {
     directories: Vec<PathBuf>,
     /// Of the server and all that it starts; none where an older version wrote this.
     #[serde(default)]
-    family: Option<Family>,
+    family: Option<ProcessTree>,
 }
 
 impl Record {
@@ -71,7 +71,7 @@ impl Registration {
     pub(crate) fn begin(
         state_directory: &Path,
         directories: Vec<PathBuf>,
-        family: &Family,
+        family: &ProcessTree,
     ) -> Result<Self, EngineError> {
         let folder = PrivateFolder::open_or_create(state_directory, Access::Closed).map_err(not_private)?;
         let owner = rustix::process::getpid().as_raw_nonzero().get();
@@ -150,7 +150,7 @@ pub fn reap_leftovers(state_directory: &Path) -> Result<Vec<Reaped>, EngineError
     for (name, record) in records.iter().filter(|(_, record)| !owned(record)) {
         let processes = if record.boot_id == boot { record.processes() } else { Vec::new() };
         let killed = processes.into_iter().filter(|process| process.kill());
-        let family = record.family.iter().filter(|_| record.boot_id == boot).flat_map(Family::end);
+        let family = record.family.iter().filter(|_| record.boot_id == boot).flat_map(ProcessTree::end);
         let killed = killed.chain(family).map(|process| process.pid as u32).collect();
         let mine = record.directories.iter().filter(|directory| !in_use.contains(directory));
         let (mut removed, mut stays) = (Vec::new(), false);
@@ -251,7 +251,7 @@ mod tests {
     fn what_a_living_owner_uses_stays() {
         let state = tempfile::tempdir().unwrap();
         let run = tempfile::tempdir().unwrap();
-        let living = Registration::begin(state.path(), vec![run.path().to_owned()], &Family::planned()).unwrap();
+        let living = Registration::begin(state.path(), vec![run.path().to_owned()], &ProcessTree::planned()).unwrap();
         let same = vec![run.path().to_owned()];
         plant(
             state.path(),
@@ -282,7 +282,7 @@ mod tests {
         fs::set_permissions(state.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
         let error = reap_leftovers(state.path()).unwrap_err().to_string();
         assert!(error.contains("others may write"), "{error}");
-        assert!(Registration::begin(state.path(), Vec::new(), &Family::planned()).is_err());
+        assert!(Registration::begin(state.path(), Vec::new(), &ProcessTree::planned()).is_err());
         assert!(child.try_wait().unwrap().is_none() && victim.path().exists());
         child.kill().unwrap();
         child.wait().unwrap();

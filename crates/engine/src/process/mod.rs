@@ -3,7 +3,6 @@
 pub(crate) mod address_space;
 pub(crate) mod allocator;
 pub(crate) mod before_exec;
-pub(crate) mod family;
 pub(crate) mod guard;
 pub(crate) mod huge_pages;
 pub(crate) mod identity;
@@ -11,6 +10,7 @@ pub(crate) mod installer;
 pub(crate) mod instance;
 pub(crate) mod leftovers;
 pub(crate) mod log;
-pub(crate) mod marked;
 pub(crate) mod port;
+pub(crate) mod process_tree;
 pub(crate) mod server_process;
+pub(crate) mod tagged;

@@ -18,9 +18,9 @@ use rustix::process::{
 };
 
 use super::before_exec::{Before, before_exec, clean_environment};
-use super::family::Family;
 use super::guard::{Guard, interrupted};
 use super::log;
+use super::process_tree::ProcessTree;
 use crate::{Aslr, EngineError, StopOutcome};
 
 /// How often a process is looked at while something is waited for.
@@ -36,21 +36,21 @@ pub(crate) struct Launch<'a> {
     pub aslr: Option<Aslr>,
     pub preload: Option<&'a Path>,
     pub log: &'a Path,
-    pub manners: Manners,
+    pub manners: StopPolicy,
     /// What it and all that it starts belong to: new, and listed where a kill of this process must not lose it.
-    pub family: Family,
+    pub family: ProcessTree,
 }
 
 /// What a server expects of who starts and stops it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Manners {
+pub(crate) struct StopPolicy {
     /// The signal that shuts it down in good order.
     pub stop: Signal,
     /// Whether it runs nothing as root.
     pub refuses_root: bool,
 }
 
-impl Default for Manners {
+impl Default for StopPolicy {
     fn default() -> Self {
         Self { stop: Signal::TERM, refuses_root: false }
     }
@@ -69,9 +69,9 @@ pub(crate) struct ServerProcess {
     log_start: u64,
     /// Ends the server when that is wanted, or its log grows without bounds; stops watching when dropped.
     guard: Guard,
-    manners: Manners,
+    manners: StopPolicy,
     /// None when all of it has ended.
-    family: Option<Family>,
+    family: Option<ProcessTree>,
     outlived: Vec<String>,
 }
 
@@ -322,8 +322,8 @@ mod tests {
             aslr: None,
             preload: None,
             log,
-            manners: Manners::default(),
-            family: Family::planned(),
+            manners: StopPolicy::default(),
+            family: ProcessTree::planned(),
         }
     }
 

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::process::before_exec::{Before, before_exec, clean_environment};
-use crate::process::family::Family;
 use crate::process::guard::interrupted;
 use crate::process::leftovers::Registration;
+use crate::process::process_tree::ProcessTree;
 use crate::{Binary, EngineError};
 
 /// How long an answer may take; of a server on a cold disk a second, as a rule.
@@ -66,7 +66,7 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     command.args(question.arguments).stdin(Stdio::null()).stdout(writer).stderr(errors).process_group(0);
     clean_environment(&mut command);
     command.envs(question.libraries.map(|libraries| ("LD_LIBRARY_PATH", libraries)));
-    let family = Family::planned();
+    let family = ProcessTree::planned();
     // Who only plans may have no state directory.
     let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &family).ok());
     let door = family.begin(&mut command);

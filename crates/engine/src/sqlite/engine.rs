@@ -20,7 +20,7 @@ use crate::data::cache::{CacheKey, cached, is_cached};
 use crate::data::directories::socket_path;
 use crate::process::instance::{ERROR_LINES, Instance, Stage};
 use crate::process::port::random_password;
-use crate::process::server_process::{Launch, Manners};
+use crate::process::server_process::{Launch, StopPolicy};
 use crate::{
     Address, Binary, ConnectTarget, DataDirectory, Dialect, EngineError, PrepareRequest, Server, Session, StartRequest,
     StopOutcome, Tls, Transport,
@@ -132,7 +132,7 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
         aslr: request.aslr,
         preload: request.allocator_preload.as_deref(),
         log: &request.log,
-        manners: Manners::default(),
+        manners: StopPolicy::default(),
         family: stage.family(),
     };
     let data = stage.data().to_owned();

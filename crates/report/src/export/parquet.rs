@@ -17,7 +17,7 @@ const GROUP: usize = 65_536;
 
 /// The values of a column that are not written yet, and for every row whether it has one.
 #[derive(Default)]
-struct Held {
+struct PendingColumn {
     present: Vec<i16>,
     texts: Vec<ByteArray>,
     wholes: Vec<i64>,
@@ -34,7 +34,7 @@ pub fn write(source: &Source<'_>, table: Table, out: &mut (dyn Write + Send)) ->
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let schema = schema(table, &fields).map_err(broken)?;
     let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties)).map_err(broken)?;
-    let mut held: Vec<Held> = fields.iter().map(|_| Held::default()).collect();
+    let mut held: Vec<PendingColumn> = fields.iter().map(|_| PendingColumn::default()).collect();
     table
         .rows(source, &mut |cells: &[Cell<'_>]| -> Result<(), ParquetError> {
             held.iter_mut().zip(cells).for_each(|(held, cell)| held.take(cell));
@@ -77,7 +77,7 @@ fn schema(table: Table, fields: &[Field]) -> Result<Arc<Type>, ParquetError> {
     Type::group_type_builder(&table.to_string()).with_fields(columns?).build().map(Arc::new)
 }
 
-impl Held {
+impl PendingColumn {
     fn take(&mut self, cell: &Cell<'_>) {
         self.present.push(i16::from(*cell != Cell::Nothing));
         match cell {
@@ -95,14 +95,14 @@ type Rows<'w, 'o> = SerializedRowGroupWriter<'w, &'o mut (dyn Write + Send)>;
 fn group(
     file: &mut SerializedFileWriter<&mut (dyn Write + Send)>,
     fields: &[Field],
-    held: &mut [Held],
+    held: &mut [PendingColumn],
 ) -> Result<(), ParquetError> {
     if held.first().is_none_or(|held| held.present.is_empty()) {
         return Ok(());
     }
     let mut rows = file.next_row_group()?;
     for (field, held) in fields.iter().zip(held.iter_mut()) {
-        let Held { present, texts, wholes, numbers, flags } = std::mem::take(held);
+        let PendingColumn { present, texts, wholes, numbers, flags } = std::mem::take(held);
         match field.kind {
             Kind::Text => column::<ByteArrayType>(&mut rows, &texts, &present)?,
             Kind::Whole => column::<Int64Type>(&mut rows, &wholes, &present)?,

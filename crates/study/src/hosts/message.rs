@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use tare_drive::subject::Surroundings;
+use tare_drive::sut::Surroundings;
 use tare_drive::workload::{Counts, Driven, Progress};
 use tare_engine::{Address, ConnectTarget, Tls};
 use tare_results::schema::{AppliedSetting, Environment};
@@ -105,7 +105,7 @@ pub struct Failed {
 /// From the clients' host to the trial.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Told {
+pub enum FromClient {
     /// Who it is.
     Hello(Box<Hello>),
     /// The time there, nanoseconds since 1970.

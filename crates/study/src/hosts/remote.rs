@@ -1,6 +1,6 @@
 //! This program on another host: started through ssh, heard and ended with it.
 
-use super::message::{Ask, Hello, LANGUAGE, Told};
+use super::message::{Ask, FromClient, Hello, LANGUAGE};
 use super::{HostError, Link, LinkEnd};
 use crate::language::other_host::OtherHost;
 use std::io::Read;
@@ -37,7 +37,7 @@ pub struct ClockOffset {
 pub struct Remote {
     there: OtherHost,
     child: Child,
-    link: Link<Told>,
+    link: Link<FromClient>,
     complaint: Arc<Mutex<String>>,
     /// Who answered, and the machine there.
     pub hello: Box<Hello>,
@@ -61,7 +61,7 @@ impl Remote {
         let mut ended = None;
         let hello = loop {
             match link.hear(LOOK_EVERY) {
-                Ok(Some(Told::Hello(hello))) => break Some(hello),
+                Ok(Some(FromClient::Hello(hello))) => break Some(hello),
                 Err(LinkEnd::Closed | LinkEnd::Garbled(_)) => break None,
                 // A login takes its time.
                 Ok(_) | Err(LinkEnd::Silent) if Instant::now() < deadline && !interrupted() => {}
@@ -105,7 +105,7 @@ impl Remote {
     ///
     /// # Errors
     /// [`HostError::Lost`]; what was set there has been put back then, where that could be done.
-    pub fn hear(&mut self) -> Result<Option<Told>, HostError> {
+    pub fn hear(&mut self) -> Result<Option<FromClient>, HostError> {
         self.link.hear(LOOK_EVERY).map_err(|end| self.lost(&end))
     }
 
@@ -119,7 +119,7 @@ impl Remote {
             let (asked, clock) = (unix_ns(), Instant::now());
             self.say(&Ask::Time);
             let there = loop {
-                if let Some(Told::Time(ns)) = self.hear()? {
+                if let Some(FromClient::Time(ns)) = self.hear()? {
                     break ns;
                 }
             };

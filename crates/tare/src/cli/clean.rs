@@ -34,7 +34,7 @@ struct Used {
 }
 
 #[derive(Debug, Serialize)]
-struct Told {
+struct CleanJson {
     cache: Vec<Used>,
     results: Vec<Used>,
 }
@@ -49,7 +49,7 @@ pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
     // Locked until all is removed: a run that goes on with one of them keeps it.
     let named = args.results.iter().map(|path| Directory::resume(path)).collect::<Result<Vec<_>, _>>()?;
     let cache = state::cache_directory()?;
-    let mut told = Told { cache: Vec::new(), results: Vec::new() };
+    let mut told = CleanJson { cache: Vec::new(), results: Vec::new() };
     for path in entries(&cache).into_iter().filter(|path| is_ours(path)) {
         told.cache.push(used(&path, !args.dry_run)?);
     }
@@ -117,7 +117,7 @@ fn bytes_of(path: &Path) -> u64 {
     if entry.is_dir() { own + entries(path).iter().map(|inner| bytes_of(inner)).sum::<u64>() } else { own }
 }
 
-fn text(told: &Told, cache: &Path) -> String {
+fn text(told: &CleanJson, cache: &Path) -> String {
     let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     let mut text = String::new();
     let all: u64 = told.cache.iter().map(|used| used.bytes).sum();

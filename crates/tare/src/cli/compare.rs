@@ -1,6 +1,6 @@
 //! `tare compare`: is B faster than A, and is that real.
 
-use super::github::{self, Told};
+use super::github::{self, GithubSummary};
 use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
@@ -71,7 +71,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             }
             let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
             github::tell(
-                &Told { base: &names[0], judged, gate: found.gate, notes: &words::notes(&found.notes) },
+                &GithubSummary { base: &names[0], judged, gate: found.gate, notes: &words::notes(&found.notes) },
                 args.markdown.as_deref(),
             )?;
             found.gate
@@ -87,7 +87,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             let judged = found.metrics.iter().filter(|row| row.metric.judged);
             let judged = judged.map(|row| (row.against.as_str(), &row.metric)).collect();
             github::tell(
-                &Told { base: &names[0], judged, gate: found.gate, notes: &words::notes(&found.notes) },
+                &GithubSummary { base: &names[0], judged, gate: found.gate, notes: &words::notes(&found.notes) },
                 args.markdown.as_deref(),
             )?;
             found.gate

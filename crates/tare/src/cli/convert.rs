@@ -6,7 +6,7 @@ use crate::run::{Failure, RunError};
 use crate::state::StateError;
 use crate::trial::TrialError;
 use std::io::ErrorKind;
-use tare_drive::subject::SubjectError;
+use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
 use tare_engine::EngineError;
 use tare_noise::NoiseError;
@@ -177,10 +177,10 @@ impl From<LoadError> for Problem {
         match e {
             LoadError::Interrupted => Self::new(Exit::Interrupted, e.to_string()),
             LoadError::Engine(e) => e.into(),
-            LoadError::Subject(SubjectError::Bind(_) | SubjectError::Place(_)) => {
+            LoadError::SystemUnderTest(SutError::Bind(_) | SutError::Place(_)) => {
                 Self::new(Exit::Machine, e.to_string()).advice("run tare as the server's user, or as root")
             }
-            LoadError::Subject(_) | LoadError::NoServer => Self::new(Exit::Machine, e.to_string()),
+            LoadError::SystemUnderTest(_) | LoadError::NoServer => Self::new(Exit::Machine, e.to_string()),
             LoadError::Generator(_) => Self::new(Exit::Usage, e.to_string()),
             LoadError::Own(_) | LoadError::Ended(_) | LoadError::NotResident { .. } => {
                 Self::new(Exit::TrialFailed, e.to_string())

@@ -42,7 +42,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     let (spin, drift) = (Duration::from_secs_f64(args.spin), Duration::from_secs_f64(drift));
     let diagnosis = examine(&System::of_environment(), &Options { cpus: None, window: spin, spin, drift });
     if args.json {
-        output::json(&Told { diagnosis: &diagnosis, programs: &programs, configuration: Configuration::read() })?
+        output::json(&DoctorJson { diagnosis: &diagnosis, programs: &programs, configuration: Configuration::read() })?
     } else {
         output::text(&format!("{}{}\n{}", missing(&programs), Configuration::read().line(), told(&diagnosis)))?
     }
@@ -50,7 +50,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct DoctorJson<'a> {
     #[serde(flatten)]
     diagnosis: &'a Diagnosis,
     programs: &'a [Found],

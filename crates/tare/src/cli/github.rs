@@ -9,7 +9,7 @@ use tare_findings::compare::Gate;
 use tare_report::export::changes::{Judged, annotations, markdown};
 
 /// A comparison as it is told.
-pub struct Told<'a> {
+pub struct GithubSummary<'a> {
     /// The side that all others are compared with.
     pub base: &'a str,
     /// The judged metrics of every other side.
@@ -24,7 +24,7 @@ pub struct Told<'a> {
 ///
 /// # Errors
 /// [`Problem`] when the file cannot be written. A summary that GitHub does not take is a note.
-pub fn tell(told: &Told<'_>, file: Option<&Path>) -> Result<(), Problem> {
+pub fn tell(told: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem> {
     let in_step = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
     let text = markdown(told.base, &told.judged, told.gate, told.notes);
     if let Some(path) = file {

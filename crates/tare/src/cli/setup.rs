@@ -22,7 +22,7 @@ pub struct SetupArgs {
 }
 
 #[derive(Serialize)]
-struct Told {
+struct SetupJson {
     #[serde(flatten)]
     found: Found,
     /// The command that installs it; none when it is here or no package of it is known.
@@ -44,7 +44,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
             install(tool.name, command.as_deref())?;
             found = tool.find();
         }
-        told.push(Told { install: command.map(|words| words.join(" ")).filter(|_| found.path.is_none()), found });
+        told.push(SetupJson { install: command.map(|words| words.join(" ")).filter(|_| found.path.is_none()), found });
     }
     if args.json {
         output::json(&told)?
@@ -86,9 +86,9 @@ fn install(name: &str, command: Option<&[&str]>) -> Result<(), Problem> {
     }
 }
 
-fn text(told: &[Told]) -> String {
+fn text(told: &[SetupJson]) -> String {
     let mut text = String::new();
-    for Told { found, install } in told {
+    for SetupJson { found, install } in told {
         let place = match (&found.path, install) {
             (Some(path), _) => format!("here: {}", path.display()),
             (None, Some(command)) => format!("missing; `tare setup {} --install` runs: {command}", found.name),

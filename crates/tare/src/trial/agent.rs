@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel}
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_drive::capture::environment::environment;
-use tare_drive::subject::{Partner, Subject, SubjectError, SubjectWatch, Surroundings, WatchSettings};
+use tare_drive::sut::{Partner, SubjectWatch, Surroundings, SutError, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Counts, Driven, Host, LoadError, Progress, ServerAt, Stage};
 use tare_engine::{ConnectTarget, Engine, engine_by_name};
-use tare_study::hosts::message::{Ask, Begin, Failed, Hello, LANGUAGE, Told};
+use tare_study::hosts::message::{Ask, Begin, Failed, FromClient, Hello, LANGUAGE};
 use tare_study::hosts::remote::{LOOK_EVERY, unix_ns};
 use tare_study::hosts::{Link, LinkEnd, Mouth};
 use tare_study::language::settings::Settings;
@@ -31,13 +31,13 @@ pub type Take<'a> = dyn Fn() -> Result<ThisHost, String> + 'a;
 /// # Errors
 /// When this machine cannot be read.
 pub fn serve(link: &Link<Ask>, take: &Take<'_>, asked: &AtomicBool) -> Result<(), MachineError> {
-    link.mouth().say(&Told::Hello(Box::new(hello()?)));
+    link.mouth().say(&FromClient::Hello(Box::new(hello()?)));
     while !asked.load(Ordering::Relaxed) {
         match link.hear(LOOK_EVERY) {
-            Ok(Some(Ask::Time)) => link.mouth().say(&Told::Time(unix_ns())),
+            Ok(Some(Ask::Time)) => link.mouth().say(&FromClient::Time(unix_ns())),
             Ok(Some(Ask::Begin(begin))) => {
                 let ended = work(link, *begin, take, asked);
-                link.mouth().say(&Told::Ended(Box::new(ended)));
+                link.mouth().say(&FromClient::Ended(Box::new(ended)));
                 return Ok(());
             }
             Ok(Some(Ask::Stop)) | Err(_) => return Ok(()),
@@ -70,7 +70,7 @@ fn work(link: &Link<Ask>, begin: Begin, take: &Take<'_>, asked: &AtomicBool) -> 
     let _host = take().map_err(failed)?;
     let clients = Clients::read(begin)?;
     let mut held = machine::apply(&clients.settings).map_err(failed)?;
-    link.mouth().say(&Told::Holds(std::mem::take(&mut held.applied)));
+    link.mouth().say(&FromClient::Holds(std::mem::take(&mut held.applied)));
     let driven = supervise(link, clients, asked);
     held.restore().map_err(failed)?;
     driven
@@ -136,7 +136,7 @@ impl Clients {
             seed: self.seed,
             counts: self.counts,
             placement: &self.watch,
-            watch: SubjectWatch::new(Subject::own_process(), self.watch.clone()).with_partner(partner),
+            watch: SubjectWatch::new(SystemUnderTest::own_process(), self.watch.clone()).with_partner(partner),
             host: trial.as_ref(),
             answers: state::cache_directory().map_err(LoadError::own)?.join("answers"),
         })
@@ -202,14 +202,14 @@ struct Trial {
 
 impl Trial {
     /// Asks for something, and waits until it is done.
-    fn ask(&self, what: &Told) -> Result<Ask, SubjectError> {
+    fn ask(&self, what: &FromClient) -> Result<Ask, SutError> {
         let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         self.mouth.say(what);
         loop {
             match answers.recv_timeout(LOOK_EVERY) {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Timeout) if !self.stopped.load(Ordering::Relaxed) => {}
-                Err(_) => return Err(SubjectError::OtherHost("the trial there ends".into())),
+                Err(_) => return Err(SutError::OtherHost("the trial there ends".into())),
             }
         }
     }
@@ -217,7 +217,7 @@ impl Trial {
 
 impl Host for Trial {
     fn progress(&self, step: Progress) {
-        self.mouth.say(&Told::Step(step));
+        self.mouth.say(&FromClient::Step(step));
     }
 
     fn interrupted(&self) -> bool {
@@ -226,11 +226,11 @@ impl Host for Trial {
 
     fn begin_captures(&self) {
         // Anyone who did not answer has ended, and the load with it.
-        let _ = self.ask(&Told::BeginCaptures);
+        let _ = self.ask(&FromClient::BeginCaptures);
     }
 
     fn end_captures(&self) {
-        let _ = self.ask(&Told::EndCaptures);
+        let _ = self.ask(&FromClient::EndCaptures);
     }
 }
 
@@ -245,22 +245,22 @@ impl Partner for OtherHalf {
         self.probes
     }
 
-    fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SubjectError> {
-        self.trial.ask(&Told::Connected(serving.to_vec())).map(drop)
+    fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SutError> {
+        self.trial.ask(&FromClient::Connected(serving.to_vec())).map(drop)
     }
 
-    fn idle(&mut self) -> Result<(), SubjectError> {
-        self.trial.ask(&Told::Idle).map(drop)
+    fn idle(&mut self) -> Result<(), SutError> {
+        self.trial.ask(&FromClient::Idle).map(drop)
     }
 
-    fn start(&mut self) -> Result<(), SubjectError> {
-        self.trial.ask(&Told::Start).map(drop)
+    fn start(&mut self) -> Result<(), SutError> {
+        self.trial.ask(&FromClient::Start).map(drop)
     }
 
-    fn finish(&mut self) -> Result<Surroundings, SubjectError> {
-        match self.trial.ask(&Told::Finish)? {
+    fn finish(&mut self) -> Result<Surroundings, SutError> {
+        match self.trial.ask(&FromClient::Finish)? {
             Ask::Seen(around) => Ok(*around),
-            _ => Err(SubjectError::OtherHost("it did not say what it had seen".into())),
+            _ => Err(SutError::OtherHost("it did not say what it had seen".into())),
         }
     }
 }

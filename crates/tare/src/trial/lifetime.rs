@@ -14,7 +14,7 @@ use tare_study::plan::task::Task;
 
 /// What the lifetime begins with, until it ends.
 struct Begun {
-    machine: machine::Held,
+    machine: machine::SettingsGuard,
     server: Box<dyn Server>,
     /// Held as long as the server may write to it.
     _data: TrialData,

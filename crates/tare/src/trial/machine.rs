@@ -6,13 +6,13 @@ use tare_results::schema::AppliedSetting;
 use tare_study::language::settings::Settings;
 
 /// The machine as a condition wants it; put back when dropped.
-pub struct Held {
+pub struct SettingsGuard {
     session: Option<Session>,
     /// What was set, and the proof.
     pub applied: Vec<AppliedSetting>,
 }
 
-impl Held {
+impl SettingsGuard {
     /// Puts everything back now.
     ///
     /// # Errors
@@ -30,10 +30,10 @@ impl Held {
 /// # Errors
 /// When a setting of an earlier trial is left, or one could not be set and verified; what was set until then is put
 /// back.
-pub fn apply(settings: &Settings) -> Result<Held, StateError> {
+pub fn apply(settings: &Settings) -> Result<SettingsGuard, StateError> {
     state::as_found()?;
     if settings.machine.is_empty() {
-        return Ok(Held { session: None, applied: Vec::new() });
+        return Ok(SettingsGuard { session: None, applied: Vec::new() });
     }
     let lock = HostLock::of_parent(&HostLock::default_dir())?;
     let (mut session, _) = Session::begin(System::of_environment(), &state::directory()?, lock)?;
@@ -64,5 +64,5 @@ pub fn apply(settings: &Settings) -> Result<Held, StateError> {
             verified,
         });
     }
-    Ok(Held { session: Some(session), applied })
+    Ok(SettingsGuard { session: Some(session), applied })
 }

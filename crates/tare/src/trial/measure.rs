@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tare_drive::capture;
 use tare_drive::capture::interference::Seen;
 use tare_drive::capture::sample::CaptureSample;
-use tare_drive::subject::{SharedAffinities, Subject, SubjectWatch, WatchSettings};
+use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Driven, Load, LoadError, Measured, Progress, ServerAt, Stage};
 use tare_engine::{Server, engine_by_name, program_sha1};
 use tare_files::check_room;
@@ -249,10 +249,10 @@ impl Trial<'_> {
         let task = &self.task;
         let settings = &task.condition.settings;
         let (seed, placement) = (self.seed(), self.watch_settings());
-        let subject = match server {
-            None => Subject::own_process(),
-            Some(server) if server.is_ours() => Subject::started(server),
-            Some(_) => Subject::running(None),
+        let sut = match server {
+            None => SystemUnderTest::own_process(),
+            Some(server) if server.is_ours() => SystemUnderTest::started(server),
+            Some(_) => SystemUnderTest::running(None),
         };
         let host = TrialHost::new(self, server.filter(|server| server.is_ours()));
         let connect = || match server {
@@ -269,7 +269,7 @@ impl Trial<'_> {
             seed,
             counts: counts(settings, &task.sampling),
             placement: &placement,
-            watch: SubjectWatch::new(subject, placement.clone()).journalled(affinities),
+            watch: SubjectWatch::new(sut, placement.clone()).journalled(affinities),
             host: &host,
             answers: state::cache_directory().map_err(LoadError::own)?.join("answers"),
         };
@@ -293,7 +293,7 @@ impl Trial<'_> {
             cpus: &cpus,
             counts: counts(settings, &self.task.sampling),
             seed: self.seed(),
-            watch: SubjectWatch::new(Subject::started(server), watch).without_clients(),
+            watch: SubjectWatch::new(SystemUnderTest::started(server), watch).without_clients(),
             host: &host,
         })?;
         Ok((driven, host.into_captures()))

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
-use tare_drive::subject::Subject;
+use tare_drive::sut::SystemUnderTest;
 use tare_engine::{RunningServer, Server};
 
 /// Time between two looks at the command, and between two knocks at the server's door.
@@ -58,9 +58,9 @@ fn interrupted() -> TrialError {
 
 fn life(server: &RunningServer) -> Life {
     let serving = server.connect().ok()?.server_thread().ok()??;
-    let mut subject = Subject::running(None);
-    subject.found(serving);
-    let root = subject.root?;
+    let mut sut = SystemUnderTest::running(None);
+    sut.found(serving);
+    let root = sut.root?;
     Some((root, observe::started_ticks(ThreadRef::main_of(root)).ok()?))
 }
 

@@ -7,7 +7,7 @@ use super::{Trial, TrialError};
 use crate::state;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use tare_drive::subject::SharedAffinities;
+use tare_drive::sut::SharedAffinities;
 use tare_drive::workload::LoadError;
 use tare_engine::{EngineError, RunningServer, Server, TlsMode, engine_by_name};
 use tare_noise::{HostLock, ThreadAffinities};

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_cpuset::CpuSet;
-use tare_drive::subject::{SubjectError, SubjectWatch};
+use tare_drive::sut::{SubjectWatch, SutError};
 use tare_drive::workload::{Counts, Driven, Host, LoadError};
 use tare_engine::Server;
 use tare_results::schema::{AppliedSetting, ClientHost, Environment, RanOn, TrialRecord};
-use tare_study::hosts::message::{Ask, Begin, Target, Told};
+use tare_study::hosts::message::{Ask, Begin, FromClient, Target};
 use tare_study::hosts::{ClockOffset, Remote};
 use tare_study::language::settings::Settings;
 use tare_study::language::values::to_values;
@@ -86,8 +86,8 @@ impl Clients {
             }
             let Some(told) = self.remote.hear().map_err(|e| half.error(LoadError::own(e)))? else { continue };
             match told {
-                Told::Holds(applied) => self.applied = applied,
-                Told::Ended(ended) => {
+                FromClient::Holds(applied) => self.applied = applied,
+                FromClient::Ended(ended) => {
                     return ended.map_err(|failed| match failed.interrupted && half.host.interrupted() {
                         true => LoadError::Interrupted,
                         false => {
@@ -154,27 +154,27 @@ impl Half<'_> {
     }
 
     /// Does what the clients' half asks for, where it does.
-    fn answer(&mut self, told: Told) -> Option<Ask> {
+    fn answer(&mut self, told: FromClient) -> Option<Ask> {
         let done = match told {
-            Told::Step(step) => {
+            FromClient::Step(step) => {
                 self.host.progress(step);
                 return None;
             }
-            Told::Connected(serving) => self.watch.serves(&serving).map(|()| Ask::Go),
-            Told::Idle => self.watch.idle().map(|()| Ask::Go),
-            Told::Start => self.watch.start().map(|()| Ask::Go),
-            Told::Finish => self.watch.finish().map(|around| Ask::Seen(Box::new(around))),
-            Told::BeginCaptures => {
+            FromClient::Connected(serving) => self.watch.serves(&serving).map(|()| Ask::Go),
+            FromClient::Idle => self.watch.idle().map(|()| Ask::Go),
+            FromClient::Start => self.watch.start().map(|()| Ask::Go),
+            FromClient::Finish => self.watch.finish().map(|around| Ask::Seen(Box::new(around))),
+            FromClient::BeginCaptures => {
                 self.host.begin_captures();
                 Ok(Ask::Go)
             }
-            Told::EndCaptures => {
+            FromClient::EndCaptures => {
                 self.host.end_captures();
                 Ok(Ask::Go)
             }
-            Told::Hello(_) | Told::Time(_) | Told::Holds(_) | Told::Ended(_) => return None,
+            FromClient::Hello(_) | FromClient::Time(_) | FromClient::Holds(_) | FromClient::Ended(_) => return None,
         };
-        done.map_err(|error: SubjectError| self.failed = Some(error.into())).ok()
+        done.map_err(|error: SutError| self.failed = Some(error.into())).ok()
     }
 }
 

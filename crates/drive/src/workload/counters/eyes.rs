@@ -1,6 +1,6 @@
 //! One run of the counters under a watch: its threads bound and seen, its memory policy set and read back.
 
-use crate::subject::{SubjectError, SubjectWatch, Surroundings, Watched};
+use crate::sut::{SubjectWatch, Surroundings, SutError, Watched};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tare_cpuset::{AffinityError, ThreadRef, bind_thread};
 use tare_results::schema::ThreadClass;
@@ -15,7 +15,7 @@ pub(super) struct Eyes<'a> {
 
 struct Seen<'a> {
     watch: &'a mut SubjectWatch,
-    failed: Option<SubjectError>,
+    failed: Option<SutError>,
     surroundings: Option<Surroundings>,
     /// The policy of the first thread that counts.
     policy: Option<MemoryPolicy>,
@@ -85,7 +85,7 @@ impl<'a> Eyes<'a> {
     ///
     /// # Errors
     /// When a thread could not be bound, or was elsewhere.
-    pub(super) fn close(self) -> Result<Sight, SubjectError> {
+    pub(super) fn close(self) -> Result<Sight, SutError> {
         let seen = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
         match seen.failed {
             Some(error) => Err(error),

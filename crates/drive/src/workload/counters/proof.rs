@@ -1,6 +1,6 @@
 //! Where the memory of a run is: what is recorded of it, and whether it is where it was asked to be.
 
-use crate::subject::{SubjectError, stray_memory};
+use crate::sut::{SutError, stray_memory};
 use std::collections::BTreeMap;
 use tare_counters_study::workload::{MemoryScope, Outcome};
 use tare_cpuset::NodeSet;
@@ -21,26 +21,26 @@ pub(super) fn covariates(outcome: &Outcome) -> BTreeMap<String, f64> {
 /// process what a thread that counts did; and on which nodes the pages of the data are.
 ///
 /// # Errors
-/// [`SubjectError::Stray`] when more than a hundredth of the data is elsewhere, or a thread has another policy.
+/// [`SutError::Stray`] when more than a hundredth of the data is elsewhere, or a thread has another policy.
 pub(super) fn memory(
     scope: MemoryScope,
     policy: &MemoryPolicy,
     outcome: &Outcome,
     of_a_thread: Option<&MemoryPolicy>,
-) -> Result<AppliedSetting, SubjectError> {
+) -> Result<AppliedSetting, SutError> {
     let by_node = outcome.data_pages.iter().map(|(node, pages)| {
         let bytes = pages.saturating_mul(rustix::param::page_size() as u64);
         (*node, NodePages { pages: *pages, bytes, file_bytes: 0 })
     });
     if let Some(stray) = stray_memory("the data", policy, &by_node.collect()) {
-        return Err(SubjectError::Stray(stray));
+        return Err(SutError::Stray(stray));
     }
     let of_thread = of_a_thread.map_or_else(|| "unknown".to_owned(), ToString::to_string);
     if scope == MemoryScope::Process
         && *policy != MemoryPolicy::Default
         && of_a_thread.is_some_and(|found| found != policy)
     {
-        return Err(SubjectError::Stray(format!(
+        return Err(SutError::Stray(format!(
             "the memory policy of the whole process was to be {policy}, and that of a thread that counts is {of_thread}"
         )));
     }

@@ -1,7 +1,7 @@
 //! The one client of a dbt3 load: a thread that executes what it is asked, and the handle that waits for it.
 
 use super::{Dbt3Error, Indexes, Preloaded, Row, preload, set_up};
-use crate::subject::Connected;
+use crate::sut::Connected;
 use crate::workload::{Host, LoadError, ServerAt};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -59,7 +59,7 @@ pub fn client(
     let set_up_session = || {
         let own = ThreadRef::of_this_thread();
         if let Some(cpus) = &place.cpus {
-            bind_thread(own, cpus).map_err(|e| LoadError::Subject(e.into()))?;
+            bind_thread(own, cpus).map_err(|e| LoadError::SystemUnderTest(e.into()))?;
         }
         let mut session = connect()?;
         set_up(session.as_mut(), dialect)?;

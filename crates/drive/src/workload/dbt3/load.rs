@@ -3,7 +3,7 @@
 use super::client::{Client, Place, client};
 use super::runner::{Learnt, Runner};
 use super::{Dbt3Settings, Fill, Indexes, Order, QuerySet, RECIPE};
-use crate::workload::{Counts, Driven, FillError, FillJob, Held, Load, LoadError, ServerAt, Stage};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, PoolContents, ServerAt, Stage};
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use tare_engine::Server;
@@ -79,7 +79,7 @@ impl Load for Dbt3Settings {
         if stage.server.is_none() && stage.server_at != ServerAt::Partner {
             return Err(LoadError::NoServer);
         }
-        let held = Held::at_start(&stage);
+        let held = PoolContents::at_start(&stage);
         let (dialect, cpus) = (stage.dialect, stage.placement.placement.client_cpus(0).cloned());
         std::thread::scope(|scope| {
             let (tasks, for_client) = channel();

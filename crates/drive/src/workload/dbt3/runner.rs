@@ -5,7 +5,7 @@ use super::client::{Client, Done, Task};
 use super::sample::SampleBuilder;
 use super::{Dbt3Error, Dbt3Settings, Query, check};
 use crate::workload::pool::{all_read, in_words};
-use crate::workload::{Driven, Extra, Held, LoadError, Progress, Stage};
+use crate::workload::{Driven, Extra, LoadError, PoolContents, Progress, Stage};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 use tare_engine::Dialect;
@@ -22,7 +22,7 @@ pub struct Runner<'a> {
     /// The thread that executes.
     pub client: Client<'a>,
     /// What the server holds in memory, where it says so.
-    pub held: Option<Held<'a>>,
+    pub held: Option<PoolContents<'a>>,
     /// What was learnt of the queries on the way.
     pub learnt: Learnt,
 }

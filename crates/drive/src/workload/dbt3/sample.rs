@@ -1,6 +1,6 @@
 //! One sample of dbt3, put together from an execution of each query.
 
-use crate::subject::Surroundings;
+use crate::sut::Surroundings;
 use crate::workload::Measured;
 use tare_results::metric::Named;
 use tare_results::probe::Probe;

@@ -3,7 +3,7 @@
 use super::grouped::Grouped;
 use super::inserts::{Bulk, Insert};
 use super::random_selects::RandomSelect;
-use super::work::{Seat, Work};
+use super::work::{ClientSlot, Work};
 use super::{OltpError, OltpSettings, Workload};
 use crate::workload::sessions::roll_back;
 use tare_engine::{Dialect, Session, SqlError, SqlErrorKind, ThreadRef};
@@ -28,7 +28,7 @@ impl OltpClient {
         settings: &OltpSettings,
         dialect: &'static dyn Dialect,
     ) -> Result<Self, OltpError> {
-        Self::at(Seat::ONLY, session, settings, dialect)
+        Self::at(ClientSlot::ONLY, session, settings, dialect)
     }
 
     /// A client that is one of several connections, which draw from parts of their own in some workloads.
@@ -36,7 +36,7 @@ impl OltpClient {
     /// # Errors
     /// As [`OltpClient::new`].
     pub fn at(
-        seat: Seat,
+        seat: ClientSlot,
         mut session: Box<dyn Session>,
         settings: &OltpSettings,
         dialect: &'static dyn Dialect,

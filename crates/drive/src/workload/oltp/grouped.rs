@@ -1,6 +1,6 @@
 //! Transactions that are made of groups of statements.
 
-use super::ready::{Ready, Way};
+use super::ready::{Ready, SendMode};
 use super::statements::{Group, Statement, groups};
 use super::text::{C_GROUPS, PAD_GROUPS, push_groups};
 use super::work::Work;
@@ -172,10 +172,10 @@ pub(super) fn draw_text(text: &mut String, random: &mut Random, groups: usize) {
     push_groups(text, random, groups);
 }
 
-fn border(session: &mut dyn Session, sql: &'static str, way: Way) -> Result<Border, OltpError> {
+fn border(session: &mut dyn Session, sql: &'static str, way: SendMode) -> Result<Border, OltpError> {
     match way {
-        Way::Text => Ok(Border::of_text(sql)),
-        Way::Prepared => Border::prepare(session, sql).map_err(|source| OltpError::statement(sql, source)),
+        SendMode::Text => Ok(Border::of_text(sql)),
+        SendMode::Prepared => Border::prepare(session, sql).map_err(|source| OltpError::statement(sql, source)),
     }
 }
 
@@ -189,7 +189,7 @@ fn prepare_group(
     session: &mut dyn Session,
     group: Group,
     tables: usize,
-    way: Way,
+    way: SendMode,
     dialect: &dyn Dialect,
 ) -> Result<PreparedGroup, OltpError> {
     let mut prepare = |statement: &Statement, table| {

@@ -2,7 +2,7 @@
 
 use super::grouped::draw_text;
 use super::text::{C_GROUPS, PAD_GROUPS};
-use super::work::{Seat, Work};
+use super::work::{ClientSlot, Work};
 use super::{OltpError, OltpSettings};
 use std::fmt::Write;
 use tare_engine::{Dialect, Session};
@@ -75,7 +75,7 @@ pub(super) struct Bulk {
 
 impl Bulk {
     /// Goes on behind the last row of the client's table.
-    pub(super) fn new(session: &mut dyn Session, seat: Seat) -> Result<Self, OltpError> {
+    pub(super) fn new(session: &mut dyn Session, seat: ClientSlot) -> Result<Self, OltpError> {
         let table = seat.index + 1;
         let last = format!("SELECT MAX(id) FROM sbtest{table}");
         let found = session.query(&last).map_err(|source| OltpError::BulkTable { table, source })?;

@@ -2,12 +2,12 @@
 
 use super::reconnect::{Reconnect, Sessions, WorkloadClient};
 use super::{Fill, OltpError, OltpSettings, Workload, warm, warm_phase};
-use crate::subject::Surroundings;
+use crate::sut::Surroundings;
 use crate::workload::sessions::{
     self, Connector, OBJECTIVE_OR_RATE, Ran, expected_s, may_be_elsewhere, take_extra, under_objective,
 };
 use crate::workload::{
-    Counts, Driven, FillError, FillJob, Held, Load, LoadError, Measured, ServerAt, Stage, sessions_on,
+    Counts, Driven, FillError, FillJob, Load, LoadError, Measured, PoolContents, ServerAt, Stage, sessions_on,
 };
 use strum::VariantNames;
 use tare_engine::{Server, Session};
@@ -121,7 +121,7 @@ impl Load for OltpSettings {
 
 /// The samples as a trial takes them: each what was asked for, or none.
 fn drive(settings: &OltpSettings, stage: Stage<'_>) -> Result<Driven, LoadError> {
-    let held = Held::at_start(&stage);
+    let held = PoolContents::at_start(&stage);
     let applied: Vec<_> = [warm::preload(settings, &stage, held)?, warm_phase::run(settings, &stage, held)?]
         .into_iter()
         .flatten()

@@ -48,4 +48,4 @@ pub use reconnect::{Outage, Reconnect};
 pub use rows::Fill;
 pub use settings::{Counts, OltpSettings, Tables, Until, Warm, Workload};
 pub use tables::{check, check_for, cleanup, prepare_bulk};
-pub use work::Seat;
+pub use work::ClientSlot;

@@ -2,7 +2,7 @@
 //! Every client draws from its own part of the keys, so that none reads what another one does.
 
 use super::ready::Ready;
-use super::work::{Seat, Work};
+use super::work::{ClientSlot, Work};
 use super::{OltpError, OltpSettings, Workload};
 use tare_engine::{Dialect, Param, Session};
 use tare_load::{Draw, Queries, Random};
@@ -24,7 +24,7 @@ impl RandomSelect {
         session: &mut dyn Session,
         settings: &OltpSettings,
         dialect: &'static dyn Dialect,
-        seat: Seat,
+        seat: ClientSlot,
     ) -> Result<Self, OltpError> {
         let counts = &settings.counts;
         let is_ranges = settings.workload == Workload::SelectRandomRanges;

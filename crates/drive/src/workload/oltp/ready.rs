@@ -6,7 +6,7 @@ use tare_engine::{Dialect, Param, Session, SqlError, StatementId};
 
 /// How statements reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum SendMode {
     /// Prepared once a connection.
     Prepared,
     /// Parsed anew every time, as with sysbench's `--db-ps-mode=disable`.
@@ -30,14 +30,14 @@ impl Ready {
         session: &mut dyn Session,
         sql: &str,
         placeholders: usize,
-        way: Way,
+        way: SendMode,
         dialect: &dyn Dialect,
     ) -> Result<Self, OltpError> {
         match way {
-            Way::Prepared => {
+            SendMode::Prepared => {
                 session.prepare(sql).map(Self::Prepared).map_err(|source| OltpError::statement(sql, source))
             }
-            Way::Text => Ok(Self::Text(split(sql, placeholders, dialect))),
+            SendMode::Text => Ok(Self::Text(split(sql, placeholders, dialect))),
         }
     }
 

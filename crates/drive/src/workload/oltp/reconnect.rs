@@ -1,7 +1,7 @@
 //! Clients that outlive their server: who loses a connection waits for the server to come back and goes on, counting
 //! what was lost and how long no one was there.
 
-use super::work::Seat;
+use super::work::ClientSlot;
 use super::{OltpClient, OltpError, OltpSettings};
 use crate::workload::LoadError;
 use crate::workload::sessions::Connections;
@@ -98,7 +98,7 @@ impl<'a> Sessions<'a> {
     /// # Errors
     /// As [`OltpClient::new`].
     pub fn client(&self, session: Box<dyn Session>, index: usize) -> Result<OltpClient, OltpError> {
-        let seat = Seat { index, clients: self.connections.clients() };
+        let seat = ClientSlot { index, clients: self.connections.clients() };
         OltpClient::at(seat, session, self.settings, self.dialect)
     }
 }

@@ -1,7 +1,7 @@
 //! Which workload, on which tables.
 
 use super::OltpError;
-use super::ready::Way;
+use super::ready::SendMode;
 use crate::workload::sessions::Objective;
 use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 use tare_load::Distribution;
@@ -241,8 +241,8 @@ impl OltpSettings {
         }
     }
 
-    pub(super) fn way(&self) -> Way {
-        if self.prepared { Way::Prepared } else { Way::Text }
+    pub(super) fn way(&self) -> SendMode {
+        if self.prepared { SendMode::Prepared } else { SendMode::Text }
     }
 
     /// What no single key can check.

@@ -3,7 +3,7 @@
 use super::{OltpError, OltpSettings};
 use crate::workload::fill::in_parallel;
 use crate::workload::pool::all_read;
-use crate::workload::{Held, LoadError, Stage};
+use crate::workload::{LoadError, PoolContents, Stage};
 use std::ops::ControlFlow;
 use tare_engine::{Counted, Index};
 use tare_results::schema::AppliedSetting;
@@ -17,7 +17,7 @@ const READERS: usize = 16;
 pub fn preload(
     settings: &OltpSettings,
     stage: &Stage<'_>,
-    held: Option<Held<'_>>,
+    held: Option<PoolContents<'_>>,
 ) -> Result<Option<AppliedSetting>, LoadError> {
     if !settings.warm.preload {
         return Ok(None);

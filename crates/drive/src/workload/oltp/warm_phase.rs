@@ -3,7 +3,7 @@
 use super::reconnect::{Sessions, WorkloadClient};
 use super::settings::{OltpSettings, Until};
 use crate::workload::sessions::{Connections, Connector};
-use crate::workload::{Held, LoadError, Progress, Stage};
+use crate::workload::{LoadError, PoolContents, Progress, Stage};
 use tare_load::{LoadSettings, Observer, Reading, RunError};
 use tare_results::schema::AppliedSetting;
 
@@ -21,7 +21,7 @@ const STILL_GROWING: f64 = 0.001;
 pub fn run(
     settings: &OltpSettings,
     stage: &Stage<'_>,
-    held: Option<Held<'_>>,
+    held: Option<PoolContents<'_>>,
 ) -> Result<Option<AppliedSetting>, LoadError> {
     let warm = settings.warm;
     let Some(workload) = warm.workload else { return Ok(None) };
@@ -46,11 +46,11 @@ pub fn run(
     let readings = watcher.readings;
     let verified = match ended {
         Ok(_) if warm.until == Until::Time => format!("ran for {} s", warm.limit_s),
-        Ok(_) => format!("ended by its limit of {} s: {} was still growing", warm.limit_s, warm.until.subject()),
+        Ok(_) => format!("ended by its limit of {} s: {} was still growing", warm.limit_s, warm.until.sut()),
         Err(RunError::Observer(End::Warm)) => format!(
             "ended after {} s: {} grew by less than {}% in {LOOK_BACK} s",
             readings.len(),
-            warm.until.subject(),
+            warm.until.sut(),
             100.0 * warm.until.still()
         ),
         Err(RunError::Observer(End::Failed(e)) | RunError::Connect { source: e, .. }) => return Err(e),
@@ -62,7 +62,7 @@ pub fn run(
 }
 
 impl Until {
-    fn subject(self) -> &'static str {
+    fn sut(self) -> &'static str {
         match self {
             Self::Time => "nothing",
             Self::Pool => "the pool",
@@ -88,7 +88,7 @@ struct Warming<'a> {
     stage: &'a Stage<'a>,
     connections: &'a Connections,
     until: Until,
-    held: Option<Held<'a>>,
+    held: Option<PoolContents<'a>>,
     /// Throughput, or the share of the data that the pool holds, one a second.
     readings: Vec<f64>,
 }

@@ -28,14 +28,14 @@ pub(super) trait Work: Send {
 
 /// Which of the load's connections it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seat {
+pub struct ClientSlot {
     /// Its number, from 0.
     pub index: usize,
     /// How many there are.
     pub clients: usize,
 }
 
-impl Seat {
+impl ClientSlot {
     /// The seat of a connection that is alone.
     pub const ONLY: Self = Self { index: 0, clients: 1 };
 }

@@ -3,9 +3,9 @@
 use rustix::process::{Pid, Signal, kill_process};
 
 /// Processes that are stopped until this is dropped.
-pub struct Held(Vec<Pid>);
+pub struct StopGuard(Vec<Pid>);
 
-impl Held {
+impl StopGuard {
     /// Stops them; one that has gone is passed over.
     pub fn stop(processes: &[i32]) -> Self {
         let pids = processes.iter().filter_map(|pid| Pid::from_raw(*pid));
@@ -13,7 +13,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for StopGuard {
     fn drop(&mut self) {
         for pid in &self.0 {
             // Gone is gone.
@@ -45,7 +45,7 @@ mod tests {
     fn what_was_held_goes_on() {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         let pid = child.id().cast_signed();
-        let held = Held::stop(&[pid, i32::MAX]);
+        let held = StopGuard::stop(&[pid, i32::MAX]);
         assert!(becomes(pid, 'T'), "stopped");
         drop(held);
         assert!(becomes(pid, 'S'), "asleep again");

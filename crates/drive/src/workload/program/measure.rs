@@ -1,10 +1,10 @@
 //! One run of a program as the client: started where its placement says, its threads found, bound, paired with those of
 //! the server, watched while it measures, proved.
 
-use super::held::Held;
+use super::held::StopGuard;
 use super::process::{Ended, Job, Running};
 use super::{Interval, ProgramError};
-use crate::subject::{Connections, Subject, SubjectError, Surroundings, Unpaired, Watched};
+use crate::sut::{Connections, Surroundings, SutError, SystemUnderTest, Unpaired, Watched};
 use crate::workload::{LoadError, Progress, Stage};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -83,15 +83,15 @@ pub fn run(client: &Client<'_>, stage: &mut Stage<'_>) -> Result<Ran, LoadError>
         Some(_) => MemoryPolicy::Default,
         None => stage.placement.placement.memory.clone(),
     };
-    let placed = Placed::apply(all.as_ref(), &memory).map_err(SubjectError::from)?;
+    let placed = Placed::apply(all.as_ref(), &memory).map_err(SutError::from)?;
     let process = Running::start(&client.job).map_err(LoadError::own)?;
-    placed.restore().map_err(SubjectError::from)?;
+    placed.restore().map_err(SutError::from)?;
     let root = process.pid();
     let run = Run {
         client,
         stage,
         process,
-        family: Subject::running(Some(root)),
+        family: SystemUnderTest::running(Some(root)),
         began: Instant::now(),
         all,
         known: BTreeSet::new(),
@@ -113,7 +113,7 @@ struct Run<'c, 's, 'a> {
     stage: &'s mut Stage<'a>,
     process: Running,
     /// The program and all that it started.
-    family: Subject,
+    family: SystemUnderTest,
     began: Instant,
     all: Option<CpuSet>,
     /// Threads that are watched.
@@ -205,7 +205,7 @@ impl Run<'_, '_, '_> {
                 looks += 1;
             }
             // Threads that hand each other the same PU are hardly ever asleep when someone looks.
-            let held = LOOKS_HELD.contains(&looks).then(|| Held::stop(&client));
+            let held = LOOKS_HELD.contains(&looks).then(|| StopGuard::stop(&client));
             connections.look(&client, &server);
             drop(held);
             if connections.is_complete(expected) {
@@ -228,7 +228,7 @@ impl Run<'_, '_, '_> {
                 }
                 for (index, pair) in pairs.iter().enumerate() {
                     if let Some(cpus) = self.stage.placement.placement.client_cpus(index) {
-                        bind_thread(pair.client, cpus).map_err(SubjectError::from)?;
+                        bind_thread(pair.client, cpus).map_err(SutError::from)?;
                     }
                     self.known.insert(pair.client);
                 }
@@ -236,7 +236,7 @@ impl Run<'_, '_, '_> {
             }
             // A program that has ended says why; no one else does.
             Err(_) if self.process.has_ended(Duration::ZERO).map_err(LoadError::own)? => {}
-            Err(unpaired) if self.is_bound() => return Err(SubjectError::from(unpaired).into()),
+            Err(unpaired) if self.is_bound() => return Err(SutError::from(unpaired).into()),
             // No one asked for a place of each: they are watched in no pairs.
             Err(Unpaired::Count { found: 0, .. }) => {}
             Err(_) => self.watch_apart(&connections),
@@ -291,7 +291,7 @@ impl Run<'_, '_, '_> {
                 match asked.as_ref().map(|cpus| bind_thread(thread, cpus)) {
                     // Gone again.
                     Some(Err(AffinityError::NoThread { .. })) => continue,
-                    Some(Err(e)) => return Err(SubjectError::from(e).into()),
+                    Some(Err(e)) => return Err(SutError::from(e).into()),
                     _ => {}
                 }
             }

@@ -16,7 +16,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-use tare_engine::Marked;
+use tare_engine::TaggedProcesses;
 
 /// What is to be run, every word filled in.
 #[derive(Debug, Clone, Default)]
@@ -69,7 +69,7 @@ pub struct Running {
     output: Option<Output>,
     reaped: bool,
     /// What a kill of this process leaves of it is found by this, and ended by the next start.
-    marked: Marked,
+    marked: TaggedProcesses,
 }
 
 impl Running {
@@ -102,7 +102,7 @@ impl Running {
         if let Some(directory) = &job.directory {
             command.current_dir(directory);
         }
-        let listed = Marked::list();
+        let listed = TaggedProcesses::list();
         let marked = listed.map_err(|e| ProgramError::List { program: program.clone(), source: Box::new(e) })?;
         marked.begin(&mut command);
         let before = children();
@@ -201,7 +201,7 @@ fn children() -> BTreeSet<i32> {
 
 /// Kills what has come to this process since `before`, and what comes when that ends. Those that were still running.
 /// What a server had started comes to this process as well, and ends with its server.
-fn end_all(before: &BTreeSet<i32>, marked: &Marked, usage: &mut Usage) -> Vec<String> {
+fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, usage: &mut Usage) -> Vec<String> {
     let mut left = Vec::new();
     loop {
         let found: Vec<i32> = children().difference(before).copied().filter(|pid| !marked.is_anothers(*pid)).collect();

@@ -100,7 +100,7 @@ where
 
     fn bind(&self, thread: ClientThread) -> Result<(), LoadError> {
         match self.placement.client_cpus(thread.index) {
-            Some(cpus) => bind_thread(thread.id, cpus).map_err(|e| LoadError::Subject(e.into())),
+            Some(cpus) => bind_thread(thread.id, cpus).map_err(|e| LoadError::SystemUnderTest(e.into())),
             None => Ok(()),
         }
     }

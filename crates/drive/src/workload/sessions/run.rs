@@ -3,7 +3,7 @@
 use super::connector::{Connections, Connector};
 use super::judge::NotAsked;
 use super::watcher::Watcher;
-use crate::subject::Surroundings;
+use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadError, Stage};
 use tare_load::{Arrivals, Connect, LoadSettings, Pace, RunError, Sample};
 

@@ -3,7 +3,7 @@
 use super::objective::Objective;
 use super::run::Ran;
 use super::search::{Next, Search};
-use crate::subject::Surroundings;
+use crate::sut::Surroundings;
 use crate::workload::{Counts, Driven, Extra, LoadError, Measured, Stage};
 use tare_results::client_limit::ClientLimit;
 use tare_results::metric;

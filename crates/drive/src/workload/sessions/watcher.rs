@@ -1,7 +1,7 @@
 //! What happens while clients work: binding, watching, and the wish to stop.
 
 use super::connector::Connections;
-use crate::subject::{Connected, Surroundings};
+use crate::sut::{Connected, Surroundings};
 use crate::workload::{LoadError, Progress, Stage};
 use tare_load::{ClientThread, Interval, Observer, Reading, Stage as Phase};
 

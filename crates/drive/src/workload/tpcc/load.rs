@@ -1,9 +1,9 @@
 //! The load `tpcc`: a terminal a client thread, and the tables looked through at the end.
 
 use super::sizes::DISTRICTS;
-use super::told::{Counted, Hear, Told};
+use super::told::{Counted, Hear, OrderListener};
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
-use crate::subject::Surroundings;
+use crate::sut::Surroundings;
 use crate::workload::fill::in_parallel;
 use crate::workload::sessions::{
     self, Connections, Connector, OBJECTIVE_OR_RATE, Ran, Tallies, expected_s, judge, may_be_elsewhere, take_extra,
@@ -144,7 +144,7 @@ pub fn run_through(
     hear: &Hear<'_>,
 ) -> Result<Vec<(Sample, Surroundings, Tally)>, LoadError> {
     let counted = Arc::new(Counted::new(stage.threads));
-    let told = Told::new(stage.host, &counted, hear);
+    let told = OrderListener::new(stage.host, &counted, hear);
     let constants = Constants::of_run(stage.seed);
     let ran = run_with(settings, constants, &mut Stage { host: &told, ..stage }, Some(&counted))?;
     Ok(ran.into_iter().map(|Ran { sample, around, counted }| (sample, around, counted)).collect())

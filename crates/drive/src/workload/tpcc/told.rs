@@ -39,7 +39,7 @@ impl Counted {
 }
 
 /// A host that hears of new orders too.
-pub(super) struct Told<'a> {
+pub(super) struct OrderListener<'a> {
     host: &'a dyn Host,
     counted: &'a Counted,
     hear: &'a Hear<'a>,
@@ -47,7 +47,7 @@ pub(super) struct Told<'a> {
     before: Mutex<(u64, u64)>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> OrderListener<'a> {
     /// Alongside `host`, about what is counted there.
     pub fn new(host: &'a dyn Host, counted: &'a Counted, hear: &'a Hear<'a>) -> Self {
         Self { host, counted, hear, before: Mutex::default() }
@@ -58,7 +58,7 @@ impl<'a> Told<'a> {
     }
 }
 
-impl Host for Told<'_> {
+impl Host for OrderListener<'_> {
     fn progress(&self, step: Progress) {
         if matches!(step, Progress::Sample { .. }) {
             // What came before is in no interval of it.

@@ -24,7 +24,7 @@ const SYNC_FROM: u64 = 64 << 20;
 /// How a working copy came to hold the prepared content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
-pub enum Way {
+pub enum CopyMethod {
     /// The file system shares the blocks of both: nothing was copied.
     Shared,
     /// There was a copy, of which only what differed was written.
@@ -37,7 +37,7 @@ pub enum Way {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Restored {
     /// How it was done.
-    pub way: Way,
+    pub way: CopyMethod,
     /// Files that the prepared data have.
     pub files: usize,
     /// Their bytes, holes included.
@@ -129,7 +129,7 @@ fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<Restored, Engin
     let note = Note::read(folder, prepared).filter(|_| tells_changes(&data, &found));
     remove_strangers(&data, &original, &found)?;
     let mut restored = Restored {
-        way: if had_copy { Way::PutBack } else { Way::Copied },
+        way: if had_copy { CopyMethod::PutBack } else { CopyMethod::Copied },
         files: original.files.len(),
         bytes: original.bytes(),
         files_put_back: 0,
@@ -156,7 +156,7 @@ fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<Restored, Engin
         shared += usize::from(put.shared);
     }
     if shared > 0 && restored.bytes_copied == 0 {
-        restored.way = Way::Shared;
+        restored.way = CopyMethod::Shared;
     }
     if restored.bytes_copied >= SYNC_FROM {
         let synced = File::open(&data).and_then(|data| Ok(rustix::fs::syncfs(data)?));

@@ -15,4 +15,4 @@ mod tree;
 pub(crate) use note::keeps_times;
 pub(crate) use tree::Stamp;
 
-pub use copy::{Restored, Way, WorkingCopy, remove_working_copies};
+pub use copy::{CopyMethod, Restored, WorkingCopy, remove_working_copies};

@@ -5,7 +5,7 @@ use crate::cli::{Exit, Problem, host};
 use crate::state::{self, Host, StateError};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use tare_drive::subject::{SharedAffinities, Subject, SubjectWatch, WatchSettings};
+use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{self, Counts, LoadError, ServerAt, Stage};
 use tare_engine::{ConnectTarget, Engine};
 use tare_noise::{HostLock, ThreadAffinities};
@@ -25,7 +25,7 @@ pub fn measure<T>(
 ) -> Result<T, Problem> {
     let placement = placement(args, target)?;
     let watch = WatchSettings { placement, chance_seed: args.seed, memory: false, schedule: false, probe_share: None };
-    let held = Held::take(&watch.placement)?;
+    let held = AffinityGuard::take(&watch.placement)?;
     let stage = Stage {
         engine: engine.name(),
         dialect: engine.dialect(),
@@ -43,7 +43,7 @@ pub fn measure<T>(
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
         },
         placement: &watch,
-        watch: SubjectWatch::new(Subject::running(None), watch.clone()).journalled(held.affinities.clone()),
+        watch: SubjectWatch::new(SystemUnderTest::running(None), watch.clone()).journalled(held.affinities.clone()),
         host: prompt,
         answers: PathBuf::new(),
     };
@@ -74,12 +74,12 @@ fn placement(args: &RunArgs, target: &ConnectTarget) -> Result<ResolvedPlacement
 }
 
 /// The machine while threads of someone else's server are bound: no one else binds, and what was there is journalled.
-struct Held {
+struct AffinityGuard {
     affinities: Option<SharedAffinities>,
     _host: Option<Host>,
 }
 
-impl Held {
+impl AffinityGuard {
     /// Takes the machine where the placement binds threads of the server; what a killed run left is put back first.
     fn take(placement: &ResolvedPlacement) -> Result<Self, Problem> {
         if placement.server.is_empty() && placement.background.is_none() {

@@ -6,7 +6,7 @@ use crate::cli::{Problem, output};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use strum::VariantArray;
-use tare_drive::subject::Surroundings;
+use tare_drive::sut::Surroundings;
 use tare_drive::workload::tpcc::{Condition, Kind, Tally};
 use tare_load::Sample;
 

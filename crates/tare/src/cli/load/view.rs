@@ -5,7 +5,7 @@ use super::threads;
 use crate::cli::{Problem, output};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tare_drive::subject::Surroundings;
+use tare_drive::sut::Surroundings;
 use tare_drive::workload::Measured;
 use tare_drive::workload::oltp::Outage;
 use tare_load::{CpuPerTransaction, Latencies, LatencyMs, Sample, Stall};

@@ -107,7 +107,7 @@ fn a_hundred_thousand_conditions_and_samples_are_answered_or_refused_with_the_li
     let records = world.path("results/trials.jsonl");
     let mut record = trials(&world.path("results")).remove(0);
     let mut sample = record["samples"][0].clone();
-    (sample["threads"], sample["covariates"]) = (json("[]"), json("{}"));
+    (sample["threads"], sample["covariates"], sample["histograms"]) = (json("[]"), json("{}"), json("{}"));
     sample["metrics"] = serde_json::json!({ "tps": sample["metrics"]["tps"] });
     let samples = (0..MANY).map(|n| {
         sample["sample"] = n.into();

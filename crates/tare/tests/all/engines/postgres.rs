@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use crate::engines::support::{Place, one, prepared, wait_until_gone};
-use tare_drive::subject::Subject;
+use tare_drive::sut::SystemUnderTest;
 use tare_engine::{Engine, Param, Postgresql, Server, SqlErrorKind};
 
 #[test]
@@ -15,7 +15,7 @@ fn rows_are_copied_in_work_is_counted_and_shared_memory_ends_with_the_server() {
     it_counts_what_it_does_and_says_that_it_times_no_locks(&*server);
 
     let session = server.connect().unwrap();
-    let all = Subject::started(&*server).processes();
+    let all = SystemUnderTest::started(&*server).processes();
     assert!(all.len() > 5, "checkpointer, writers and others: {all:?}");
     // Shared memory that a killed server cannot leave behind.
     let own = |pid: u32| std::fs::read_link(format!("/proc/{pid}/ns/ipc")).unwrap();

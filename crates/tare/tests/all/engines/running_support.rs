@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use tare_cpuset::CpuSet;
 use tare_cpuset::{affinity_of, bind_thread};
-use tare_drive::subject::Subject;
+use tare_drive::sut::SystemUnderTest;
 use tare_engine::{Address, Engine, Mariadb, Mysql, Postgresql, Server, StartRequest, ThreadRef};
 use tare_topology::Machine;
 
@@ -79,8 +79,8 @@ impl Theirs {
 
     /// Where every thread of the server may run now.
     pub fn affinities(&self) -> BTreeMap<ThreadRef, CpuSet> {
-        let subject = Subject::running(Some(self.server.pid().cast_signed()));
-        let threads = subject.threads().unwrap().into_iter();
+        let sut = SystemUnderTest::running(Some(self.server.pid().cast_signed()));
+        let threads = sut.threads().unwrap().into_iter();
         threads.filter_map(|thread| Some((thread, affinity_of(thread).ok()?))).collect()
     }
 

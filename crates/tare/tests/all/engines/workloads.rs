@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::engines::support::{PATIENCE, Place, binary_of};
-use tare_drive::workload::oltp::{self, Fill, OltpClient, OltpSettings, Seat, Tables, Workload};
+use tare_drive::workload::oltp::{self, ClientSlot, Fill, OltpClient, OltpSettings, Tables, Workload};
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, PrepareRequest, Server, Sqlite};
 use tare_load::{Attempt, Client, Purpose, Random};
 
@@ -38,7 +38,7 @@ fn bulk(server: &dyn Server) {
     oltp::prepare_bulk(session.as_mut(), 3, server.dialect()).unwrap();
     let settings = OltpSettings::new(Workload::BulkInsert);
     for from in [0, 50_000] {
-        let seat = Seat { index: 2, clients: 3 };
+        let seat = ClientSlot { index: 2, clients: 3 };
         let mut client = OltpClient::at(seat, server.connect().unwrap(), &settings, server.dialect()).unwrap();
         let mut random = Random::new(7, Purpose::Transactions, 0);
         for _ in 0..50_000 {

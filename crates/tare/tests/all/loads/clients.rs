@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex};
 use tare_cpuset::ThreadRef;
-use tare_drive::subject::{Connections, Subject};
+use tare_drive::sut::{Connections, SystemUnderTest};
 use tare_engine::{Engine, Mariadb, Mysql, Postgresql, Sqlite};
 
 /// What is found from outside is what server and client themselves know: on every engine.
@@ -37,10 +37,10 @@ fn the_threads_found_by_their_sockets_are_those_that_talk() {
             let own = [std::process::id().cast_signed()];
             let deadline = std::time::Instant::now() + PATIENCE;
             while !connections.is_complete(4) && std::time::Instant::now() < deadline {
-                connections.look(&own, &Subject::started(server.as_ref()).processes());
+                connections.look(&own, &SystemUnderTest::started(server.as_ref()).processes());
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
-            (0..10).for_each(|_| connections.look(&own, &Subject::started(server.as_ref()).processes()));
+            (0..10).for_each(|_| connections.look(&own, &SystemUnderTest::started(server.as_ref()).processes()));
             stop.store(true, Ordering::Relaxed);
             connections.pairs(4)
         });

@@ -3,7 +3,7 @@
 use super::table::Differs;
 use crate::engines::support::one;
 use tare_cpuset::{CpuSet, affinity_of, bind_thread};
-use tare_drive::subject::Subject;
+use tare_drive::sut::SystemUnderTest;
 use tare_engine::{Param, Server, Session, SqlError, SqlErrorKind, StatementId, ThreadRef, find_serving_thread};
 
 /// Statements of every kind, prepared and as text.
@@ -105,7 +105,7 @@ pub fn threads(differs: &Differs, server: &dyn Server) {
     let (idle_thread, busy_thread) = (idle.server_thread().unwrap().unwrap(), busy.server_thread().unwrap().unwrap());
     assert_ne!(idle_thread, busy_thread);
     assert_eq!(busy.thread_number().unwrap(), Some(busy_thread.tid));
-    let processes = Subject::started(server).processes();
+    let processes = SystemUnderTest::started(server).processes();
     assert_eq!(processes[0], server.pid().cast_signed());
     for thread in [idle_thread, busy_thread] {
         assert_eq!(thread.pid != processes[0], differs.has_processes);

@@ -10,7 +10,7 @@ use procfs::net::TcpState;
 use super::sessions;
 use super::table::Differs;
 use crate::engines::support::{Place, binary_of, prepared, wait_until_gone};
-use tare_drive::subject::Subject;
+use tare_drive::sut::SystemUnderTest;
 use tare_engine::{Address, Aslr, ConnectTarget, Server, SqlErrorKind, StartRequest, Transport};
 
 pub fn from_start_to_drop(differs: &Differs) {
@@ -42,7 +42,7 @@ pub fn from_start_to_drop(differs: &Differs) {
     listens_on_loopback_alone(differs, &*server);
     wants_the_password(differs, &*server);
 
-    let processes = Subject::started(&*server).processes();
+    let processes = SystemUnderTest::started(&*server).processes();
     drop(server);
     processes.into_iter().for_each(|pid| wait_until_gone(pid.cast_unsigned()));
     assert!(!place.path("run").exists() && !place.path("copy").exists());

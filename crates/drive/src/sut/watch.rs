@@ -1,10 +1,10 @@
-//! One measurement of a subject after another: its threads bound, found, watched while something is measured, and
+//! One measurement of a system under test after another: its threads bound, found, watched while something is measured, and
 //! proved to have been where they belong.
 
 use super::client_use;
 use super::helpers::{PARALLEL_WORKER, WorkerWatch};
 use super::{
-    Owner, Partner, Subject, SubjectError, Surroundings, ThreadWatch, UsageMark, Watched, stray, waited_for_cpu,
+    Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, stray, waited_for_cpu,
 };
 use crate::capture::interference::{Interference, Seen};
 use crate::capture::memory::MemoryWatch;
@@ -49,7 +49,7 @@ pub struct WatchSettings {
 
 /// All threads that take part, and the measurement that is under way.
 pub struct SubjectWatch {
-    subject: Subject,
+    sut: SystemUnderTest,
     settings: WatchSettings,
     watched: Vec<Watched>,
     /// Whether threads come and go: those of a program that is not this one's.
@@ -84,11 +84,11 @@ struct Open {
 }
 
 impl SubjectWatch {
-    /// A watch over a subject whose clients are still to come.
-    pub fn new(subject: Subject, settings: WatchSettings) -> Self {
-        let layout = layout_of(&subject);
+    /// A watch over a system under test whose clients are still to come.
+    pub fn new(sut: SystemUnderTest, settings: WatchSettings) -> Self {
+        let layout = layout_of(&sut);
         Self {
-            subject,
+            sut,
             settings,
             watched: Vec::new(),
             may_end: false,
@@ -113,7 +113,7 @@ impl SubjectWatch {
     ///
     /// # Errors
     /// When a thread is not known or cannot be bound.
-    pub fn connected(&mut self, connected: &[Connected]) -> Result<(), SubjectError> {
+    pub fn connected(&mut self, connected: &[Connected]) -> Result<(), SutError> {
         if let Some(partner) = &mut self.partner {
             partner.connected(&connected.iter().map(|pair| Some(pair.serving?.tid)).collect::<Vec<_>>())?;
         }
@@ -122,11 +122,11 @@ impl SubjectWatch {
     }
 
     /// Binds and watches pairs of client and server thread, of which either may be on another host or unknown.
-    pub(super) fn join(&mut self, pairs: Vec<(Option<ThreadRef>, Option<ThreadRef>)>) -> Result<(), SubjectError> {
+    pub(super) fn join(&mut self, pairs: Vec<(Option<ThreadRef>, Option<ThreadRef>)>) -> Result<(), SutError> {
         let from = self.watched.len();
         if let Some(serving) = pairs.iter().find_map(|(_, serving)| *serving) {
-            self.subject.found(serving);
-            self.layout = layout_of(&self.subject);
+            self.sut.found(serving);
+            self.layout = layout_of(&self.sut);
         }
         let sets = self.server_sets(pairs.len());
         if sets.iter().any(Option::is_some) {
@@ -140,9 +140,9 @@ impl SubjectWatch {
             }
             let Some(thread) = serving else {
                 // Every thread of a server of ours was started inside the set that all share.
-                let inside = self.subject.owner == Owner::Us && self.settings.placement.bind == Bind::Set;
+                let inside = self.sut.owner == Owner::Us && self.settings.placement.bind == Bind::Set;
                 if cpus.is_some() && !inside {
-                    return Err(SubjectError::NoServerThread(index));
+                    return Err(SutError::NoServerThread(index));
                 }
                 continue;
             };
@@ -150,10 +150,10 @@ impl SubjectWatch {
             self.watched.push(Watched { class: ThreadClass::Connection, pair: Some(index), thread, asked: cpus });
         }
         self.bind(&wanted, false)?;
-        if self.subject.root.is_none() && self.settings.placement.background.is_some() {
-            return Err(SubjectError::NoProcess);
+        if self.sut.root.is_none() && self.settings.placement.background.is_some() {
+            return Err(SutError::NoProcess);
         }
-        if self.subject.root.is_some() {
+        if self.sut.root.is_some() {
             let background = self.background()?;
             if self.settings.placement.background.is_some() {
                 let wanted = background.iter().filter_map(|watched| Some((watched.thread, watched.asked.clone()?)));
@@ -189,18 +189,18 @@ impl SubjectWatch {
 
     /// The processes of the server; empty where there is none.
     pub fn processes(&self) -> Vec<i32> {
-        self.subject.processes()
+        self.sut.processes()
     }
 
     /// Binds threads of the server: ours at once, others' when what they had is on disk.
-    fn bind(&self, wanted: &[(ThreadRef, CpuSet)], may_be_gone: bool) -> Result<(), SubjectError> {
-        match (self.subject.owner, &self.affinities) {
+    fn bind(&self, wanted: &[(ThreadRef, CpuSet)], may_be_gone: bool) -> Result<(), SutError> {
+        match (self.sut.owner, &self.affinities) {
             _ if wanted.is_empty() => Ok(()),
             (Owner::Us, _) => wanted.iter().try_for_each(|(thread, cpus)| match bind_thread(*thread, cpus) {
                 Err(AffinityError::NoThread { .. }) if may_be_gone => Ok(()),
                 bound => Ok(bound?),
             }),
-            (Owner::Others, None) => Err(SubjectError::NoJournal),
+            (Owner::Others, None) => Err(SutError::NoJournal),
             (Owner::Others, Some(affinities)) => {
                 let mut affinities = affinities.lock().unwrap_or_else(PoisonError::into_inner);
                 Ok(affinities.bind(wanted, may_be_gone)?)
@@ -218,7 +218,7 @@ impl SubjectWatch {
     ///
     /// # Errors
     /// When a probe cannot be read where the threads are.
-    pub fn idle(&mut self) -> Result<(), SubjectError> {
+    pub fn idle(&mut self) -> Result<(), SutError> {
         if let Some(partner) = &mut self.partner {
             partner.idle()?;
         }
@@ -240,7 +240,7 @@ impl SubjectWatch {
     ///
     /// # Errors
     /// As [`SubjectWatch::idle`].
-    pub fn start(&mut self) -> Result<(), SubjectError> {
+    pub fn start(&mut self) -> Result<(), SutError> {
         match &mut self.partner {
             Some(partner) => partner.start()?,
             None if self.probe.as_ref().is_some_and(ProbeWatch::has_before) => {}
@@ -249,11 +249,11 @@ impl SubjectWatch {
         self.open = Some(Open {
             clock: Instant::now(),
             started_at: tare_results::now(),
-            interference: Interference::start(self.subject.root.map(i32::unsigned_abs), &self.cpus()),
+            interference: Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
             network: (self.clients_elsewhere || self.partner.is_some()).then(NetworkWatch::start),
             watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch()),
-            used: UsageMark::take(&self.subject),
+            used: UsageMark::take(&self.sut),
         });
         Ok(())
     }
@@ -261,10 +261,10 @@ impl SubjectWatch {
     /// It has been measured; where probes are wanted, nothing else may run now.
     ///
     /// # Errors
-    /// [`SubjectError::Stray`] when a thread or page was elsewhere than it was told to be.
-    pub fn finish(&mut self) -> Result<Surroundings, SubjectError> {
+    /// [`SutError::Stray`] when a thread or page was elsewhere than it was told to be.
+    pub fn finish(&mut self) -> Result<Surroundings, SutError> {
         let Some(open) = self.open.take() else { return Ok(Surroundings::default()) };
-        let used = open.used.and_then(|before| UsageMark::take(&self.subject)?.since(&before));
+        let used = open.used.and_then(|before| UsageMark::take(&self.sut)?.since(&before));
         let elapsed = open.clock.elapsed();
         let mut threads = open.watch.finish();
         if self.may_end {
@@ -276,7 +276,7 @@ impl SubjectWatch {
             self.watched.retain(|_| *each.next().unwrap_or(&false));
         }
         if let Some(stray) = stray(&self.watched, &threads) {
-            return Err(SubjectError::Stray(stray));
+            return Err(SutError::Stray(stray));
         }
         self.no_parallel_workers(&threads)?;
         let Seen { mut covariates, users } = open.interference.finish();
@@ -286,11 +286,11 @@ impl SubjectWatch {
             add_thread_covariates(&mut covariates, &threads);
         }
         covariates.extend(client_use::covariates(&threads));
-        if let Some(pid) = self.subject.root {
+        if let Some(pid) = self.sut.root {
             // Not permitted or gone: then it is not recorded, as on kernels without NUMA.
             let pages = observe::pages_by_node(pid).unwrap_or_default();
             if let Some(stray) = pages::stray("the server's memory", &self.settings.placement.memory, &pages) {
-                return Err(SubjectError::Stray(stray));
+                return Err(SutError::Stray(stray));
             }
             if let Some(memory) = open.memory {
                 covariates.extend(memory.finish(&pages));
@@ -326,12 +326,12 @@ impl SubjectWatch {
     fn worker_watch(&self) -> Option<WorkerWatch> {
         let serving = self.watched.iter().find(|watched| watched.class == ThreadClass::Connection);
         let known = self.watched.iter().map(|watched| watched.thread.pid).collect();
-        WorkerWatch::over(self.subject.root, serving.map(|watched| watched.thread.pid), known)
+        WorkerWatch::over(self.sut.root, serving.map(|watched| watched.thread.pid), known)
     }
 
     /// Processes that work for a connection alongside its own are where the server's first process is: they can be in
     /// the set of a whole server, and never alongside a client.
-    fn no_parallel_workers(&self, threads: &[ThreadRecord]) -> Result<(), SubjectError> {
+    fn no_parallel_workers(&self, threads: &[ThreadRecord]) -> Result<(), SutError> {
         let placement = &self.settings.placement;
         if placement.server.is_empty() {
             return Ok(());
@@ -340,7 +340,7 @@ impl SubjectWatch {
         let astray = |thread: &ThreadRecord| placement.bind == Bind::Thread || thread.allowed_cpus != all;
         let mut workers = threads.iter().filter(|thread| thread.name == PARALLEL_WORKER);
         match workers.find(|thread| astray(thread)) {
-            Some(worker) => Err(SubjectError::Parallel(worker.pid)),
+            Some(worker) => Err(SutError::Parallel(worker.pid)),
             None => Ok(()),
         }
     }
@@ -349,7 +349,7 @@ impl SubjectWatch {
     fn cpus(&self) -> CpuSet {
         let (client, server) = (&self.settings.placement.client, &self.settings.placement.server);
         let floats = client.is_empty() && !self.clients_elsewhere;
-        if floats || (server.is_empty() && self.subject.root.is_some()) {
+        if floats || (server.is_empty() && self.sut.root.is_some()) {
             return CpuSet::default();
         }
         client.iter().chain(server).flat_map(CpuSet::iter).collect()
@@ -370,15 +370,15 @@ impl SubjectWatch {
 
     /// The server's threads that serve none of the connections. Those of a server that is not ours are where their
     /// owner wants them, unless the study says where.
-    fn background(&self) -> Result<Vec<Watched>, SubjectError> {
+    fn background(&self) -> Result<Vec<Watched>, SutError> {
         let placement = &self.settings.placement;
         let with_server = || {
             let all = placement.server.iter().flat_map(CpuSet::iter).collect::<CpuSet>();
-            (!all.is_empty() && self.subject.owner == Owner::Us).then_some(all)
+            (!all.is_empty() && self.sut.owner == Owner::Us).then_some(all)
         };
         let asked = placement.background.clone().or_else(with_server);
         let serves = |thread: &ThreadRef| self.watched.iter().any(|w| w.thread == *thread);
-        let threads = self.subject.threads()?.into_iter().filter(|thread| !serves(thread));
+        let threads = self.sut.threads()?.into_iter().filter(|thread| !serves(thread));
         Ok(threads
             .map(|thread| Watched { class: ThreadClass::Background, pair: None, thread, asked: asked.clone() })
             .collect())
@@ -392,19 +392,19 @@ pub fn stray_memory(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, Nod
 }
 
 /// Two connections of a server with a pool may be on one thread.
-fn one_thread_each(pairs: &[(Option<ThreadRef>, Option<ThreadRef>)]) -> Result<(), SubjectError> {
+fn one_thread_each(pairs: &[(Option<ThreadRef>, Option<ThreadRef>)]) -> Result<(), SutError> {
     let mut seen = BTreeMap::new();
     for (index, thread) in pairs.iter().enumerate().filter_map(|(index, (_, serving))| Some((index, (*serving)?))) {
         if let Some(other) = seen.insert(thread, index) {
-            return Err(SubjectError::Shared(other, index, thread));
+            return Err(SutError::Shared(other, index, thread));
         }
     }
     Ok(())
 }
 
 /// Where the server's parts lie; nothing where the kernel does not tell.
-fn layout_of(subject: &Subject) -> Vec<(&'static str, f64)> {
-    let positions = subject.root.and_then(|pid| Positions::of(pid.unsigned_abs()));
+fn layout_of(sut: &SystemUnderTest) -> Vec<(&'static str, f64)> {
+    let positions = sut.root.and_then(|pid| Positions::of(pid.unsigned_abs()));
     positions.map_or(Vec::new(), |positions| positions.covariates().to_vec())
 }
 

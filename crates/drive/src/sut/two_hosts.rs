@@ -1,6 +1,6 @@
 //! The two halves of a watch whose clients and server are on two hosts.
 
-use super::{Partner, SubjectError, SubjectWatch};
+use super::{Partner, SubjectWatch, SutError};
 use tare_cpuset::ThreadRef;
 
 impl SubjectWatch {
@@ -22,7 +22,7 @@ impl SubjectWatch {
     ///
     /// # Errors
     /// As [`SubjectWatch::connected`]; also when there is no thread of such a number.
-    pub fn serves(&mut self, serving: &[Option<i32>]) -> Result<(), SubjectError> {
+    pub fn serves(&mut self, serving: &[Option<i32>]) -> Result<(), SutError> {
         let known = |tid: &Option<i32>| tid.map(ThreadRef::of_tid).transpose();
         let threads = serving.iter().map(known).collect::<Result<Vec<_>, _>>()?;
         self.join(threads.into_iter().map(|serving| (None, serving)).collect())

@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use super::before_exec::dies_with_parent;
-use super::family::{Family, mark_of};
 use super::leftovers::Registration;
+use super::process_tree::{ProcessTree, mark_of};
 use crate::EngineError;
 
 /// A mark for one program and all that it starts, listed in the state directory until this is dropped. Ending them is
@@ -13,18 +13,18 @@ use crate::EngineError;
 /// It is a mark in the environment alone: entering a control group takes milliseconds in which a program that is timed
 /// would wait.
 #[derive(Debug)]
-pub struct Marked {
-    family: Family,
+pub struct TaggedProcesses {
+    family: ProcessTree,
     _listed: Option<Registration>,
 }
 
-impl Marked {
+impl TaggedProcesses {
     /// A new one, of which nothing runs yet. Where nothing says where the state directory is, it is listed nowhere.
     ///
     /// # Errors
     /// When the state directory cannot be written, or is not this user's alone.
     pub fn list() -> Result<Self, EngineError> {
-        let family = Family::without_group();
+        let family = ProcessTree::without_group();
         let state = tare_noise::default_state_dir().ok();
         let listed = state.map(|state| Registration::begin(&state, Vec::new(), &family)).transpose()?;
         Ok(Self { family, _listed: listed })

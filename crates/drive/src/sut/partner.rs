@@ -1,7 +1,7 @@
-//! The other half of a subject whose clients are on one host and whose server is on another: each host binds, watches
+//! The other half of a system under test whose clients are on one host and whose server is on another: each host binds, watches
 //! and proves its own threads, and the clients' says when.
 
-use super::{SubjectError, Surroundings};
+use super::{Surroundings, SutError};
 
 /// What the watch over clients asks of the watch over their server on another host.
 pub trait Partner: Send {
@@ -11,20 +11,20 @@ pub trait Partner: Send {
     ///
     /// # Errors
     /// As `SubjectWatch::connected`, or that the other host is gone.
-    fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SubjectError>;
+    fn connected(&mut self, serving: &[Option<i32>]) -> Result<(), SutError>;
     /// Nothing runs there, so that a probe may be read.
     ///
     /// # Errors
     /// As `SubjectWatch::idle`.
-    fn idle(&mut self) -> Result<(), SubjectError>;
+    fn idle(&mut self) -> Result<(), SutError>;
     /// Something is about to be measured.
     ///
     /// # Errors
     /// As `SubjectWatch::start`.
-    fn start(&mut self) -> Result<(), SubjectError>;
+    fn start(&mut self) -> Result<(), SutError>;
     /// It has been measured: what was seen there.
     ///
     /// # Errors
     /// As `SubjectWatch::finish`.
-    fn finish(&mut self) -> Result<Surroundings, SubjectError>;
+    fn finish(&mut self) -> Result<Surroundings, SutError>;
 }

@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `processes` | the processes of a subject, and whose they are |
+//! | `processes` | the processes of a system under test, and whose they are |
 //! | `helpers` | what the helper processes of a server are for |
 //! | `threads` | sightings and kernel counts of threads during one measurement |
 //! | `sockets`, `waits`, `connections`, `unpaired` | which threads of two programs talk to each other |
@@ -28,9 +28,9 @@ mod waits;
 mod watch;
 
 pub use connections::Connections;
-pub use error::SubjectError;
+pub use error::SutError;
 pub use partner::Partner;
-pub use processes::{Owner, Subject};
+pub use processes::{Owner, SystemUnderTest};
 pub use surroundings::Surroundings;
 pub use threads::{ThreadWatch, Watched, stray, waited_for_cpu};
 pub use unpaired::Unpaired;

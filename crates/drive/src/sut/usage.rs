@@ -1,11 +1,11 @@
-//! What a subject used while something was measured: the server's side of the cost of an operation.
+//! What a system under test used while something was measured: the server's side of the cost of an operation.
 //!
 //! Processes are asked and not threads where the kernel sums up by itself: a thread that ended meanwhile is then in the
 //! sum. A process that ended is in its parent's account of ended children, so the sum over all of them and that account
 //! loses nothing when one goes, unless it goes while they are read: then they are read again. Only context
 //! switches are kept by thread alone; those of threads that ended are lost.
 
-use super::Subject;
+use super::SystemUnderTest;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_cpuset::ThreadRef;
@@ -13,7 +13,7 @@ use tare_cpuset::observe;
 use tare_cpuset::observe::ProcessUsage;
 use tare_results::server_cost::Quantity;
 
-/// What a subject used: the sum over all its processes and threads, whichever class they are of.
+/// What a system under test used: the sum over all its processes and threads, whichever class they are of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     user_s: f64,
@@ -26,7 +26,7 @@ pub struct Usage {
     involuntary_switches: f64,
 }
 
-/// A subject's accounts at one moment.
+/// A system under test's accounts at one moment.
 #[derive(Debug)]
 pub struct UsageMark {
     used: Usage,
@@ -37,16 +37,16 @@ pub struct UsageMark {
 const READINGS: usize = 20;
 
 impl UsageMark {
-    /// Reads the accounts now; none where the subject has no process of its own, it cannot be looked at, or its
+    /// Reads the accounts now; none where the system under test has no process of its own, it cannot be looked at, or its
     /// processes come and go too fast for a sum.
-    pub fn take(subject: &Subject) -> Option<Self> {
-        let root = subject.root?;
+    pub fn take(sut: &SystemUnderTest) -> Option<Self> {
+        let root = sut.root?;
         (0..READINGS).find_map(|_| {
-            let processes = subject.processes();
+            let processes = sut.processes();
             let first = observe::process_usage(root).ok()?;
             let mark = Self::read(root, &first, &processes);
             let ended = observe::process_usage(root).ok()?.of_ended_children;
-            (ended == first.of_ended_children && subject.processes() == processes).then_some(mark)
+            (ended == first.of_ended_children && sut.processes() == processes).then_some(mark)
         })
     }
 
@@ -147,13 +147,13 @@ mod tests {
         let script = format!("read x; sh -c '{burn}'; echo done; read y");
         let mut shell =
             Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let subject = Subject::running(Some(shell.id().cast_signed()));
-        let before = UsageMark::take(&subject).unwrap();
+        let sut = SystemUnderTest::running(Some(shell.id().cast_signed()));
+        let before = UsageMark::take(&sut).unwrap();
         let mut input = shell.stdin.take().unwrap();
         input.write_all(b"go\n").unwrap();
         let mut told = [0; 5];
         std::io::Read::read_exact(&mut shell.stdout.take().unwrap(), &mut told).unwrap();
-        let used = UsageMark::take(&subject).unwrap().since(&before).unwrap();
+        let used = UsageMark::take(&sut).unwrap().since(&before).unwrap();
         input.write_all(b"end\n").unwrap();
         shell.wait().unwrap();
         // In microseconds; sixty thousand rounds of a shell take longer than two ticks anywhere.
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(used.of(Quantity::Cpu), Some(used.of(Quantity::User).unwrap() + used.of(Quantity::System).unwrap()));
         assert!(used.of(Quantity::MinorFaults).unwrap() > 10.0, "{used:?}");
         assert!(used.of(Quantity::VoluntarySwitches).unwrap() >= 1.0, "it waited: {used:?}");
-        assert!(UsageMark::take(&subject).is_none(), "it has ended");
+        assert!(UsageMark::take(&sut).is_none(), "it has ended");
         assert!(before.since(&before).is_some_and(|none| none.of(Quantity::Cpu) == Some(0.0)));
         let mut twice = used;
         twice.add(&used);
@@ -173,8 +173,8 @@ mod tests {
         // Children without number, each of which uses some CPU and goes.
         let script = "while :; do sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done' & sh -c : & wait; done";
         let mut shell = Command::new("sh").args(["-c", script]).spawn().unwrap();
-        let subject = Subject::running(Some(shell.id().cast_signed()));
-        let marks: Vec<UsageMark> = (0..300).filter_map(|_| UsageMark::take(&subject)).collect();
+        let sut = SystemUnderTest::running(Some(shell.id().cast_signed()));
+        let marks: Vec<UsageMark> = (0..300).filter_map(|_| UsageMark::take(&sut)).collect();
         shell.kill().unwrap();
         shell.wait().unwrap();
         assert!(marks.len() > 50, "{}", marks.len());

@@ -1,6 +1,6 @@
-//! The processes of a subject, and whose they are.
+//! The processes of a system under test, and whose they are.
 
-use super::SubjectError;
+use super::SutError;
 use procfs::process::Process;
 use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
@@ -18,14 +18,14 @@ pub enum Owner {
 /// What is measured: a server, which may be one process with many threads or many processes, or the trial's own
 /// process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
+pub struct SystemUnderTest {
     /// The first process; a server that forks for its connections is the parent of the others.
     pub root: Option<i32>,
     /// Who started it, and may stop it.
     pub owner: Owner,
 }
 
-impl Subject {
+impl SystemUnderTest {
     /// A server that this program started.
     pub fn started(server: &dyn Server) -> Self {
         Self { root: Some(server.pid().cast_signed()), owner: Owner::Us }
@@ -63,7 +63,7 @@ impl Subject {
     ///
     /// # Errors
     /// When the first process cannot be looked at; others come and go.
-    pub fn threads(&self) -> Result<Vec<ThreadRef>, SubjectError> {
+    pub fn threads(&self) -> Result<Vec<ThreadRef>, SutError> {
         let mut threads = Vec::new();
         for pid in self.processes() {
             match observe::threads_of(pid) {
@@ -93,19 +93,19 @@ mod tests {
     fn the_processes_below_the_first_one_belong_to_the_subject() {
         let mut shell = Command::new("sh").args(["-c", "sleep 60 & sleep 60 & wait"]).spawn().unwrap();
         let root = shell.id().cast_signed();
-        let subject = Subject::running(Some(root));
+        let sut = SystemUnderTest::running(Some(root));
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-        while subject.processes().len() < 3 && std::time::Instant::now() < deadline {
+        while sut.processes().len() < 3 && std::time::Instant::now() < deadline {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        let (processes, threads) = (subject.processes(), subject.threads().unwrap());
+        let (processes, threads) = (sut.processes(), sut.threads().unwrap());
         for pid in processes.iter().rev() {
             let _ = Command::new("kill").arg(pid.to_string()).status();
         }
         shell.wait().unwrap();
         assert_eq!((processes.len(), processes[0], threads.len()), (3, root, 3));
         assert!(threads.iter().all(|thread| processes.contains(&thread.pid)));
-        assert!(subject.threads().is_err(), "its first process is gone");
-        assert_eq!(Subject::own_process().threads().unwrap(), []);
+        assert!(sut.threads().is_err(), "its first process is gone");
+        assert_eq!(SystemUnderTest::own_process().threads().unwrap(), []);
     }
 }

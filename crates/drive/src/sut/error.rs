@@ -6,9 +6,9 @@ use tare_cpuset::{AffinityError, ThreadRef};
 use tare_topology::bind::BindError;
 use thiserror::Error;
 
-/// Why a subject's threads are not where they were asked to be, or no one can tell.
+/// Why a system under test's threads are not where they were asked to be, or no one can tell.
 #[derive(Debug, Error)]
-pub enum SubjectError {
+pub enum SutError {
     /// A thread could not be bound.
     #[error(transparent)]
     Bind(#[from] AffinityError),

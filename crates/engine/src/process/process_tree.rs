@@ -28,13 +28,13 @@ const NOTICE: Duration = Duration::from_millis(300);
 
 /// All processes of one server. It can be written down, and taken up by another process after a kill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Family {
+pub(crate) struct ProcessTree {
     /// 16 hexadecimal digits.
     mark: String,
     group: Option<ControlGroup>,
 }
 
-impl Family {
+impl ProcessTree {
     /// A new one, of which nothing is there yet.
     pub(crate) fn planned() -> Self {
         let family = Self::without_group();
