@@ -128,7 +128,7 @@ pub const VALUE: &[Column] =
 
 /// A covariate, which is recorded alongside the metrics.
 pub const COVARIATE: &[Column] = &[
-    column("covariate", Kind::Text, "name of what was recorded beside the metrics", |row| {
+    column("covariate", Kind::Text, "name of what was recorded alongside the metrics", |row| {
         of(row.value, |(name, _)| Cell::text(name))
     }),
     column("unit", Kind::Text, "unit of the value; none for counts", |row| {
