@@ -1,5 +1,5 @@
-//! The other half of a system under test whose clients are on one host and whose server is on another: each host binds, watches
-//! and proves its own threads, and the clients' says when.
+//! The other half of a system under test whose clients are on one host and whose server is on another: each host binds,
+//! watches and proves its own threads, and the clients' says when.
 
 use super::{Surroundings, SutError};
 

@@ -37,8 +37,8 @@ pub struct UsageMark {
 const READINGS: usize = 20;
 
 impl UsageMark {
-    /// Reads the accounts now; none where the system under test has no process of its own, it cannot be looked at, or its
-    /// processes come and go too fast for a sum.
+    /// Reads the accounts now; none where the system under test has no process of its own, it cannot be looked at, or
+    /// its processes come and go too fast for a sum.
     pub fn take(sut: &SystemUnderTest) -> Option<Self> {
         let root = sut.root?;
         (0..READINGS).find_map(|_| {

@@ -1,5 +1,5 @@
-//! One measurement of a system under test after another: its threads bound, found, watched while something is measured, and
-//! proved to have been where they belong.
+//! One measurement of a system under test after another: its threads bound, found, watched while something is measured,
+//! and proved to have been where they belong.
 
 use super::client_use;
 use super::helpers::{PARALLEL_WORKER, WorkerWatch};

@@ -17,5 +17,5 @@ fn the_tree_is_tidy() {
     }
     let (new, known) = (verdict.new.len(), verdict.known.len());
     println!("{new} findings; {known} known ones");
-    assert!(new == 0, "{new} findings, listed above: mend them; crates/tidy/src/map.rs says what may use what");
+    assert!(new == 0, "{new} findings, listed above: repair them; crates/tidy/src/map.rs says what may use what");
 }
