@@ -1,6 +1,6 @@
 //! Is B faster than A: the ratio of two means with its interval, and a verdict against a minimum effect of interest.
 //!
-//! Arguments are trial means (see [`crate::trials::trial_means`]); ratios are B / A.
+//! Arguments are trial means (see [`crate::Trials::means`]); ratios are B / A.
 
 mod fieller;
 mod paired;
