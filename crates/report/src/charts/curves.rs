@@ -4,7 +4,7 @@
 use super::axis::{Axis, px};
 use super::curve_words::{description, values};
 use super::rungs::Rungs;
-use super::{marks, small_multiples};
+use super::{end_names, marks, small_multiples};
 use maud::{Markup, html};
 use tare_findings::curves::{Curve, Curves, LEGIBLE_LINES, Point};
 use tare_findings::summary::Scaling;
@@ -16,8 +16,6 @@ const RIGHT: f64 = 700.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 322.0;
 const HEIGHT: f64 = BOTTOM + 42.0;
-/// Height of a name at the end of a line.
-const NAME: f64 = 16.0;
 /// Straight pieces of which the curve of a law is drawn.
 const PIECES: usize = 40;
 
@@ -113,42 +111,21 @@ fn fitted(law: &Scaling, line: &Curve, index: usize, x: &Rungs, y: &Axis) -> Mar
     }
 }
 
-/// Where the name of each line stands: at its end, moved apart where two would touch.
 fn names(chart: &Curves, y: &Axis) -> Vec<(usize, f64)> {
-    let mut names: Vec<(usize, f64)> = chart
-        .lines
-        .iter()
-        .enumerate()
-        .filter_map(|(index, line)| Some((index, y.at(line.points.last()?.mean) + 4.0)))
-        .collect();
-    names.sort_by(|a, b| a.1.total_cmp(&b.1));
-    for index in 1..names.len() {
-        names[index].1 = names[index].1.max(names[index - 1].1 + NAME);
-    }
-    // Pushed out at the bottom: the whole stack moves up.
-    for index in (0..names.len()).rev() {
-        let limit = if index + 1 < names.len() { names[index + 1].1 - NAME } else { BOTTOM + 4.0 };
-        names[index].1 = names[index].1.min(limit);
-    }
-    names
+    let ends = chart.lines.iter().enumerate();
+    end_names::placed(ends.filter_map(|(index, line)| Some((index, y.at(line.points.last()?.mean)))), BOTTOM)
 }
 
 fn name(chart: &Curves, index: usize, name_y: f64, x: &Rungs, y: &Axis) -> Markup {
     let line = &chart.lines[index];
     let Some(last) = line.points.last() else { return html! {} };
     let label = if line.label.is_empty() { &chart.metric } else { &line.label };
-    let shown: String =
-        if label.chars().count() > 36 { label.chars().take(35).chain(['…']).collect() } else { label.clone() };
-    let (end_x, end_y) = (x.at(last.n) + 7.0, y.at(last.mean));
-    html! {
-        path.leader d=(format!("M{} {}L{} {}", px(end_x), px(end_y), px(RIGHT + 8.0), px(name_y - 4.0))) {}
-        path class=(marks::class(index)) d=(marks::path(index, RIGHT + 16.0, name_y - 4.0, 4.6)) {}
-        text.value x=(px(RIGHT + 27.0)) y=(px(name_y)) { title { (label) } (shown) }
-    }
+    end_names::draw(label, index, (x.at(last.n), y.at(last.mean)), name_y, RIGHT)
 }
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::end_names::NAME;
     use super::*;
     use tare_results::metric::Better;
 

@@ -1,7 +1,7 @@
 //! Latency by percentile: a line a condition over an axis on which 90, 99 and 99.9% are equally far apart.
 
 use super::axis::{Axis, px};
-use super::marks;
+use super::{end_names, marks};
 use maud::{Markup, html};
 use tare_findings::distributions::{Distribution, Percentile};
 
@@ -11,8 +11,6 @@ const RIGHT: f64 = 700.0;
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 282.0;
 const HEIGHT: f64 = BOTTOM + 42.0;
-/// Height of a name at the end of a line.
-const NAME: f64 = 16.0;
 /// Lines of a chart at most: their names stand below each other at its right.
 pub const LINES: usize = 8;
 /// Percentiles with a number below the axis and a mark on each line.
@@ -99,37 +97,20 @@ fn description(lines: &[Line<'_>], y: &Axis) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// Where the name of each line stands: at its end, moved apart where two would touch.
 fn names(lines: &[Line<'_>], y: &Axis) -> Vec<(usize, f64)> {
-    let end = |line: &Line<'_>| line.distribution.percentiles.last().map(|point| y.at(point.ms) + 4.0);
-    let mut names: Vec<(usize, f64)> =
-        lines.iter().enumerate().filter_map(|(index, line)| Some((index, end(line)?))).collect();
-    names.sort_by(|a, b| a.1.total_cmp(&b.1));
-    for index in 1..names.len() {
-        names[index].1 = names[index].1.max(names[index - 1].1 + NAME);
-    }
-    // Pushed out at the bottom: the whole stack moves up.
-    for index in (0..names.len()).rev() {
-        let limit = if index + 1 < names.len() { names[index + 1].1 - NAME } else { BOTTOM + 4.0 };
-        names[index].1 = names[index].1.min(limit);
-    }
-    names
+    let end = |line: &Line<'_>| Some(y.at(line.distribution.percentiles.last()?.ms));
+    end_names::placed(lines.iter().enumerate().filter_map(|(index, line)| Some((index, end(line)?))), BOTTOM)
 }
 
 fn name(line: &Line<'_>, name_y: f64, x: &impl Fn(f64) -> f64, y: &Axis) -> Markup {
     let Some(last) = line.distribution.percentiles.last() else { return html! {} };
-    let long = line.name.chars().count() > 36;
-    let shown: String = if long { line.name.chars().take(35).chain(['…']).collect() } else { line.name.to_owned() };
-    let (end_x, end_y) = (x(place(last.percentile, line.distribution.count)) + 7.0, y.at(last.ms));
-    html! {
-        path.leader d=(format!("M{} {}L{} {}", px(end_x), px(end_y), px(RIGHT + 8.0), px(name_y - 4.0))) {}
-        path class=(marks::class(line.mark)) d=(marks::path(line.mark, RIGHT + 16.0, name_y - 4.0, 4.6)) {}
-        text.value x=(px(RIGHT + 27.0)) y=(px(name_y)) { title { (line.name) } (shown) }
-    }
+    let end = (x(place(last.percentile, line.distribution.count)), y.at(last.ms));
+    end_names::draw(line.name, line.mark, end, name_y, RIGHT)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::end_names::NAME;
     use super::*;
 
     fn distribution(count: u64, factor: f64) -> Distribution {

@@ -7,6 +7,7 @@ mod curve_words;
 pub mod curves;
 pub mod distribution;
 pub mod dots;
+mod end_names;
 pub mod flame;
 pub mod forest;
 pub mod heat;
