@@ -48,15 +48,11 @@ impl TrialRecord {
 
     /// The latencies of all its samples together; none where a sample has no such histogram.
     pub fn latencies(&self, histogram: &str) -> Option<Latencies> {
-        let (first, others) = self.samples.split_first()?;
-        let mut all = first.latencies(histogram)?;
-        for sample in others {
-            let mut sum = Latencies::new();
-            sum.merge(&all);
-            sum.merge(&sample.latencies(histogram)?);
-            all = sum;
+        let mut all = Latencies::new();
+        for sample in &self.samples {
+            all.merge(&sample.latencies(histogram)?);
         }
-        Some(all)
+        (!self.samples.is_empty()).then_some(all)
     }
 
     /// Works its percentiles out, where it has several samples: of a single one they are in its metrics.
