@@ -75,7 +75,7 @@ fn links_and_other_kinds_are_refused_and_a_handle_outlives_its_name() {
 fn another_users_folder_file_or_parent_is_refused() {
     let scratch = tempfile::tempdir().unwrap();
     if !rustix::process::geteuid().is_root() {
-        println!("not root: nobody can be given a file here");
+        println!("not root: no one can be given a file here");
         return;
     }
     let path = scratch.path().join("state");

@@ -29,7 +29,7 @@ pub enum SutError {
     #[error(transparent)]
     Others(#[from] tare_noise::NoiseError),
     /// Threads of someone else's server are bound only where what they had is on disk.
-    #[error("this server is somebody else's: its threads are not bound without a journal to put them back from")]
+    #[error("this server is someone else's: its threads are not bound without a journal to put them back from")]
     NoJournal,
     /// No one knows which process the server is.
     #[error(

@@ -18,7 +18,7 @@ pub enum Unpaired {
     },
     /// A thread that drives several: it can sit alongside one of their server threads, and not alongside the others.
     #[error(
-        "client thread {} of process {} drives {connections} connections: it can sit beside one server thread only; \
+        "client thread {} of process {} drives {connections} connections: it can sit next to one server thread only; \
          give the client as many threads as connections, or use bind = \"set\"", .thread.tid, .thread.pid
     )]
     Several {

@@ -82,7 +82,7 @@ impl Server for RunningServer {
     }
 
     fn diagnostics(&self) -> Result<Box<dyn Diagnostics>, EngineError> {
-        Ok(Box::new(Silent("a server that is somebody else's")))
+        Ok(Box::new(Silent("a server that is someone else's")))
     }
 
     fn log_tail(&self, _lines: usize) -> Vec<String> {

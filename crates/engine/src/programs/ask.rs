@@ -130,14 +130,14 @@ impl Binary {
 pub(crate) fn self_told(
     path: &Path,
     arguments: &[&str],
-    beside: &[PathBuf],
+    candidates: &[PathBuf],
 ) -> Result<(String, Option<String>), EngineError> {
     let question = Question { with_errors: true, ..Question::new(path, arguments) };
     let text = ask(&question)?;
-    if beside.is_empty() || !text.contains("error while loading shared libraries") {
+    if candidates.is_empty() || !text.contains("error while loading shared libraries") {
         return Ok((text, None));
     }
-    let folders: Vec<String> = beside.iter().map(|folder| folder.display().to_string()).collect();
+    let folders: Vec<String> = candidates.iter().map(|folder| folder.display().to_string()).collect();
     let libraries = folders.join(":");
     let text = ask(&Question { libraries: Some(&libraries), ..question })?;
     Ok((text, Some(libraries)))

@@ -97,8 +97,8 @@ mod tests {
     fn a_program_that_was_changed_in_place_is_read_again_and_one_that_was_not_is_remembered() {
         // Next to the programs of the tests where this user may: a scratch folder may be on a file system that does not
         // tell every change.
-        let beside = tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap());
-        let folder = beside.or_else(|_| tempfile::tempdir()).unwrap();
+        let in_build = tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap());
+        let folder = in_build.or_else(|_| tempfile::tempdir()).unwrap();
         let (program, cache) = (folder.path().join("sleep"), folder.path().join("cache"));
         fs::copy("/bin/sleep", &program).unwrap();
         let first = digest(&program);

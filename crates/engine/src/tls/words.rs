@@ -32,7 +32,7 @@ fn of(error: &Error) -> String {
     match error {
         // The second is what comes of another authority with the same name.
         Error::InvalidCertificate(Certificate::UnknownIssuer | Certificate::BadSignature) => {
-            "the server's certificate is signed by nobody who is believed: give its authority's own as tls_ca (ssl-ca, \
+            "the server's certificate is signed by no one who is believed: give its authority's own as tls_ca (ssl-ca, \
              sslrootcert)"
                 .to_owned()
         }

@@ -51,7 +51,7 @@ impl<S: Channel> Packets<S> {
     pub(super) fn encrypt(&mut self, tls: &Tls, host: &str) -> io::Result<()> {
         self.input.consume(take(&mut self.held));
         if !self.input.is_empty() {
-            let what = "bytes came in clear before the encryption began: somebody may be listening";
+            let what = "bytes came in clear before the encryption began: someone may be listening";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
         self.stream.encrypt(tls, host)

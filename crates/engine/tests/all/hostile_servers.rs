@@ -38,7 +38,7 @@ impl Fake {
     /// Why no one can log in, which must be said in time and without the password.
     fn refuses(&self, engine: &dyn Engine) -> String {
         let began = Instant::now();
-        let error = engine.connect(&self.target()).err().expect("nobody can log in here");
+        let error = engine.connect(&self.target()).err().expect("no one can log in here");
         assert!(began.elapsed() < Duration::from_secs(15), "{:?}: {error}", began.elapsed());
         assert!(
             matches!(&error, EngineError::Connect { source, .. } if source.kind == SqlErrorKind::Lost),

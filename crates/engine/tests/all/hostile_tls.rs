@@ -60,7 +60,7 @@ fn greeting(tls: bool) -> Vec<u8> {
 /// Why no one gets in, said in time and without the password.
 fn refused(engine: &dyn Engine, target: &ConnectTarget) -> String {
     let began = Instant::now();
-    let error = engine.connect(target).err().expect("nobody gets in here").to_string();
+    let error = engine.connect(target).err().expect("no one gets in here").to_string();
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}: {error}", began.elapsed());
     assert!(error.contains("cannot connect to") && !error.contains("Zx9-secret"), "{error}");
     error

@@ -140,7 +140,7 @@ pub(super) fn finding(drift: &Drift) -> Finding {
     let left: Vec<String> =
         drift.probes.iter().map(|found| format!("{} leaves {:.2} of it", found.probe, found.left)).collect();
     let value = format!(
-        "a job of known work varied by {:.1}% (CoV of {} groups over {:.0} s on CPU {}); beside it the probe {}",
+        "a job of known work varied by {:.1}% (CoV of {} groups over {:.0} s on CPU {}); alongside it the probe {}",
         100.0 * drift.cov,
         drift.groups,
         drift.elapsed_s,

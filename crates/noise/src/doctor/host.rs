@@ -18,7 +18,7 @@ pub(crate) fn findings(system: &System, seen: &BTreeMap<String, f64>, users: &[C
     };
     all.extend(
         [
-            fraction("steal_fraction", 0.001, "the hypervisor ran somebody else while a task here wanted to run")
+            fraction("steal_fraction", 0.001, "the hypervisor ran someone else while a task here wanted to run")
                 .map(|f| f.command(Some("use a host or an instance type without shared CPUs".to_owned()))),
             fraction("psi_cpu_some_fraction", 0.01, "some task waited for a CPU: see the background processes"),
             fraction("psi_io_some_fraction", 0.01, "some task waited for a disk: see the background processes"),

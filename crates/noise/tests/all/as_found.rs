@@ -61,7 +61,7 @@ fn somebody_elses_value_is_left_alone_and_is_an_error() {
     let machine = left_by_a_killed_trial();
     machine.put(SWAPPINESS, "33\n");
     let error = recover_trial(&machine.system(), &machine.state(), machine.dir.path(), PATIENCE).unwrap_err();
-    assert!(error.to_string().contains("was set to 33 by somebody else, and was 60"), "{error}");
+    assert!(error.to_string().contains("was set to 33 by someone else, and was 60"), "{error}");
     assert_eq!(machine.file(SWAPPINESS), "33\n");
 }
 

@@ -30,7 +30,7 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let costs: Vec<&AgainstFirst> =
         found.metrics.iter().filter(|row| !row.metric.judged && metric::is_server_cost(&row.metric.name)).collect();
     if !costs.is_empty() {
-        let head = style.bold("what an operation costs the server, beside it (tested apart from the above)");
+        let head = style.bold("what an operation costs the server, alongside it (tested apart from the above)");
         parts.push(format!("{head}\n{}", rows(&costs, &[], style)));
     }
     let adjusted = found.metrics.iter().any(|row| row.metric.adjusted.is_some());

@@ -13,7 +13,7 @@ pub(super) fn residuals(summary: &Summary) -> Option<String> {
         .collect();
     (!causes.is_empty()).then(|| {
         format!(
-            "What is left between trials that ran one after the other goes with what was recorded beside them: {}.",
+            "What is left between trials that ran one after the other goes with what was recorded alongside them: {}.",
             list(&causes)
         )
     })

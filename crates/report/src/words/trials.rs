@@ -60,7 +60,7 @@ pub(super) fn dropped(found: &Dropped) -> String {
 /// Names it, its log and the result without it.
 pub(super) fn outlier(found: &Outlier) -> String {
     let unit = metric::describe(&found.metric).unit;
-    let beside: Vec<String> = found
+    let differing: Vec<String> = found
         .beside
         .iter()
         .map(|(name, own, usual)| {
@@ -68,16 +68,16 @@ pub(super) fn outlier(found: &Outlier) -> String {
             format!("{name} {} against {}", figure(*own, unit), figure(*usual, unit))
         })
         .collect();
-    let beside = match beside.is_empty() {
-        true => "nothing recorded beside it stands out".to_owned(),
-        false => format!("beside it {}", beside.join(", ")),
+    let recorded = match differing.is_empty() {
+        true => "nothing recorded alongside it stands out".to_owned(),
+        false => format!("alongside it {}", differing.join(", ")),
     };
     let interval = found
         .ci
         .map_or(String::new(), |ci| format!(" (95% interval {} to {})", figure(ci.low, unit), figure(ci.high, unit)));
     let log = found.log.as_ref().map_or(String::new(), |log| format!("; its log is {log}"));
     format!(
-        "trial {} (attempt {}, {}) lies far out: {} {}, {} from the others' mean; without it {}{interval}; {beside}{log}",
+        "trial {} (attempt {}, {}) lies far out: {} {}, {} from the others' mean; without it {}{interval}; {recorded}{log}",
         found.trial,
         found.attempt,
         found.condition,
@@ -92,13 +92,13 @@ pub(super) fn outlier(found: &Outlier) -> String {
 pub(super) fn aside(summary: &Summary) -> Option<String> {
     let metric = summary.headline_metric.as_deref()?;
     let all = || summary.conditions.iter().map(|condition| &condition.levels);
-    let beside: Vec<(&ConditionSummary, &MetricSummary)> = summary
+    let others: Vec<(&ConditionSummary, &MetricSummary)> = summary
         .conditions
         .iter()
         .filter(|condition| threads(&condition.levels, all()).is_some())
         .filter_map(|condition| Some((condition, condition.metrics.iter().find(|m| m.name == metric)?)))
         .collect();
-    let words: Vec<String> = beside
+    let words: Vec<String> = others
         .iter()
         .map(|(condition, found)| {
             let (low, high) = (figure(found.min, &found.unit), figure(found.max, &found.unit));
@@ -107,5 +107,5 @@ pub(super) fn aside(summary: &Summary) -> Option<String> {
         })
         .collect();
     (!words.is_empty())
-        .then(|| format!("Another load beside these, from its worst trial to its best: {}.", list(&words)))
+        .then(|| format!("Another load alongside these, from its worst trial to its best: {}.", list(&words)))
 }

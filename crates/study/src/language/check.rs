@@ -35,7 +35,7 @@ fn clash(source: Source<'_>, set: &[(Field, Range<usize>)], study: &Study) -> Re
         None => Ok(()),
         Some((key, expected)) => {
             let span = set.iter().rfind(|(field, _)| field.key == key).map_or(0..0, |(_, span)| span.clone());
-            Err(source.error(span, format!("`{key}` stands beside a key that excludes it"), expected))
+            Err(source.error(span, format!("`{key}` stands next to a key that excludes it"), expected))
         }
     }
 }

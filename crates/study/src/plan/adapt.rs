@@ -52,7 +52,7 @@ fn check_options(study: &Study) -> Result<(), String> {
         if !knows(engine, option, base.binary.as_ref())? {
             let name = engine.name();
             return Err(format!(
-                "engine option {option} is unknown to {name}: mend its name, or choose its engine with --engine"
+                "engine option {option} is unknown to {name}: fix its name, or choose its engine with --engine"
             ));
         }
     }

@@ -31,7 +31,7 @@ impl From<ConfigError> for Problem {
     fn from(e: ConfigError) -> Self {
         match e {
             ConfigError::Files(e) => Self::new(Exit::Machine, e.to_string())
-                .advice("the configuration names programs that run as you: nobody else may write to it"),
+                .advice("the configuration names programs that run as you: no one else may write to it"),
             ConfigError::Wrong(e) => e.into(),
         }
     }
@@ -58,10 +58,8 @@ impl From<DirectoryError> for Problem {
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::NotADirectory => {
                 (Exit::Usage, "name a directory, or a place where one can be made")
             }
-            DirectoryError::Io { doing: "read", .. } => {
-                (Exit::Usage, "mend the permissions, or name another directory")
-            }
-            DirectoryError::Io { .. } => (Exit::Machine, "make room, mend the permissions, or choose another --out"),
+            DirectoryError::Io { doing: "read", .. } => (Exit::Usage, "fix the permissions, or name another directory"),
+            DirectoryError::Io { .. } => (Exit::Machine, "make room, fix the permissions, or choose another --out"),
             DirectoryError::NotEmpty(_) => {
                 (Exit::Usage, "choose another --out, or go on with it: tare run --resume DIR")
             }

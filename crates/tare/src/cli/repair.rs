@@ -40,7 +40,7 @@ pub fn run(args: &Repair) -> Result<Exit, Problem> {
         damaged.iter().map(|d| format!("{}, line {}: {}\n", d.path.display(), d.line, d.what)).collect();
     text.push_str(&match damaged.len() {
         0 => "every line is whole; nothing was changed\n".to_owned(),
-        n => format!("{n} damaged lines were moved beside their file, to *.jsonl.damaged\n"),
+        n => format!("{n} damaged lines were moved next to their file, to *.jsonl.damaged\n"),
     });
     output::text(&tare_text::shown(&text))?;
     Ok(Exit::Done)

@@ -44,7 +44,7 @@ fn told(report: &RestoreReport, servers: usize, half_made: &[PathBuf]) -> String
             Outcome::Restored => "put back".to_owned(),
             Outcome::AlreadyThere => "was already as before".to_owned(),
             Outcome::ChangedByOther { found, original } => {
-                format!("left alone: somebody else set it to {found} (before the run it was {original})")
+                format!("left alone: someone else set it to {found} (before the run it was {original})")
             }
             other => format!("{other:?}"),
         };

@@ -232,14 +232,14 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) ->
     let end = end.map_err(|e| match e {
         // What was finished is kept; how to go on is known here.
         _ if goes_on(&e) => Problem::from(e).advice(format!(
-            "make room or mend the permissions, then: tare run --resume {}",
+            "make room or fix the permissions, then: tare run --resume {}",
             directory.path().display()
         )),
         RunError::SameReason { trials, reason } => {
             Problem::new(Exit::TrialFailed, format!("the run was stopped: all {trials} trials so far failed alike"))
                 .at(reason)
                 .advice(format!(
-                    "mend it, then go on with: tare run --resume {path}; logs: {path}/logs",
+                    "fix it, then go on with: tare run --resume {path}; logs: {path}/logs",
                     path = directory.path().display()
                 ))
         }

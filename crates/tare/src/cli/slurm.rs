@@ -67,7 +67,9 @@ fn script_text(args: &SlurmArgs, sharded: &Sharded, program: &Path, folder: &Pat
         Some(cpus) => format!(
             "# A part of a machine: others on it disturb what is measured, and tare will say so.\n#SBATCH --cpus-per-task={cpus}\n"
         ),
-        None => "# The whole machine: whoever else runs on it would be measured too.\n#SBATCH --exclusive\n".to_owned(),
+        None => {
+            "# The whole machine: anyone else who runs on it would be measured too.\n#SBATCH --exclusive\n".to_owned()
+        }
     };
     let (name, last) = (&sharded.plan().study, sharded.count() - 1);
     let (program, folder_word) = (word(program), word(folder));

@@ -100,7 +100,7 @@ fn keys() -> String {
     }
     text.push_str(
         "\n[factors]          factor = [levels]; every combination is a condition\n\
-         [[conditions]]     a list, each entry with factors and levels of its own; [factors] beside it join\n\
+         [[conditions]]     a list, each entry with factors and levels of its own; [factors] next to it join\n\
          \x20                  every entry, or choose among the levels that entries have\n\
          [design]           kind = full-factorial or one-at-a-time; identical = run or skip; ladder = a factor whose levels\n\
          \x20                  are measured one after the other on one server, in an order drawn for each trial\n\

@@ -232,7 +232,7 @@ impl Trial<'_> {
     /// On a server that someone else runs. Its affinities are put back on every way out.
     fn measure_running(&self, load: &dyn Load, record: &mut TrialRecord) -> Result<Driven, TrialError> {
         let server = running::begin(self, record)?;
-        note_no_captures(self, "a server that somebody else runs is only measured", record);
+        note_no_captures(self, "a server that someone else runs is only measured", record);
         let affinities = running::affinities(&self.task.placement)?;
         let driven = self.drive(load, Some(&server), affinities.clone());
         running::put_back(affinities.as_ref())?;

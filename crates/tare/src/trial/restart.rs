@@ -47,7 +47,7 @@ pub(super) fn restarted(trial: &Trial<'_>, command: &[String]) -> Result<(Runnin
             Err(failed(format!("afterwards it is still process {}, which was not restarted", new.0)))
         }
         (Some(old), Some(new)) => Ok((server, format!("process {} ended, process {} answers", old.0, new.0))),
-        (None, Some(new)) => Ok((server, format!("process {} answers; before, nobody did", new.0))),
+        (None, Some(new)) => Ok((server, format!("process {} answers; before, no one did", new.0))),
         (_, None) => Ok((server, "it answers; whether it is another process cannot be seen from here".to_owned())),
     }
 }

@@ -90,7 +90,7 @@ fn uncontrolled(settings: &Settings, placement: &ResolvedPlacement) -> BTreeMap<
     add("engine options", "as the owner set them, but for those that the study names, which were read and not set");
     add("address space, allocator, environment", "as the server was started");
     add("memory policy", "as the server was started; pages lie where they were first touched");
-    add("other clients", "nobody keeps them away");
+    add("other clients", "no one keeps them away");
     if placement.server.is_empty() {
         add("connection threads", "placed by the operating system, within what the owner allows");
     }

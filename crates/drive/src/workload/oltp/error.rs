@@ -54,7 +54,7 @@ pub enum OltpError {
         found: u64,
     },
     /// A table did not take the rows that it was sent.
-    #[error("table sbtest{table} took {found} rows of {expected}: is somebody else filling it?")]
+    #[error("table sbtest{table} took {found} rows of {expected}: is someone else filling it?")]
     Loaded {
         /// Its number.
         table: usize,

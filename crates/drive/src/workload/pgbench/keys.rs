@@ -35,7 +35,7 @@ impl Keyed for PgbenchSettings {
         },
         Key {
             name: "jobs",
-            help: "threads of pgbench itself (-j); absent: one a connection, which alone can be bound beside its server \
+            help: "threads of pgbench itself (-j); absent: one a connection, which alone can be bound next to its server \
                    process",
             get: |s| s.jobs.map(Into::into),
             set: |s, v| v.whole(1, 65_536).map(|v| s.jobs = Some(v)),

@@ -7,7 +7,7 @@ use tare_results::schema::ThreadClass;
 use tare_results::server_cost::Operation;
 
 /// Why none of these loads has captures.
-pub const NO_CAPTURES: &str = "a program of somebody else's has no further sample for captures";
+pub const NO_CAPTURES: &str = "a program of someone else's has no further sample for captures";
 
 /// The sample that a run was: the client's figures, its CPU time for each transaction, and how many of these there were
 /// while the server was watched.

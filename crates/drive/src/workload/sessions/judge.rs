@@ -16,7 +16,7 @@ pub enum NotAsked {
     },
     /// A probe needs an idle server around each sample, and transactions that are due meanwhile would queue up.
     #[error(
-        "a probe beside the samples needs a server that idles around them, which {rate} transactions a second do not \
+        "a probe alongside the samples needs a server that idles around them, which {rate} transactions a second do not \
          allow: set sampling.probe = \"off\", or no rate"
     )]
     ProbeUnderRate {

@@ -379,7 +379,7 @@ fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
     let busy = LoadSettings { rest: false, ..settings };
     at_rest.seen.clear();
     run(&busy, &connect, &mut at_rest).unwrap();
-    assert!(at_rest.seen.contains(&false), "without a rest somebody works");
+    assert!(at_rest.seen.contains(&false), "without a rest someone works");
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn check(args: &TpccArgs, engine: &dyn Engine, target: &ConnectTarget, of: &Tpcc
         Exit::TrialFailed,
         format!("of the {} consistency conditions {broken} did not hold", CONDITIONS.len()),
     )
-    .advice("the server has lost or invented rows, or somebody else changed them; cleanup and prepare begin anew"))
+    .advice("the server has lost or invented rows, or someone else changed them; cleanup and prepare begin anew"))
 }
 
 /// Whether there are the tables that the options speak of.

@@ -26,7 +26,7 @@ user() { (cd /tmp && setpriv --reuid=65534 --regid=65534 --clear-groups env -i P
 /// Runs a script as root in a namespace of its own; none for ordinary users, who cannot.
 fn as_root(script: &str) -> Option<(i32, String)> {
     if !rustix::process::geteuid().is_root() {
-        println!("not root: nobody to be attacked");
+        println!("not root: no one to be attacked");
         return None;
     }
     let tare = Path::new(env!("CARGO_BIN_EXE_tare"));

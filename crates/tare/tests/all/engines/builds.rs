@@ -73,7 +73,7 @@ fn an_unpacked_server_is_used_with_all_that_lies_beside_it() {
     let other = PrepareRequest { options, ..place.prepare_request(Some(&server)) };
     let error = Mariadb.prepare_data(&other, &mut fill).unwrap_err();
     assert!(matches!(error, EngineError::BinaryUnusable { .. }), "{error}");
-    assert!(error.to_string().contains("has no mariadb-install-db or mysql_install_db beside it"), "{error}");
+    assert!(error.to_string().contains("has no mariadb-install-db or mysql_install_db next to it"), "{error}");
     // One that lost its own permission says how it gets it back.
     fs::set_permissions(&server, fs::Permissions::from_mode(0o644)).unwrap();
     let error = Mariadb.binary(Some(&server)).unwrap_err().to_string();

@@ -142,7 +142,7 @@ fn a_password_is_in_no_file_argument_list_or_environment() {
     let study = theirs.study("");
     let user = ["run", &study, "--set", "engine.user=guest"];
     let (out, err) = theirs.world.exits(3, &[&user[..], &["--out", "without"]].concat());
-    assert!(err.contains("1045"), "without it nobody gets in: {out}{err}");
+    assert!(err.contains("1045"), "without it no one gets in: {out}{err}");
 
     theirs.run_hides(&[&user[..], &["--out", "results", "--set", "sampling.sample_s=1"]].concat(), SECRET);
 
