@@ -3,6 +3,7 @@
 use super::aside;
 use super::basis::{Basis, range};
 use super::best;
+use super::by_chance;
 use super::collect::ConditionTrials;
 use super::composite;
 use super::estimate;
@@ -69,7 +70,9 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
     let basis = Basis { conditions: &measured, composite: &composite };
     let mains = effects::main_effects(&measured, &composite);
     match &asked.question {
-        Some(Question::Spread) => spread(effects::sources(conditions, asked.rate(&Question::Spread)), conditions),
+        Some(Question::Spread) => {
+            spread(effects::sources(conditions, asked.rate(&Question::Spread)), conditions, &name)
+        }
         Some(Question::Scaling) => {
             steps(&scaling::scaling(conditions, asked.rate(&Question::Scaling)), &name, asked, &basis)
         }
@@ -102,9 +105,12 @@ fn factors(basis: &Basis<'_>, mains: Vec<Moved>) -> Verdict {
 }
 
 /// Which factor makes trials differ.
-fn spread(sources: Option<SpreadSources>, conditions: &[ConditionTrials<'_>]) -> Verdict {
+fn spread(sources: Option<SpreadSources>, conditions: &[ConditionTrials<'_>], metric: &str) -> Verdict {
     match sources {
-        Some(sources) => Verdict::SpreadFrom(spread_from(&sources, conditions.iter().map(|c| c.levels))),
+        Some(sources) => Verdict::SpreadFrom(SpreadFrom {
+            by_chance: by_chance::of(conditions, metric),
+            ..spread_from(&sources, conditions.iter().map(|c| c.levels))
+        }),
         None => Verdict::Untested(Untested::NoSpreadSources),
     }
 }
@@ -128,6 +134,7 @@ pub fn spread_from<'l>(
             })
             .collect(),
         unexplained: sources.unexplained,
+        by_chance: None,
     }
 }
 

@@ -6,6 +6,7 @@ pub mod aside;
 mod basis;
 mod best;
 mod builds;
+mod by_chance;
 mod captures;
 pub mod collect;
 pub mod compare;

@@ -1,14 +1,16 @@
 //! What the study's question came to, as a value: what was compared, by how much, how sure, and on which conditions.
 //! Two verdicts are compared as values; sentences are made of them elsewhere.
 
+use super::ends;
 use super::mode::Mode;
 use super::term::Term;
+use serde::Serialize;
 use std::collections::BTreeSet;
 use tare_results::schema::Levels;
 use tare_stats::Interval;
 
 /// The answer to the study's question, and what becomes of it without the disturbed trials.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Answer {
     /// From all trials that count.
     pub verdict: Verdict,
@@ -19,7 +21,7 @@ pub struct Answer {
 }
 
 /// The disturbed trials among those that an answer rests on.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Disturbed {
     /// How many they are.
     pub trials: usize,
@@ -30,7 +32,8 @@ pub struct Disturbed {
 }
 
 /// What the question comes to without the disturbed trials.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Without {
     /// Nothing was tested, so nothing has to be confirmed.
     Untested,
@@ -43,7 +46,8 @@ pub enum Without {
 }
 
 /// What a question came to.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Verdict {
     /// Nothing was tested.
     Untested(Untested),
@@ -112,7 +116,8 @@ pub enum Verdict {
 }
 
 /// Why nothing was tested.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", content = "value", rename_all = "snake_case")]
 pub enum Untested {
     /// No trial has run.
     NoTrial,
@@ -153,7 +158,7 @@ pub enum Untested {
 }
 
 /// What the answer is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Measured {
     /// The metric, or the first of several that are taken together.
     pub metric: String,
@@ -162,11 +167,12 @@ pub struct Measured {
 }
 
 /// A mean with its interval.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Estimate {
     /// Mean over the trials.
     pub mean: f64,
     /// 95% interval of it; none with a single trial.
+    #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Trials that the mean is of.
     pub trials: usize,
@@ -175,7 +181,7 @@ pub struct Estimate {
 }
 
 /// The only condition that was measured.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alone {
     /// Its name; empty where a study has no factors.
     pub condition: String,
@@ -188,7 +194,7 @@ pub struct Alone {
 }
 
 /// How a factor moves what was measured, the other factors averaged out.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Moved {
     /// The factor, or several that always change together.
     pub term: Term,
@@ -199,6 +205,7 @@ pub struct Moved {
     /// Mean at the high level over that at the low one.
     pub ratio: f64,
     /// 95% interval of it.
+    #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Chance of it where there is none, adjusted for all that were tested.
     pub p_value: Option<f64>,
@@ -207,7 +214,7 @@ pub struct Moved {
 }
 
 /// The ends of a ranking of conditions or levels.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranked {
     /// The condition or level with the best mean.
     pub best: String,
@@ -220,13 +227,14 @@ pub struct Ranked {
     /// The larger over the smaller.
     pub ratio: f64,
     /// 95% interval of it for all pairs together.
+    #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
     /// Chance of it where all are alike.
     pub p_value: f64,
 }
 
 /// The extreme means of one metric.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Range {
     /// The condition with the smallest mean.
     pub low: (String, f64),
@@ -237,7 +245,7 @@ pub struct Range {
 }
 
 /// Levels of one factor that were compared.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LevelsOf {
     /// The factor whose levels they are.
     pub factor: String,
@@ -248,16 +256,31 @@ pub struct LevelsOf {
 }
 
 /// Where the spread between trials comes from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadFrom {
     /// The shown sources, the strongest first.
     pub sources: Vec<ShownSource>,
     /// Share of the variance that stays with every one at its quiet level.
     pub unexplained: f64,
+    /// What chance alone made of the condition whose trials differ most; none with one trial each.
+    pub by_chance: Option<ByChance>,
+}
+
+/// What trials of one condition, with nothing set differently between them, came to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ByChance {
+    /// Name of the condition.
+    pub condition: String,
+    /// Means of the modes that its trials fall into, lower first; without modes the least and the most.
+    pub means: Vec<f64>,
+    /// Whether they are modes.
+    pub are_modes: bool,
+    /// Unit of the means.
+    pub unit: &'static str,
 }
 
 /// A factor that is shown to make trials vary more.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ShownSource {
     /// The factor by its name.
     pub factor: String,
@@ -272,7 +295,7 @@ pub struct ShownSource {
 }
 
 /// A step of a ladder on which more gave less.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LessStep {
     /// `threads`, `nodes` or `caches`.
     pub over: String,
@@ -285,6 +308,7 @@ pub struct LessStep {
     /// Throughput after the step over that before it.
     pub ratio: f64,
     /// 95% interval of it.
+    #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
 }
 

@@ -11,12 +11,11 @@ use tare_findings::summary::MetricSummary;
 /// # Errors
 /// Those of `out`.
 pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "### {}\n\n**{}**\n",
-        escaped(&source.results.study),
-        escaped(&AnswerJson::of(&source.summary.answer).text)
-    )?;
+    let answer = AnswerJson::of(&source.summary.answer);
+    writeln!(out, "### {}\n\n**{}**\n", escaped(&source.results.study), escaped(&answer.text))?;
+    for detail in &answer.details {
+        writeln!(out, "{}\n", escaped(detail))?;
+    }
     let metrics = source.shown_metrics();
     let scales: Vec<Scale> = metrics.iter().map(|metric| scale(source, &metric.name)).collect();
     write!(out, "| condition | trials |")?;

@@ -8,7 +8,8 @@ use tare_findings::figures::count;
 pub(super) fn section(page: &Page<'_>) -> Markup {
     let screen = words::first_screen(page.summary, page.results);
     html! {
-        p.reading { (screen.out) }
+        p.study { "tare · " (page.results.study) }
+        h1 { (screen.out) }
         @for sentence in &screen.further { p.further { (sentence) } }
     }
 }

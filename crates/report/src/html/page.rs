@@ -16,7 +16,6 @@ pub fn render(results: &Results, summary: &Summary) -> String {
     let sections = sections(&page);
     let body = html! {
         header {
-            h1 { "tare · " (results.study) }
             (first_screen::section(&page))
             nav aria-label="Sections" {
                 @for (id, title, _) in &sections { a href={ "#" (id) } { (title) } }

@@ -1,50 +1,60 @@
-//! The first line of every report.
+//! The answer: its first sentence, and what stands below that.
 
-use super::sentence::Sentence;
-use super::verdict::sentence;
+use super::details::details;
+use super::headline::headline;
 use serde::Serialize;
-use tare_findings::verdict::{Answer, Disturbed, Without};
+use tare_findings::verdict::{Answer, Disturbed, Verdict, Without};
 
 /// The answer as `--json` has it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswerJson {
-    /// One or two sentences.
+    /// One sentence of at most 25 words; of clean trials alone where some were disturbed and enough are left.
     pub text: String,
+    /// Intervals, exceptions and what is not distinguishable, a sentence or two each.
+    pub details: Vec<String>,
     /// Whether it says something that was tested: all that one study says together, see `confidence`.
     pub tested: bool,
-    /// Whether trials that count although disturbed are among those it rests on.
+    /// Whether trials that count were disturbed.
     pub disturbed: bool,
+    /// What the first sentence was made from; a second one is of all trials, the disturbed ones with them.
+    pub findings: Vec<Verdict>,
 }
 
 impl AnswerJson {
     /// The answer in words.
     pub fn of(answer: &Answer) -> Self {
-        let said = match &answer.disturbed {
-            None => sentence(&answer.verdict),
-            Some(disturbed) => Sentence::ours(confirmed(answer, disturbed)),
+        let all = &answer.verdict;
+        let (text, mut details, findings) = match &answer.disturbed {
+            None => (headline(all), details(all), vec![all]),
+            Some(disturbed) => with_disturbed(all, disturbed),
         };
         let text = match answer.is_rehearsal {
-            true => format!("A rehearsal (--quick), too short to rely on: {}", said.behind()),
-            false => said.alone(),
+            true => format!("Rehearsal: {text}"),
+            false => text,
         };
-        Self { text, tested: answer.verdict.is_tested(), disturbed: answer.disturbed.is_some() }
+        if answer.is_rehearsal {
+            details.insert(0, "A rehearsal (--quick) is too short to rely on.".to_owned());
+        }
+        let findings: Vec<Verdict> = findings.into_iter().cloned().collect();
+        let tested = !matches!(&answer.disturbed, Some(Disturbed { without: Without::TooFew, .. })) && all.is_tested();
+        Self { text, details, tested, disturbed: answer.disturbed.is_some(), findings }
     }
 }
 
-/// What rests on disturbed trials says so first; what changes without them is not claimed.
-fn confirmed(answer: &Answer, disturbed: &Disturbed) -> String {
+/// What rests on disturbed trials is told apart from what clean ones say, and never mixed with it.
+fn with_disturbed<'v>(all: &'v Verdict, disturbed: &'v Disturbed) -> (String, Vec<String>, Vec<&'v Verdict>) {
     let lead = format!("{} of {} trials were disturbed", disturbed.trials, disturbed.of);
-    let with = sentence(&answer.verdict);
+    let with_them = format!("With them: {}", headline(all));
+    let clean =
+        |clean: &'v Verdict, what: String| (headline(clean), [details(clean), vec![what]].concat(), vec![clean, all]);
     match &disturbed.without {
-        Without::Untested => format!("{lead}. {}", with.alone()),
-        Without::Same(_) => format!("{lead}; without them it comes out the same. {}", with.alone()),
-        Without::Other(again) => {
-            format!("{lead}, and they decide: with them {} Without them {}", with.behind(), sentence(again).behind())
+        Without::Untested => (headline(all), [details(all), vec![format!("{lead}.")]].concat(), vec![all]),
+        Without::Same(same) => clean(same, format!("{lead} and left out; with them it comes out the same.")),
+        Without::Other(other) => clean(other, format!("{lead} and left out, and they decide. {with_them}")),
+        Without::TooFew => {
+            let text =
+                format!("Inconclusive: {lead}, and too few clean ones are left; repeat this on a quieter machine.");
+            (text, vec![with_them], vec![all])
         }
-        Without::TooFew => format!(
-            "{lead}, and too few clean ones are left to do without them: inconclusive until a quieter machine repeats \
-             it. With them {}",
-            with.behind()
-        ),
     }
 }

@@ -15,9 +15,9 @@ pub struct FirstScreen {
     pub run: String,
     /// On which machine it ran.
     pub machine: String,
-    /// What came out of it.
+    /// What came out of it: one sentence of at most 25 words.
     pub out: String,
-    /// More of what came out.
+    /// Its intervals and exceptions, then more of what came out.
     pub further: Vec<String>,
     /// How sure that is, and why.
     pub sure: String,
@@ -27,11 +27,12 @@ pub struct FirstScreen {
 
 /// All sentences of the first screen.
 pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
+    let answer = AnswerJson::of(&summary.answer);
     FirstScreen {
         run: what_was_run(summary, results),
         machine: on_what(results),
-        out: AnswerJson::of(&summary.answer).text,
-        further: further(summary, results),
+        out: answer.text,
+        further: answer.details.into_iter().chain(further(summary, results)).collect(),
         warnings: warnings(summary, results),
         sure: how_sure(summary, results),
     }

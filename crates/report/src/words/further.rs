@@ -2,7 +2,7 @@
 
 use super::comparison::refusal;
 use super::terms::{mode_cause, modes};
-use super::{culprits, machines, plans, steadiness, trials, two_hosts, verdict, warm_up};
+use super::{culprits, details, machines, plans, steadiness, trials, two_hosts, warm_up};
 use tare_findings::collect;
 use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_findings::verdict::Verdict;
@@ -37,7 +37,7 @@ fn of_headline(summary: &Summary, metric: &str) -> Vec<String> {
     let sources = summary.spread_sources.as_ref().filter(|_| !is_answer);
     let all = [
         modes_sentence(summary, metric),
-        sources.map(|sources| verdict::spread(sources, levels)),
+        sources.map(|sources| details::spread(sources, levels)),
         steadiness::residuals(summary),
         steadiness::spread(summary),
     ];

@@ -5,16 +5,16 @@ mod answer;
 pub mod client_limit;
 mod comparison;
 mod culprits;
+mod details;
 mod first_screen;
 mod further;
+mod headline;
 mod machines;
 mod plans;
-mod sentence;
 mod steadiness;
 mod terms;
 mod trials;
 mod two_hosts;
-mod verdict;
 mod warm_up;
 mod warnings;
 

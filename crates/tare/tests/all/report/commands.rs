@@ -203,7 +203,7 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     );
     assert_eq!(json["answer"]["disturbed"], true);
     assert!(
-        json["answer"]["text"].as_str().unwrap().starts_with("20 of 20 trials were disturbed"),
+        json["answer"]["text"].as_str().unwrap().starts_with("Inconclusive: 20 of 20 trials were disturbed"),
         "{}",
         json["answer"]
     );

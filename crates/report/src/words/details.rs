@@ -1,0 +1,154 @@
+//! What stands below the first sentence: intervals, exceptions, and what is not distinguishable.
+
+use super::headline::headline;
+use super::terms::modes;
+use tare_findings::answer::spread_from as spread_source;
+use tare_findings::figures::{count, figure, list, percent, times};
+use tare_findings::level_words::words_of;
+use tare_findings::summary::SpreadSources;
+use tare_findings::verdict::{LessStep, Moved, Ranked, SpreadFrom, Untested, Verdict};
+use tare_results::schema::Levels;
+use tare_stats::Interval;
+
+/// The fewest trials of a condition from which anything is said without a caution.
+const ENOUGH_TRIALS: usize = 5;
+/// Names of a list that are written out; of one more than these there is no "1 more".
+const LISTED_NAMES: usize = 4;
+/// Steps that are written out; the rest are counted.
+const LISTED_STEPS: usize = 3;
+
+/// Sentences that add to [`headline`] and repeat none of it.
+pub(super) fn details(verdict: &Verdict) -> Vec<String> {
+    match verdict {
+        Verdict::Untested(why) => nothing_tested(why),
+        Verdict::Moved { rest, tested, .. } => moved(rest, *tested).into_iter().collect(),
+        Verdict::Ranked { ranking, fewest_trials, .. } => {
+            [Some(ranked(ranking)), few(*fewest_trials)].into_iter().flatten().collect()
+        }
+        Verdict::NotRanked { fewest_trials, .. } => few(*fewest_trials).into_iter().collect(),
+        Verdict::RankedLevels { ranking, .. } => vec![ranked(ranking)],
+        Verdict::NotMoved { .. } | Verdict::NotRankedLevels(_) => Vec::new(),
+        Verdict::SpreadFrom(from) => vec![sources(from)],
+        Verdict::Steps { less, .. } => steps(less).into_iter().collect(),
+    }
+}
+
+fn nothing_tested(why: &Untested) -> Vec<String> {
+    match why {
+        Untested::Alone(found) if found.modes.is_empty() => vec!["There is nothing to compare it with.".to_owned()],
+        Untested::Alone(found) => {
+            vec![format!(
+                "It has modes: {}. There is nothing to compare it with.",
+                modes(&found.modes, found.estimate.unit)
+            )]
+        }
+        Untested::SingleTrial { range: Some(range), .. } => {
+            let at = |(condition, mean): &(String, f64)| format!("{} at {condition}", figure(*mean, range.unit));
+            vec![format!("From {} to {}; ten trials a condition tell more.", at(&range.low), at(&range.high))]
+        }
+        Untested::TooFewRungs { unrealizable, instead } => {
+            let cannot = match unrealizable {
+                0 => None,
+                n => Some(format!("This machine cannot do {}.", count(*n, "condition"))),
+            };
+            cannot.into_iter().chain([headline(instead)]).chain(details(instead)).collect()
+        }
+        Untested::NoTrial
+        | Untested::NoneOk { .. }
+        | Untested::NoValue
+        | Untested::NotPositive { .. }
+        | Untested::SingleTrial { range: None, .. }
+        | Untested::NotRankable
+        | Untested::NoSpreadSources
+        | Untested::NoSteps => Vec::new(),
+    }
+}
+
+fn moved(rest: &[Moved], tested: usize) -> Option<String> {
+    let others = match (rest, tested) {
+        (_, 1) => return None,
+        ([], _) => "no other factor is shown to move it".to_owned(),
+        (rest, _) => {
+            let words = rest.iter().map(|effect| format!("{} {}", effect.term, times(effect.ratio))).collect();
+            format!("after it come {}", listed(words))
+        }
+    };
+    Some(format!("This is averaged over the other factors; {others}."))
+}
+
+/// "95% interval 4.9x to 5.2x for all pairs together; a is told from all others, b not from c."
+fn ranked(ranking: &Ranked) -> String {
+    let interval = ranking.ci.map(|ci| format!("{} for all pairs together", interval(ci)));
+    let end = |name: &str, ties: &[String]| match ties {
+        [] => format!("{name} is told from all others"),
+        ties => format!("{name} is not told from {}", listed(ties.to_vec())),
+    };
+    let ends = [end(&ranking.best, &ranking.best_ties), end(&ranking.worst, &ranking.worst_ties)];
+    let all: Vec<String> = interval.into_iter().chain(ends).collect();
+    format!("{}.", all.join("; "))
+}
+
+/// Where the spread between trials comes from, as a sentence of its own.
+pub(super) fn spread<'l>(sources_of: &SpreadSources, levels: impl Iterator<Item = &'l Levels> + Clone) -> String {
+    sources(&spread_source(sources_of, levels))
+}
+
+/// "aslr (on rather than off) accounts for 61% of the variance between trials, ahi (on rather than off) for 12%;
+/// unexplained 27%."
+fn sources(from: &SpreadFrom) -> String {
+    let shown: Vec<String> = from
+        .sources
+        .iter()
+        .enumerate()
+        .map(|(place, source)| {
+            // Of many levels the share is that of the trials at these two.
+            let of = if source.levels > 2 { "of these two, " } else { "" };
+            let who = format!("{} ({of}{} rather than {})", source.factor, source.noisy_level, source.quiet_level);
+            let share = percent(source.share);
+            match place {
+                0 => format!("{who} accounts for {share} of the variance between trials"),
+                _ => format!("{who} for {share}"),
+            }
+        })
+        .collect();
+    match shown.is_empty() {
+        true => "No factor is shown to make trials vary more.".to_owned(),
+        false => format!("{}; unexplained {}.", shown.join(", "), percent(from.unexplained)),
+    }
+}
+
+fn steps(less: &[LessStep]) -> Option<String> {
+    if less.is_empty() {
+        return None;
+    }
+    let more = match less.len().saturating_sub(LISTED_STEPS) {
+        0 => String::new(),
+        n => format!("; and {} more", count(n, "step")),
+    };
+    let words = |step: &LessStep| {
+        let at = if step.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&step.levels)) };
+        let interval = step.ci.map_or_else(String::new, |ci| format!(" ({})", interval(ci)));
+        format!("{} to {} {}{at} {}{interval}", step.from, step.to, step.over, times(step.ratio))
+    };
+    let listed: Vec<String> = less.iter().take(LISTED_STEPS).map(words).collect();
+    Some(format!("Shown to give less: {}{more}.", listed.join("; ")))
+}
+
+fn interval(ci: Interval) -> String {
+    format!("95% interval {} to {}", times(ci.low), times(ci.high))
+}
+
+fn few(trials: usize) -> Option<String> {
+    let few = || format!("{} a condition are few; repeat before relying on it.", count(trials, "trial"));
+    (trials < ENOUGH_TRIALS).then(few)
+}
+
+/// The first few of a long list and how many more, for the table has them all.
+fn listed(mut names: Vec<String>) -> String {
+    let more = names.len().saturating_sub(LISTED_NAMES);
+    if more > 1 {
+        names.truncate(LISTED_NAMES);
+        names.push(format!("{more} more"));
+    }
+    list(&names)
+}
