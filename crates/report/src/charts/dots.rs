@@ -26,14 +26,24 @@ struct Shape {
 const WIDE: Shape = Shape { width: 960.0, left: 250.0, right: 760.0, row: 44.0, stacked: false };
 const SLIM: Shape = Shape { width: 340.0, left: 20.0, right: 318.0, row: 82.0, stacked: true };
 
+/// One trial of a condition.
+pub struct Dot {
+    /// Its name, for who points at it.
+    pub name: String,
+    /// Its mean.
+    pub mean: f64,
+    /// Whether it counts although it was disturbed: then it is hollow.
+    pub disturbed: bool,
+}
+
 /// One condition of the plot.
 pub struct Row<'a> {
     /// Its name, alongside the row.
     pub label: &'a str,
     /// Number of its mark, the same in every chart of the page.
     pub mark: usize,
-    /// Name and mean of every trial.
-    pub trials: Vec<(String, f64)>,
+    /// Every trial.
+    pub trials: Vec<Dot>,
     /// The trials that `trials` is of: their samples, which may be millions, are read where they are.
     pub records: &'a [&'a TrialRecord],
     /// The metric that all of this is of.
@@ -51,7 +61,7 @@ impl Row<'_> {
 
     /// The lowest and the highest of all values; none of none.
     fn range(&self) -> Option<(f64, f64)> {
-        let values = self.trials.iter().map(|(_, mean)| *mean).chain(self.samples()).filter(|value| value.is_finite());
+        let values = self.trials.iter().map(|dot| dot.mean).chain(self.samples()).filter(|value| value.is_finite());
         let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         (low <= high).then_some((low, high))
     }
@@ -129,15 +139,15 @@ fn draw_row(row: &Row<'_>, axis: &Axis, top: f64, detailed: bool, shape: &Shape)
         @for mode in &row.summary.modes {
             path class=(format!("mode {class}")) d=(marks::path(3, axis.at(mode.mean), interval_y, 5.0)) {}
         }
-        @if detailed {
-            @for (index, (name, mean)) in row.trials.iter().enumerate() {
-                path class={ "trial " (class) } d=(marks::path(0, axis.at(*mean), trials_y + jitter(index), 3.6)) {
-                    title { (name) ": " (figures.figure(*mean)) }
-                }
+        @let placed = row.trials.iter().enumerate().map(|(i, dot)| (dot, axis.at(dot.mean), trials_y + jitter(i)));
+        @for (dot, x, y) in placed.clone().filter(|(dot, ..)| detailed || dot.disturbed) {
+            path class=(format!("trial{} {class}", if dot.disturbed { " disturbed" } else { "" })) d=(marks::path(0, x, y, 3.6)) {
+                @if detailed { title { (dot.name) ": " (figures.figure(dot.mean)) } }
             }
-        } @else {
+        }
+        @if !detailed {
             path class=(format!("dots {class}"))
-                d=(marks::dots(row.trials.iter().enumerate().map(|(i, (_, v))| (axis.at(*v), trials_y + jitter(i))))) {}
+                d=(marks::dots(placed.filter(|(dot, ..)| !dot.disturbed).map(|(_, x, y)| (x, y)))) {}
         }
     }
 }

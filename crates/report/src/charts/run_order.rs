@@ -21,6 +21,8 @@ pub struct Point {
     pub value: Option<f64>,
     /// Mark of its condition.
     pub mark: usize,
+    /// Whether it counts although it was disturbed: then it is hollow.
+    pub disturbed: bool,
     /// What is shown when the mark is pointed at.
     pub title: String,
 }
@@ -50,7 +52,7 @@ pub fn draw(metric: &str, unit: &str, points: &[Point], clock: bool) -> Markup {
             @if odd { text.tick x=(px(LEFT - 6.0)) y=(px(LANE + 4.0)) text-anchor="end" { "not used" } }
             @for point in points {
                 @match point.value {
-                    Some(value) => path class=(marks::class(point.mark)) d=(marks::path(point.mark, x(point.at), values.at(value), 3.8)) {
+                    Some(value) => path class={ (marks::class(point.mark)) @if point.disturbed { " disturbed" } } d=(marks::path(point.mark, x(point.at), values.at(value), 3.8)) {
                         title { (point.title) }
                     },
                     None => path.bad d=(format!("M{} {}l7 7m0 -7l-7 7", px(x(point.at) - 3.5), px(LANE - 3.5))) {

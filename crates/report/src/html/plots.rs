@@ -2,13 +2,14 @@
 
 use super::given::Page;
 use super::tables;
-use crate::charts::dots::{self, Row};
+use crate::charts::dots::{self, Dot, Row};
 use crate::charts::marks;
 use crate::charts::run_order::{self, Point};
 use crate::words::better_word;
 use maud::{Markup, html};
 use tare_findings::collect;
 use tare_findings::figures::figure;
+use tare_findings::state::is_disturbed;
 use tare_findings::summary::{MetricSummary, Summary};
 use tare_results::Results;
 use tare_results::metric::Better;
@@ -37,6 +38,9 @@ pub(super) fn headline(page: &Page<'_>) -> Option<Markup> {
             "sample, the bar a 95% interval with its mean"
             @if rows.iter().any(|row| !row.summary.modes.is_empty()) {
                 "; diamonds are the two modes of a condition, whose mean describes no trial"
+            }
+            @if rows.iter().flat_map(|row| &row.trials).any(|dot| dot.disturbed) {
+                "; a hollow dot is a trial that was disturbed and counts, for no attempt was left"
             }
             "."
         }
@@ -99,12 +103,14 @@ fn rows<'a>(page: &'a Page<'_>, metric: &'a str) -> Vec<Row<'a>> {
         .enumerate()
         .filter_map(|(place, condition)| {
             let summary: &MetricSummary = page.metric(place, metric)?;
-            let mean =
-                |trial: &&TrialRecord| Some((format!("trial {}", trial.trial), collect::trial_mean(trial, metric)?));
+            let dot = |trial: &&TrialRecord| {
+                let (name, mean) = (format!("trial {}", trial.trial), collect::trial_mean(trial, metric)?);
+                Some(Dot { name, mean, disturbed: is_disturbed(trial) })
+            };
             Some(Row {
                 label: condition.name,
                 mark: place,
-                trials: condition.ok.iter().filter_map(mean).collect(),
+                trials: condition.ok.iter().filter_map(dot).collect(),
                 records: &condition.ok,
                 metric,
                 summary,
@@ -137,6 +143,7 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
                 }
             };
             Point {
+                disturbed: value.is_some() && is_disturbed(trial),
                 at: if clock { seconds(trial).unwrap_or(0.0) } else { index as f64 },
                 value,
                 mark: page.mark(&trial.condition),
@@ -150,6 +157,9 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
         (legend(page))
         @if points.iter().any(|point| point.value.is_none()) {
             p.note { "× not used: failed, or disturbed and put aside" }
+        }
+        @if points.iter().any(|point| point.disturbed) {
+            p.note { "hollow: disturbed, and counted because no attempt was left" }
         }
     })
 }

@@ -140,24 +140,6 @@ fn bad_results_give_file_line_column_and_exit_2() {
     assert!(err.contains("schema 3, newer than this tare reads") && err.contains("schema 2 or older"), "{err}");
 }
 
-/// Scales the throughput of the trials that `hit` chooses and marks them as counted although disturbed.
-fn disturb(dir: &Path, hit: impl Fn(usize) -> bool, scale: f64) {
-    let path = dir.join("trials.jsonl");
-    let lines = fs::read_to_string(&path).unwrap();
-    let changed = lines.lines().map(|line| {
-        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
-        if hit(record["trial"].as_u64().unwrap() as usize) {
-            record["reason"] = "counted although disturbed, for no attempt is left: stress (77) took 76%".into();
-            for sample in record["samples"].as_array_mut().unwrap() {
-                sample["metrics"]["tps"] = (sample["metrics"]["tps"].as_f64().unwrap() * scale).into();
-            }
-        }
-        record.to_string() + "\n"
-    });
-    let text: String = changed.collect();
-    fs::write(&path, text).unwrap();
-}
-
 #[test]
 fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     let study = || {
@@ -170,7 +152,7 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     for dir in [&base, &hog] {
         fake::write(&study(), dir.path());
     }
-    disturb(hog.path(), |_| true, 0.716);
+    fake::disturb(hog.path(), &|_| true, 0.716);
     let gate = |b: &Path| tare(&["compare", path(base.path()), path(b), "--fail-if-slower", "5", "--metric", "tps"]);
     let (code, out, _) = gate(hog.path());
     assert_eq!(code, 5, "{out}");
@@ -179,7 +161,7 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     // A few disturbed trials that change nothing leave the verdict, and say that they are there.
     let some = tempfile::tempdir().unwrap();
     fake::write(&study(), some.path());
-    disturb(some.path(), |_| true, 0.716);
+    fake::disturb(some.path(), &|_| true, 0.716);
     let lines = fs::read_to_string(some.path().join("trials.jsonl")).unwrap();
     let clean: String = lines
         .lines()

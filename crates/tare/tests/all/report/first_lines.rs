@@ -101,16 +101,10 @@ fn told(text: &str, study: &fake::Study, quick: bool, disturbed: &dyn Fn(u64) ->
             if quick { all.replace("--engine mariadb", "--quick") } else { all }
         },
     );
+    fake::disturb(dir.path(), disturbed, 1.0);
     change(&dir.path().join("trials.jsonl"), |all| {
-        let lines = all.lines().filter_map(|line| {
-            let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
-            let hit = disturbed(record["trial"].as_u64().unwrap());
-            if hit {
-                record["reason"] = "counted although disturbed, for no attempt is left: stress (77) took 76%".into();
-            }
-            (!(hit && leave_out)).then(|| record.to_string() + "\n")
-        });
-        lines.collect()
+        let kept = |line: &&str| !leave_out || !line.contains("counted although disturbed");
+        all.lines().filter(kept).map(|line| line.to_owned() + "\n").collect()
     });
     let summary = summarize(&open(dir.path()).unwrap());
     let metrics = summary.conditions.iter().flat_map(|condition| &condition.metrics);

@@ -76,6 +76,23 @@ fn a_thousand_trials_stay_under_a_megabyte() {
 }
 
 #[test]
+fn trials_that_count_although_disturbed_are_hollow() {
+    let dir = tempfile::tempdir().unwrap();
+    fake::write(&fake::eight(), dir.path());
+    fake::disturb(dir.path(), &|trial| trial < 7, 1.0);
+    let text = fs::read_to_string(write_report(dir.path()).unwrap()).unwrap();
+    let section = |id: &str| {
+        let after = text.split(&format!("<section id=\"{id}\"")).nth(1).unwrap();
+        after.split("</section>").next().unwrap().to_owned()
+    };
+    // Once more for small screens.
+    assert_eq!(section("trials").matches("class=\"trial disturbed m").count(), 2 * 7);
+    assert!(section("trials").contains("a hollow dot is a trial that was disturbed"));
+    assert_eq!(section("order").matches(" disturbed\"").count(), 7);
+    assert!(section("order").contains("hollow: disturbed"));
+}
+
+#[test]
 fn a_report_of_a_csv_and_of_nothing_is_still_a_report() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made-up.csv");
