@@ -12,6 +12,7 @@ pub struct Builtin {
 /// All of them, in the order in which a newcomer meets them.
 pub const BUILTIN: &[Builtin] = &[
     Builtin { name: "first-look", text: include_str!("../../../../studies/first-look.toml") },
+    Builtin { name: "side-by-side", text: include_str!("../../../../studies/side-by-side.toml") },
     Builtin { name: "luck", text: include_str!("../../../../studies/luck.toml") },
     Builtin { name: "mind-your-core", text: include_str!("../../../../studies/mind-your-core.toml") },
     Builtin { name: "numa-scaling", text: include_str!("../../../../studies/numa-scaling.toml") },

@@ -26,6 +26,8 @@ pub struct Overrides {
     pub engine: Option<String>,
     /// `--set path.to.key=value`, in order.
     pub sets: Vec<String>,
+    /// `--binary`: programs that are the levels of the factor of that name; none where the study's own stand.
+    pub binaries: Vec<String>,
 }
 
 const SECTIONS: [&str; 18] = [
@@ -73,6 +75,9 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
     let own_engine = parser.study.base.engine.name.clone();
     if let Some(engine) = &overrides.engine {
         parser.command_line(&format!("engine.name={engine}"))?;
+    }
+    if !overrides.binaries.is_empty() {
+        parser.set_factor("binary", overrides.binaries.iter().map(|path| Value::of_word(path)).collect());
     }
     for set in &overrides.sets {
         parser.command_line(set)?;
@@ -378,6 +383,14 @@ impl Parser<'_> {
         })
     }
 
+    /// Gives a factor these levels, in place of its own where the study has it.
+    fn set_factor(&mut self, name: &str, levels: Vec<Value>) {
+        match self.study.factors.iter_mut().find(|f| f.name == name) {
+            Some(factor) => factor.levels = levels,
+            None => self.study.factors.push(Factor { name: name.to_owned(), levels }),
+        }
+    }
+
     fn command_line_set(&mut self, set: &str) -> Result<(), StudyError> {
         let usage = || self.source.error(0..0, format!("`{set}` sets nothing"), "path.to.key=value");
         let (path, value) = set.split_once('=').ok_or_else(usage)?;
@@ -390,11 +403,7 @@ impl Parser<'_> {
             }
             ("factors", _) => {
                 self.study.asked_options.extend(key.strip_prefix("option.").map(str::to_owned));
-                let levels = value.split(',').map(Value::of_word).collect();
-                match self.study.factors.iter_mut().find(|f| f.name == key) {
-                    Some(factor) => factor.levels = levels,
-                    None => self.study.factors.push(Factor { name: key.to_owned(), levels }),
-                }
+                self.set_factor(key, value.split(',').map(Value::of_word).collect());
                 Ok(())
             }
             ("placements", Some((name, key))) => {

@@ -24,19 +24,19 @@ use tare_topology::{Fingerprint, Machine};
 /// Options of `tare run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A study file, or the name of a built-in study (see `tare studies`)
-    #[arg(value_name = "STUDY", default_value = "first-look")]
-    study: String,
+    /// A study file, or the name of a built-in study (see `tare studies`) [default: first-look]
+    #[arg(value_name = "STUDY")]
+    study: Option<String>,
     #[command(flatten)]
     program: super::run_command::ProgramArgs,
     /// Where the results go [default: tare-results/STUDY-DATE]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
     /// Go on with an interrupted run: the same study, order and seed, without the trials that are finished
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["engine", "set", "quick", "article", "dry_run"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["StudyChanges", "dry_run"])]
     resume: Option<PathBuf>,
     /// Run one shard of a study that `tare shard` cut, by its number; begun before, it goes on
-    #[arg(long, num_args = 2, value_names = ["DIR", "INDEX"], conflicts_with_all = ["engine", "set", "quick", "article", "dry_run", "out", "resume"])]
+    #[arg(long, num_args = 2, value_names = ["DIR", "INDEX"], conflicts_with_all = ["StudyChanges", "dry_run", "out", "resume"])]
     shard: Option<Vec<String>>,
     #[command(flatten)]
     changes: StudyChanges,
@@ -71,11 +71,12 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     if let Some([directory, index]) = args.shard.as_deref() {
         return run_shard(Path::new(directory), index, args);
     }
-    let own = match builtin::find(&args.study) {
+    let name = args.study_name();
+    let own = match builtin::find(name) {
         // What is measured without a study stands on the command line.
         _ if !args.program.is_none() => Ok(()),
         Some(_) => Ok(()),
-        None => super::trust::check(Path::new(&args.study), args.trust),
+        None => super::trust::check(Path::new(name), args.trust),
     };
     // A rehearsal of someone else's study runs nothing that it names.
     let trusted = own.is_ok();
@@ -111,6 +112,10 @@ struct Teller {
 }
 
 impl RunArgs {
+    fn study_name(&self) -> &str {
+        self.study.as_deref().unwrap_or_else(|| self.changes.default_study())
+    }
+
     fn teller(&self) -> Result<Teller, Problem> {
         let password = secret::password(self.ask_password)?;
         Ok(Teller { password, json: self.json })
@@ -158,7 +163,7 @@ fn asked_for(args: &RunArgs) -> Result<Study, Problem> {
     let overrides = args.changes.overrides();
     match args.program.study(&overrides) {
         Some(study) => study,
-        None => study_file::load(&args.study, &overrides),
+        None => study_file::load(args.study_name(), &overrides),
     }
 }
 

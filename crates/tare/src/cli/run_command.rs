@@ -12,7 +12,7 @@ use toml::Value;
 pub struct ProgramArgs {
     /// Measure a program in place of a study: its words as in a shell, none of which is run for it; repeat it to
     /// compare several
-    #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "resume", "engine", "quick"])]
+    #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "resume", "engine", "quick", "binary", "option", "trials", "samples"])]
     command: Vec<String>,
     /// With --command: runs of each, in random order
     #[arg(long, value_name = "N", requires = "command", default_value_t = 10)]

@@ -23,6 +23,18 @@ pub struct StudyChanges {
     /// Run on this engine in place of the study's: sqlite, mariadb, mysql or postgresql
     #[arg(long)]
     engine: Option<String>,
+    /// Compare servers' programs, one --binary each; without STUDY on the built-in study side-by-side
+    #[arg(long, value_name = "PATH")]
+    binary: Vec<String>,
+    /// Set an option of the engine, or compare several values of it (may be repeated); without STUDY on side-by-side
+    #[arg(long, value_name = "NAME=VALUE[,VALUE]", value_parser = option)]
+    option: Vec<EngineOption>,
+    /// Trials of every condition, each a fresh server
+    #[arg(long, value_name = "N")]
+    trials: Option<usize>,
+    /// Samples in each trial
+    #[arg(long, value_name = "N")]
+    samples: Option<usize>,
     /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)
     #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
     set: Vec<String>,
@@ -34,10 +46,48 @@ pub struct StudyChanges {
     article: bool,
 }
 
+/// An engine's option with the values that are asked for.
+#[derive(Debug, Clone)]
+struct EngineOption {
+    name: String,
+    /// As they are written, commas between them.
+    values: String,
+}
+
+fn option(text: &str) -> Result<EngineOption, String> {
+    match text.split_once('=') {
+        Some((name, values)) if !name.is_empty() && !values.is_empty() => {
+            Ok(EngineOption { name: name.to_owned(), values: values.to_owned() })
+        }
+        _ => Err("expected NAME=VALUE, or NAME=VALUE,VALUE to compare them".to_owned()),
+    }
+}
+
+impl EngineOption {
+    /// As `--set` has it: one value is set, several are a factor.
+    fn set(&self) -> String {
+        let section = if self.values.contains(',') { "factors.option" } else { "engine.options" };
+        format!("{section}.{}={}", self.name, self.values)
+    }
+}
+
 impl StudyChanges {
-    /// As the reader of studies takes them.
+    /// The study that a command without one means.
+    pub fn default_study(&self) -> &'static str {
+        if self.binary.is_empty() && self.option.is_empty() { "first-look" } else { "side-by-side" }
+    }
+
+    /// As the reader of studies takes them; what `--set` says of the same key wins.
     pub fn overrides(&self) -> Overrides {
-        Overrides { quick: self.quick, article: self.article, engine: self.engine.clone(), sets: self.set.clone() }
+        let sampling = [("trials", self.trials), ("samples", self.samples)];
+        let counts = sampling.into_iter().filter_map(|(key, n)| Some(format!("sampling.{key}={}", n?)));
+        Overrides {
+            quick: self.quick,
+            article: self.article,
+            engine: self.engine.clone(),
+            sets: self.option.iter().map(EngineOption::set).chain(counts).chain(self.set.iter().cloned()).collect(),
+            binaries: self.binary.clone(),
+        }
     }
 }
 

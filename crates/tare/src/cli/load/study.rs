@@ -65,7 +65,7 @@ fn study(server: &ServerArgs, args: &RunArgs, load: &dyn Load, target: &ConnectT
         let keys = keys.into_iter().filter_map(|(key, value)| Some((key.to_owned(), toml_value(value?))));
         root.insert(section.to_owned(), toml::Value::Table(keys.collect()));
     }
-    let overrides = Overrides { quick: false, article: false, engine: None, sets: args.set.clone() };
+    let overrides = Overrides { sets: args.set.clone(), ..Overrides::default() };
     Ok(parse(Source { origin: "tare load", text: &root.to_string() }, &overrides).map_err(|mut e| {
         // Its lines are not those that someone wrote.
         (e.line, e.column) = (0, 0);

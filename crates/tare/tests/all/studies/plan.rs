@@ -58,6 +58,40 @@ fn what_a_two_pu_machine_cannot_do_is_listed_with_its_reason() {
     }
 }
 
+/// The distribution's PostgreSQL, which `scripts/setup test` installs.
+fn postgres() -> String {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").expect("scripts/setup test installs postgresql");
+    let found = versions.map(|version| version.unwrap().path().join("bin/postgres")).find(|path| path.exists());
+    found.expect("scripts/setup test installs postgresql").display().to_string()
+}
+
+#[test]
+fn builds_and_values_of_an_option_are_compared_without_a_study_file() {
+    let world = World::new();
+    let plan = |args: &[&str]| {
+        let all = [&["run", "--dry-run", "--json"], args].concat();
+        let document = json(&world.exits(0, &all).0);
+        let names = document["conditions"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap().to_owned());
+        (names.collect::<Vec<_>>(), document["trials"].as_u64().unwrap(), document["samples"].as_u64().unwrap())
+    };
+    let option = ["--engine", "mariadb", "--option", "innodb_adaptive_hash_index=ON,OFF"];
+    let ahi = |value: &str| format!("option.innodb_adaptive_hash_index={value}");
+    assert_eq!(plan(&option), (vec![ahi("ON"), ahi("OFF")], 10, 10));
+    let few = ["--trials", "3", "--samples", "2", "--option", "innodb_io_capacity=500"];
+    assert_eq!(plan(&[&option[..], &few].concat()), (vec![ahi("ON"), ahi("OFF")], 6, 12));
+    // On a study that is named they join what it varies.
+    let luck = ["luck", "--option", "cache_size=-2000,-4000", "--trials", "1"];
+    assert_eq!(plan(&luck).1, 4);
+    let builds = ["/usr/sbin/mariadbd".to_owned(), postgres()];
+    let (names, trials, _) = plan(&["--binary", &builds[0], "--binary", &builds[1]]);
+    assert!(names[0].starts_with("binary=mariadb") && names[1].starts_with("binary=postgresql"), "{names:?}");
+    assert_eq!(trials, 10);
+    for wrong in ["innodb_io_capacity", "=5", "innodb_io_capacity="] {
+        let (_, err) = world.exits(2, &["run", "--engine", "mariadb", "--option", wrong, "--dry-run"]);
+        assert!(err.contains("expected NAME=VALUE"), "{err}");
+    }
+}
+
 #[test]
 fn factors_beside_a_list_of_conditions_choose_among_it_or_join_it() {
     let world = World::new();
