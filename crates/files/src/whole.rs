@@ -2,7 +2,7 @@
 
 use crate::crash;
 use crate::error::{FilesError, Result};
-use crate::read::check_regular;
+use crate::rights::Rights;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,9 +10,6 @@ use std::io::{self, BufWriter, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Permissions before the umask: results are for others to read.
-const FOR_ALL: Mode = Mode::from_raw_mode(0o666);
 
 /// Writes `path` whole or not at all: to a file without a name, synced, then renamed over what is there, and the folder
 /// synced. A link at `path` is replaced and never followed; nothing is left alongside it when the writer is killed.
@@ -35,7 +32,7 @@ pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> io:
     };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let opened = rustix::fs::open(folder, flags, Mode::empty()).map_err(|e| FilesError::io("open", folder, e))?;
-    write_in(opened.as_fd(), name, content, FOR_ALL, path)
+    write_in(opened.as_fd(), name, content, Rights::SHOWN.file, path)
 }
 
 /// Writes whole in an open folder; `path` is for the error.
@@ -106,17 +103,6 @@ fn with_a_free_name<T>(mut make: impl FnMut(&str) -> rustix::io::Result<T>) -> r
     Err(rustix::io::Errno::EXIST)
 }
 
-/// Opens a regular file for appending and reading, made where missing; no link is followed.
-///
-/// # Errors
-/// [`FilesError::Link`], [`FilesError::WrongKind`], and what the system says.
-pub fn open_append(path: &Path) -> Result<File> {
-    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, FOR_ALL).map_err(|e| FilesError::io("open", path, e))?;
-    check_regular(&file, path)?;
-    Ok(File::from(file))
-}
-
 /// A fresh empty file for a log. What has its name is removed first, so that no link is followed and no older file of
 /// another owner is written to.
 ///
@@ -129,7 +115,7 @@ pub fn open_new_log(path: &Path) -> Result<File> {
         Err(e) => return Err(FilesError::io("replace", path, e)),
     }
     crash::point("log: the older one is removed");
-    rustix::fs::open(path, flags, FOR_ALL).map(File::from).map_err(|e| FilesError::io("create", path, e))
+    rustix::fs::open(path, flags, Rights::SHOWN.file).map(File::from).map_err(|e| FilesError::io("create", path, e))
 }
 
 #[cfg(test)]
@@ -151,7 +137,6 @@ mod tests {
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
         let log = folder.path().join("log");
         symlink(&victim, &log).unwrap();
-        assert!(matches!(open_append(&log), Err(FilesError::Link(_))));
         open_new_log(&log).unwrap().write_all(b"log").unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
     }
