@@ -1,8 +1,8 @@
 //! Appending records: one line a finished trial, one file a writer, nothing of another's ever cut.
 
 use super::error::{DirectoryError, io_error};
-use super::lines::TRIALS;
 use super::limits::{LONGEST_LINE, within_limits};
+use super::lines::TRIALS;
 use super::schema::TrialRecord;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

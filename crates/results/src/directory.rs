@@ -29,8 +29,7 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
             None
         }
     };
-    let study_toml =
-        folder.read("study.toml", LARGEST)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let study_toml = folder.read("study.toml", LARGEST)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let Records { trials, damaged, files } = lines::read_packed(&folder)?;
     if files == 0 {
         warnings.push("trials.jsonl is missing: no trial has finished".to_owned());

@@ -65,12 +65,24 @@ impl Directory {
     /// When it is no results directory, is of a newer schema, or another run works on it; when it, what it holds or the
     /// way to it is another's or open to others, and not everyone is trusted.
     pub fn resume(path: &Path, trust: Trust) -> Result<Self, DirectoryError> {
+        Self::lock(Self::begun(path, trust)?)
+    }
+
+    /// Opens an existing one without its lock.
+    ///
+    /// # Errors
+    /// As [`Directory::resume`].
+    pub fn begun(path: &Path, trust: Trust) -> Result<Folder, DirectoryError> {
         let missing = || io_error("read", path, ErrorKind::NotFound.into());
-        Self::resume_in(Folder::open(path, trust)?.ok_or_else(missing)?)
+        Self::check_begun(Folder::open(path, trust)?.ok_or_else(missing)?)
     }
 
     /// Goes on in a folder.
     pub(crate) fn resume_in(folder: Folder) -> Result<Self, DirectoryError> {
+        Self::lock(Self::check_begun(folder)?)
+    }
+
+    fn check_begun(folder: Folder) -> Result<Folder, DirectoryError> {
         for missing in ["study.toml", "plan.json"] {
             if folder.file(missing)?.is_none() {
                 return Err(DirectoryError::NotResults { path: folder.path().to_owned(), missing });
@@ -80,10 +92,14 @@ impl Directory {
         lines::files(&folder)?.iter().try_for_each(|name| folder.file(name).map(drop))?;
         folder.sub(LOGS)?;
         folder.sub(CAPTURES)?;
-        Self::lock(folder)
+        Ok(folder)
     }
 
-    pub(crate) fn lock(folder: Folder) -> Result<Self, DirectoryError> {
+    /// Takes the lock of an open one.
+    ///
+    /// # Errors
+    /// When another run works on it.
+    pub fn lock(folder: Folder) -> Result<Self, DirectoryError> {
         let file = folder.append(LOCK)?;
         match file.try_lock() {
             Ok(()) => Ok(Self { folder, _lock: file }),

@@ -11,6 +11,8 @@
 
 mod layout;
 mod merge;
+#[cfg(test)]
+mod merge_tests;
 mod parts;
 mod place;
 mod read;
