@@ -1,13 +1,12 @@
 //! A folder that is open: what it holds is found through its handle, whatever becomes of its name, and through no link.
 
-use crate::crash;
 use crate::error::{FilesError, Result};
 use crate::owner::Trust;
 use crate::read::{READ, check_regular, names_inside, opened, read_all};
 use crate::rights::Rights;
 use crate::walk::{self, Last, no_folder};
-use crate::whole::write_in;
-use rustix::fs::{AtFlags, Mode, OFlags};
+use crate::whole::{new_in, write_in};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -18,7 +17,7 @@ use std::path::{Path, PathBuf};
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// An open folder of results. What is opened in it is checked as the folder itself was; what is made in it is never open
-/// to the writing of others, and private where root makes it.
+/// to the writing of others, and private where it is: root's is, unless root has opened it.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -48,11 +47,11 @@ impl Folder {
         }
         let (above, name) = split(path)?;
         let above = made_above(above, trust)?;
-        Self::make_in(above.as_fd(), name, path.to_owned(), trust)
+        Self::make_in(above.as_fd(), name, Rights::of_results(), path.to_owned(), trust)
     }
 
-    fn make_in(above: BorrowedFd<'_>, name: &OsStr, path: PathBuf, trust: Trust) -> Result<Self> {
-        make(above, name, &path)?;
+    fn make_in(above: BorrowedFd<'_>, name: &OsStr, rights: Rights, path: PathBuf, trust: Trust) -> Result<Self> {
+        make(above, name, rights, &path)?;
         let handle = rustix::fs::openat(above, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
         let handle = handle.map_err(|e| no_folder(e, &path))?;
         trust.check(&walk::stat(&handle, &path)?, &path)?;
@@ -64,7 +63,7 @@ impl Folder {
     /// # Errors
     /// As [`Folder::sub`].
     pub fn make_sub(&self, name: &str) -> Result<Self> {
-        Self::make_in(self.handle.as_fd(), OsStr::new(name), self.path.join(name), self.trust)
+        Self::make_in(self.handle.as_fd(), OsStr::new(name), self.rights()?, self.path.join(name), self.trust)
     }
 
     /// A folder in it; none when there is none of that name. No link is followed.
@@ -135,7 +134,7 @@ impl Folder {
     /// # Errors
     /// As [`Folder::write`], and what `content` says.
     pub fn write_with(&self, name: &str, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-        let (mode, path) = (Rights::of_results().file, self.path.join(name));
+        let (mode, path) = (self.rights()?.file, self.path.join(name));
         write_in(self.handle.as_fd(), OsStr::new(name), content, mode, &path)
     }
 
@@ -146,7 +145,7 @@ impl Folder {
     pub fn append(&self, name: &str) -> Result<File> {
         let path = self.path.join(name);
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = rustix::fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, Rights::of_results().file);
+        let file = rustix::fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, self.rights()?.file);
         let file = file.map_err(|e| FilesError::io("open", &path, e))?;
         check_regular(&file, &path)?;
         self.believed(File::from(file), &path)
@@ -158,7 +157,7 @@ impl Folder {
     /// # Errors
     /// What the system says, with the file.
     pub fn new_log(&self, name: &str) -> Result<File> {
-        self.new_as(name, Rights::of_results().file)
+        new_in(self.handle.as_fd(), OsStr::new(name), self.rights()?.file, &self.path.join(name))
     }
 
     /// A fresh empty file for the copy of another, which no one may read who may not read that one.
@@ -168,19 +167,12 @@ impl Folder {
     pub fn new_copy(&self, name: &str, of: &File) -> Result<File> {
         let path = self.path.join(name);
         let stat = rustix::fs::fstat(of).map_err(|e| FilesError::io("look at", &path, e))?;
-        self.new_as(name, Rights::of_results().file & Mode::from_raw_mode(stat.st_mode))
+        let mode = self.rights()?.file & Mode::from_raw_mode(stat.st_mode);
+        new_in(self.handle.as_fd(), OsStr::new(name), mode, &path)
     }
 
-    fn new_as(&self, name: &str, mode: Mode) -> Result<File> {
-        let path = self.path.join(name);
-        match rustix::fs::unlinkat(&self.handle, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(e) => return Err(FilesError::io("replace", &path, e)),
-        }
-        crash::point("log: the older one is removed");
-        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let file = rustix::fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, mode);
-        file.map(File::from).map_err(|e| FilesError::io("create", &path, e))
+    fn rights(&self) -> Result<Rights> {
+        Rights::inside(self.handle.as_fd(), &self.path)
     }
 
     /// The names in it that are text, sorted.
@@ -231,13 +223,13 @@ fn made_above(path: &Path, trust: Trust) -> Result<OwnedFd> {
         return Ok(folder);
     }
     let (above, name) = split(path)?;
-    make(made_above(above, trust)?.as_fd(), name, path)?;
+    make(made_above(above, trust)?.as_fd(), name, Rights::of_results(), path)?;
     walk::open_above(path, trust)?.ok_or_else(|| FilesError::io("create", path, Errno::NOENT))
 }
 
 /// Makes a folder; one that is there already is looked at by who opens it.
-fn make(above: BorrowedFd<'_>, name: &OsStr, path: &Path) -> Result<()> {
-    match rustix::fs::mkdirat(above, name, Rights::of_results().folder) {
+fn make(above: BorrowedFd<'_>, name: &OsStr, rights: Rights, path: &Path) -> Result<()> {
+    match rustix::fs::mkdirat(above, name, rights.folder) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
         Err(e) => Err(FilesError::io("create", path, e)),
     }

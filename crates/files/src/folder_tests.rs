@@ -1,6 +1,6 @@
 //! Folders of results: who is believed on the way, what new files are open to, and what a handle holds on to.
 
-use crate::{FilesError, Folder, Trust, close_to_others, read_named};
+use crate::{FilesError, Folder, Trust, read_named};
 use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -15,29 +15,6 @@ fn mode(path: &Path) -> u32 {
 
 fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-}
-
-#[test]
-fn whatever_the_umask_no_one_else_may_write_and_roots_is_roots_alone() {
-    let scratch = tempfile::tempdir().unwrap();
-    rustix::process::umask(rustix::fs::Mode::empty());
-    let folder = Folder::open_or_create(&scratch.path().join("above/results"), OWN).unwrap();
-    folder.write("plan.json", b"{}").unwrap();
-    folder.append("trials.jsonl").unwrap().write_all(b"{}\n").unwrap();
-    folder.make_sub("logs").unwrap().new_log("log").unwrap();
-    crate::write_whole(&scratch.path().join("report.html"), b"").unwrap();
-    close_to_others();
-    fs::write(scratch.path().join("by another way"), "").unwrap();
-    let root = rustix::process::geteuid().is_root();
-    let (folders, files) = if root { (0o700, 0o600) } else { (0o755, 0o644) };
-    for path in ["above", "above/results", "above/results/logs"] {
-        assert_eq!(mode(&scratch.path().join(path)), folders, "{path}");
-    }
-    for path in ["plan.json", "trials.jsonl", "logs/log"] {
-        assert_eq!(mode(&scratch.path().join("above/results").join(path)), files, "{path}");
-    }
-    assert_eq!(mode(&scratch.path().join("report.html")), 0o644);
-    assert_eq!(mode(&scratch.path().join("by another way")), 0o644);
 }
 
 #[test]

@@ -226,6 +226,7 @@ foreign_cpu_limit = "off"
 END
 printf '#!/bin/sh\n: >/mnt/owned\n' >/mnt/evil && chmod 755 /mnt/evil
 user mkdir -m 755 /tmp/mine
+not_owned() { if test -e /mnt/owned; then echo "the attacker's program ran"; exit 1; fi; }
 put_in_place() {
     user sh -c "for i in \$(seq 150); do test -s $1/trials.jsonl && break; sleep 0.02; done
         sed 's#sleep 0.2#/mnt/evil#' $1/plan.json >/tmp/mine/plan.json && cat /tmp/mine/plan.json >$1/plan.json" \
@@ -239,21 +240,21 @@ fn no_one_else_changes_what_the_next_trial_of_root_runs() {
         "{PROGRAMS}{}",
         r#"
         umask 000
-        put_in_place out
+        put_in_place /tmp/root/out
         as /mnt/tare run /mnt/programs.toml --out out
         wait
-        ls -la out; test ! -e /mnt/owned
+        ls -la out; not_owned
         # Nor afterwards: no file of it can be written to, and none be read.
-        find out -perm /022 | (! grep .)
+        find out -perm /077 | (! grep .)
         test "$(stat -c %a out)" = 700 && test "$(stat -c %a out/plan.json)" = 600
         # Nor where root itself opened it: what a trial is to do, it has from its run.
         (for i in $(seq 150); do test -s shared/trials.jsonl && break; sleep 0.02; done; chmod -R a+rwX shared) &
-        put_in_place shared
+        put_in_place /tmp/root/shared
         as /mnt/tare run /mnt/programs.toml --out shared 2>err || cat err
         wait
-        grep evil shared/plan.json && test ! -e /mnt/owned
+        grep evil shared/plan.json; not_owned
         if as /mnt/tare run --resume shared 2>err; then exit 1; fi
-        cat err; grep 'others may write' err; test ! -e /mnt/owned
+        cat err; grep 'others may write' err; not_owned
         "#
     ));
 }
@@ -310,7 +311,7 @@ fn a_study_that_is_exchanged_again_and_again_runs_as_it_was_checked_or_not_at_al
             mv /mnt/open/o /mnt/open/study.toml; mv -f /mnt/open/s /mnt/open/study.toml; }; done' >/dev/null 2>&1 &
         for i in $(seq 20); do as /mnt/tare run /mnt/open/study.toml --set sampling.trials=1 --out "out$i" 2>/dev/null || :; done
         touch /tmp/mine/enough; chmod 666 /tmp/mine/enough; wait
-        test ! -e /mnt/owned
+        not_owned
         "#
     ));
 }
@@ -325,7 +326,7 @@ fn merging_what_another_user_left_follows_no_link_and_shows_nothing_of_roots() {
         user mkdir -p /tmp/mine/out/captures
         user ln -s /mnt/secret /tmp/mine/out/captures/trial-00000-1
         as /mnt/tare merge /tmp/mine/out --out merged
-        test -s merged/logs/trial-00000-1.log
+        test -e merged/logs/trial-00000-1.log
         user rm -rf /tmp/mine/out/logs /tmp/mine/out/captures
         for name in logs captures; do user ln -s /mnt/secret "/tmp/mine/out/$name"; done
         as /mnt/tare merge /tmp/mine/out --out again
@@ -333,7 +334,8 @@ fn merging_what_another_user_left_follows_no_link_and_shows_nothing_of_roots() {
         find merged again -perm /077 | (! grep .)
         # A part below a folder that was named is no link either.
         user mkdir -p /tmp/mine/shards && user cp /tmp/mine/out/plan.json /tmp/mine/out/study.toml /tmp/mine/shards
-        user sh -c 'mkdir /tmp/mine/shards/shard-0000; echo "{"schema":1,"shards":1}" >/tmp/mine/shards/shards.json'
+        echo '{"schema":1,"shards":1}' >/mnt/shards.json && user cp /mnt/shards.json /tmp/mine/shards
+        user mkdir /tmp/mine/shards/shard-0000
         cp -a merged /mnt/private && chmod 700 /mnt/private
         user ln -s /mnt/private /tmp/mine/shards/shard-0000/host
         as /mnt/tare merge /tmp/mine/shards --out third && test ! -s third/trials.jsonl
