@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// An open folder of results. What is opened in it is checked as the folder itself was; what is made in it is never open
-/// to the writing of others, and private where it is: root's is, unless root has opened it.
+/// An open folder of results. What is opened in it is checked as the folder itself was; what is made in it is never
+/// open to the writing of others, and private where it is: root's is, unless root has opened it.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -26,12 +26,12 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder; none when there is none of that name. Links on the way and at its end are followed where they are
-    /// believed.
+    /// Opens a folder; none when there is none of that name. Links on the way and at its end are followed where they
+    /// are believed.
     ///
     /// # Errors
-    /// [`FilesError::Foreign`] and [`FilesError::Open`] when it, or a folder or link on the way, is another's or open to
-    /// the writing of others; [`FilesError::WrongKind`] for what is no folder, and what the system says.
+    /// [`FilesError::Foreign`] and [`FilesError::Open`] when it, or a folder or link on the way, is another's or open
+    /// to the writing of others; [`FilesError::WrongKind`] for what is no folder, and what the system says.
     pub fn open(path: &Path, trust: Trust) -> Result<Option<Self>> {
         let handle = walk::open(path, FOLDER, trust, Last::Followed)?;
         Ok(handle.map(|handle| Self { path: path.to_owned(), handle, trust }))
@@ -151,8 +151,8 @@ impl Folder {
         self.believed(File::from(file), &path)
     }
 
-    /// A fresh empty file in it for a log. What has its name is removed first, so that no older file of another owner is
-    /// written to.
+    /// A fresh empty file in it for a log. What has its name is removed first, so that no older file of another owner
+    /// is written to.
     ///
     /// # Errors
     /// What the system says, with the file.

@@ -73,6 +73,29 @@ fn links_lead_on_the_way_and_not_inside_and_a_handle_outlives_its_name() {
 }
 
 #[test]
+fn nothing_outside_a_folder_is_read_whatever_links_stand_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (inside, outside) = (folder.path().join("results"), folder.path().join("secrets"));
+    std::fs::create_dir_all(inside.join("captures")).unwrap();
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("key"), "secret").unwrap();
+    std::fs::write(inside.join("captures/profile"), "profile").unwrap();
+    symlink(&outside, inside.join("elsewhere")).unwrap();
+    symlink(outside.join("key"), inside.join("captures/link")).unwrap();
+    let folder = Folder::open(&inside, OWN).unwrap().unwrap();
+    let read = |path: &str| folder.read_beneath(Path::new(path), 100);
+    assert_eq!(read("captures/profile").unwrap().unwrap(), b"profile");
+    assert!(read("captures/absent").unwrap().is_none() && read("absent/profile").unwrap().is_none());
+    for path in ["elsewhere/key", "captures/link"] {
+        let refused = read(path).unwrap_err();
+        assert!(matches!(refused, FilesError::Link(_) | FilesError::WrongKind { .. }), "{path}: {refused}");
+    }
+    for path in ["../secrets/key", "/etc/passwd", "captures/../../secrets/key", ""] {
+        assert!(matches!(read(path), Err(FilesError::Outside { .. })), "{path}");
+    }
+}
+
+#[test]
 fn a_pipe_that_a_shell_hands_over_is_read_to_its_end() {
     let (reader, mut writer) = std::io::pipe().unwrap();
     let wrote = std::thread::spawn(move || {

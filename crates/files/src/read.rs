@@ -1,7 +1,6 @@
 //! Reading what may come from anybody: regular files alone, no link followed, never more than a limit.
 
 use crate::error::{FilesError, Result};
-use crate::folder::Folder;
 use crate::owner::Trust;
 use crate::walk::{self, Last};
 use rustix::fs::{FileType, Mode, OFlags};
@@ -43,18 +42,6 @@ pub fn read_named(path: &Path, limit: u64, trust: Trust) -> Result<Vec<u8>> {
 /// [`FilesError::Link`], [`FilesError::WrongKind`] for pipes, devices and folders, and what the system says.
 pub fn open_regular(path: &Path) -> Result<Option<File>> {
     opened(rustix::fs::open(path, READ, Mode::empty()), path)
-}
-
-/// The whole content of a regular file below a folder; none when there is no such file. No link is followed on the way
-/// either, so that what is read lies inside.
-///
-/// # Errors
-/// As [`read_regular`]; a path that is absolute or steps out by `..` is [`FilesError::Outside`].
-pub fn read_beneath(folder: &Path, path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
-    names_inside(path, folder)?;
-    // The user named the folder, so a link to it is followed.
-    let Some(folder) = Folder::open(folder, Trust::Anyone)? else { return Ok(None) };
-    folder.read_beneath(path, limit)
 }
 
 /// The folders of a path that lies inside another, and its last name.
@@ -119,28 +106,6 @@ mod tests {
         symlink(path("file"), path("link")).unwrap();
         assert!(matches!(read_regular(&path("link"), 5), Err(FilesError::Link(_))));
         assert!(matches!(read_regular(folder.path(), 5), Err(FilesError::WrongKind { .. })));
-    }
-
-    #[test]
-    fn nothing_outside_a_folder_is_read_whatever_links_stand_in_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let (inside, outside) = (folder.path().join("results"), folder.path().join("secrets"));
-        std::fs::create_dir_all(inside.join("captures")).unwrap();
-        std::fs::create_dir(&outside).unwrap();
-        std::fs::write(outside.join("key"), "secret").unwrap();
-        std::fs::write(inside.join("captures/profile"), "profile").unwrap();
-        symlink(&outside, inside.join("elsewhere")).unwrap();
-        symlink(outside.join("key"), inside.join("captures/link")).unwrap();
-        let read = |path: &str| read_beneath(&inside, Path::new(path), 100);
-        assert_eq!(read("captures/profile").unwrap().unwrap(), b"profile");
-        assert!(read("captures/absent").unwrap().is_none() && read("absent/profile").unwrap().is_none());
-        for path in ["elsewhere/key", "captures/link"] {
-            let refused = read(path).unwrap_err();
-            assert!(matches!(refused, FilesError::Link(_) | FilesError::WrongKind { .. }), "{path}: {refused}");
-        }
-        for path in ["../secrets/key", "/etc/passwd", "captures/../../secrets/key", ""] {
-            assert!(matches!(read(path), Err(FilesError::Outside { .. })), "{path}");
-        }
     }
 
     #[test]

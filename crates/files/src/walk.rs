@@ -22,8 +22,8 @@ pub(crate) enum Last {
     NoLink,
 }
 
-/// Opens what a path leads to; none when there is nothing. Folders and links on the way are checked, and what was opened
-/// itself is.
+/// Opens what a path leads to; none when there is nothing. Folders and links on the way are checked, and what was
+/// opened itself is.
 ///
 /// # Errors
 /// [`FilesError::Foreign`] and [`FilesError::Open`] for what is not believed, [`FilesError::Link`],

@@ -8,16 +8,9 @@ use tare_files::{Folder, Trust, close_to_others};
 
 const OWN: Trust = Trust::Own { caller: None };
 
-fn mode(path: &Path) -> u32 {
-    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
-}
-
-fn set_mode(path: &Path, mode: u32) {
-    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
-}
-
 #[test]
 fn whatever_the_umask_no_one_else_may_write_and_roots_is_roots_alone() {
+    let mode = |path: &Path| fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777;
     let scratch = tempfile::tempdir().unwrap();
     rustix::process::umask(rustix::fs::Mode::empty());
     let folder = Folder::open_or_create(&scratch.path().join("above/results"), OWN).unwrap();
@@ -41,7 +34,7 @@ fn whatever_the_umask_no_one_else_may_write_and_roots_is_roots_alone() {
     }
     assert_eq!(mode(&shown.join("report.html")), 0o644);
     // Who opens them to others keeps them open.
-    set_mode(folder.path(), 0o755);
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     folder.write("later", b"").unwrap();
     assert_eq!(mode(&folder.path().join("later")), 0o644);
     assert_eq!(mode(&scratch.path().join("by another way")), 0o644);

@@ -113,7 +113,7 @@ impl Directory {
         self.folder.path()
     }
 
-    /// It, open.
+    /// The handle through which all that it holds is found.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }

@@ -71,7 +71,7 @@ impl Sharded {
         self.folder.path()
     }
 
-    /// It, open.
+    /// The handle through which all that it holds is found.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }

@@ -88,7 +88,7 @@ impl StudyText {
         Ok(Self { origin: name.to_owned(), text: text.map_err(|e| unknown(name, e))?, trusted })
     }
 
-    /// The study.
+    /// What the text says, with what a command line changes in it.
     ///
     /// # Errors
     /// When it is wrong.

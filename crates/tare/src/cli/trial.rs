@@ -1,8 +1,8 @@
 //! `tare trial` (hidden): one trial of a plan, in a process of its own. A crash costs one trial.
 //!
-//! Under a run it is handed the study and the plan, stops when the run does and works under the run's lock. Started by a
-//! cluster's scheduler it needs the results directory and a number, and takes the machine itself: it believes the files
-//! there only where no one else could have changed them.
+//! Under a run it is handed the study and the plan, stops when the run does and works under the run's lock. Started
+//! by a cluster's scheduler it needs the results directory and a number, and takes the machine itself: it believes the
+//! files there only where no one else could have changed them.
 
 use super::{Exit, Problem, interrupt, secret, trust};
 use crate::run::{Failure, Handed, Message};

@@ -9,7 +9,7 @@ use tare_results::schema::Plan;
 pub struct Handed {
     /// The study, resolved, as TOML.
     pub study: String,
-    /// Its plan.
+    /// All conditions and the whole schedule on this machine.
     pub plan: Plan,
     /// Password for a server that runs already.
     pub password: Option<String>,

@@ -307,8 +307,10 @@ fn a_study_that_is_exchanged_again_and_again_runs_as_it_was_checked_or_not_at_al
         sed 's#sleep 0.2#/mnt/evil#' /mnt/programs.toml >/tmp/evil.toml
         mkdir -m 777 /mnt/open && cp /mnt/programs.toml /mnt/open/study.toml
         user cp /tmp/evil.toml /mnt/open/other.toml
-        user sh -c 'while test ! -e /tmp/mine/enough; do mv --exchange /mnt/open/study.toml /mnt/open/other.toml             2>/dev/null || { ln -f /mnt/open/other.toml /mnt/open/o; mv /mnt/open/study.toml /mnt/open/s
-            mv /mnt/open/o /mnt/open/study.toml; mv -f /mnt/open/s /mnt/open/study.toml; }; done' >/dev/null 2>&1 &
+        user sh -c 'cd /mnt/open && while test ! -e /tmp/mine/enough; do
+            mv --exchange study.toml other.toml 2>/dev/null && continue
+            ln -f other.toml o; mv study.toml s; mv o study.toml; mv -f s study.toml
+        done' >/dev/null 2>&1 &
         for i in $(seq 20); do as /mnt/tare run /mnt/open/study.toml --set sampling.trials=1 --out "out$i" 2>/dev/null || :; done
         touch /tmp/mine/enough; chmod 666 /tmp/mine/enough; wait
         not_owned
