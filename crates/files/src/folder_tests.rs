@@ -76,10 +76,10 @@ fn links_lead_on_the_way_and_not_inside_and_a_handle_outlives_its_name() {
 fn nothing_outside_a_folder_is_read_whatever_links_stand_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let (inside, outside) = (folder.path().join("results"), folder.path().join("secrets"));
-    std::fs::create_dir_all(inside.join("captures")).unwrap();
-    std::fs::create_dir(&outside).unwrap();
-    std::fs::write(outside.join("key"), "secret").unwrap();
-    std::fs::write(inside.join("captures/profile"), "profile").unwrap();
+    fs::create_dir_all(inside.join("captures")).unwrap();
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("key"), "secret").unwrap();
+    fs::write(inside.join("captures/profile"), "profile").unwrap();
     symlink(&outside, inside.join("elsewhere")).unwrap();
     symlink(outside.join("key"), inside.join("captures/link")).unwrap();
     let folder = Folder::open(&inside, OWN).unwrap().unwrap();
