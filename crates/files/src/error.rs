@@ -91,6 +91,11 @@ impl FilesError {
         }
     }
 
+    /// Whether others have, or may have had, a hand in it.
+    pub fn is_of_others(&self) -> bool {
+        matches!(self, Self::Foreign { .. } | Self::Open { .. })
+    }
+
     /// The file or folder it is about.
     pub fn path(&self) -> &Path {
         match self {

@@ -4,29 +4,39 @@
 //! | --- | --- |
 //! | `crash` | places at which tests end the program as a crash would |
 //! | `error` | what can be wrong with a file or folder, and what to do about it |
-//! | `owner` | whose a file is, and who else could change it |
+//! | `owner` | whose a file is, who else could change it, and who is believed |
+//! | `walk` | the way to a file, each folder checked by its handle before the next name is taken from it |
+//! | `folder` | an open folder of results: all that it holds is found through its handle |
+//! | `rights` | who may do what with new files and folders |
 //! | `read` | reading a regular file with a limit |
 //! | `whole` | writing a file whole or not at all |
 //! | `private` | folders that only their owner can enter, used by their handle |
 //! | `room` | whether a file system has room for what is about to be written |
 //!
 //! The rule: what is found under a name that others could have put there is data, never a decision. State, caches and
-//! run folders are [`PrivateFolder`]s; results directories are read with [`read_regular`] and written with
-//! [`write_whole`].
+//! run folders are [`PrivateFolder`]s; results directories are [`Folder`]s, believed or read as
+//! data; files that a user names are read with [`read_named`] and written with [`write_whole`].
 
 pub mod crash;
 mod error;
+mod folder;
+#[cfg(test)]
+mod folder_tests;
 mod owner;
 mod private;
 #[cfg(test)]
 mod private_tests;
 mod read;
+mod rights;
 mod room;
+mod walk;
 mod whole;
 
 pub use error::{FilesError, Result};
-pub use owner::{check_ours, owner_of};
+pub use folder::Folder;
+pub use owner::{Trust, owner_of};
 pub use private::{Access, PrivateFolder};
-pub use read::{open_regular, read_beneath, read_named, read_regular};
+pub use read::{open_regular, read_named, read_regular};
+pub use rights::close_to_others;
 pub use room::{NoRoom, check_room};
-pub use whole::{open_append, open_new_log, write_whole, write_whole_with};
+pub use whole::{open_log, open_new_log, write_whole, write_whole_with};

@@ -1,11 +1,11 @@
 //! Whose a file is, and who else could have changed it or put another in its place.
 
 use crate::error::{FilesError, Result};
-use rustix::fs::{FileType, Stat};
-use std::path::{Component, Path, PathBuf};
+use rustix::fs::Stat;
+use std::path::Path;
 
 /// Permission bits that let others write.
-pub(crate) const OTHERS_WRITE: u32 = 0o022;
+const OTHERS_WRITE: u32 = 0o022;
 /// A folder in which only owners rename and remove their own.
 const STICKY: u32 = 0o1000;
 
@@ -22,58 +22,66 @@ pub fn owner_of(path: &Path) -> Result<u32> {
     Ok(rustix::fs::lstat(path).map_err(|e| FilesError::io("look at", path, e))?.st_uid)
 }
 
-/// Whether what `path` names is this user's or root's, no link, and closed to the writing of everybody else.
-///
-/// # Errors
-/// [`FilesError::Foreign`], [`FilesError::Open`], [`FilesError::Link`], or that it cannot be looked at.
-pub fn check_ours(path: &Path) -> Result<()> {
-    let stat = rustix::fs::lstat(path).map_err(|e| FilesError::io("look at", path, e))?;
-    if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
-        return Err(FilesError::Link(path.to_owned()));
-    }
-    check_owner(&stat, path)?;
-    check_closed(&stat, path)
+/// Whose files are believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// This user's and root's, where no one else could have changed them or put others in their place.
+    Own {
+        /// Who called sudo: what is theirs counts as this user's.
+        caller: Option<u32>,
+    },
+    /// Anyone's: they are read as data, or the user has said so.
+    Anyone,
 }
 
-/// Its owner must be this user or root.
-pub(crate) fn check_owner(stat: &Stat, path: &Path) -> Result<()> {
-    let me = me();
-    if stat.st_uid == me || stat.st_uid == 0 {
-        return Ok(());
+impl Trust {
+    /// This user's and root's alone.
+    pub(crate) const OWN: Self = Self::Own { caller: None };
+
+    /// What a path led to: believed when its owner is, and no one else may write to it.
+    pub(crate) fn check(self, stat: &Stat, path: &Path) -> Result<()> {
+        self.check_owner(stat, path)?;
+        match self {
+            Self::Anyone => Ok(()),
+            Self::Own { .. } => check_closed(stat, path),
+        }
     }
-    Err(FilesError::Foreign { path: path.to_owned(), owner: stat.st_uid, me })
+
+    /// A folder on the way must keep others from putting something else under a name in it: owned by one who is
+    /// believed, and not open to the writing of others, unless it is sticky as /tmp is.
+    pub(crate) fn check_above(self, stat: &Stat, path: &Path) -> Result<()> {
+        self.check_link(stat, path)?;
+        match self {
+            Self::Own { .. } if stat.st_mode & STICKY == 0 => check_closed(stat, path),
+            _ => Ok(()),
+        }
+    }
+
+    /// A link on the way leads where its owner wants.
+    pub(crate) fn check_link(self, stat: &Stat, path: &Path) -> Result<()> {
+        if self != Self::Anyone && is_outside_this_namespace(stat.st_uid) {
+            return Ok(());
+        }
+        self.check_owner(stat, path)
+    }
+
+    fn check_owner(self, stat: &Stat, path: &Path) -> Result<()> {
+        let Self::Own { caller } = self else { return Ok(()) };
+        let me = me();
+        if stat.st_uid == me || stat.st_uid == 0 || caller == Some(stat.st_uid) {
+            return Ok(());
+        }
+        Err(FilesError::Foreign { path: path.to_owned(), owner: stat.st_uid, me })
+    }
 }
 
 /// No one else may write. A group of one's own (umask 002, as many distributions have it) counts as oneself, but never
 /// for root, whose group others may be in.
-pub(crate) fn check_closed(stat: &Stat, path: &Path) -> Result<()> {
+fn check_closed(stat: &Stat, path: &Path) -> Result<()> {
     let mode = stat.st_mode & 0o7777;
     let own_group = !rustix::process::geteuid().is_root() && stat.st_gid == rustix::process::getegid().as_raw();
     let refused = if own_group { 0o002 } else { OTHERS_WRITE };
     if mode & refused == 0 { Ok(()) } else { Err(FilesError::Open { path: path.to_owned(), mode }) }
-}
-
-/// Every folder above `path` must keep others from putting something else under its name: owned by root or this user,
-/// and not open to the writing of others, unless it is sticky as /tmp is.
-pub(crate) fn check_ancestors(path: &Path) -> Result<()> {
-    let mut above = PathBuf::new();
-    let parts: Vec<Component<'_>> = path.components().collect();
-    for part in &parts[..parts.len().saturating_sub(1)] {
-        above.push(part);
-        // Followed: a link of root's (/var/run) leads where root wants; a link of another's stands in a folder that was
-        // checked before it, where sticky does not save it.
-        let link = rustix::fs::lstat(&above).map_err(|e| FilesError::io("look at", &above, e))?;
-        let stat = rustix::fs::stat(&above).map_err(|e| FilesError::io("look at", &above, e))?;
-        for stat in [&link, &stat] {
-            if !is_outside_this_namespace(stat.st_uid) {
-                check_owner(stat, &above)?;
-            }
-        }
-        if stat.st_mode & STICKY == 0 {
-            check_closed(&stat, &above)?;
-        }
-    }
-    Ok(())
 }
 
 /// In a user namespace every owner from outside looks like the overflow user: the folders above a container's.

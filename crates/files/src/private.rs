@@ -2,8 +2,11 @@
 
 use crate::crash;
 use crate::error::{FilesError, Result};
-use crate::owner::{check_ancestors, check_closed, check_owner, me};
+use crate::folder::names;
+use crate::owner::{Trust, me};
 use crate::read::{READ, check_regular, opened, read_all};
+use crate::rights::Rights;
+use crate::walk::{self, Last};
 use crate::whole::write_in;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use std::ffi::OsStr;
@@ -25,7 +28,7 @@ pub enum Access {
 impl Access {
     fn mode(self) -> u32 {
         match self {
-            Self::Closed => 0o700,
+            Self::Closed => Rights::PRIVATE.folder.as_raw_mode(),
             Self::Searchable => 0o711,
         }
     }
@@ -84,17 +87,12 @@ impl PrivateFolder {
     }
 
     fn check(path: PathBuf, access: Access) -> Result<Self> {
-        check_ancestors(&path)?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let handle = rustix::fs::open(&path, flags, Mode::empty()).map_err(|e| match e {
-            // With O_DIRECTORY a link is "not a directory".
-            rustix::io::Errno::NOTDIR if path.is_symlink() => FilesError::Link(path.clone()),
-            rustix::io::Errno::NOTDIR => FilesError::WrongKind { path: path.clone(), expected: "folder" },
-            e => FilesError::io("open", &path, e),
-        })?;
-        let stat = rustix::fs::fstat(&handle).map_err(|e| FilesError::io("look at", &path, e))?;
-        check_owner(&stat, &path)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let handle = walk::open(&path, flags, Trust::OWN, Last::NoLink)?;
+        let handle = handle.ok_or_else(|| FilesError::io("open", &path, rustix::io::Errno::NOENT))?;
+        let stat = walk::stat(&handle, &path)?;
         let mode = stat.st_mode & 0o7777;
+        // Not even a group of one's own.
         if mode & 0o022 != 0 {
             return Err(FilesError::Open { path, mode });
         }
@@ -134,7 +132,7 @@ impl PrivateFolder {
             self.handle.as_fd(),
             OsStr::new(name),
             |file| file.write_all(bytes),
-            Mode::RUSR | Mode::WUSR,
+            Rights::PRIVATE.file,
             &self.path.join(name),
         )
     }
@@ -146,7 +144,7 @@ impl PrivateFolder {
     pub fn append(&self, name: &str) -> Result<File> {
         let path = self.path.join(name);
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = rustix::fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)
+        let file = rustix::fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, Rights::PRIVATE.file)
             .map_err(|e| FilesError::io("open", &path, e))?;
         check_regular(&file, &path)?;
         let file = File::from(file);
@@ -173,14 +171,7 @@ impl PrivateFolder {
     /// # Errors
     /// What the system says.
     pub fn names(&self) -> Result<Vec<String>> {
-        let failed = |e| FilesError::io("list", &self.path, e);
-        let mut names = Vec::new();
-        for entry in rustix::fs::Dir::read_from(&self.handle).map_err(failed)? {
-            let name = entry.map_err(failed)?.file_name().to_str().map(str::to_owned);
-            names.extend(name.ok().filter(|name| name != "." && name != ".."));
-        }
-        names.sort();
-        Ok(names)
+        names(self.handle.as_fd(), &self.path)
     }
 
     /// Returns when the names in it are on the disk.
@@ -195,6 +186,5 @@ impl PrivateFolder {
 /// A file whose folder was once open may still be another's.
 fn check_file(file: &File, path: &Path) -> Result<()> {
     let stat = rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))?;
-    check_owner(&stat, path)?;
-    check_closed(&stat, path)
+    Trust::OWN.check(&stat, path)
 }

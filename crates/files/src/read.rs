@@ -1,7 +1,10 @@
 //! Reading what may come from anybody: regular files alone, no link followed, never more than a limit.
 
 use crate::error::{FilesError, Result};
+use crate::owner::Trust;
+use crate::walk::{self, Last};
 use rustix::fs::{FileType, Mode, OFlags};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,14 +23,14 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 }
 
 /// The whole content of what the user named: a link is followed, and a pipe that a program writes to is read to its
-/// end, which comes at once where no one writes.
+/// end, which comes at once where no one writes. What is returned is of what was checked.
 ///
 /// # Errors
-/// [`FilesError::TooLarge`], and what the system says.
-pub fn read_named(path: &Path, limit: u64) -> Result<Vec<u8>> {
+/// What is not believed, [`FilesError::TooLarge`], and what the system says.
+pub fn read_named(path: &Path, limit: u64, trust: Trust) -> Result<Vec<u8>> {
     let failed = |e| FilesError::io("read", path, e);
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
+    let file = walk::open(path, flags, trust, Last::Followed)?.ok_or_else(|| failed(rustix::io::Errno::NOENT))?;
     // Opening waits for no one; from here on the one who writes is waited for.
     rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
     read_all(File::from(file), path, limit)
@@ -41,13 +44,8 @@ pub fn open_regular(path: &Path) -> Result<Option<File>> {
     opened(rustix::fs::open(path, READ, Mode::empty()), path)
 }
 
-/// The whole content of a regular file below a folder; none when there is no such file. No link is followed on the way
-/// either, so that what is read lies inside.
-///
-/// # Errors
-/// As [`read_regular`]; a path that is absolute or steps out by `..` is [`FilesError::Outside`].
-pub fn read_beneath(folder: &Path, path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
-    let whole = folder.join(path);
+/// The folders of a path that lies inside another, and its last name.
+pub(crate) fn names_inside<'a>(path: &'a Path, folder: &Path) -> Result<(Vec<&'a OsStr>, &'a OsStr)> {
     let outside = || FilesError::Outside { path: path.to_owned(), folder: folder.to_owned() };
     let mut names = Vec::new();
     for part in path.components() {
@@ -56,20 +54,8 @@ pub fn read_beneath(folder: &Path, path: &Path, limit: u64) -> Result<Option<Vec
             _ => return Err(outside()),
         }
     }
-    let (last, folders) = names.split_last().ok_or_else(outside)?;
-    // The user named the folder, so a link to it is followed.
-    let step = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let mut at = rustix::fs::open(folder, step, Mode::empty()).map_err(|e| FilesError::io("open", folder, e))?;
-    for name in folders {
-        at = match rustix::fs::openat(&at, *name, step | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(next) => next,
-            Err(rustix::io::Errno::NOENT) => return Ok(None),
-            Err(rustix::io::Errno::NOTDIR) => return Err(FilesError::WrongKind { path: whole, expected: "folder" }),
-            Err(e) => return Err(FilesError::io("open", &whole, e)),
-        };
-    }
-    let file = opened(rustix::fs::openat(&at, *last, READ, Mode::empty()), &whole)?;
-    file.map(|file| read_all(file, &whole, limit)).transpose()
+    let last = names.pop().ok_or_else(outside)?;
+    Ok((names, last))
 }
 
 /// What an open for reading gave, when it is a regular file.
@@ -120,28 +106,6 @@ mod tests {
         symlink(path("file"), path("link")).unwrap();
         assert!(matches!(read_regular(&path("link"), 5), Err(FilesError::Link(_))));
         assert!(matches!(read_regular(folder.path(), 5), Err(FilesError::WrongKind { .. })));
-    }
-
-    #[test]
-    fn nothing_outside_a_folder_is_read_whatever_links_stand_in_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let (inside, outside) = (folder.path().join("results"), folder.path().join("secrets"));
-        std::fs::create_dir_all(inside.join("captures")).unwrap();
-        std::fs::create_dir(&outside).unwrap();
-        std::fs::write(outside.join("key"), "secret").unwrap();
-        std::fs::write(inside.join("captures/profile"), "profile").unwrap();
-        symlink(&outside, inside.join("elsewhere")).unwrap();
-        symlink(outside.join("key"), inside.join("captures/link")).unwrap();
-        let read = |path: &str| read_beneath(&inside, Path::new(path), 100);
-        assert_eq!(read("captures/profile").unwrap().unwrap(), b"profile");
-        assert!(read("captures/absent").unwrap().is_none() && read("absent/profile").unwrap().is_none());
-        for path in ["elsewhere/key", "captures/link"] {
-            let refused = read(path).unwrap_err();
-            assert!(matches!(refused, FilesError::Link(_) | FilesError::WrongKind { .. }), "{path}: {refused}");
-        }
-        for path in ["../secrets/key", "/etc/passwd", "captures/../../secrets/key", ""] {
-            assert!(matches!(read(path), Err(FilesError::Outside { .. })), "{path}");
-        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::crash;
 use crate::error::{FilesError, Result};
-use crate::read::check_regular;
+use crate::rights::Rights;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,9 +10,6 @@ use std::io::{self, BufWriter, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Permissions before the umask: results are for others to read.
-const FOR_ALL: Mode = Mode::from_raw_mode(0o666);
 
 /// Writes `path` whole or not at all: to a file without a name, synced, then renamed over what is there, and the folder
 /// synced. A link at `path` is replaced and never followed; nothing is left alongside it when the writer is killed.
@@ -28,14 +25,8 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// As [`write_whole`], and what `content` says.
 pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    let name = path.file_name().ok_or_else(|| FilesError::io("write", path, rustix::io::Errno::ISDIR))?;
-    let folder = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = rustix::fs::open(folder, flags, Mode::empty()).map_err(|e| FilesError::io("open", folder, e))?;
-    write_in(opened.as_fd(), name, content, FOR_ALL, path)
+    let (opened, name) = folder_of(path)?;
+    write_in(opened.as_fd(), name, content, Rights::inside(opened.as_fd(), path)?.file, path)
 }
 
 /// Writes whole in an open folder; `path` is for the error.
@@ -106,30 +97,48 @@ fn with_a_free_name<T>(mut make: impl FnMut(&str) -> rustix::io::Result<T>) -> r
     Err(rustix::io::Errno::EXIST)
 }
 
-/// Opens a regular file for appending and reading, made where missing; no link is followed.
-///
-/// # Errors
-/// [`FilesError::Link`], [`FilesError::WrongKind`], and what the system says.
-pub fn open_append(path: &Path) -> Result<File> {
-    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, FOR_ALL).map_err(|e| FilesError::io("open", path, e))?;
-    check_regular(&file, path)?;
-    Ok(File::from(file))
-}
-
 /// A fresh empty file for a log. What has its name is removed first, so that no link is followed and no older file of
 /// another owner is written to.
 ///
 /// # Errors
 /// What the system says, with the file.
 pub fn open_new_log(path: &Path) -> Result<File> {
-    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match rustix::fs::unlink(path) {
+    let (folder, name) = folder_of(path)?;
+    new_in(folder.as_fd(), name, Rights::inside(folder.as_fd(), path)?.file, path)
+}
+
+/// As [`open_new_log`], in an open folder.
+pub(crate) fn new_in(folder: BorrowedFd<'_>, name: &OsStr, mode: Mode, path: &Path) -> Result<File> {
+    match rustix::fs::unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => {}
         Err(e) => return Err(FilesError::io("replace", path, e)),
     }
     crash::point("log: the older one is removed");
-    rustix::fs::open(path, flags, FOR_ALL).map(File::from).map_err(|e| FilesError::io("create", path, e))
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, name, flags, mode).map(File::from).map_err(|e| FilesError::io("create", path, e))
+}
+
+/// Opens a log for appending, made where missing; no link is followed.
+///
+/// # Errors
+/// What the system says, with the file.
+pub fn open_log(path: &Path) -> Result<File> {
+    let (folder, name) = folder_of(path)?;
+    let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Rights::inside(folder.as_fd(), path)?.file;
+    rustix::fs::openat(&folder, name, flags, mode).map(File::from).map_err(|e| FilesError::io("open", path, e))
+}
+
+/// The folder that a file is written to, and its name there. The user named it, so a link to it is followed.
+fn folder_of(path: &Path) -> Result<(OwnedFd, &OsStr)> {
+    let name = path.file_name().ok_or_else(|| FilesError::io("write", path, rustix::io::Errno::ISDIR))?;
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(folder, flags, Mode::empty()).map_err(|e| FilesError::io("open", folder, e))?;
+    Ok((opened, name))
 }
 
 #[cfg(test)]
@@ -151,7 +160,6 @@ mod tests {
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
         let log = folder.path().join("log");
         symlink(&victim, &log).unwrap();
-        assert!(matches!(open_append(&log), Err(FilesError::Link(_))));
         open_new_log(&log).unwrap().write_all(b"log").unwrap();
         assert_eq!(std::fs::read(&victim).unwrap(), b"precious");
     }

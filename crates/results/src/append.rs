@@ -2,11 +2,11 @@
 
 use super::error::{DirectoryError, io_error};
 use super::limits::{LONGEST_LINE, within_limits};
+use super::lines::TRIALS;
 use super::schema::TrialRecord;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
-use tare_files::crash;
+use tare_files::{Folder, crash};
 
 /// Who appends records besides the local run: a task of a cluster's scheduler, another machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,22 +30,22 @@ impl Writer {
 ///
 /// # Errors
 /// When the line cannot be written: on a full disk before its first byte.
-pub fn append_trial(directory: &Path, record: &TrialRecord) -> Result<(), DirectoryError> {
-    append(&directory.join("trials.jsonl"), record)
+pub fn append_trial(directory: &Folder, record: &TrialRecord) -> Result<(), DirectoryError> {
+    append(directory, TRIALS, record)
 }
 
 /// Appends the record of another writer, in a file of its own: `trials-WRITER.jsonl`.
 ///
 /// # Errors
 /// As [`append_trial`].
-pub fn append_trial_of(directory: &Path, writer: &Writer, record: &TrialRecord) -> Result<(), DirectoryError> {
-    append(&directory.join(format!("trials-{}.jsonl", writer.0)), record)
+pub fn append_trial_of(directory: &Folder, writer: &Writer, record: &TrialRecord) -> Result<(), DirectoryError> {
+    append(directory, &format!("trials-{}.jsonl", writer.0), record)
 }
 
 /// Nothing is ever cut: an unfinished line of a crash stays, and this record begins a new one behind it.
-fn append(path: &Path, record: &TrialRecord) -> Result<(), DirectoryError> {
-    let failed = |e: io::Error| io_error("write", path, e);
-    let mut file = tare_files::open_append(path)?;
+fn append(directory: &Folder, name: &str, record: &TrialRecord) -> Result<(), DirectoryError> {
+    let failed = |e: io::Error| io_error("write", &directory.path().join(name), e);
+    let mut file = directory.append(name)?;
     let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
     let mut line = Vec::new();
     if end > 0 {
@@ -67,8 +67,7 @@ fn append(path: &Path, record: &TrialRecord) -> Result<(), DirectoryError> {
     file.sync_all().map_err(failed)?;
     if end == 0 {
         crash::point("record: the first, its folder not synced");
-        let folder = path.parent().unwrap_or(Path::new("."));
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(|e| io_error("sync", folder, e))?;
+        directory.sync()?;
     }
     crash::point("record: synced");
     Ok(())
@@ -91,6 +90,12 @@ mod tests {
     use crate::store::{Directory, read_trials, read_trials_and_damage};
     use std::collections::BTreeMap;
     use std::fs;
+    use std::path::Path;
+    use tare_files::Trust;
+
+    fn open(path: &Path) -> Folder {
+        Folder::open(path, Trust::Anyone).unwrap().unwrap()
+    }
 
     fn record(trial: usize) -> TrialRecord {
         let planned = PlannedTrial { trial, block: 0, condition: "base".into(), lifetime: None };
@@ -103,7 +108,7 @@ mod tests {
         let victim = directory.path().join("victim");
         fs::write(&victim, "precious\n").unwrap();
         std::os::unix::fs::symlink(&victim, directory.path().join("trials.jsonl")).unwrap();
-        let error = append_trial(directory.path(), &record(0)).unwrap_err();
+        let error = append_trial(&open(directory.path()), &record(0)).unwrap_err();
         assert!(error.to_string().contains("symbolic link"), "{error}");
         assert_eq!(fs::read_to_string(victim).unwrap(), "precious\n");
     }
@@ -114,30 +119,30 @@ mod tests {
         for file in ["study.toml", "plan.json"] {
             fs::write(directory.path().join(file), "").unwrap();
         }
-        append_trial(directory.path(), &record(0)).unwrap();
+        append_trial(&open(directory.path()), &record(0)).unwrap();
         let path = directory.path().join("trials.jsonl");
         let whole = fs::read_to_string(&path).unwrap();
         let torn = format!("{whole}{{\"schema\":1,\"tri");
         fs::write(&path, &torn).unwrap();
-        let open = Directory::resume(directory.path()).unwrap();
+        let held = Directory::resume(directory.path(), Trust::Anyone).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), torn, "another may be writing it");
-        append_trial(directory.path(), &record(1)).unwrap();
+        append_trial(&open(directory.path()), &record(1)).unwrap();
         assert!(fs::read_to_string(&path).unwrap().starts_with(&format!("{torn}\n{{")));
-        let (trials, damaged) = read_trials_and_damage(directory.path()).unwrap();
+        let (trials, damaged) = read_trials_and_damage(&open(directory.path())).unwrap();
         assert_eq!(trials.iter().map(|t| t.trial).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(damaged.iter().map(|d| d.line).collect::<Vec<_>>(), [2]);
-        assert!(matches!(Directory::resume(open.path()), Err(DirectoryError::Busy(_))));
+        assert!(matches!(Directory::resume(held.path(), Trust::Anyone), Err(DirectoryError::Busy(_))));
     }
 
     #[test]
     fn every_writer_has_a_file_of_its_own_and_all_are_read_once() {
         let directory = tempfile::tempdir().unwrap();
         let writers: Vec<Writer> = ["b", "node-1.cluster_7"].iter().map(|name| Writer::new(name).unwrap()).collect();
-        append_trial_of(directory.path(), &writers[1], &record(2)).unwrap();
-        append_trial_of(directory.path(), &writers[0], &record(1)).unwrap();
-        append_trial(directory.path(), &record(0)).unwrap();
-        append_trial_of(directory.path(), &writers[0], &record(0)).unwrap();
-        let trials = read_trials(directory.path()).unwrap();
+        append_trial_of(&open(directory.path()), &writers[1], &record(2)).unwrap();
+        append_trial_of(&open(directory.path()), &writers[0], &record(1)).unwrap();
+        append_trial(&open(directory.path()), &record(0)).unwrap();
+        append_trial_of(&open(directory.path()), &writers[0], &record(0)).unwrap();
+        let trials = read_trials(&open(directory.path())).unwrap();
         assert_eq!(trials.iter().map(|t| t.trial).collect::<Vec<_>>(), [0, 1, 2], "none twice");
         for name in ["", "../x", "a/b", "a b", &"x".repeat(101)] {
             assert!(Writer::new(name).is_err(), "{name}");

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
-use tare_files::FilesError;
+use tare_files::{FilesError, Folder, Trust};
 
 /// Name of the capture in [`TrialRecord::captures`] that is a [`ProfileFile`].
 pub const PROFILE: &str = "profile";
@@ -111,7 +111,7 @@ pub struct Captures {
 }
 
 /// Reads the captures of a trial that analysis uses; a sentence for each that cannot be read.
-pub fn read(results: &Path, trial: &TrialRecord) -> (Captures, Vec<String>) {
+pub fn read(results: &Folder, trial: &TrialRecord) -> (Captures, Vec<String>) {
     let mut unread = Vec::new();
     let mut problem = |name: &str, reason: String| {
         unread.push(format!("the {name} of trial {} cannot be read: {reason}", trial.trial));
@@ -131,7 +131,8 @@ pub fn read(results: &Path, trial: &TrialRecord) -> (Captures, Vec<String>) {
 
 /// The folded call chains of a trial; none where there are none or they cannot be read.
 pub fn folded(results: &Path, trial: &TrialRecord) -> Option<String> {
-    text(results, trial, FOLDED).ok().flatten()
+    let results = Folder::open(results, Trust::Anyone).ok()??;
+    text(&results, trial, FOLDED).ok().flatten()
 }
 
 /// The part of every document that is read first.
@@ -140,7 +141,7 @@ struct Versioned {
     schema: u32,
 }
 
-fn document<T: DeserializeOwned>(results: &Path, trial: &TrialRecord, name: &str) -> Result<Option<T>, String> {
+fn document<T: DeserializeOwned>(results: &Folder, trial: &TrialRecord, name: &str) -> Result<Option<T>, String> {
     let Some(text) = text(results, trial, name)? else { return Ok(None) };
     let versioned: Versioned = serde_json::from_str(&text).map_err(|e| e.to_string())?;
     if versioned.schema > SCHEMA {
@@ -149,10 +150,10 @@ fn document<T: DeserializeOwned>(results: &Path, trial: &TrialRecord, name: &str
     serde_json::from_str(&text).map(Some).map_err(|e| e.to_string())
 }
 
-fn text(results: &Path, trial: &TrialRecord, name: &str) -> Result<Option<String>, String> {
+fn text(results: &Folder, trial: &TrialRecord, name: &str) -> Result<Option<String>, String> {
     let Some(path) = trial.captures.get(name) else { return Ok(None) };
     // A record may come from anywhere: it must not make a report show a file from outside its directory.
-    let found = tare_files::read_beneath(results, Path::new(path), LARGEST).map_err(|e| match e {
+    let found = results.read_beneath(Path::new(path), LARGEST).map_err(|e| match e {
         FilesError::Outside { .. } => format!("{path} is not inside the results directory"),
         other => other.to_string(),
     })?;

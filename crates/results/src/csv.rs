@@ -6,6 +6,7 @@ use super::everything::{Results, Source};
 use super::schema::TrialRecord;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use tare_text::of_text_cell;
 
 /// The largest file that is read, bytes: twenty million rows and more.
 const LARGEST: u64 = 1 << 30;
@@ -135,10 +136,10 @@ fn row<'r>(
         file.malformed(line, column, what, "a finite number such as 38656 or 1.25e-3")
     })?;
     Ok(Row {
-        condition: word(order[0], "condition")?,
+        condition: of_text_cell(word(order[0], "condition")?),
         trial: count(order[1], "trial")?,
         sample: count(order[2], "sample")?,
-        metric: word(order[3], "metric")?,
+        metric: of_text_cell(word(order[3], "metric")?),
         value,
     })
 }

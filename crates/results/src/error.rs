@@ -93,6 +93,14 @@ pub enum DirectoryError {
     /// `--out` names a place that already holds something.
     #[error("{} already exists and is not empty", .0.display())]
     NotEmpty(PathBuf),
+    /// An earlier merge that has what its parts no longer have.
+    #[error("{} has good results of {trials} trials that none of the folders to merge has", path.display())]
+    WouldLose {
+        /// The earlier merge.
+        path: PathBuf,
+        /// How many trials.
+        trials: usize,
+    },
     /// Another run works on it.
     #[error("another tare run is working on {}", .0.display())]
     Busy(PathBuf),

@@ -10,6 +10,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use tare_files::Folder;
 
 /// A line of a file of records that is no record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,29 +41,25 @@ pub(super) struct Records {
     pub files: usize,
 }
 
-/// The files of records in a results directory: the local run's own first, then those of other writers by name.
+/// The file of the local run's records.
+pub(super) const TRIALS: &str = "trials.jsonl";
+
+/// The names of the files of records in a results directory: the local run's own first, then those of other writers.
 ///
 /// # Errors
 /// When the directory cannot be listed.
-pub(super) fn files(directory: &Path) -> Result<Vec<PathBuf>, ReadError> {
-    let failed = |source| ReadError::Io { path: directory.to_owned(), source };
-    let mut others = Vec::new();
-    for entry in std::fs::read_dir(directory).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name();
-        if name.to_str().is_some_and(|name| name.starts_with("trials-") && name.ends_with(".jsonl")) {
-            others.push(directory.join(name));
-        }
-    }
-    others.sort();
-    others.insert(0, directory.join("trials.jsonl"));
-    Ok(others)
+pub(super) fn files(directory: &Folder) -> Result<Vec<String>, ReadError> {
+    let mut names = directory.names()?;
+    names.retain(|name| name.starts_with("trials-") && name.ends_with(".jsonl"));
+    names.insert(0, TRIALS.to_owned());
+    Ok(names)
 }
 
 /// Reads every file of records for analysis: samples of which nothing but metrics was recorded are packed.
 ///
 /// # Errors
 /// When a file cannot be read, is no regular file, or a line is of a newer schema.
-pub(super) fn read_packed(directory: &Path) -> Result<Records, ReadError> {
+pub(super) fn read_packed(directory: &Folder) -> Result<Records, ReadError> {
     read_all(directory, true)
 }
 
@@ -70,16 +67,16 @@ pub(super) fn read_packed(directory: &Path) -> Result<Records, ReadError> {
 ///
 /// # Errors
 /// As [`read_packed`].
-pub(super) fn read(directory: &Path) -> Result<Records, ReadError> {
+pub(super) fn read(directory: &Folder) -> Result<Records, ReadError> {
     read_all(directory, false)
 }
 
-fn read_all(directory: &Path, packed: bool) -> Result<Records, ReadError> {
+fn read_all(directory: &Folder, packed: bool) -> Result<Records, ReadError> {
     let mut records = Records::default();
-    for path in files(directory)? {
-        if let Some(file) = tare_files::open_regular(&path)? {
+    for name in files(directory)? {
+        if let Some(file) = directory.file(&name)? {
             records.files += 1;
-            read_file(file, &path, packed, &mut records)?;
+            read_file(file, &directory.path().join(name), packed, &mut records)?;
         }
     }
     Ok(records)
@@ -89,10 +86,10 @@ fn read_all(directory: &Path, packed: bool) -> Result<Records, ReadError> {
 ///
 /// # Errors
 /// As [`read`].
-pub(super) fn read_behind(directory: &Path, from: u64) -> Result<Vec<TrialRecord>, ReadError> {
-    let path = directory.join("trials.jsonl");
+pub(super) fn read_behind(directory: &Folder, from: u64) -> Result<Vec<TrialRecord>, ReadError> {
+    let path = directory.path().join(TRIALS);
     let mut records = Records::default();
-    if let Some(mut file) = tare_files::open_regular(&path)? {
+    if let Some(mut file) = directory.file(TRIALS)? {
         file.seek(SeekFrom::Start(from)).map_err(|source| ReadError::Io { path: path.clone(), source })?;
         read_file(file, &path, false, &mut records)?;
     }

@@ -5,9 +5,12 @@ use super::lines;
 use super::schema::Environment;
 use std::collections::BTreeMap;
 use std::path::Path;
+use tare_files::Folder;
 
 /// The largest description of a machine that is read, bytes.
 const LARGEST: u64 = 64 << 20;
+/// The machine that a run was made on.
+pub(super) const ENVIRONMENT: &str = "environment.json";
 /// The folder that holds the environment of each machine, by its name.
 pub(super) const ENVIRONMENTS: &str = "environments";
 
@@ -15,12 +18,13 @@ pub(super) const ENVIRONMENTS: &str = "environments";
 ///
 /// # Errors
 /// When one is there and cannot be read.
-pub(super) fn environments(directory: &Path) -> Result<BTreeMap<String, Environment>, ReadError> {
-    let Ok(entries) = std::fs::read_dir(directory.join(ENVIRONMENTS)) else { return Ok(BTreeMap::new()) };
+pub(super) fn environments(directory: &Folder) -> Result<BTreeMap<String, Environment>, ReadError> {
     let mut machines = BTreeMap::new();
-    for path in entries.filter_map(Result::ok).map(|entry| entry.path()) {
-        let host = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if let Some(environment) = environment(&path)? {
+    // What is no folder there is nothing that tare wrote.
+    let Ok(Some(folder)) = directory.sub(ENVIRONMENTS) else { return Ok(machines) };
+    for name in folder.names()? {
+        let host = Path::new(&name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if let Some(environment) = environment(&folder, &name)? {
             machines.insert(host, environment);
         }
     }
@@ -31,7 +35,7 @@ pub(super) fn environments(directory: &Path) -> Result<BTreeMap<String, Environm
 ///
 /// # Errors
 /// When it is there and cannot be read.
-pub(super) fn environment(path: &Path) -> Result<Option<Environment>, ReadError> {
-    let bytes = tare_files::read_regular(path, LARGEST)?;
-    bytes.map(|bytes| lines::parse(&bytes, path, 0)).transpose()
+pub(super) fn environment(folder: &Folder, name: &str) -> Result<Option<Environment>, ReadError> {
+    let bytes = folder.read(name, LARGEST)?;
+    bytes.map(|bytes| lines::parse(&bytes, &folder.path().join(name), 0)).transpose()
 }

@@ -4,7 +4,7 @@ use super::error::{DirectoryError, io_error};
 use super::lines::{self, DamagedLine};
 use std::collections::BTreeSet;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use tare_files::Folder;
 
 /// The largest file of records that is repaired, bytes.
 const LARGEST: u64 = 1 << 30;
@@ -14,15 +14,16 @@ const LARGEST: u64 = 1 << 30;
 ///
 /// # Errors
 /// When a file cannot be read or written; the records are as they were then.
-pub fn repair(directory: &Path) -> Result<Vec<DamagedLine>, DirectoryError> {
+pub fn repair(directory: &Folder) -> Result<Vec<DamagedLine>, DirectoryError> {
     let damaged = lines::read(directory)?.damaged;
-    for path in lines::files(directory)? {
+    for name in lines::files(directory)? {
+        let path = directory.path().join(&name);
         let bad: BTreeSet<usize> = damaged.iter().filter(|d| d.path == path).map(|d| d.line).collect();
         if bad.is_empty() {
             continue;
         }
         let missing = || io_error("read", &path, ErrorKind::NotFound.into());
-        let bytes = tare_files::read_regular(&path, LARGEST)?.ok_or_else(missing)?;
+        let bytes = directory.read(&name, LARGEST)?.ok_or_else(missing)?;
         let (mut kept, mut aside) = (Vec::new(), Vec::new());
         for (index, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
             let to = if bad.contains(&(index + 1)) { &mut aside } else { &mut kept };
@@ -32,10 +33,11 @@ pub fn repair(directory: &Path) -> Result<Vec<DamagedLine>, DirectoryError> {
             }
         }
         // First on the disk alongside, then out of the file.
-        let beside = path.with_extension("jsonl.damaged");
-        let mut file = tare_files::open_append(&beside)?;
-        file.write_all(&aside).and_then(|()| file.sync_all()).map_err(|e| io_error("write", &beside, e))?;
-        tare_files::write_whole(&path, &kept)?;
+        let beside = format!("{name}.damaged");
+        let mut file = directory.append(&beside)?;
+        let written = file.write_all(&aside).and_then(|()| file.sync_all());
+        written.map_err(|e| io_error("write", &directory.path().join(&beside), e))?;
+        directory.write(&name, &kept)?;
     }
     Ok(damaged)
 }

@@ -2,24 +2,30 @@
 
 use super::directory;
 use super::error::io_error;
-use super::lines::{self, DamagedLine};
+use super::lines::{self, DamagedLine, TRIALS};
 use super::schema::{Environment, Plan, TrialRecord};
 use serde::Serialize;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
-use tare_files::crash;
+use std::path::Path;
+use tare_files::{Folder, Trust, crash};
 
 pub use super::append::{Writer, append_trial, append_trial_of};
 pub use super::error::DirectoryError;
 
+/// The folder of logs, one a process.
+pub const LOGS: &str = "logs";
+/// The folder of captures.
+pub(crate) const CAPTURES: &str = "captures";
+/// The file whose lock a run has.
+const LOCK: &str = ".lock";
 /// The largest study that is read, bytes.
 const LARGEST_STUDY: u64 = 16 << 20;
 
 /// A results directory that is open for writing; the lock goes with it.
 #[derive(Debug)]
 pub struct Directory {
-    path: PathBuf,
+    folder: Folder,
     _lock: File,
 }
 
@@ -27,60 +33,99 @@ impl Directory {
     /// Makes a new one at `path` and takes its lock.
     ///
     /// # Errors
-    /// When `path` holds something already or cannot be written.
-    pub fn create(path: &Path) -> Result<Self, DirectoryError> {
+    /// When `path` holds something already or cannot be written; when others could put another in its place, and not
+    /// everyone is trusted.
+    pub fn create(path: &Path, trust: Trust) -> Result<Self, DirectoryError> {
         crash::point("results: before their directory is made");
-        fs::create_dir_all(path.join("logs")).map_err(|e| io_error("create", path, e))?;
+        Self::create_in(Folder::open_or_create(path, trust)?)
+    }
+
+    /// Makes a new one of a folder.
+    pub(crate) fn create_in(folder: Folder) -> Result<Self, DirectoryError> {
+        folder.make_sub(LOGS)?;
         crash::point("results: their directory is made");
-        Self::create_empty(path)
+        Self::take_empty(folder)
     }
 
     /// Makes the directory without a folder for logs.
-    pub(crate) fn create_empty(path: &Path) -> Result<Self, DirectoryError> {
-        fs::create_dir_all(path).map_err(|e| io_error("create", path, e))?;
-        let occupied = fs::read_dir(path)
-            .map_err(|e| io_error("read", path, e))?
-            .filter_map(Result::ok)
-            .any(|entry| entry.file_name() != "logs" && entry.file_name() != ".lock");
-        if occupied {
-            return Err(DirectoryError::NotEmpty(path.to_owned()));
-        }
-        Self::lock(path)
+    pub(crate) fn create_empty(path: &Path, trust: Trust) -> Result<Self, DirectoryError> {
+        Self::take_empty(Folder::open_or_create(path, trust)?)
     }
 
-    /// Opens an existing one to go on with it. Whose it is was asked before: what it holds is executed.
+    fn take_empty(folder: Folder) -> Result<Self, DirectoryError> {
+        if folder.names()?.iter().any(|name| name != LOGS && name != LOCK) {
+            return Err(DirectoryError::NotEmpty(folder.path().to_owned()));
+        }
+        Self::lock(folder)
+    }
+
+    /// Opens an existing one to go on with it. What it holds is executed: `trust` says whose is.
     ///
     /// # Errors
-    /// When it is no results directory, is of a newer schema, or another run works on it.
-    pub fn resume(path: &Path) -> Result<Self, DirectoryError> {
-        for missing in ["study.toml", "plan.json"] {
-            match fs::metadata(path.join(missing)) {
-                Ok(file) if file.is_file() => {}
-                Err(e) if e.kind() != ErrorKind::NotFound => return Err(io_error("read", path, e)),
-                _ => return Err(DirectoryError::NotResults { path: path.to_owned(), missing }),
-            }
-        }
-        Self::lock(path)
+    /// When it is no results directory, is of a newer schema, or another run works on it; when it, what it holds or the
+    /// way to it is another's or open to others, and not everyone is trusted.
+    pub fn resume(path: &Path, trust: Trust) -> Result<Self, DirectoryError> {
+        Self::lock(Self::begun(path, trust)?)
     }
 
-    pub(crate) fn lock(path: &Path) -> Result<Self, DirectoryError> {
-        let file_path = path.join(".lock");
-        let file = tare_files::open_append(&file_path)?;
+    /// Opens an existing one without its lock.
+    ///
+    /// # Errors
+    /// As [`Directory::resume`].
+    pub fn begun(path: &Path, trust: Trust) -> Result<Folder, DirectoryError> {
+        let missing = || io_error("read", path, ErrorKind::NotFound.into());
+        Self::check_begun(Folder::open(path, trust)?.ok_or_else(missing)?)
+    }
+
+    /// Goes on in a folder.
+    pub(crate) fn resume_in(folder: Folder) -> Result<Self, DirectoryError> {
+        Self::lock(Self::check_begun(folder)?)
+    }
+
+    fn check_begun(folder: Folder) -> Result<Folder, DirectoryError> {
+        for missing in ["study.toml", "plan.json"] {
+            if folder.file(missing)?.is_none() {
+                return Err(DirectoryError::NotResults { path: folder.path().to_owned(), missing });
+            }
+        }
+        // Opened to be believed, or refused before anything is begun.
+        lines::files(&folder)?.iter().try_for_each(|name| folder.file(name).map(drop))?;
+        folder.sub(LOGS)?;
+        folder.sub(CAPTURES)?;
+        Ok(folder)
+    }
+
+    /// Takes the lock of an open one.
+    ///
+    /// # Errors
+    /// When another run works on it.
+    pub fn lock(folder: Folder) -> Result<Self, DirectoryError> {
+        let file = folder.append(LOCK)?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: file }),
-            Err(TryLockError::WouldBlock) => Err(DirectoryError::Busy(path.to_owned())),
-            Err(TryLockError::Error(e)) => Err(io_error("lock", &file_path, e)),
+            Ok(()) => Ok(Self { folder, _lock: file }),
+            Err(TryLockError::WouldBlock) => Err(DirectoryError::Busy(folder.path().to_owned())),
+            Err(TryLockError::Error(e)) => Err(io_error("lock", &folder.path().join(LOCK), e)),
         }
     }
 
     /// Where it lies, as it was given.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
+    }
+
+    /// The handle through which all that it holds is found.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// It, open, without the lock.
+    pub(crate) fn into_folder(self) -> Folder {
+        self.folder
     }
 
     /// Writes one document below it, whole or not at all.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<(), DirectoryError> {
-        write_document(&self.path.join(name), text)
+        Ok(self.folder.write(name, text.as_bytes())?)
     }
 
     /// Writes the three documents of a fresh run.
@@ -92,7 +137,7 @@ impl Directory {
         self.write("study.toml", study_toml)?;
         crash::point("results: before the plan");
         // Last: a directory with a plan is one that can be resumed.
-        write_plan(&self.path, plan)
+        write_plan(&self.folder, plan)
     }
 }
 
@@ -100,7 +145,7 @@ impl Directory {
 ///
 /// # Errors
 /// When it is missing, newer or malformed.
-pub fn read_plan(directory: &Path) -> Result<Plan, DirectoryError> {
+pub fn read_plan(directory: &Folder) -> Result<Plan, DirectoryError> {
     Ok(directory::read_plan(directory)?)
 }
 
@@ -108,12 +153,13 @@ pub fn read_plan(directory: &Path) -> Result<Plan, DirectoryError> {
 ///
 /// # Errors
 /// When the file cannot be written, or could not be read back.
-pub fn write_plan(directory: &Path, plan: &Plan) -> Result<(), DirectoryError> {
-    let (path, text) = (directory.join("plan.json"), pretty(plan));
+pub fn write_plan(directory: &Folder, plan: &Plan) -> Result<(), DirectoryError> {
+    let text = pretty(plan);
     if text.len() as u64 > directory::LARGEST_PLAN {
+        let path = directory.path().join("plan.json");
         return Err(tare_files::FilesError::TooLarge { path, limit: directory::LARGEST_PLAN }.into());
     }
-    write_document(&path, &text)
+    Ok(directory.write("plan.json", text.as_bytes())?)
 }
 
 /// The records of all writers, those of the local run first; none when there is no such file yet. Damaged lines and
@@ -121,7 +167,7 @@ pub fn write_plan(directory: &Path, plan: &Plan) -> Result<(), DirectoryError> {
 ///
 /// # Errors
 /// When a file cannot be read or a line is newer.
-pub fn read_trials(directory: &Path) -> Result<Vec<TrialRecord>, DirectoryError> {
+pub fn read_trials(directory: &Folder) -> Result<Vec<TrialRecord>, DirectoryError> {
     Ok(read_trials_and_damage(directory)?.0)
 }
 
@@ -129,7 +175,7 @@ pub fn read_trials(directory: &Path) -> Result<Vec<TrialRecord>, DirectoryError>
 ///
 /// # Errors
 /// As [`read_trials`].
-pub fn read_trials_and_damage(directory: &Path) -> Result<(Vec<TrialRecord>, Vec<DamagedLine>), DirectoryError> {
+pub fn read_trials_and_damage(directory: &Folder) -> Result<(Vec<TrialRecord>, Vec<DamagedLine>), DirectoryError> {
     let records = lines::read(directory)?;
     Ok((lines::without_strangers(records.trials, None).0, records.damaged))
 }
@@ -138,10 +184,10 @@ pub fn read_trials_and_damage(directory: &Path) -> Result<(Vec<TrialRecord>, Vec
 ///
 /// # Errors
 /// When the file cannot be looked at.
-pub fn end_of_trials(directory: &Path) -> Result<u64, DirectoryError> {
-    let path = directory.join("trials.jsonl");
-    let file = tare_files::open_regular(&path)?;
-    let length = file.map(|file| file.metadata()).transpose().map_err(|e| io_error("read", &path, e))?;
+pub fn end_of_trials(directory: &Folder) -> Result<u64, DirectoryError> {
+    let file = directory.file(TRIALS)?;
+    let failed = |e| io_error("read", &directory.path().join(TRIALS), e);
+    let length = file.map(|file| file.metadata()).transpose().map_err(failed)?;
     Ok(length.map_or(0, |file| file.len()))
 }
 
@@ -150,7 +196,7 @@ pub fn end_of_trials(directory: &Path) -> Result<u64, DirectoryError> {
 ///
 /// # Errors
 /// As [`read_trials`].
-pub fn read_trials_behind(directory: &Path, from: u64) -> Result<Vec<TrialRecord>, DirectoryError> {
+pub fn read_trials_behind(directory: &Folder, from: u64) -> Result<Vec<TrialRecord>, DirectoryError> {
     Ok(lines::read_behind(directory, from)?)
 }
 
@@ -158,15 +204,10 @@ pub fn read_trials_behind(directory: &Path, from: u64) -> Result<Vec<TrialRecord
 ///
 /// # Errors
 /// When the file cannot be read.
-pub fn read_study_text(directory: &Path) -> Result<String, DirectoryError> {
-    let path = directory.join("study.toml");
-    let missing = || io_error("read", &path, ErrorKind::NotFound.into());
-    let bytes = tare_files::read_regular(&path, LARGEST_STUDY)?.ok_or_else(missing)?;
-    String::from_utf8(bytes).map_err(|e| io_error("read", &path, io::Error::new(ErrorKind::InvalidData, e)))
-}
-
-fn write_document(path: &Path, text: &str) -> Result<(), DirectoryError> {
-    Ok(tare_files::write_whole(path, text.as_bytes())?)
+pub fn read_study_text(directory: &Folder) -> Result<String, DirectoryError> {
+    let failed = |e| io_error("read", &directory.path().join("study.toml"), e);
+    let bytes = directory.read("study.toml", LARGEST_STUDY)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))?;
+    String::from_utf8(bytes).map_err(|e| failed(io::Error::new(ErrorKind::InvalidData, e)))
 }
 
 /// A document as people read it.

@@ -43,7 +43,7 @@ impl Place {
 
     /// Writes a file and notes it.
     pub(super) fn write(&self, captured: &mut Captured, capture: &str, name: &str, content: &[u8]) {
-        match std::fs::write(self.path(name), content) {
+        match tare_files::write_whole(&self.path(name), content) {
             Ok(()) => drop(captured.files.insert(capture.to_owned(), self.relative(name))),
             Err(e) => drop(captured.missing.insert(capture.to_owned(), format!("cannot write {name}: {e}"))),
         }

@@ -98,7 +98,7 @@ impl ServerProcess {
     /// Starts the process with its output going to the log.
     pub(crate) fn spawn(launch: &Launch<'_>) -> Result<Self, EngineError> {
         let log_error = |source| EngineError::io("open the log", launch.log, source);
-        let output = OpenOptions::new().create(true).append(true).open(launch.log).map_err(log_error)?;
+        let output = tare_files::open_log(launch.log).map_err(|e| log_error(e.into()))?;
         let log_start = output.metadata().map_err(log_error)?.len();
         let mut command = Command::new(launch.program);
         clean_environment(&mut command);

@@ -1,9 +1,11 @@
-//! CSV (RFC 4180): one table, a header line, numbers unrounded, nothing where nothing was measured.
+//! CSV (RFC 4180): one table, a header line, numbers unrounded, nothing where nothing was measured. No spreadsheet
+//! computes with a text of it.
 
 use super::cell::Cell;
 use super::source::Source;
 use super::tables::{Table, factors};
 use std::io::{self, Write};
+use tare_text::as_text_cell;
 
 /// Writes one table, row after row.
 ///
@@ -12,11 +14,11 @@ use std::io::{self, Write};
 pub fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let fields = table.fields(&factors(source));
-    writer.write_record(fields.iter().map(|field| field.name.as_bytes()))?;
+    writer.write_record(fields.iter().map(|field| as_text_cell(&field.name).into_owned()))?;
     table.rows(source, &mut |cells: &[Cell<'_>]| -> io::Result<()> {
         for cell in cells {
             match cell {
-                Cell::Text(text) => writer.write_field(text.as_bytes())?,
+                Cell::Text(text) => writer.write_field(as_text_cell(text).as_bytes())?,
                 Cell::Whole(whole) => writer.write_field(whole.to_string())?,
                 Cell::Number(number) => writer.write_field(number.to_string())?,
                 Cell::Flag(flag) => writer.write_field(flag.to_string())?,

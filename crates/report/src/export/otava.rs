@@ -3,6 +3,7 @@
 use super::source::Source;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use tare_text::as_text_cell;
 
 /// Writes the history that these results are, in the order in which they were named; a condition that a run did not
 /// have is empty in its row.
@@ -16,11 +17,16 @@ pub fn write(history: &[Source<'_>], out: &mut dyn Write) -> io::Result<()> {
         columns.insert(column.clone());
     });
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(["time", "study", "tare_version"].into_iter().chain(columns.iter().map(String::as_str)))?;
+    let names = columns.iter().map(|column| as_text_cell(column).into_owned());
+    writer.write_record(["time", "study", "tare_version"].map(str::to_owned).into_iter().chain(names))?;
     for (source, values) in history.iter().zip(rows) {
         let started = source.results.trials.iter().map(|trial| trial.started_at.as_str()).filter(|at| !at.is_empty());
         let version = source.results.environment.as_ref().map_or("", |environment| environment.tare_version.as_str());
-        let mut record = vec![started.min().unwrap_or("").to_owned(), source.results.study.clone(), version.to_owned()];
+        let mut record = vec![
+            started.min().unwrap_or("").to_owned(),
+            as_text_cell(&source.results.study).into_owned(),
+            version.to_owned(),
+        ];
         for column in &columns {
             let value = values.iter().find(|(name, _)| name == column);
             record.push(value.map_or(String::new(), |(_, mean)| mean.to_string()));

@@ -13,7 +13,8 @@ use crate::schema::{Plan, SCHEMA};
 use crate::store::{Directory, Writer};
 use crate::{directory, lines};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use tare_files::{Folder, Trust};
 
 const NAME: &str = "shards.json";
 /// The largest `shards.json` that is read, bytes.
@@ -29,7 +30,7 @@ struct ShardsFile {
 /// A study cut into shards.
 #[derive(Debug)]
 pub struct Sharded {
-    path: PathBuf,
+    folder: Folder,
     count: usize,
     plan: Plan,
 }
@@ -41,32 +42,38 @@ impl Sharded {
     /// When `path` holds something already or cannot be written.
     pub fn create(path: &Path, study_toml: &str, plan: &Plan, count: usize) -> Result<Self, DirectoryError> {
         let plan = Plan { machine: None, ..plan.clone() };
-        let open = Directory::create_empty(path)?;
+        let open = Directory::create_empty(path, Trust::Anyone)?;
         open.write("study.toml", study_toml)?;
         open.write("plan.json", &crate::store::pretty(&plan))?;
         // Last: a folder with this file is whole.
         open.write(NAME, &crate::store::pretty(&ShardsFile { schema: SCHEMA, shards: count }))?;
-        Ok(Self { path: path.to_owned(), count, plan })
+        Ok(Self { folder: open.into_folder(), count, plan })
     }
 
-    /// Opens one; none when `path` is a folder of something else.
+    /// Opens one; none when `path` is a folder of something else. Where it is executed, `trust` says whose is.
     ///
     /// # Errors
-    /// When its files cannot be read, or are newer.
-    pub fn open(path: &Path) -> Result<Option<Self>, ReadError> {
+    /// When its files cannot be read, or are newer, or are not believed.
+    pub fn open(path: &Path, trust: Trust) -> Result<Option<Self>, ReadError> {
         // A CSV file is named by the same commands.
         if !path.is_dir() {
             return Ok(None);
         }
-        let file = path.join(NAME);
-        let Some(bytes) = tare_files::read_regular(&file, LARGEST)? else { return Ok(None) };
-        let ShardsFile { shards, .. } = lines::parse(&bytes, &file, 0)?;
-        Ok(Some(Self { path: path.to_owned(), count: shards.max(1), plan: directory::read_plan(path)? }))
+        let Some(folder) = Folder::open(path, trust)? else { return Ok(None) };
+        let Some(bytes) = folder.read(NAME, LARGEST)? else { return Ok(None) };
+        let ShardsFile { shards, .. } = lines::parse(&bytes, &path.join(NAME), 0)?;
+        let plan = directory::read_plan(&folder)?;
+        Ok(Some(Self { folder, count: shards.max(1), plan }))
     }
 
     /// Where it lies, as it was given.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
+    }
+
+    /// The handle through which all that it holds is found.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// How many shards there are; they are numbered from 0.
@@ -84,27 +91,45 @@ impl Sharded {
         block % self.count == index
     }
 
-    /// The folder of a shard.
-    pub fn shard(&self, index: usize) -> PathBuf {
-        self.path.join(format!("shard-{index:04}"))
+    /// The name of a shard's folder.
+    pub(super) fn shard(index: usize) -> String {
+        format!("shard-{index:04}")
     }
 
-    /// The results directory of a shard on a machine.
-    ///
-    /// # Errors
-    /// When the name of the machine cannot name a folder.
-    pub fn part(&self, index: usize, host: &str) -> Result<PathBuf, DirectoryError> {
-        Writer::new(host)?;
-        Ok(self.shard(index).join(host))
-    }
-
-    /// Takes a shard for as long as the returned lock lives.
+    /// Takes a shard for as long as what is returned lives.
     ///
     /// # Errors
     /// [`DirectoryError::Busy`] while another run has it, here or on another machine whose file system tells.
-    pub fn take(&self, index: usize) -> Result<Directory, DirectoryError> {
-        let path = self.shard(index);
-        std::fs::create_dir_all(&path).map_err(|e| crate::error::io_error("create", &path, e))?;
-        Directory::lock(&path)
+    pub fn take(&self, index: usize) -> Result<TakenShard, DirectoryError> {
+        Ok(TakenShard(Directory::lock(self.folder.make_sub(&Self::shard(index))?)?))
+    }
+}
+
+/// A shard that no other run has.
+#[derive(Debug)]
+pub struct TakenShard(Directory);
+
+impl TakenShard {
+    /// Goes on with what a machine has run of it; none where it has nothing yet.
+    ///
+    /// # Errors
+    /// When the name of the machine cannot name a folder, and as [`Directory::resume`].
+    pub fn resume(&self, host: &str) -> Result<Option<Directory>, DirectoryError> {
+        Writer::new(host)?;
+        let Some(part) = self.0.folder().sub(host)? else { return Ok(None) };
+        // One that died before it had written its plan is begun anew.
+        if part.file("plan.json")?.is_none() {
+            return Ok(None);
+        }
+        Directory::resume_in(part).map(Some)
+    }
+
+    /// Begins the results directory of the shard on a machine.
+    ///
+    /// # Errors
+    /// As [`Directory::create`].
+    pub fn begin(&self, host: &str) -> Result<Directory, DirectoryError> {
+        Writer::new(host)?;
+        Directory::create_in(self.0.folder().make_sub(host)?)
     }
 }

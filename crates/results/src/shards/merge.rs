@@ -4,12 +4,14 @@
 use super::parts::{self, Parts};
 use super::read;
 use crate::error::{DirectoryError, io_error};
-use crate::machines::ENVIRONMENTS;
-use crate::store::{Directory, pretty, read_study_text};
-use std::collections::BTreeSet;
-use std::fs;
+use crate::lines::TRIALS;
+use crate::machines::{ENVIRONMENT, ENVIRONMENTS};
+use crate::schema::Outcome;
+use crate::store::{CAPTURES, Directory, LOGS, pretty, read_study_text};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
+use tare_files::{FilesError, Folder, Trust};
 
 /// What a merge made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,23 +31,23 @@ pub struct Merged {
 /// Merges studies cut into shards, or results directories of some of their blocks, into `out`.
 ///
 /// # Errors
-/// When a folder is neither, they are of different studies, or `out` holds something else.
+/// When a folder is neither, they are of different studies, or `out` holds something else or what they no longer have.
 pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, DirectoryError> {
     let found = parts::find(folders)?;
     let open = open(out, &found)?;
+    nothing_lost(&found, open.folder())?;
     let machines = read::machines_of(&found)?;
-    let places = open.path().join(ENVIRONMENTS);
-    fs::create_dir_all(&places).map_err(|e| io_error("create", &places, e))?;
+    let places = open.folder().make_sub(ENVIRONMENTS)?;
     for (host, environment) in &machines {
-        open.write(&format!("{ENVIRONMENTS}/{host}.json"), &pretty(environment))?;
+        places.write(&format!("{host}.json"), pretty(environment).as_bytes())?;
     }
     if let Some(first) = machines.values().next() {
-        open.write("environment.json", &pretty(first))?;
+        open.write(ENVIRONMENT, &pretty(first))?;
     }
     open.write("study.toml", &found.study_toml)?;
-    let records = write_records(&found, out)?;
-    for (index, part) in found.parts.iter().enumerate() {
-        copy_files(&found, index, &part.path, out)?;
+    let records = write_records(&found, open.folder())?;
+    for index in 0..found.parts.len() {
+        copy_files(&found, index, open.folder())?;
     }
     open.write("plan.json", &pretty(&found.plan))?;
     let good = |(block, part): (&usize, &usize)| found.parts[*part].good[block].len();
@@ -60,22 +62,38 @@ pub fn merge(folders: &[PathBuf], out: &Path) -> Result<Merged, DirectoryError> 
 
 /// A fresh directory, or an earlier merge of the same study.
 fn open(out: &Path, found: &Parts) -> Result<Directory, DirectoryError> {
-    let merged_before = out.join(ENVIRONMENTS).is_dir();
-    if !merged_before {
-        return Directory::create(out);
-    }
+    // What is written is no program's: who goes on with it is asked whose it is.
+    let before = Folder::open(out, Trust::Anyone)?;
+    let merged_before = before.as_ref().map(|before| before.sub(ENVIRONMENTS)).transpose()?.flatten().is_some();
+    let Some(before) = before.filter(|_| merged_before) else { return Directory::create(out, Trust::Anyone) };
     // One that was interrupted has no plan yet, or not even the study: it is made again.
-    let had_begun = !out.join("study.toml").exists() && !out.join("trials.jsonl").exists();
-    if !had_begun && read_study_text(out)? != found.study_toml {
+    let had_begun = before.file("study.toml")?.is_none() && before.file(TRIALS)?.is_none();
+    if !had_begun && read_study_text(&before)? != found.study_toml {
         return Err(DirectoryError::NotEmpty(out.to_owned()));
     }
-    Directory::lock(out)
+    Directory::lock(before)
 }
 
-fn write_records(found: &Parts, out: &Path) -> Result<usize, DirectoryError> {
+/// An earlier merge keeps the good trials that none of the parts has any more: they would be gone for good.
+fn nothing_lost(found: &Parts, out: &Folder) -> Result<(), DirectoryError> {
+    let kept: BTreeSet<usize> = found.parts.iter().flat_map(|part| part.good.values().flatten().copied()).collect();
+    let mut lost = BTreeSet::new();
+    parts::each_record(out, |head, _| {
+        if head.outcome == Outcome::Ok && !kept.contains(&head.trial) {
+            lost.insert(head.trial);
+        }
+        Ok(())
+    })?;
+    match lost.len() {
+        0 => Ok(()),
+        trials => Err(DirectoryError::WouldLose { path: out.path().to_owned(), trials }),
+    }
+}
+
+fn write_records(found: &Parts, out: &Folder) -> Result<usize, DirectoryError> {
     let mut records = 0;
     let mut error = None;
-    let written = tare_files::write_whole_with(&out.join("trials.jsonl"), |file| {
+    let written = out.write_with(TRIALS, |file| {
         for index in 0..found.parts.len() {
             let one = parts::each_line(found, index, |line| {
                 records += 1;
@@ -96,11 +114,11 @@ fn write_records(found: &Parts, out: &Path) -> Result<usize, DirectoryError> {
 }
 
 /// Logs and captures of the records that were taken from a part.
-fn copy_files(found: &Parts, index: usize, from: &Path, out: &Path) -> Result<(), DirectoryError> {
-    let block_of = |trial: usize| found.plan.trials.get(trial).filter(|t| t.trial == trial).map(|t| t.block);
+fn copy_files(found: &Parts, index: usize, out: &Folder) -> Result<(), DirectoryError> {
+    let planned: BTreeMap<usize, usize> = found.plan.trials.iter().map(|trial| (trial.trial, trial.block)).collect();
     let mut taken = BTreeSet::new();
     for (trial, attempt) in &found.parts[index].records {
-        if block_of(*trial).is_some_and(|block| found.owns(index, block)) {
+        if planned.get(trial).is_some_and(|block| found.owns(index, *block)) {
             taken.insert(format!("{trial:05}-{attempt}"));
         }
     }
@@ -108,37 +126,50 @@ fn copy_files(found: &Parts, index: usize, from: &Path, out: &Path) -> Result<()
         let number = name.trim_end_matches(".log").trim_start_matches("trial-").trim_start_matches("server-");
         taken.contains(number)
     };
-    copy_folder(&from.join("logs"), &out.join("logs"), &ours)?;
-    for name in names(&from.join("captures")).into_iter().filter(|name| ours(name)) {
-        copy_folder(&from.join("captures").join(&name), &out.join("captures").join(&name), &|_| true)?;
+    let part = found.parts[index].place.folder()?;
+    if let Some(logs) = inner(&part, LOGS)? {
+        copy_folder(&logs, out, &ours)?;
+    }
+    let Some(captures) = inner(&part, CAPTURES)? else { return Ok(()) };
+    let mut to = None;
+    for name in captures.names()?.into_iter().filter(|name| ours(name)) {
+        if let Some(of_trial) = inner(&captures, &name)? {
+            let to = match &mut to {
+                Some(to) => to,
+                none => none.insert(out.make_sub(CAPTURES)?),
+            };
+            copy_folder(&of_trial, to, &|_| true)?;
+        }
     }
     Ok(())
 }
 
-/// Copies the regular files of a folder that `wanted` says; one that is there already as long is left.
-fn copy_folder(from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<(), DirectoryError> {
-    let names: Vec<String> = names(from).into_iter().filter(|name| wanted(name)).collect();
-    if names.is_empty() {
-        return Ok(());
+/// A folder of a part; what is a link or a file is nothing that tare wrote.
+fn inner(folder: &Folder, name: &str) -> Result<Option<Folder>, DirectoryError> {
+    match folder.sub(name) {
+        Err(FilesError::WrongKind { .. } | FilesError::Link(_)) => Ok(None),
+        found => Ok(found?),
     }
-    fs::create_dir_all(to).map_err(|e| io_error("create", to, e))?;
+}
+
+/// Copies the regular files of a folder that `wanted` says into one of its name; one that is there already as long is
+/// left.
+fn copy_folder(from: &Folder, above: &Folder, wanted: &dyn Fn(&str) -> bool) -> Result<(), DirectoryError> {
+    let names: Vec<String> = from.names()?.into_iter().filter(|name| wanted(name)).collect();
+    let own_name = from.path().file_name().and_then(|name| name.to_str());
+    let Some(own_name) = own_name.filter(|_| !names.is_empty()) else { return Ok(()) };
+    let to = above.make_sub(own_name)?;
     for name in names {
-        let (source, target) = (from.join(&name), to.join(&name));
         // What is no plain file is nothing that tare wrote.
-        let Ok(Some(mut file)) = tare_files::open_regular(&source) else { continue };
+        let Ok(Some(mut file)) = from.file(&name) else { continue };
+        let (source, target) = (from.path().join(&name), to.path().join(&name));
         let length = file.metadata().map_err(|e| io_error("read", &source, e))?.len();
-        if fs::symlink_metadata(&target).is_ok_and(|there| there.is_file() && there.len() == length) {
+        let there = to.file(&name).ok().flatten().and_then(|there| there.metadata().ok());
+        if there.is_some_and(|there| there.len() == length) {
             continue;
         }
-        let mut copy = tare_files::open_new_log(&target)?;
+        let mut copy = to.new_copy(&name, &file)?;
         io::copy(&mut file, &mut copy).map_err(|e| io_error("copy", &target, e))?;
     }
     Ok(())
-}
-
-fn names(folder: &Path) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort();
-    names
 }

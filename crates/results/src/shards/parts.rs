@@ -1,22 +1,27 @@
 //! What was run, part by part, and which part a block is taken from.
 
 use super::Sharded;
+use super::place::Place;
+use super::schedule;
 use crate::error::ReadError;
+use crate::limits::LONGEST_LINE;
 use crate::lines;
-use crate::schema::{Outcome, Plan, RanOn};
+use crate::schema::{Outcome, Plan, RanOn, SCHEMA};
 use crate::{directory, store};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, BufReader, Read};
+use std::path::PathBuf;
+use tare_files::{FilesError, Folder, Trust};
 
 /// What a record must tell to be put in its place; the rest of the line is not looked at.
 #[derive(Deserialize)]
-struct Head {
-    trial: usize,
+pub(super) struct Head {
+    schema: u32,
+    pub trial: usize,
     attempt: u32,
     block: usize,
-    outcome: Outcome,
+    pub outcome: Outcome,
     #[serde(default)]
     ran_on: Option<RanOn>,
 }
@@ -25,7 +30,7 @@ struct Head {
 #[derive(Debug)]
 pub(super) struct Part {
     /// Its results directory, wherever it was found.
-    pub path: PathBuf,
+    pub place: Place,
     /// Where its first record was made.
     pub host: String,
     /// The trials with a good result, by block.
@@ -59,29 +64,33 @@ impl Parts {
 /// # Errors
 /// When a folder is neither, cannot be read, or belongs to another study than the first.
 pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
-    let mut paths = Vec::new();
-    let mut whole: Option<Plan> = None;
-    for folder in folders {
-        match Sharded::open(folder)? {
+    let mut places = Vec::new();
+    let (mut cut, mut toml) = (None, None);
+    for path in folders {
+        match Sharded::open(path, Trust::Anyone)? {
             Some(sharded) => {
-                paths.extend(below(&sharded)?);
-                whole = Some(sharded.plan().clone());
+                places.extend(below(&sharded)?);
+                toml = toml.or(Some(study_text(sharded.folder())?));
+                cut = Some(sharded.plan().clone());
             }
-            None => paths.push(folder.clone()),
+            None => places.push(Place::named(path)),
         }
     }
-    let (mut parts, mut all, mut toml) = (Vec::new(), whole, None);
-    for path in paths {
-        let plan = directory::read_plan(&path)?;
-        let text = store::read_study_text(&path).map_err(|_| ReadError::NotResults { path: path.clone() })?;
+    let mut parts = Vec::new();
+    // A study that was cut has its whole schedule; another's parts make it up together.
+    let (is_whole, mut all) = (cut.is_some(), cut);
+    for place in places {
+        let folder = place.folder()?;
+        let plan = directory::read_plan(&folder)?;
+        let text = study_text(&folder)?;
         let first = toml.get_or_insert_with(|| text.clone());
         let all = all.get_or_insert_with(|| plan.clone());
-        if *first != text || all.seed != plan.seed {
-            return Err(ReadError::OtherStudy { path, study: plan.study });
+        if *first != text || !schedule::agree(all, &plan, is_whole) {
+            return Err(ReadError::OtherStudy { path: place.path(), study: plan.study });
         }
         let known: BTreeSet<usize> = all.trials.iter().map(|trial| trial.trial).collect();
         all.trials.extend(plan.trials.into_iter().filter(|trial| !known.contains(&trial.trial)));
-        if let Some(part) = read_heads(&path)? {
+        if let Some(part) = read_heads(place)? {
             parts.push(part);
         }
     }
@@ -89,37 +98,36 @@ pub(super) fn find(folders: &[PathBuf]) -> Result<Parts, ReadError> {
     let mut plan = all.ok_or_else(missing)?;
     plan.machine = None;
     plan.trials.sort_by_key(|trial| trial.trial);
-    let study_toml = match toml {
-        Some(toml) => toml,
-        None => folders.first().and_then(|folder| store::read_study_text(folder).ok()).ok_or_else(missing)?,
-    };
     let (owner, aside) = choose(&parts);
-    Ok(Parts { parts, plan, study_toml, owner, aside })
+    Ok(Parts { parts, plan, study_toml: toml.ok_or_else(missing)?, owner, aside })
+}
+
+fn study_text(folder: &Folder) -> Result<String, ReadError> {
+    store::read_study_text(folder).map_err(|_| ReadError::NotResults { path: folder.path().to_owned() })
 }
 
 /// The results directories of a cut study, in the order of shards and then of machines' names.
-pub(super) fn below(sharded: &Sharded) -> Result<Vec<PathBuf>, ReadError> {
+fn below(sharded: &Sharded) -> Result<Vec<Place>, ReadError> {
     let shards = (0..sharded.count()).map(|index| of_shard(sharded, index));
     Ok(shards.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// The results directories of one shard, by their machines' names.
-fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<PathBuf>, ReadError> {
-    let shard = sharded.shard(index);
-    let failed = |source| ReadError::Io { path: shard.clone(), source };
-    let entries = match std::fs::read_dir(&shard) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.map_err(failed)?,
-    };
+fn of_shard(sharded: &Sharded, index: usize) -> Result<Vec<Place>, ReadError> {
+    let name = Sharded::shard(index);
+    let Some(shard) = sharded.folder().sub(&name)? else { return Ok(Vec::new()) };
+    let place = Place::named(sharded.path()).sub(&name);
     let mut parts = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(failed)?.path();
-        // Of a machine that died before it had written its plan there is nothing.
-        if path.join("plan.json").is_file() {
-            parts.push(path);
+    for name in shard.names()? {
+        // Of a machine that died before it had written its plan there is nothing, and what is no folder is none's.
+        let part = match shard.sub(&name) {
+            Err(FilesError::WrongKind { .. } | FilesError::Link(_)) => None,
+            part => part?,
+        };
+        if part.map(|part| part.file("plan.json")).transpose()?.flatten().is_some() {
+            parts.push(place.sub(&name));
         }
     }
-    parts.sort();
     Ok(parts)
 }
 
@@ -133,17 +141,18 @@ pub fn finished_blocks(sharded: &Sharded, index: usize) -> Result<BTreeSet<usize
         *wanted.entry(trial.block).or_default() += 1;
     }
     let mut done = BTreeSet::new();
-    for path in of_shard(sharded, index)? {
-        let good = read_heads(&path)?.map(|part| part.good).unwrap_or_default();
+    for place in of_shard(sharded, index)? {
+        let good = read_heads(place)?.map(|part| part.good).unwrap_or_default();
         done.extend(good.iter().filter(|(block, good)| wanted.get(block) == Some(&good.len())).map(|(block, _)| block));
     }
     Ok(done)
 }
 
 /// None when nothing was recorded.
-fn read_heads(path: &Path) -> Result<Option<Part>, ReadError> {
-    let mut part = Part { path: path.to_owned(), host: String::new(), good: BTreeMap::new(), records: BTreeSet::new() };
-    each_record(path, |head, _| {
+fn read_heads(place: Place) -> Result<Option<Part>, ReadError> {
+    let folder = place.folder()?;
+    let mut part = Part { place, host: String::new(), good: BTreeMap::new(), records: BTreeSet::new() };
+    each_record(&folder, |head, _| {
         if let Some(ran_on) = &head.ran_on
             && part.host.is_empty()
         {
@@ -159,16 +168,26 @@ fn read_heads(path: &Path) -> Result<Option<Part>, ReadError> {
 }
 
 /// Goes through the lines that are records; damaged ones are said when the results are read.
-fn each_record(path: &Path, mut each: impl FnMut(&Head, &[u8]) -> Result<(), std::io::Error>) -> Result<(), ReadError> {
-    for file in lines::files(path)? {
-        let Some(open) = tare_files::open_regular(&file)? else { continue };
-        let failed = |source| ReadError::Io { path: file.clone(), source };
+pub(super) fn each_record(
+    folder: &Folder,
+    mut each: impl FnMut(&Head, &[u8]) -> Result<(), std::io::Error>,
+) -> Result<(), ReadError> {
+    for name in lines::files(folder)? {
+        let Some(open) = folder.file(&name)? else { continue };
+        let path = folder.path().join(name);
+        let failed = |source| ReadError::Io { path: path.clone(), source };
         let mut reader = BufReader::new(open);
         let mut line = Vec::new();
-        while reader.read_until(b'\n', &mut line).map_err(failed)? > 0 {
+        while reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(failed)? > 0 {
+            if !line.ends_with(b"\n") {
+                reader.skip_until(b'\n').map_err(failed)?;
+            }
             if let Ok(head) = serde_json::from_slice::<Head>(&line)
                 && line.ends_with(b"\n")
             {
+                if head.schema > SCHEMA {
+                    return Err(ReadError::NewerSchema { path, found: head.schema, known: SCHEMA });
+                }
                 each(&head, &line).map_err(failed)?;
             }
             line.clear();
@@ -184,7 +203,7 @@ pub(super) fn each_line(
     mut each: impl FnMut(&[u8]) -> Result<(), std::io::Error>,
 ) -> Result<(), ReadError> {
     let mut seen = BTreeSet::new();
-    each_record(&parts.parts[index].path, |head, line| {
+    each_record(&parts.parts[index].place.folder()?, |head, line| {
         let first = parts.owns(index, head.block) && seen.insert((head.trial, head.attempt));
         if first { each(line) } else { Ok(()) }
     })

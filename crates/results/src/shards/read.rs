@@ -6,10 +6,11 @@ use crate::captures;
 use crate::error::ReadError;
 use crate::everything::{Results, Source};
 use crate::lines;
-use crate::machines;
+use crate::machines::{self, ENVIRONMENT};
 use crate::schema::Environment;
 use std::collections::BTreeMap;
 use std::path::Path;
+use tare_files::Trust;
 
 /// Reads the parts below a folder that [`super::Sharded`] made.
 ///
@@ -20,11 +21,12 @@ pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
     let (mut trials, mut damaged, mut warnings, mut read_captures) =
         (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
     for (index, part) in found.parts.iter().enumerate() {
-        let records = lines::read_packed(&part.path)?;
+        let folder = part.place.folder()?;
+        let records = lines::read_packed(&folder)?;
         damaged.extend(records.damaged);
         for trial in records.trials.into_iter().filter(|trial| found.owns(index, trial.block)) {
             if !trial.captures.is_empty() {
-                let (one, unread) = captures::read(&part.path, &trial);
+                let (one, unread) = captures::read(&folder, &trial);
                 read_captures.insert((trial.trial, trial.attempt), one);
                 warnings.extend(unread);
             }
@@ -36,7 +38,7 @@ pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
     let (trials, strangers) = lines::without_strangers(trials, Some(&found.plan));
     warnings.extend(strangers);
     let machines = machines_of(&found)?;
-    let states = Sharded::open(path)?.map_or(Vec::new(), |sharded| parts::states_of(&sharded, &found));
+    let states = Sharded::open(path, Trust::Anyone)?.map_or(Vec::new(), |sharded| parts::states_of(&sharded, &found));
     let open = states.iter().filter(|state| state.done < state.trials).map(|state| state.shard);
     Ok(Results {
         open_shards: open.collect(),
@@ -69,7 +71,7 @@ pub(super) fn machines_of(found: &Parts) -> Result<BTreeMap<String, Environment>
     let mut machines = BTreeMap::new();
     for part in &found.parts {
         if !machines.contains_key(&part.host)
-            && let Some(environment) = machines::environment(&part.path.join("environment.json"))?
+            && let Some(environment) = machines::environment(&part.place.folder()?, ENVIRONMENT)?
         {
             machines.insert(part.host.clone(), environment);
         }

@@ -87,6 +87,7 @@ fn shown() -> clap::Command {
 
 /// Parses the command line, runs the command, renders its error.
 pub fn main() -> ExitCode {
+    tare_files::close_to_others();
     super::secret::leave_environment();
     let command = Args::parse().command;
     let exit = configure(&command).and_then(|()| run(command)).unwrap_or_else(|problem: Problem| {

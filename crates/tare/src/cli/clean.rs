@@ -6,6 +6,7 @@ use crate::state;
 use clap::Args;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use tare_files::Trust;
 use tare_results::store::Directory;
 
 /// Where runs put their results unless they are told.
@@ -47,7 +48,8 @@ pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
     // Whatever works on the machine may be using the data.
     let _host = if args.dry_run { None } else { Some(super::host::take()?) };
     // Locked until all is removed: a run that goes on with one of them keeps it.
-    let named = args.results.iter().map(|path| Directory::resume(path)).collect::<Result<Vec<_>, _>>()?;
+    let named =
+        args.results.iter().map(|path| Directory::resume(path, Trust::Anyone)).collect::<Result<Vec<_>, _>>()?;
     let cache = state::cache_directory()?;
     let mut told = CleanJson { cache: Vec::new(), results: Vec::new() };
     for path in entries(&cache).into_iter().filter(|path| is_ours(path)) {

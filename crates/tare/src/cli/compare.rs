@@ -11,6 +11,7 @@ use tare_report::json::{ComparisonJson, ManyComparisonJson};
 use tare_report::terminal::{self, Style};
 use tare_report::words;
 use tare_results::Results;
+use tare_text::as_text_cell;
 
 /// Compare two or more results, or conditions of results: ratio, interval, verdict
 #[derive(Debug, Args)]
@@ -109,7 +110,9 @@ fn written(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
 fn csv_of(found: &ManyComparison) -> Result<Vec<u8>, Problem> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut lines = std::iter::once(rows::COLUMNS.map(str::to_owned)).chain(rows::rows(found));
-    let written = lines.try_for_each(|line| writer.write_record(line)).and_then(|()| Ok(writer.flush()?));
+    let written = lines
+        .try_for_each(|line| writer.write_record(line.map(|text| as_text_cell(&text).into_owned())))
+        .and_then(|()| Ok(writer.flush()?));
     let failed = |error: String| Problem::new(Exit::Machine, format!("the rows cannot be written: {error}"));
     written.map_err(|error| failed(error.to_string()))?;
     writer.into_inner().map_err(|error| failed(error.to_string()))

@@ -1,6 +1,6 @@
 //! Typed errors of the modules -> [`Problem`]: which exit code each is, and what the user can do about it.
 
-use super::{Exit, Problem};
+use super::{Exit, Problem, trust};
 use crate::config::ConfigError;
 use crate::run::{Failure, RunError};
 use crate::state::StateError;
@@ -9,10 +9,10 @@ use std::io::ErrorKind;
 use tare_drive::sut::SutError;
 use tare_drive::workload::LoadError;
 use tare_engine::EngineError;
+use tare_files::FilesError;
 use tare_noise::NoiseError;
 use tare_results::store::DirectoryError;
 use tare_study::language::document::StudyError;
-use tare_study::language::written::WrittenStudyError;
 use tare_study::plan::task::{OtherMachine, TaskError};
 use tare_topology::MachineError;
 
@@ -51,10 +51,17 @@ impl From<MachineError> for Problem {
     }
 }
 
+impl From<FilesError> for Problem {
+    fn from(e: FilesError) -> Self {
+        DirectoryError::from(e).into()
+    }
+}
+
 impl From<DirectoryError> for Problem {
     fn from(e: DirectoryError) -> Self {
         let (exit, advice) = match e {
             DirectoryError::Read(e) => return e.into(),
+            DirectoryError::File(e) if e.is_of_others() => return trust::refused(&e),
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::NotADirectory => {
                 (Exit::Usage, "name a directory, or a place where one can be made")
             }
@@ -63,6 +70,9 @@ impl From<DirectoryError> for Problem {
             DirectoryError::NotEmpty(_) => {
                 (Exit::Usage, "choose another --out, or go on with it: tare run --resume DIR")
             }
+            DirectoryError::WouldLose { .. } => {
+                (Exit::Usage, "name every folder that the earlier merge was made of, or choose another --out")
+            }
             DirectoryError::Busy(_) => (Exit::Usage, "wait for it to end, or choose another directory"),
             DirectoryError::NotResults { .. } => (Exit::Usage, "name a directory that `tare run` has made"),
             DirectoryError::File(_) => (Exit::Usage, "look at it, then remove it, or name another directory"),
@@ -70,15 +80,6 @@ impl From<DirectoryError> for Problem {
             DirectoryError::BadWriter(_) => (Exit::Usage, "name it with letters and digits"),
         };
         Self::new(exit, e.to_string()).advice(advice)
-    }
-}
-
-impl From<WrittenStudyError> for Problem {
-    fn from(e: WrittenStudyError) -> Self {
-        match e {
-            WrittenStudyError::Directory(e) => e.into(),
-            WrittenStudyError::Study(e) => e.into(),
-        }
     }
 }
 

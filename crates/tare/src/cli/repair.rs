@@ -4,6 +4,7 @@ use super::{Exit, Problem, output};
 use clap::Args;
 use serde::Serialize;
 use std::path::PathBuf;
+use tare_files::Trust;
 use tare_results::store::Directory;
 
 /// Take damaged lines out of the records of a results directory; they are kept alongside them
@@ -28,8 +29,8 @@ struct Line {
 /// # Errors
 /// [`Problem`] when a run works on the directory, or a file cannot be read or written.
 pub fn run(args: &Repair) -> Result<Exit, Problem> {
-    let directory = Directory::resume(&args.results)?;
-    let damaged = tare_results::repair(directory.path())?;
+    let directory = Directory::resume(&args.results, Trust::Anyone)?;
+    let damaged = tare_results::repair(directory.folder())?;
     if args.json {
         let lines =
             damaged.into_iter().map(|d| Line { file: d.path.display().to_string(), line: d.line, what: d.what });

@@ -1,6 +1,6 @@
 //! Errors of reading results and writing reports, as a user reads them.
 
-use super::{Exit, Problem, output};
+use super::{Exit, Problem, output, trust};
 use std::io::ErrorKind;
 use std::path::Path;
 use tare_report::WriteError;
@@ -33,6 +33,7 @@ impl From<ReadError> for Problem {
                     _ => problem,
                 }
             }
+            ReadError::File(e) if e.is_of_others() => trust::refused(&e),
             ReadError::File(_) => problem.expected("a plain file there, as `tare run` writes it"),
             ReadError::NotResults { path } => Self::new(Exit::Usage, "this is not a results directory")
                 .at(path.display().to_string())

@@ -2,20 +2,22 @@
 
 use super::output::note;
 use super::run_listener::TerminalListener;
-use super::study_file::StudyChanges;
-use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file};
+use super::study_file::{StudyChanges, StudyText};
+use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
 use crate::run::{Children, Run, RunEnd, RunError};
 use crate::state::{self, StateError};
 use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use tare_drive::capture::environment::environment;
+use tare_files::Folder;
 use tare_report::write_report_to;
 use tare_results::schema::Plan;
-use tare_results::store::Directory;
-use tare_study::language::builtin;
+use tare_results::shards::Sharded;
+use tare_results::store::{Directory, read_plan, read_study_text};
 use tare_study::language::spec::Study;
 use tare_study::language::write;
+use tare_study::language::written::parse_written;
 use tare_study::plan::needs;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::task::{OtherMachine, Task, same_machine};
@@ -46,7 +48,8 @@ pub struct RunArgs {
     /// With --dry-run: plan for a described machine, for example "package:2 node:1 core:6 pu:2", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
-    /// Run a study, or go on with results, that belong to someone else: they name programs that run as you
+    /// Run a study, go on with results, or put them into a place, that others own or may write to: programs that they
+    /// name run as you
     #[arg(long)]
     trust: bool,
     /// Ask for the password of a server that runs already
@@ -62,27 +65,22 @@ pub struct RunArgs {
 /// # Errors
 /// With exit codes 2 (study), 3 (machine), 4 (trials).
 pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
-    if let Some(directory) = &args.resume {
-        super::trust::check_results(directory, args.trust)?;
+    if let Some(path) = &args.resume {
+        let begun = Directory::begun(path, trust::whose(args.trust))?;
         interrupt::stop()?;
-        began_here(directory)?;
-        return resume(directory, args);
+        began_here(&begun)?;
+        return resume(begun, args);
     }
     if let Some([directory, index]) = args.shard.as_deref() {
         return run_shard(Path::new(directory), index, args);
     }
-    let name = args.study_name();
-    let own = match builtin::find(name) {
-        // What is measured without a study stands on the command line.
-        _ if !args.program.is_none() => Ok(()),
-        Some(_) => Ok(()),
-        None => super::trust::check(Path::new(name), args.trust),
+    // What is measured without a study stands on the command line.
+    let file = match args.program.is_none() {
+        true => Some(StudyText::read(args.study_name(), trust::whose(args.trust), args.dry_run)?),
+        false => None,
     };
     // A rehearsal of someone else's study runs nothing that it names.
-    let trusted = own.is_ok();
-    if !args.dry_run {
-        own?;
-    }
+    let trusted = file.as_ref().is_none_or(|file| file.trusted);
     let (machine, place) = match &args.topology {
         Some(spec) => (read_topology::describe(spec)?, Where::Described),
         None if trusted => (Machine::this()?, Where::Here),
@@ -90,7 +88,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
     };
     // Programs of the study are asked from here on: they end when this one does.
     interrupt::stop()?;
-    let study = asked_for(args)?;
+    let study = asked_for(args, file)?;
     let planned = study_file::planned(study, &machine, place, trusted);
     let Some((study, plan)) = unless_interrupted(planned)? else { return Ok(Exit::Interrupted) };
     if args.dry_run {
@@ -109,6 +107,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
 struct Teller {
     password: Option<String>,
     json: bool,
+    /// Whether anyone's study and results are run.
+    trusted: bool,
 }
 
 impl RunArgs {
@@ -118,7 +118,7 @@ impl RunArgs {
 
     fn teller(&self) -> Result<Teller, Problem> {
         let password = secret::password(self.ask_password)?;
-        Ok(Teller { password, json: self.json })
+        Ok(Teller { password, json: self.json, trusted: self.trust })
     }
 }
 
@@ -131,7 +131,7 @@ pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool)
     interrupt::stop()?;
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
-    begin(&study, &plan, &machine, out, &Teller { password, json })
+    begin(&study, &plan, &machine, out, &Teller { password, json, trusted: false })
 }
 
 /// Begins the results directory of a study that is planned, and runs it.
@@ -143,7 +143,7 @@ fn begin(study: &Study, plan: &Plan, machine: &Machine, out: &Path, teller: &Tel
     }
     room_for_data(plan)?;
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
-    let directory = Directory::create(out)?;
+    let directory = Directory::create(out, trust::whose(teller.trusted))?;
     directory.begin(&write::to_toml(study), plan, &environment(machine))?;
     finish(study, plan, &directory, teller)
 }
@@ -158,12 +158,13 @@ fn room_for_data(plan: &Plan) -> Result<(), Problem> {
     })
 }
 
-/// The study as it was asked for.
-fn asked_for(args: &RunArgs) -> Result<Study, Problem> {
+/// The study as it was asked for: of its file, or else of the command line.
+fn asked_for(args: &RunArgs, file: Option<StudyText>) -> Result<Study, Problem> {
     let overrides = args.changes.overrides();
-    match args.program.study(&overrides) {
-        Some(study) => study,
-        None => study_file::load(args.study_name(), &overrides),
+    match (args.program.study(&overrides), file) {
+        (None, Some(file)) => file.parse(&overrides),
+        (Some(study), _) => study,
+        (None, None) => Err(Problem::new(Exit::Usage, "nothing is named that could be run")),
     }
 }
 
@@ -173,11 +174,12 @@ fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem>
 }
 
 /// Refuses to go on with results of 0.1.0 whose run was on another host: the rest of it is there.
-fn began_here(directory: &Path) -> Result<(), Problem> {
-    let place = directory.join("server-host.json");
-    if !place.exists() {
+fn began_here(directory: &Folder) -> Result<(), Problem> {
+    const PLACE: &str = "server-host.json";
+    if directory.file(PLACE)?.is_none() {
         return Ok(());
     }
+    let place = directory.path().join(PLACE);
     Err(Problem::new(
         Exit::Usage,
         "this run was made on another host with server.host, which this version does not have",
@@ -189,11 +191,12 @@ fn began_here(directory: &Path) -> Result<(), Problem> {
     ))
 }
 
-fn resume(path: &Path, args: &RunArgs) -> Result<Exit, Problem> {
+fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
-    let directory = Directory::resume(path)?;
-    let study = tare_study::language::written::read_study(path)?;
-    let plan = tare_results::store::read_plan(path)?;
+    let directory = Directory::lock(begun)?;
+    let (folder, path) = (directory.folder(), directory.path());
+    let study = parse_written(&read_study_text(folder)?, path)?;
+    let plan = read_plan(folder)?;
     // A condition's name must not hold two placements.
     same_machine(&plan, &Fingerprint::of(&Machine::this()?)).map_err(|changed: OtherMachine| {
         Problem::from(changed).at(path.display().to_string()).advice(
@@ -208,13 +211,17 @@ fn resume(path: &Path, args: &RunArgs) -> Result<Exit, Problem> {
 }
 
 fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> {
-    super::trust::check_results(path, args.trust)?;
+    let sharded = Sharded::open(path, trust::whose(args.trust))?.ok_or_else(|| {
+        Problem::new(Exit::Usage, "this is not a study that was cut into shards")
+            .at(path.display().to_string())
+            .advice("make one with: tare shard STUDY --into N --out DIR")
+    })?;
     let index = index.parse().map_err(|_| {
         Problem::new(Exit::Usage, format!("{index:?} is no shard")).expected("its number: tare run --shard DIR INDEX")
     })?;
     let asked = interrupt::stop()?.asked;
     let Some(_host) = unless_interrupted(super::host::take_in_turn(asked))? else { return Ok(Exit::Interrupted) };
-    let Some(piece) = unless_interrupted(shard_piece::take(path, index))? else { return Ok(Exit::Interrupted) };
+    let Some(piece) = unless_interrupted(shard_piece::take(&sharded, index))? else { return Ok(Exit::Interrupted) };
     finish(&piece.study, &piece.plan, &piece.directory, &args.teller()?)
 }
 
@@ -222,7 +229,7 @@ fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> 
 fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) -> Result<Exit, Problem> {
     let stop = interrupt::stop()?;
     let mut listener = TerminalListener::new(plan);
-    let runner = Children::new(directory.path(), stop).with_password(teller.password.clone());
+    let runner = Children::new(directory.folder(), stop, teller.password.clone(), teller.trusted);
     let mut run = Run { study, plan, runner, book: directory };
     let end = run.execute(&mut listener);
     listener.finish();

@@ -1,12 +1,11 @@
 //! `tare shard`: one study for several machines.
 
 use super::output::{duration, note};
-use super::study_file::{self, StudyChanges};
+use super::study_file::{self, StudyChanges, StudyText};
 use super::{Exit, Problem, plan_view, read_topology};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_results::shards::Sharded;
-use tare_study::language::builtin;
 use tare_study::language::write;
 use tare_study::plan::resolve::Where;
 use tare_topology::Machine;
@@ -64,16 +63,14 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
 /// # Errors
 /// As [`run`].
 pub fn cut(args: &Cut, count: usize) -> Result<Sharded, Problem> {
-    if builtin::find(&args.study).is_none() {
-        // The copy in the folder will be this user's own.
-        super::trust::check(Path::new(&args.study), args.trust)?;
-    }
+    // The copy in the folder will be this user's own.
+    let study = StudyText::read(&args.study, super::trust::whose(args.trust), false)?;
     let (machine, place) = match &args.topology {
         Some(spec) => (read_topology::describe(spec)?, Where::Described),
         None => (Machine::this()?, Where::Here),
     };
-    let (study, plan) =
-        study_file::planned(study_file::load(&args.study, &args.changes.overrides())?, &machine, place, true)?;
+    let study = study.parse(&args.changes.overrides())?;
+    let (study, plan) = study_file::planned(study, &machine, place, true)?;
     let usage = |e: String| Problem::new(Exit::Usage, e);
     if study.sampling.target_half_width.is_some() {
         return Err(usage("a study that chooses its number of trials while it runs cannot be cut into shards".into())

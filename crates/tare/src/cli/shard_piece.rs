@@ -2,14 +2,13 @@
 
 use super::{Exit, Problem};
 use std::collections::BTreeSet;
-use std::path::Path;
 use tare_drive::capture::environment::environment;
 use tare_results::schema::Plan;
-use tare_results::shards::{Sharded, finished_blocks};
-use tare_results::store::{Directory, read_plan};
+use tare_results::shards::{Sharded, TakenShard, finished_blocks};
+use tare_results::store::{Directory, read_plan, read_study_text};
 use tare_study::language::spec::Study;
 use tare_study::language::write;
-use tare_study::language::written::read_study;
+use tare_study::language::written::parse_written;
 use tare_study::plan::resolve::{Where, resolve};
 use tare_study::plan::shard::part;
 use tare_study::plan::task::same_machine;
@@ -23,7 +22,7 @@ pub struct Piece {
     pub plan: Plan,
     /// Where its records go.
     pub directory: Directory,
-    _shard: Directory,
+    _shard: TakenShard,
 }
 
 /// Takes a shard, begun before on this machine, on another, or by no one. Blocks that another machine finished stay
@@ -31,29 +30,23 @@ pub struct Piece {
 ///
 /// # Errors
 /// When there is no such shard, another run has it, or this machine cannot do it or has changed.
-pub fn take(path: &Path, index: usize) -> Result<Piece, Problem> {
-    let sharded = Sharded::open(path)?.ok_or_else(|| {
-        Problem::new(Exit::Usage, "this is not a study that was cut into shards")
-            .at(path.display().to_string())
-            .advice("make one with: tare shard STUDY --into N --out DIR")
-    })?;
+pub fn take(sharded: &Sharded, index: usize) -> Result<Piece, Problem> {
+    let path = sharded.path();
     if index >= sharded.count() {
         return Err(Problem::new(Exit::Usage, format!("there is no shard {index}"))
             .at(path.display().to_string())
             .expected(format!("a number from 0 to {}", sharded.count() - 1)));
     }
     let shard = sharded.take(index)?;
-    let study = read_study(path)?;
+    let study = parse_written(&read_study_text(sharded.folder())?, path)?;
     let machine = Machine::this()?;
-    let own = sharded.part(index, &host_name())?;
-    if own.join("plan.json").is_file() {
-        let plan = read_plan(&own)?;
+    if let Some(directory) = shard.resume(&host_name())? {
+        let plan = read_plan(directory.folder())?;
         same_machine(&plan, &Fingerprint::of(&machine))
-            .map_err(|changed| Problem::from(changed).at(own.display().to_string()))?;
-        let directory = Directory::resume(&own)?;
+            .map_err(|changed| Problem::from(changed).at(directory.path().display().to_string()))?;
         return Ok(Piece { study, plan, directory, _shard: shard });
     }
-    let done = finished_blocks(&sharded, index)?;
+    let done = finished_blocks(sharded, index)?;
     let trials = &sharded.plan().trials;
     let blocks: BTreeSet<usize> =
         trials.iter().map(|t| t.block).filter(|b| sharded.owns(index, *b) && !done.contains(b)).collect();
@@ -63,7 +56,7 @@ pub fn take(path: &Path, index: usize) -> Result<Piece, Problem> {
             .at(path.display().to_string())
             .advice("run it on machines alike, or cut the study without that condition")
     })?;
-    let directory = Directory::create(&own)?;
+    let directory = shard.begin(&host_name())?;
     directory.begin(&write::to_toml(&study), &plan, &environment(&machine))?;
     Ok(Piece { study, plan, directory, _shard: shard })
 }

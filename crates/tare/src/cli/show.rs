@@ -5,6 +5,7 @@ use super::{Exit, Problem};
 use crate::config;
 use clap::Args;
 use std::path::PathBuf;
+use tare_files::Trust;
 use tare_report::json::SummaryJson;
 use tare_report::terminal::{self, Statistic, Style};
 use tare_results::Results;
@@ -33,7 +34,7 @@ pub struct Show {
 pub fn run(args: Show) -> Result<Exit, Problem> {
     // A CSV file has no shards.
     if args.results.is_dir()
-        && let Some(sharded) = Sharded::open(&args.results)?
+        && let Some(sharded) = Sharded::open(&args.results, Trust::Anyone)?
     {
         progress(&sharded)?;
     }

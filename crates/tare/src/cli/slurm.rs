@@ -34,10 +34,14 @@ pub struct SlurmArgs {
 pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     let program =
         std::env::current_exe().map_err(|e| Problem::new(Exit::Machine, format!("cannot find myself: {e}")))?;
+    let partition = args.partition.as_deref().map(|name| one_word("--partition", name)).transpose()?;
     let sharded = cut(&args.cut, args.nodes)?;
     let folder = std::path::absolute(sharded.path()).unwrap_or_else(|_| sharded.path().to_owned());
+    for path in [&program, &folder] {
+        one_line("a path that the script names", &path.to_string_lossy())?;
+    }
     let script = folder.join("job.sh");
-    tare_files::write_whole(&script, script_text(args, &sharded, &program, &folder).as_bytes())
+    tare_files::write_whole(&script, script_text(args, partition, &sharded, &program, &folder).as_bytes())
         .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
     let shown = folder.display();
     note(&format!(
@@ -59,10 +63,10 @@ const PATIENCE: f64 = 2.0;
 /// Starting, preparing data and the report, seconds.
 const AROUND_S: f64 = 900.0;
 
-fn script_text(args: &SlurmArgs, sharded: &Sharded, program: &Path, folder: &Path) -> String {
+fn script_text(args: &SlurmArgs, partition: Option<&str>, sharded: &Sharded, program: &Path, folder: &Path) -> String {
     let shard_s = sharded.plan().estimated_s / sharded.count() as f64;
     let minutes = ((PATIENCE * shard_s + AROUND_S) / 60.0).ceil();
-    let partition = args.partition.as_ref().map(|name| format!("#SBATCH --partition={name}\n")).unwrap_or_default();
+    let partition = partition.map(|name| format!("#SBATCH --partition={name}\n")).unwrap_or_default();
     let share = match args.cpus_per_task {
         Some(cpus) => format!(
             "# A part of a machine: others on it disturb what is measured, and tare will say so.\n#SBATCH --cpus-per-task={cpus}\n"
@@ -89,6 +93,26 @@ fn script_text(args: &SlurmArgs, sharded: &Sharded, program: &Path, folder: &Pat
     )
 }
 
+/// A line break would end a line of the script and begin a command.
+fn one_line<'a>(what: &str, text: &'a str) -> Result<&'a str, Problem> {
+    if !text.chars().any(char::is_control) {
+        return Ok(text);
+    }
+    Err(Problem::new(Exit::Usage, format!("{what} holds a line break or another control character: {text:?}"))
+        .expected("one line: it becomes part of a script")
+        .advice("give it another name, or use another folder"))
+}
+
+/// Slurm takes what stands behind a space for a further option.
+fn one_word<'a>(what: &str, text: &'a str) -> Result<&'a str, Problem> {
+    if !one_line(what, text)?.is_empty() && !text.contains(char::is_whitespace) {
+        return Ok(text);
+    }
+    Err(Problem::new(Exit::Usage, format!("{what} is no single word: {text:?}"))
+        .expected("the name of a partition, or several joined by commas")
+        .advice("list the partitions with: sinfo"))
+}
+
 /// A path as one word of a shell.
 fn word(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
@@ -105,4 +129,20 @@ fn submit(script: &PathBuf) -> Result<String, Problem> {
         return Err(failed(format!("sbatch refused: {}", String::from_utf8_lossy(&ended.stderr).trim())));
     }
     Ok(String::from_utf8_lossy(&ended.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_value_adds_a_line_or_an_option_to_the_script() {
+        assert_eq!(one_word("--partition", "long,short-2").unwrap(), "long,short-2");
+        for hostile in ["x\ny", "x\rtouch owned", "x --output=/etc/passwd", "x\ty", "x\u{85}y", "x\u{1b}[2J", "", " "] {
+            let problem = one_word("--partition", hostile).unwrap_err();
+            assert!(problem.exit == Exit::Usage && !problem.what.chars().any(char::is_control), "{problem}");
+        }
+        assert!(one_line("a path", "/a folder/of mine").is_ok());
+        assert!(one_line("a path", "/a\ntouch owned").is_err());
+    }
 }

@@ -1,9 +1,10 @@
 //! The study that a command names: a file or a built-in one.
 
-use super::{Exit, Problem};
+use super::{Exit, Problem, trust};
 use crate::state;
 use clap::Args;
 use std::path::Path;
+use tare_files::Trust;
 use tare_results::schema::Plan;
 use tare_study::language::builtin;
 use tare_study::language::document::Source;
@@ -108,25 +109,50 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
     Ok((study, plan))
 }
 
-/// A study by built-in name or path.
-///
-/// # Errors
-/// When there is none of that name, or it is wrong.
-pub fn load(name: &str, overrides: &Overrides) -> Result<Study, Problem> {
-    if let Some(builtin) = builtin::find(name) {
-        let source = Source { origin: builtin.name, text: builtin.text };
-        return Ok(parse(source, overrides)?);
-    }
-    let read = tare_files::read_named(Path::new(name), LARGEST).map_err(|e| e.to_string());
-    let text = read.and_then(|bytes| String::from_utf8(bytes).map_err(|e| format!("cannot read {name}: {e}")));
-    let text = text.map_err(|e| {
-        let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
-        let problem =
-            Problem::new(Exit::Usage, e).expected(format!("a study file or a built-in study: {}", known.join(", ")));
-        match tare_text::nearest(name, known.iter().copied()) {
-            Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
-            None => problem.advice("list the built-in studies with: tare studies"),
+/// The text of the study that a command names, read once: what was checked is what runs.
+pub struct StudyText {
+    origin: String,
+    text: String,
+    /// Whether what it names may be run.
+    pub trusted: bool,
+}
+
+impl StudyText {
+    /// Reads a study by built-in name or path. One that is not believed is read only to be looked at.
+    ///
+    /// # Errors
+    /// When there is none of that name, or it is not believed and would be run.
+    pub fn read(name: &str, trust: Trust, only_looked_at: bool) -> Result<Self, Problem> {
+        if let Some(builtin) = builtin::find(name) {
+            return Ok(Self { origin: builtin.name.to_owned(), text: builtin.text.to_owned(), trusted: true });
         }
-    })?;
-    Ok(parse(Source { origin: name, text: &text }, overrides)?)
+        let (bytes, trusted) = match tare_files::read_named(Path::new(name), LARGEST, trust) {
+            Err(e) if e.is_of_others() && only_looked_at => {
+                (tare_files::read_named(Path::new(name), LARGEST, Trust::Anyone), false)
+            }
+            Err(e) if e.is_of_others() => return Err(trust::refused(&e)),
+            read => (read, true),
+        };
+        let text = bytes.map_err(|e| e.to_string());
+        let text = text.and_then(|bytes| String::from_utf8(bytes).map_err(|e| format!("cannot read {name}: {e}")));
+        Ok(Self { origin: name.to_owned(), text: text.map_err(|e| unknown(name, e))?, trusted })
+    }
+
+    /// What the text says, with what a command line changes in it.
+    ///
+    /// # Errors
+    /// When it is wrong.
+    pub fn parse(&self, overrides: &Overrides) -> Result<Study, Problem> {
+        Ok(parse(Source { origin: &self.origin, text: &self.text }, overrides)?)
+    }
+}
+
+fn unknown(name: &str, reason: String) -> Problem {
+    let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
+    let problem =
+        Problem::new(Exit::Usage, reason).expected(format!("a study file or a built-in study: {}", known.join(", ")));
+    match tare_text::nearest(name, known.iter().copied()) {
+        Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
+        None => problem.advice("list the built-in studies with: tare studies"),
+    }
 }

@@ -1,21 +1,22 @@
 //! `tare trial` (hidden): one trial of a plan, in a process of its own. A crash costs one trial.
 //!
-//! It needs the results directory and a number. Under a run it stops when the run does and works under the run's lock;
-//! started by a cluster's scheduler it takes the machine itself.
+//! Under a run it is handed the study and the plan, stops when the run does and works under the run's lock. Started
+//! by a cluster's scheduler it needs the results directory and a number, and takes the machine itself: it believes the
+//! files there only where no one else could have changed them.
 
-use super::{Exit, Problem, interrupt, secret};
-use crate::run::{Failure, Message};
+use super::{Exit, Problem, interrupt, secret, trust};
+use crate::run::{Failure, Handed, Message};
 use crate::state::StateError;
 use crate::trial::{Trial, TrialError};
 use clap::Args;
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-use std::io::Read;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use tare_drive::workload::Progress;
+use tare_files::Folder;
 use tare_noise::{HostLock, TrialLock};
-use tare_results::store::{Writer, read_plan};
-use tare_study::language::written::read_study;
+use tare_results::store::{Directory, Writer, read_plan, read_study_text};
+use tare_study::language::written::parse_written;
 use tare_study::plan::task::Task;
 
 /// Options of the hidden `tare trial`.
@@ -36,9 +37,9 @@ pub struct TrialArgs {
     /// Whose file the record goes to: trials-WRITER.jsonl, which no one else writes; without one, the local run's
     #[arg(long)]
     writer: Option<String>,
-    /// Read the password for a server that runs already from standard input
-    #[arg(long)]
-    password_on_stdin: bool,
+    /// Believe files that others own or may write to
+    #[arg(long, conflicts_with = "parent")]
+    trust: bool,
 }
 
 /// Runs one trial, or prepares its data.
@@ -69,29 +70,29 @@ fn under_lock(args: &TrialArgs) -> Result<Exit, Problem> {
     one(args)
 }
 
-/// From the run that waits, or from the one who started this trial alone.
-fn password(args: &TrialArgs) -> Result<Option<String>, Problem> {
-    if !args.password_on_stdin {
-        return Ok(secret::of_environment());
+/// From the run that waits; of a trial that was started alone, from the files, by whose handle they were checked.
+fn handed(args: &TrialArgs) -> Result<(Folder, Handed), Problem> {
+    if args.parent.is_none() {
+        let folder = Directory::begun(&args.directory, trust::whose(args.trust))?;
+        let (plan, study) = (read_plan(&folder)?, read_study_text(&folder)?);
+        return Ok((folder, Handed { study, plan, password: secret::of_environment(), trusted: args.trust }));
     }
-    let mut password = String::new();
-    std::io::stdin()
-        .read_to_string(&mut password)
-        .map_err(|e| Problem::new(Exit::Machine, format!("cannot read the password from the run: {e}")))?;
-    Ok(Some(password))
+    let handed = Handed::receive()
+        .map_err(|e| Problem::new(Exit::Machine, format!("cannot read from the run what this trial is to do: {e}")))?;
+    Ok((Directory::begun(&args.directory, trust::whose(handed.trusted))?, handed))
 }
 
 fn one(args: &TrialArgs) -> Result<Exit, Problem> {
     let interrupted = interrupt::flag()?;
-    let plan = read_plan(&args.directory)?;
-    let study = read_study(&args.directory)?;
+    let (directory, Handed { study, plan, password, .. }) = handed(args)?;
+    let study = parse_written(&study, &args.directory)?;
     let task = Task::find(&study, &plan, args.trial).map_err(TrialError::from)?;
     let tell = |step: Progress| Message::Step(step).send();
     let writer = args.writer.as_deref().map(Writer::new).transpose()?;
     let trial = Trial {
-        password: password(args)?,
+        password,
         writer,
-        directory: &args.directory,
+        directory: &directory,
         plan: &plan,
         task,
         attempt: args.attempt,

@@ -24,14 +24,14 @@ pub trait Book {
 
 impl Book for &Directory {
     fn records(&self) -> Result<Vec<TrialRecord>, DirectoryError> {
-        store::read_trials(self.path())
+        store::read_trials(self.folder())
     }
 
     fn append(&mut self, record: &TrialRecord) -> Result<(), DirectoryError> {
-        store::append_trial(self.path(), record)
+        store::append_trial(self.folder(), record)
     }
 
     fn write_plan(&mut self, plan: &Plan) -> Result<(), DirectoryError> {
-        store::write_plan(self.path(), plan)
+        store::write_plan(self.folder(), plan)
     }
 }

@@ -5,12 +5,14 @@ use crate::state;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use tare_drive::workload::Progress;
+use tare_files::Folder;
+use tare_results::store::LOGS;
 
 /// How long a trial that took too long may take to put things back before it is killed.
 const STOP_GRACE: Duration = Duration::from_secs(20);
@@ -62,34 +64,31 @@ pub enum Exit {
 /// # Errors
 /// When the process cannot be started or waited for.
 pub fn run_child(
-    directory: &Path,
+    directory: &Folder,
     attempt: &Attempt,
     interrupt: Stop<'_>,
-    password: Option<&str>,
+    handed: &Arc<Vec<u8>>,
     mut hear: impl FnMut(Message),
 ) -> io::Result<Exit> {
     let (trial, attempt, timeout) = (attempt.trial, attempt.attempt, attempt.timeout);
-    let log_path = directory.join("logs").join(format!("trial-{trial:05}-{attempt}.log"));
-    let log = tare_files::open_new_log(&log_path)?;
+    let log = directory.make_sub(LOGS)?.new_log(&format!("trial-{trial:05}-{attempt}.log"))?;
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(["trial", "--directory"])
-        .arg(directory)
+        .arg(directory.path())
         .args(["--trial", &trial.to_string(), "--attempt", &attempt.to_string()])
         .args(["--parent", &std::process::id().to_string()]);
-    if password.is_some() {
-        command.arg("--password-on-stdin");
-    }
     let mut child = command
-        .stdin(if password.is_some() { Stdio::piped() } else { Stdio::null() })
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(log)
         // A Ctrl-C in the terminal reaches the run alone, which then asks the trial to stop.
         .process_group(0)
         .spawn()?;
-    if let (Some(mut input), Some(password)) = (child.stdin.take(), password) {
-        // A trial that is gone needs none.
-        let _ = input.write_all(password.as_bytes());
+    if let Some(mut input) = child.stdin.take() {
+        let handed = Arc::clone(handed);
+        // A pipe holds less than a plan may have; a trial that is gone needs nothing.
+        std::thread::spawn(move || input.write_all(&handed));
     }
     let lines = listen(&mut child);
     let deadline = Instant::now().checked_add(timeout);

@@ -1,14 +1,17 @@
 //! The runner of every local run: each attempt is a child process that appends its own record.
 
 use super::child::{Exit, Message, Stop, run_child};
-use super::{Attempt, Ended, Failure, Prepared, RunError, Runner};
+use super::{Attempt, Ended, Failure, Handed, Prepared, RunError, Runner};
 use crate::state;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tare_drive::workload::Progress;
-use tare_results::schema::TrialRecord;
-use tare_results::store::{end_of_trials, read_trials_behind};
+use tare_files::Folder;
+use tare_results::schema::{Plan, TrialRecord};
+use tare_results::store::{LOGS, end_of_trials, read_trials_behind};
+use tare_study::language::spec::Study;
+use tare_study::language::write;
 
 /// What making data may take.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
@@ -21,30 +24,27 @@ const LOG_END: u64 = 64 << 10;
 
 /// Runs trials of one results directory as child processes.
 pub struct Children<'a> {
-    directory: &'a Path,
+    directory: &'a Folder,
     stop: Stop<'a>,
     password: Option<String>,
+    trusted: bool,
+    /// What every trial is handed, through a pipe, where no other process sees it.
+    handed: Arc<Vec<u8>>,
     /// Records that a trial's process left of trials that shared its server, until their turn comes.
     companions: Vec<TrialRecord>,
 }
 
 impl<'a> Children<'a> {
-    /// Trials of this directory, until someone wants them to stop.
-    pub fn new(directory: &'a Path, stop: Stop<'a>) -> Self {
-        Self { directory, stop, password: None, companions: Vec::new() }
-    }
-
-    /// Hands each trial a password for a server that runs already: through a pipe, where no other process sees it.
-    #[must_use]
-    pub fn with_password(mut self, password: Option<String>) -> Self {
-        self.password = password;
-        self
+    /// Trials of this directory, until someone wants them to stop; with a password for a server that runs already, and
+    /// whether the user trusts all who may write to the directory.
+    pub fn new(directory: &'a Folder, stop: Stop<'a>, password: Option<String>, trusted: bool) -> Self {
+        Self { directory, stop, password, trusted, handed: Arc::default(), companions: Vec::new() }
     }
 
     /// Runs a child to its end: how it ended, and why, where it said so itself.
     fn child(&self, attempt: &Attempt, hear: &mut dyn FnMut(Progress)) -> Result<(Exit, Option<Failure>), RunError> {
         let mut failure = None;
-        let exit = run_child(self.directory, attempt, self.stop, self.password.as_deref(), |message| match message {
+        let exit = run_child(self.directory, attempt, self.stop, &self.handed, |message| match message {
             Message::Step(progress) => hear(progress),
             Message::Failed(said) => failure = Some(said),
         })
@@ -70,7 +70,7 @@ impl<'a> Children<'a> {
             return failure.what;
         }
         let name = format!("trial-{:05}-{}.log", attempt.trial, attempt.attempt);
-        let text = log_end(&self.directory.join("logs").join(&name));
+        let text = log_end(self.directory, &name);
         let lines: Vec<&str> = text.lines().rev().take(LOG_LINES).collect();
         if lines.is_empty() {
             return format!("logs/{name} is empty");
@@ -80,8 +80,9 @@ impl<'a> Children<'a> {
 }
 
 /// The last part of a log, which may be as large as the disk.
-fn log_end(path: &Path) -> String {
-    let Ok(Some(mut file)) = tare_files::open_regular(path) else { return String::new() };
+fn log_end(directory: &Folder, name: &str) -> String {
+    let file = directory.sub(LOGS).ok().flatten().and_then(|logs| logs.file(name).ok().flatten());
+    let Some(mut file) = file else { return String::new() };
     let length = file.metadata().map_or(0, |meta| meta.len());
     let mut end = Vec::new();
     // What cannot be read is as good as empty: the reason says so.
@@ -96,6 +97,13 @@ fn plain(what: String) -> Failure {
 }
 
 impl Runner for Children<'_> {
+    fn take(&mut self, study: &Study, plan: &Plan) -> Result<(), RunError> {
+        let (password, trusted) = (self.password.clone(), self.trusted);
+        let handed = Handed { study: write::to_toml(study), plan: plan.clone(), password, trusted };
+        self.handed = Arc::new(handed.to_bytes().map_err(RunError::Spawn)?);
+        Ok(())
+    }
+
     fn prepare(&mut self, trial: usize, hear: &mut dyn FnMut(Progress)) -> Result<Prepared, RunError> {
         let attempt = Attempt { trial, attempt: 0, timeout: PREPARE_TIMEOUT };
         let (exit, failure) = self.child(&attempt, hear)?;

@@ -40,6 +40,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     /// When the results cannot be written, a process cannot be started or the data cannot be made.
     pub fn execute(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         let mut plan = self.plan.clone();
+        self.runner.take(self.study, &plan)?;
         let mut prepared = false;
         let mut alike = Alike::default();
         loop {
@@ -70,6 +71,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
             let records = self.book.records()?;
             let Some(extended) = pilot::extended(self.study, &plan, &records) else { return Ok(end(&queue, 0)) };
             self.book.write_plan(&extended)?;
+            self.runner.take(self.study, &extended)?;
             listener.decided(&extended);
             plan = extended;
         }

@@ -6,6 +6,7 @@
 //! | `runner` | who runs a trial, and what is known of it then |
 //! | `book` | where plan and records are kept |
 //! | `child`, `children` | trials as child processes, one at a time |
+//! | `handed` | what a trial is handed by its run, and believes no file for |
 //! | `failure` | an error of a child process, whole |
 //! | `error` | why a run could not go on |
 //! | `listener` | who is told what happens |
@@ -17,6 +18,7 @@ mod children;
 mod error;
 mod execute;
 mod failure;
+mod handed;
 mod listener;
 #[cfg(test)]
 mod recorded;
@@ -30,5 +32,6 @@ pub use children::Children;
 pub use error::RunError;
 pub use execute::{Run, RunEnd};
 pub use failure::Failure;
+pub use handed::Handed;
 pub use listener::Listener;
 pub use runner::{Attempt, Ended, Prepared, Runner};

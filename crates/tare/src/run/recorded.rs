@@ -3,9 +3,9 @@
 
 use super::{Attempt, Ended, Listener, Prepared, Run, RunError, Runner};
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Instant;
 use tare_drive::workload::Progress;
+use tare_files::{Folder, Trust};
 use tare_results::schema::{Environment, Plan, PlannedTrial, TrialRecord};
 use tare_results::store::{Directory, append_trial, end_of_trials, read_trials_behind};
 use tare_study::language::document::Source;
@@ -16,7 +16,7 @@ use tare_topology::Machine;
 
 /// Records as a trial's process does, and reads back as its run does.
 struct Recorder<'a> {
-    directory: &'a Path,
+    directory: &'a Folder,
 }
 
 impl Runner for Recorder<'_> {
@@ -67,7 +67,7 @@ fn the_last_trial_costs_no_more_than_the_first() {
     let plan = resolve(&study, &machine, Where::Described).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("results");
-    let directory = Directory::create(&path).unwrap();
+    let directory = Directory::create(&path, Trust::Anyone).unwrap();
     let environment = Environment {
         schema: plan.schema,
         tare_version: String::new(),
@@ -81,7 +81,7 @@ fn the_last_trial_costs_no_more_than_the_first() {
     };
     directory.begin(&text, &plan, &environment).unwrap();
     let mut clock = Clock { begun: Instant::now(), tenth: trials / 10, ended: 0, marks: Vec::new() };
-    let end = Run { study: &study, plan: &plan, runner: Recorder { directory: &path }, book: &directory }
+    let end = Run { study: &study, plan: &plan, runner: Recorder { directory: directory.folder() }, book: &directory }
         .execute(&mut clock)
         .unwrap();
     assert_eq!((end.done, end.left), (trials, 0));

@@ -1,10 +1,11 @@
 //! Who runs a trial. Here trials are child processes, one at a time; a cluster's scheduler can run the same ones, for a
-//! trial needs no more than the results directory and its number.
+//! trial that is handed nothing needs no more than the results directory and its number.
 
 use super::{Failure, RunError};
 use std::time::Duration;
 use tare_drive::workload::Progress;
-use tare_results::schema::TrialRecord;
+use tare_results::schema::{Plan, TrialRecord};
+use tare_study::language::spec::Study;
 
 /// One attempt at a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,13 @@ pub enum Prepared {
 
 /// Runs trials, one at a time.
 pub trait Runner {
+    /// What the next attempts are of; one that starts no process has no one to hand it to.
+    ///
+    /// # Errors
+    /// When it cannot be handed on.
+    fn take(&mut self, _study: &Study, _plan: &Plan) -> Result<(), RunError> {
+        Ok(())
+    }
     /// Makes the data for the condition of a trial.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
         dataset: load.dataset(seed),
         options: settings.engine.options.clone(),
         run_directory: state::run_directory(),
-        log: trial.directory.join("logs").join("prepare.log"),
+        log: trial.directory.path().join("logs").join("prepare.log"),
         state_directory: Some(state::directory()?),
         timeout: Duration::from_secs_f64(settings.engine.start_timeout_s.max(60.0)),
     };

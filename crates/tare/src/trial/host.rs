@@ -41,7 +41,7 @@ impl Host for TrialHost<'_> {
 
     fn log(&self, name: &str) -> Option<PathBuf> {
         let (trial, attempt) = (self.trial.task.planned.trial, self.trial.attempt);
-        Some(self.trial.directory.join("logs").join(format!("{name}-{trial:05}-{attempt}.log")))
+        Some(self.trial.directory.path().join("logs").join(format!("{name}-{trial:05}-{attempt}.log")))
     }
 
     fn begin_captures(&self) {
@@ -49,7 +49,7 @@ impl Host for TrialHost<'_> {
         let (task, settings) = (&self.trial.task, &self.trial.task.condition.settings);
         let threads = settings.workload.threads;
         let (trial, attempt) = (task.planned.trial, self.trial.attempt);
-        let place = Place::new(self.trial.directory, trial, attempt, threads, task.sampling.sample_s);
+        let place = Place::new(self.trial.directory.path(), trial, attempt, threads, task.sampling.sample_s);
         let begun = CaptureSample::begin(&settings.capture, place, server);
         *self.captures.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }

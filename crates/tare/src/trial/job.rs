@@ -1,8 +1,8 @@
 //! What a trial is given.
 
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use tare_drive::workload::Progress;
+use tare_files::Folder;
 use tare_results::schema::Plan;
 use tare_results::store::Writer;
 use tare_study::plan::task::Task;
@@ -11,7 +11,7 @@ use tare_study::plan::task::Task;
 #[derive(Clone)]
 pub struct Trial<'a> {
     /// The results directory that gets the record.
-    pub directory: &'a Path,
+    pub directory: &'a Folder,
     /// The plan that it belongs to.
     pub plan: &'a Plan,
     /// Its entry in the plan.

@@ -99,7 +99,7 @@ impl Trial<'_> {
             Err(error) => return Err(super::measure::server_error(error, server)),
         };
         let binary = engine_by_name(&settings.engine.name)?.binary(settings.engine.binary.as_deref())?;
-        capture::server::note(server, &binary, settings.engine.defaults_file.as_ref(), self.directory, record);
+        capture::server::note(server, &binary, settings.engine.defaults_file.as_ref(), self.directory.path(), record);
         self.take_in(driven, record, disturbed)
     }
 

@@ -194,7 +194,7 @@ impl Trial<'_> {
     fn check_room(&self) -> Result<(), TrialError> {
         let task = &self.task;
         let record = limits::record_bytes(&task.condition.settings, task.sampling.samples + task.sampling.drop_samples);
-        Ok(check_room(self.directory, "the record of a trial with its logs", record + LOGS_BYTES)?)
+        Ok(check_room(self.directory.path(), "the record of a trial with its logs", record + LOGS_BYTES)?)
     }
 
     /// On a server of its own.
@@ -222,7 +222,7 @@ impl Trial<'_> {
         // After the samples, so that asking is in none of them.
         let engine = &self.task.condition.settings.engine;
         let binary = engine_by_name(&engine.name)?.binary(engine.binary.as_deref())?;
-        capture::server::note(server.as_ref(), &binary, engine.defaults_file.as_ref(), self.directory, record);
+        capture::server::note(server.as_ref(), &binary, engine.defaults_file.as_ref(), self.directory.path(), record);
         server.stop(STOP_TIMEOUT)?;
         record.outlived = server.outlived().to_vec();
         note_captures(captures, driven.extra, record);

@@ -2,7 +2,6 @@
 
 use super::reach::attach;
 use super::{Trial, TrialError};
-use std::fs::File;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -10,6 +9,7 @@ use tare_cpuset::ThreadRef;
 use tare_cpuset::observe;
 use tare_drive::sut::SystemUnderTest;
 use tare_engine::{RunningServer, Server};
+use tare_results::store::LOGS;
 
 /// Time between two looks at the command, and between two knocks at the server's door.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -67,8 +67,9 @@ fn life(server: &RunningServer) -> Life {
 /// Runs the command, which says what it says into the trial's log; killed when it takes too long.
 fn run(trial: &Trial<'_>, command: &[String], deadline: Instant) -> Result<ExitStatus, String> {
     let [program, arguments @ ..] = command else { return Err("no program".to_owned()) };
-    let log = format!("logs/restart-{:05}-{}.log", trial.task.planned.trial, trial.attempt);
-    let log = File::create(trial.directory.join(log)).map_err(|e| format!("its log cannot be made: {e}"))?;
+    let log = format!("restart-{:05}-{}.log", trial.task.planned.trial, trial.attempt);
+    let log = trial.directory.make_sub(LOGS).and_then(|logs| logs.new_log(&log));
+    let log = log.map_err(|e| format!("its log cannot be made: {e}"))?;
     let errors = log.try_clone().map_err(|e| format!("its log cannot be made: {e}"))?;
     let mut child = Command::new(program)
         .args(arguments)

@@ -3,13 +3,13 @@
 
 use super::{Trial, TrialError};
 use std::net::{IpAddr, TcpListener};
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use tare_cpuset::CpuSet;
 use tare_drive::sut::{SubjectWatch, SutError};
 use tare_drive::workload::{Counts, Driven, Host, LoadError};
 use tare_engine::Server;
+use tare_files::Folder;
 use tare_results::schema::{AppliedSetting, ClientHost, Environment, RanOn, TrialRecord};
 use tare_study::hosts::message::{Ask, Begin, FromClient, Target};
 use tare_study::hosts::{ClockOffset, Remote};
@@ -179,15 +179,15 @@ impl Half<'_> {
 }
 
 /// Keeps what the clients' host is like alongside what this one is like: once a run, for a trial knows it as planned.
-fn keep_environment(results: &Path, host: &str, environment: &Environment) -> Result<(), TrialError> {
+fn keep_environment(results: &Folder, host: &str, environment: &Environment) -> Result<(), TrialError> {
     let name: String =
         host.chars().map(|c| if c.is_ascii_alphanumeric() || "@.-_".contains(c) { c } else { '_' }).collect();
-    let path = results.join(format!("environment-{name}.json"));
-    if path.exists() {
+    let name = format!("environment-{name}.json");
+    if results.file(&name).map_err(LoadError::own)?.is_some() {
         return Ok(());
     }
     let text = serde_json::to_vec_pretty(environment).map_err(LoadError::own)?;
-    Ok(tare_files::write_whole(&path, &text).map_err(LoadError::own)?)
+    Ok(results.write(&name, &text).map_err(LoadError::own)?)
 }
 
 /// The address at which a server listens: one of this host.

@@ -50,7 +50,8 @@ pub(super) fn fold(data: &Path, pid: u32, to: &Path) -> Result<Chains, Unavailab
     if chains.samples == 0 {
         return Err(Unavailable(format!("perf took no sample of the server (perf script ended with {status})")));
     }
-    std::fs::write(to, text(&chains)).map_err(|e| failed("cannot write profile.folded", &e))?;
+    let written = tare_files::write_whole(to, text(&chains).as_bytes());
+    written.map_err(|e| failed("cannot write profile.folded", &std::io::Error::from(e)))?;
     Ok(chains)
 }
 

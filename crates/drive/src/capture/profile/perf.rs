@@ -5,7 +5,6 @@ use super::control::Control;
 use super::{fold, reason, table};
 use crate::capture::settings::CallGraph;
 use rustix::process::{Pid, Signal, kill_process};
-use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -45,7 +44,7 @@ impl Profile {
         let frequency_hz = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
         let data = place.path(RECORDING);
         let errors = place.path("perf.log");
-        let log = File::create(&errors).map_err(|e| Unavailable(format!("cannot write perf.log: {e}")))?;
+        let log = tare_files::open_new_log(&errors).map_err(|e| Unavailable(format!("cannot write perf.log: {e}")))?;
         let control = Control::new(place)?;
         let graph = match call_graph {
             CallGraph::Dwarf => format!("dwarf,{STACK_BYTES}"),

@@ -207,3 +207,140 @@ fn anothers_study_or_results_are_run_only_when_trusted() {
         "#,
     );
 }
+
+/// A study of commands, what the attacker wants run in their place, and how it is put there: once a trial has ended,
+/// given the folder of the results.
+const PROGRAMS: &str = r#"
+cat >/mnt/programs.toml <<'END'
+name = "programs"
+[workload]
+name = "command"
+command = "sleep 0.2"
+needs_server = false
+[sampling]
+trials = 4
+samples = 1
+warmup_s = 0
+steal_limit = "off"
+foreign_cpu_limit = "off"
+END
+printf '#!/bin/sh\n: >/mnt/owned\n' >/mnt/evil && chmod 755 /mnt/evil
+user mkdir -m 755 /tmp/mine
+not_owned() { if test -e /mnt/owned; then echo "the attacker's program ran"; exit 1; fi; }
+put_in_place() {
+    user sh -c "for i in \$(seq 150); do test -s $1/trials.jsonl && break; sleep 0.02; done
+        sed 's#sleep 0.2#/mnt/evil#' $1/plan.json >/tmp/mine/plan.json && cat /tmp/mine/plan.json >$1/plan.json" \
+        >/dev/null 2>&1 &
+}
+"#;
+
+#[test]
+fn no_one_else_changes_what_the_next_trial_of_root_runs() {
+    holds(&format!(
+        "{PROGRAMS}{}",
+        r#"
+        umask 000
+        put_in_place /tmp/root/out
+        as /mnt/tare run /mnt/programs.toml --out out
+        wait
+        ls -la out; not_owned
+        # Nor afterwards: no file of it can be written to, and none be read.
+        find out -perm /077 | (! grep .)
+        test "$(stat -c %a out)" = 700 && test "$(stat -c %a out/plan.json)" = 600
+        # Nor where root itself opened it: what a trial is to do, it has from its run.
+        (for i in $(seq 150); do test -s shared/trials.jsonl && break; sleep 0.02; done; chmod -R a+rwX shared) &
+        put_in_place /tmp/root/shared
+        as /mnt/tare run /mnt/programs.toml --out shared 2>err || cat err
+        wait
+        grep evil shared/plan.json; not_owned
+        if as /mnt/tare run --resume shared 2>err; then exit 1; fi
+        cat err; grep 'others may write' err; not_owned
+        "#
+    ));
+}
+
+#[test]
+fn results_and_studies_that_others_could_exchange_are_refused() {
+    holds(&format!(
+        "{PROGRAMS}{}",
+        r#"
+        as /mnt/tare run /mnt/programs.toml --out out
+        refused() {
+            code=0; as /mnt/tare "$@" 2>err || code=$?
+            cat err; test $code = 2; grep "$said" err; grep -- --trust err
+        }
+        # A folder above it that others may write to, without the sticky bit.
+        mkdir -m 777 /mnt/open
+        said='others may write to /mnt/open'
+        refused run /mnt/programs.toml --out /mnt/open/new/out
+        ls -A /mnt/open | (! grep .)
+        cp -a out /mnt/open/out && cp /mnt/programs.toml /mnt/open
+        refused run /mnt/open/programs.toml --out elsewhere
+        refused run --resume /mnt/open/out
+        refused trial --directory /mnt/open/out --trial 0 --attempt 9
+        # One that is another user's, who exchanges what root put there.
+        cp -a out /tmp/mine/out && cp /mnt/programs.toml /tmp/mine
+        said='belongs to user 65534'
+        refused run /tmp/mine/programs.toml --out elsewhere
+        refused run /mnt/programs.toml --out /tmp/mine/new
+        refused run --resume /tmp/mine/out
+        refused trial --directory /tmp/mine/out --trial 0 --attempt 9
+        refused shard /tmp/mine/programs.toml --into 2 --out shards
+        # A link of another's leads where he wants.
+        user ln -s /mnt/programs.toml /tmp/linked.toml
+        refused run /tmp/linked.toml --out elsewhere
+        # A sticky one is what /tmp is; and who is trusted is trusted.
+        chmod 1777 /mnt/open
+        as /mnt/tare run --resume /mnt/open/out
+        as /mnt/tare run --trust --resume /tmp/mine/out
+        as /mnt/tare trial --trust --directory /tmp/mine/out --trial 0 --attempt 9 --writer w
+        as SUDO_UID=65534 /mnt/tare run /tmp/mine/programs.toml --out sudo
+        "#
+    ));
+}
+
+#[test]
+fn a_study_that_is_exchanged_again_and_again_runs_as_it_was_checked_or_not_at_all() {
+    holds(&format!(
+        "{PROGRAMS}{}",
+        r#"
+        sed 's#sleep 0.2#/mnt/evil#' /mnt/programs.toml >/tmp/evil.toml
+        mkdir -m 777 /mnt/open && cp /mnt/programs.toml /mnt/open/study.toml
+        user cp /tmp/evil.toml /mnt/open/other.toml
+        user sh -c 'cd /mnt/open && while test ! -e /tmp/mine/enough; do
+            mv --exchange study.toml other.toml 2>/dev/null && continue
+            ln -f other.toml o; mv study.toml s; mv o study.toml; mv -f s study.toml
+        done' >/dev/null 2>&1 &
+        for i in $(seq 20); do as /mnt/tare run /mnt/open/study.toml --set sampling.trials=1 --out "out$i" 2>/dev/null || :; done
+        touch /tmp/mine/enough; chmod 666 /tmp/mine/enough; wait
+        not_owned
+        "#
+    ));
+}
+
+#[test]
+fn merging_what_another_user_left_follows_no_link_and_shows_nothing_of_roots() {
+    holds(
+        r#"
+        mkdir -m 700 /mnt/secret && echo precious >/mnt/secret/shadow && cp /mnt/secret/shadow /mnt/secret/trial-00000-1.log
+        user mkdir -m 755 /tmp/mine
+        user TARE_CACHE_DIR=/tmp/mine/cache TARE_STATE_DIR=/tmp/mine/state /mnt/tare run /mnt/study.toml --out /tmp/mine/out
+        user mkdir -p /tmp/mine/out/captures
+        user ln -s /mnt/secret /tmp/mine/out/captures/trial-00000-1
+        as /mnt/tare merge /tmp/mine/out --out merged
+        test -e merged/logs/trial-00000-1.log
+        user rm -rf /tmp/mine/out/logs /tmp/mine/out/captures
+        for name in logs captures; do user ln -s /mnt/secret "/tmp/mine/out/$name"; done
+        as /mnt/tare merge /tmp/mine/out --out again
+        if grep -r precious merged again; then exit 1; fi
+        find merged again -perm /077 | (! grep .)
+        # A part below a folder that was named is no link either.
+        user mkdir -p /tmp/mine/shards && user cp /tmp/mine/out/plan.json /tmp/mine/out/study.toml /tmp/mine/shards
+        echo '{"schema":1,"shards":1}' >/mnt/shards.json && user cp /mnt/shards.json /tmp/mine/shards
+        user mkdir /tmp/mine/shards/shard-0000
+        cp -a merged /mnt/private && chmod 700 /mnt/private
+        user ln -s /mnt/private /tmp/mine/shards/shard-0000/host
+        as /mnt/tare merge /tmp/mine/shards --out third && test ! -s third/trials.jsonl
+        "#,
+    );
+}

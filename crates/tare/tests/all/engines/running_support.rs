@@ -127,7 +127,7 @@ impl Theirs {
                     // A child that has not yet begun its own program still shows what its parent was started with.
                     let forked = line(pid) == line(given) || line(pid).is_empty();
                     assert!(forked || !found.contains(secret), "{list} of {pid}: {}", text(&line(pid)));
-                    trials_seen += usize::from(found.contains("--password-on-stdin"));
+                    trials_seen += usize::from(found.contains("--parent"));
                 }
             }
             looks += 1;

@@ -5,6 +5,7 @@ use crate::fuzz::mutation::{Chance, mutated};
 use crate::support::World;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tare_files::{Folder, Trust};
 use tare_results::captures::{LockShare, LocksFile, ProfileFile, StatusFile, SymbolShare};
 
 const STUDY: &str = "name = \"fuzzed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 2\nsamples = 2\nwarmup_s = 0\n\
@@ -108,8 +109,10 @@ fn every_file_of_a_results_directory() {
         fuzz(&name, std::slice::from_ref(&good), share, |input| {
             std::fs::write(&path, input).unwrap();
             summarised(&place);
-            let _ = tare_results::store::read_trials_and_damage(&place);
-            let _ = tare_study::language::written::read_study(&place);
+            let folder = Folder::open(&place, Trust::Anyone).unwrap().unwrap();
+            let _ = tare_results::store::read_trials_and_damage(&folder);
+            let study = tare_results::store::read_study_text(&folder);
+            let _ = study.map(|text| tare_study::language::written::parse_written(&text, &place));
         });
         std::fs::write(&path, good).unwrap();
     }
@@ -123,8 +126,9 @@ fn repair_leaves_records_without_damage() {
     let good = std::fs::read(&path).unwrap();
     fuzz("repair", &[good], inputs() / 4, |input| {
         std::fs::write(&path, input).unwrap();
-        if tare_results::repair(&place).is_ok() {
-            let (_, damaged) = tare_results::store::read_trials_and_damage(&place).unwrap();
+        let folder = Folder::open(&place, Trust::Anyone).unwrap().unwrap();
+        if tare_results::repair(&folder).is_ok() {
+            let (_, damaged) = tare_results::store::read_trials_and_damage(&folder).unwrap();
             assert_eq!(damaged, []);
         }
     });

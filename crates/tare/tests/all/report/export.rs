@@ -79,6 +79,31 @@ fn exported_values_are_results_again() {
     }
 }
 
+/// Names that a spreadsheet would run, and one that is a number.
+#[test]
+fn no_cell_of_an_exported_csv_is_a_formula_and_the_names_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let (given, values, otava) = (dir.path().join("=g.csv"), dir.path().join("v.csv"), dir.path().join("o.csv"));
+    let names = ["=1+1", "@SUM(1)", "-O2", "+x", "-5", "plain"];
+    let rows: String = names.iter().map(|name| format!("{name},0,0,=m,1.5\n{name},1,0,=m,2.5\n")).collect();
+    std::fs::write(&given, format!("condition,trial,sample,metric,value\n{rows}")).unwrap();
+    export(&given, &["--format", "csv", "--table", "values", "--out", path(&values)]);
+    export(&given, &["--format", "otava", "--out", path(&otava)]);
+    let compared = dir.path().join("c.csv");
+    let (_, _, err) = tare(&["compare", path(&given), path(&given), "--csv", path(&compared)]);
+    for file in [&values, &otava, &compared] {
+        let text = std::fs::read_to_string(file).unwrap_or_else(|e| panic!("{}: {e}: {err}", file.display()));
+        for cell in text.lines().flat_map(|line| line.split(',')).map(|cell| cell.trim_matches('"')) {
+            assert!(cell.parse::<f64>().is_ok() || !cell.starts_with(['=', '+', '-', '@']), "{cell} in {text}");
+        }
+    }
+    let found = |file: &Path| -> Vec<String> {
+        let conditions = shown(file)["conditions"].as_array().unwrap().clone();
+        conditions.iter().map(|condition| condition["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(found(&values), found(&given));
+}
+
 #[test]
 fn metrics_are_read_by_the_parser_of_prometheus() {
     let dir = results();

@@ -1,0 +1,236 @@
+//! A folder that is open: what it holds is found through its handle, whatever becomes of its name, and through no link.
+
+use crate::error::{FilesError, Result};
+use crate::owner::Trust;
+use crate::read::{READ, check_regular, names_inside, opened, read_all};
+use crate::rights::Rights;
+use crate::walk::{self, Last, no_folder};
+use crate::whole::{new_in, write_in};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// An open folder of results. What is opened in it is checked as the folder itself was; what is made in it is never
+/// open to the writing of others, and private where it is: root's is, unless root has opened it.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    handle: OwnedFd,
+    trust: Trust,
+}
+
+impl Folder {
+    /// Opens a folder; none when there is none of that name. Links on the way and at its end are followed where they
+    /// are believed.
+    ///
+    /// # Errors
+    /// [`FilesError::Foreign`] and [`FilesError::Open`] when it, or a folder or link on the way, is another's or open
+    /// to the writing of others; [`FilesError::WrongKind`] for what is no folder, and what the system says.
+    pub fn open(path: &Path, trust: Trust) -> Result<Option<Self>> {
+        let handle = walk::open(path, FOLDER, trust, Last::Followed)?;
+        Ok(handle.map(|handle| Self { path: path.to_owned(), handle, trust }))
+    }
+
+    /// Opens a folder, with those above it made where missing.
+    ///
+    /// # Errors
+    /// As [`Folder::open`].
+    pub fn open_or_create(path: &Path, trust: Trust) -> Result<Self> {
+        if let Some(folder) = Self::open(path, trust)? {
+            return Ok(folder);
+        }
+        let (above, name) = split(path)?;
+        let above = made_above(above, trust)?;
+        Self::make_in(above.as_fd(), name, Rights::of_results(), path.to_owned(), trust)
+    }
+
+    fn make_in(above: BorrowedFd<'_>, name: &OsStr, rights: Rights, path: PathBuf, trust: Trust) -> Result<Self> {
+        make(above, name, rights, &path)?;
+        let handle = rustix::fs::openat(above, name, FOLDER | OFlags::NOFOLLOW, Mode::empty());
+        let handle = handle.map_err(|e| no_folder(e, &path))?;
+        trust.check(&walk::stat(&handle, &path)?, &path)?;
+        Ok(Self { path, handle, trust })
+    }
+
+    /// A folder in it, made where missing.
+    ///
+    /// # Errors
+    /// As [`Folder::sub`].
+    pub fn make_sub(&self, name: &str) -> Result<Self> {
+        Self::make_in(self.handle.as_fd(), OsStr::new(name), self.rights()?, self.path.join(name), self.trust)
+    }
+
+    /// A folder in it; none when there is none of that name. No link is followed.
+    ///
+    /// # Errors
+    /// [`FilesError::WrongKind`] for a link or a file, what [`Folder::open`] refuses, and what the system says.
+    pub fn sub(&self, name: impl AsRef<OsStr>) -> Result<Option<Self>> {
+        let path = self.path.join(name.as_ref());
+        match rustix::fs::openat(&self.handle, name.as_ref(), FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(handle) => {
+                self.trust.check(&walk::stat(&handle, &path)?, &path)?;
+                Ok(Some(Self { path, handle, trust: self.trust }))
+            }
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(no_folder(e, &path)),
+        }
+    }
+
+    /// Its path, as it was given: for programs that take nothing else, and for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A regular file in it, open for reading; none when there is no such file.
+    ///
+    /// # Errors
+    /// [`FilesError::Link`], [`FilesError::WrongKind`], what is not believed, and what the system says.
+    pub fn file(&self, name: impl AsRef<OsStr>) -> Result<Option<File>> {
+        let path = self.path.join(name.as_ref());
+        let file = rustix::fs::openat(&self.handle, name.as_ref(), READ, Mode::empty());
+        opened(file, &path)?.map(|file| self.believed(file, &path)).transpose()
+    }
+
+    /// The content of a regular file in it; none when there is no such file.
+    ///
+    /// # Errors
+    /// As [`Folder::file`], and [`FilesError::TooLarge`].
+    pub fn read(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>> {
+        self.file(name)?.map(|file| read_all(file, &self.path.join(name), limit)).transpose()
+    }
+
+    /// The content of a regular file below it; none when there is no such file. No link is followed on the way either,
+    /// so that what is read lies inside.
+    ///
+    /// # Errors
+    /// As [`Folder::read`]; a path that is absolute or steps out by `..` is [`FilesError::Outside`].
+    pub fn read_beneath(&self, path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+        let (folders, last) = names_inside(path, &self.path)?;
+        let mut below: Option<Self> = None;
+        for name in folders {
+            let Some(next) = below.as_ref().unwrap_or(self).sub(name)? else { return Ok(None) };
+            below = Some(next);
+        }
+        let at = below.as_ref().unwrap_or(self);
+        at.file(last)?.map(|file| read_all(file, &at.path.join(last), limit)).transpose()
+    }
+
+    /// Writes a file in it whole or not at all, synced.
+    ///
+    /// # Errors
+    /// What the system says; an older content is untouched then.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        self.write_with(name, |file| file.write_all(bytes))
+    }
+
+    /// Writes whole what is too large to be held in memory: `content` writes it, through a buffer.
+    ///
+    /// # Errors
+    /// As [`Folder::write`], and what `content` says.
+    pub fn write_with(&self, name: &str, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+        let (mode, path) = (self.rights()?.file, self.path.join(name));
+        write_in(self.handle.as_fd(), OsStr::new(name), content, mode, &path)
+    }
+
+    /// Opens a regular file in it for appending and reading; made where missing.
+    ///
+    /// # Errors
+    /// As [`Folder::file`].
+    pub fn append(&self, name: &str) -> Result<File> {
+        let path = self.path.join(name);
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = rustix::fs::openat(&self.handle, name, flags | OFlags::CLOEXEC, self.rights()?.file);
+        let file = file.map_err(|e| FilesError::io("open", &path, e))?;
+        check_regular(&file, &path)?;
+        self.believed(File::from(file), &path)
+    }
+
+    /// A fresh empty file in it for a log. What has its name is removed first, so that no older file of another owner
+    /// is written to.
+    ///
+    /// # Errors
+    /// What the system says, with the file.
+    pub fn new_log(&self, name: &str) -> Result<File> {
+        new_in(self.handle.as_fd(), OsStr::new(name), self.rights()?.file, &self.path.join(name))
+    }
+
+    /// A fresh empty file for the copy of another, which no one may read who may not read that one.
+    ///
+    /// # Errors
+    /// As [`Folder::new_log`].
+    pub fn new_copy(&self, name: &str, of: &File) -> Result<File> {
+        let path = self.path.join(name);
+        let stat = rustix::fs::fstat(of).map_err(|e| FilesError::io("look at", &path, e))?;
+        let mode = self.rights()?.file & Mode::from_raw_mode(stat.st_mode);
+        new_in(self.handle.as_fd(), OsStr::new(name), mode, &path)
+    }
+
+    fn rights(&self) -> Result<Rights> {
+        Rights::inside(self.handle.as_fd(), &self.path)
+    }
+
+    /// The names in it that are text, sorted.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn names(&self) -> Result<Vec<String>> {
+        names(self.handle.as_fd(), &self.path)
+    }
+
+    /// Returns when the names in it are on the disk.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn sync(&self) -> Result<()> {
+        rustix::fs::fsync(&self.handle).map_err(|e| FilesError::io("sync", &self.path, e))
+    }
+
+    fn believed(&self, file: File, path: &Path) -> Result<File> {
+        let file = OwnedFd::from(file);
+        self.trust.check(&walk::stat(&file, path)?, path)?;
+        Ok(File::from(file))
+    }
+}
+
+/// The names in an open folder that are text, sorted.
+pub(crate) fn names(folder: BorrowedFd<'_>, path: &Path) -> Result<Vec<String>> {
+    let failed = |e| FilesError::io("list", path, e);
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name().to_str().map(str::to_owned);
+        names.extend(name.ok().filter(|name| name != "." && name != ".."));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The folder that a path is made in, and its name there.
+fn split(path: &Path) -> Result<(&Path, &OsStr)> {
+    let name = path.file_name().ok_or_else(|| FilesError::io("create", path, Errno::NOENT))?;
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+    Ok((above.unwrap_or(Path::new(".")), name))
+}
+
+/// A folder to make another in, with those above it made where missing. Nothing is made where it would not be believed.
+fn made_above(path: &Path, trust: Trust) -> Result<OwnedFd> {
+    if let Some(folder) = walk::open_above(path, trust)? {
+        return Ok(folder);
+    }
+    let (above, name) = split(path)?;
+    make(made_above(above, trust)?.as_fd(), name, Rights::of_results(), path)?;
+    walk::open_above(path, trust)?.ok_or_else(|| FilesError::io("create", path, Errno::NOENT))
+}
+
+/// Makes a folder; one that is there already is looked at by who opens it.
+fn make(above: BorrowedFd<'_>, name: &OsStr, rights: Rights, path: &Path) -> Result<()> {
+    match rustix::fs::mkdirat(above, name, rights.folder) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(e) => Err(FilesError::io("create", path, e)),
+    }
+}

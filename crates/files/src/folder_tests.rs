@@ -1,0 +1,153 @@
+//! Folders of results: who is believed on the way, what new files are open to, and what a handle holds on to.
+
+use crate::{FilesError, Folder, Trust, read_named};
+use std::fs::{self, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::Path;
+
+const OWN: Trust = Trust::Own { caller: None };
+const LIMIT: u64 = 1000;
+
+fn mode(path: &Path) -> u32 {
+    fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_folder_on_the_way_that_others_may_write_to_is_refused_unless_it_is_sticky() {
+    let scratch = tempfile::tempdir().unwrap();
+    let (above, path) = (scratch.path().join("above"), scratch.path().join("above/mine/results"));
+    drop(Folder::open_or_create(&path, OWN).unwrap());
+    let study = above.join("mine/study.toml");
+    fs::write(&study, "text").unwrap();
+    for (open, held) in [(0o777, false), (0o1777, true), (0o755, true)] {
+        set_mode(&above, open);
+        let refused = |e: &FilesError| matches!(e, FilesError::Open { path, mode } if *path == above && *mode == open);
+        let opened = Folder::open(&path, OWN);
+        assert!(opened.as_ref().map_or_else(refused, |folder| held && folder.is_some()), "{opened:?}");
+        let read = read_named(&study, LIMIT, OWN);
+        assert!(read.as_ref().map_or_else(refused, |text| held && text == b"text"), "{read:?}");
+        // Nothing is made there either.
+        let made = Folder::open_or_create(&above.join(format!("mine/new-{open:o}/results")), OWN);
+        assert!(made.as_ref().map_or_else(refused, |_| held), "{made:?}");
+        assert_eq!(above.join(format!("mine/new-{open:o}")).exists(), held);
+        assert!(Folder::open(&path, Trust::Anyone).unwrap().is_some());
+    }
+}
+
+#[test]
+fn links_lead_on_the_way_and_not_inside_and_a_handle_outlives_its_name() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let folder = Folder::open_or_create(&at("real/results"), OWN).unwrap();
+    folder.write("file", b"mine").unwrap();
+    symlink("real/../real", at("relative")).unwrap();
+    symlink(at("relative/results"), at("absolute")).unwrap();
+    let by_link = Folder::open(&at("absolute"), OWN).unwrap().unwrap();
+    assert_eq!(by_link.read("file", LIMIT).unwrap().unwrap(), b"mine");
+    assert_eq!(read_named(&at("absolute/../results/file"), LIMIT, OWN).unwrap(), b"mine");
+    symlink("round", at("round")).unwrap();
+    assert!(Folder::open(&at("round"), OWN).is_err());
+    assert!(Folder::open(&at("nothing/there"), OWN).unwrap().is_none());
+    assert!(matches!(Folder::open(&at("real/results/file"), OWN), Err(FilesError::WrongKind { .. })));
+
+    symlink(at("real"), at("real/results/sub")).unwrap();
+    assert!(folder.sub("sub").is_err() && folder.make_sub("sub").is_err());
+    symlink(at("victim"), at("real/results/trials.jsonl")).unwrap();
+    fs::write(at("victim"), "precious").unwrap();
+    assert!(matches!(folder.append("trials.jsonl"), Err(FilesError::Link(_))));
+    assert!(matches!(folder.file("trials.jsonl"), Err(FilesError::Link(_))));
+    folder.new_log("trials.jsonl").unwrap().write_all(b"log").unwrap();
+    assert_eq!(fs::read(at("victim")).unwrap(), b"precious");
+
+    fs::rename(at("real"), at("moved")).unwrap();
+    fs::create_dir_all(at("real/results")).unwrap();
+    fs::write(at("real/results/file"), "theirs").unwrap();
+    assert_eq!(folder.read("file", LIMIT).unwrap().unwrap(), b"mine");
+    folder.write("file", b"anew").unwrap();
+    assert_eq!(fs::read(at("moved/results/file")).unwrap(), b"anew");
+}
+
+#[test]
+fn nothing_outside_a_folder_is_read_whatever_links_stand_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (inside, outside) = (folder.path().join("results"), folder.path().join("secrets"));
+    fs::create_dir_all(inside.join("captures")).unwrap();
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("key"), "secret").unwrap();
+    fs::write(inside.join("captures/profile"), "profile").unwrap();
+    symlink(&outside, inside.join("elsewhere")).unwrap();
+    symlink(outside.join("key"), inside.join("captures/link")).unwrap();
+    let folder = Folder::open(&inside, OWN).unwrap().unwrap();
+    let read = |path: &str| folder.read_beneath(Path::new(path), 100);
+    assert_eq!(read("captures/profile").unwrap().unwrap(), b"profile");
+    assert!(read("captures/absent").unwrap().is_none() && read("absent/profile").unwrap().is_none());
+    for path in ["elsewhere/key", "captures/link"] {
+        let refused = read(path).unwrap_err();
+        assert!(matches!(refused, FilesError::Link(_) | FilesError::WrongKind { .. }), "{path}: {refused}");
+    }
+    for path in ["../secrets/key", "/etc/passwd", "captures/../../secrets/key", ""] {
+        assert!(matches!(read(path), Err(FilesError::Outside { .. })), "{path}");
+    }
+}
+
+#[test]
+fn a_pipe_that_a_shell_hands_over_is_read_to_its_end() {
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let wrote = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        writer.write_all(b"text").unwrap();
+    });
+    let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&reader));
+    assert_eq!(read_named(Path::new(&path), LIMIT, OWN).unwrap(), b"text");
+    wrote.join().unwrap();
+}
+
+#[test]
+fn a_copy_is_open_to_no_one_whom_its_source_is_closed_to() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = Folder::open_or_create(&scratch.path().join("results"), OWN).unwrap();
+    let source = scratch.path().join("source");
+    fs::write(&source, "secret").unwrap();
+    set_mode(&source, 0o640);
+    folder.new_copy("copy", &fs::File::open(&source).unwrap()).unwrap();
+    assert_eq!(mode(&folder.path().join("copy")) & !0o640, 0);
+}
+
+/// Only root can make what is another user's.
+#[test]
+fn another_users_folder_link_or_file_is_refused_and_the_callers_is_not() {
+    if !rustix::process::geteuid().is_root() {
+        println!("not root: no one can be given a file here");
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name);
+    let theirs = |path: &Path| std::os::unix::fs::lchown(path, Some(65534), None).unwrap();
+    let results = Folder::open_or_create(&at("folder/results"), OWN).unwrap();
+    results.write("plan.json", b"{}").unwrap();
+    drop(results);
+    let refused = |e: FilesError| assert!(matches!(e, FilesError::Foreign { owner: 65534, me: 0, .. }), "{e}");
+    let caller = Trust::Own { caller: Some(65534) };
+
+    symlink(at("folder"), at("link")).unwrap();
+    theirs(&at("link"));
+    refused(Folder::open(&at("link/results"), OWN).unwrap_err());
+    assert!(Folder::open(&at("link/results"), caller).unwrap().is_some());
+    theirs(&at("folder/results/plan.json"));
+    let open = Folder::open(&at("folder/results"), OWN).unwrap().unwrap();
+    refused(open.read("plan.json", LIMIT).unwrap_err());
+    theirs(&at("folder"));
+    refused(Folder::open(&at("folder/results"), OWN).unwrap_err());
+    refused(Folder::open_or_create(&at("folder/others"), OWN).unwrap_err());
+    assert!(!at("folder/others").exists());
+    refused(read_named(&at("folder/results/plan.json"), LIMIT, OWN).unwrap_err());
+    assert_eq!(read_named(&at("folder/results/plan.json"), LIMIT, caller).unwrap(), b"{}");
+    chown(at("folder"), Some(0), None).unwrap();
+    theirs(&at("folder/results"));
+    refused(Folder::open(&at("folder/results"), OWN).unwrap_err());
+}

@@ -1,0 +1,172 @@
+//! The way to a file or a folder, step by step: each folder is looked at by its handle, and the next name is taken from
+//! that handle. What was checked is what is used, whatever becomes of the names meanwhile.
+
+use crate::error::{FilesError, Result};
+use crate::owner::Trust;
+use rustix::fs::{FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Opened to be looked at and gone through.
+const LOOK: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
+/// Links that a way may have, as many as the kernel follows.
+const MOST_LINKS: u32 = 40;
+
+/// Whether a link in the place of what is opened is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Last {
+    Followed,
+    NoLink,
+}
+
+/// Opens what a path leads to; none when there is nothing. Folders and links on the way are checked, and what was
+/// opened itself is.
+///
+/// # Errors
+/// [`FilesError::Foreign`] and [`FilesError::Open`] for what is not believed, [`FilesError::Link`],
+/// [`FilesError::WrongKind`] for a file in the place of a folder, and what the system says.
+pub(crate) fn open(path: &Path, flags: OFlags, trust: Trust, last: Last) -> Result<Option<OwnedFd>> {
+    let Some(opened) = go(path, flags, trust, last)? else { return Ok(None) };
+    trust.check(&stat(&opened, path)?, path)?;
+    Ok(Some(opened))
+}
+
+/// Opens a folder in which another is made: it may be one as /tmp is, and need not be readable.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn open_above(path: &Path, trust: Trust) -> Result<Option<OwnedFd>> {
+    let Some(opened) = go(path, LOOK | OFlags::DIRECTORY, trust, Last::Followed)? else { return Ok(None) };
+    trust.check_above(&stat(&opened, path)?, path)?;
+    Ok(Some(opened))
+}
+
+fn go(path: &Path, flags: OFlags, trust: Trust, last: Last) -> Result<Option<OwnedFd>> {
+    let whole = std::path::absolute(path).map_err(|e| FilesError::io("resolve", path, e))?;
+    let mut walk = Walk::from_root(trust)?;
+    walk.go_by(&whole);
+    walk.open(flags, last)
+}
+
+struct Walk {
+    at: OwnedFd,
+    /// Where that is.
+    here: PathBuf,
+    /// Names still to go, the next one last.
+    rest: Vec<OsString>,
+    links: u32,
+    trust: Trust,
+}
+
+impl Walk {
+    fn from_root(trust: Trust) -> Result<Self> {
+        let (here, rest) = (PathBuf::from("/"), Vec::new());
+        Ok(Self { at: root(&here, trust)?, here, rest, links: 0, trust })
+    }
+
+    /// Puts the names of a path before those that are left.
+    fn go_by(&mut self, path: &Path) {
+        let names = path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+        let names: Vec<OsString> = names.map(|part| part.as_os_str().to_owned()).collect();
+        self.rest.extend(names.into_iter().rev());
+    }
+
+    fn open(&mut self, flags: OFlags, last: Last) -> Result<Option<OwnedFd>> {
+        while let Some(name) = self.rest.pop() {
+            let path = self.path_of(&name);
+            let next = match rustix::fs::openat(&self.at, &name, LOOK | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(next) => next,
+                Err(Errno::NOENT) => return Ok(None),
+                Err(e) => return Err(FilesError::io("open", &path, e)),
+            };
+            let found = stat(&next, &path)?;
+            let is_last = self.rest.is_empty();
+            let mut follow = OFlags::NOFOLLOW;
+            if kind(&found) == FileType::Symlink {
+                if is_last && last == Last::NoLink {
+                    return Err(FilesError::Link(path));
+                }
+                self.trust.check_link(&found, &path)?;
+                if !is_of_the_kernel(&next, &path)? {
+                    self.follow(&next, &path)?;
+                    continue;
+                }
+                follow = OFlags::empty();
+            }
+            if is_last {
+                return last_of(&self.at, &name, flags | follow, &path);
+            }
+            self.enter(&name, follow, path)?;
+        }
+        last_of(&self.at, OsStr::new("."), flags, &self.here)
+    }
+
+    fn path_of(&self, name: &OsStr) -> PathBuf {
+        // No link leads here any more.
+        if name == ".." { self.here.parent().unwrap_or(&self.here).to_owned() } else { self.here.join(name) }
+    }
+
+    fn enter(&mut self, name: &OsStr, follow: OFlags, path: PathBuf) -> Result<()> {
+        let next = rustix::fs::openat(&self.at, name, LOOK | OFlags::DIRECTORY | follow, Mode::empty());
+        self.at = next.map_err(|e| no_folder(e, &path))?;
+        self.trust.check_above(&stat(&self.at, &path)?, &path)?;
+        self.here = path;
+        Ok(())
+    }
+
+    /// Goes on where an open link leads.
+    fn follow(&mut self, link: &OwnedFd, path: &Path) -> Result<()> {
+        self.links += 1;
+        if self.links > MOST_LINKS {
+            return Err(FilesError::io("follow", path, Errno::LOOP));
+        }
+        let target = rustix::fs::readlinkat(link, "", Vec::new()).map_err(|e| FilesError::io("follow", path, e))?;
+        let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+        if target.is_absolute() {
+            self.here = PathBuf::from("/");
+            self.at = root(&self.here, self.trust)?;
+        }
+        self.go_by(&target);
+        Ok(())
+    }
+}
+
+fn root(path: &Path, trust: Trust) -> Result<OwnedFd> {
+    let root = rustix::fs::open(path, LOOK | OFlags::DIRECTORY, Mode::empty());
+    let root = root.map_err(|e| FilesError::io("open", path, e))?;
+    trust.check_above(&stat(&root, path)?, path)?;
+    Ok(root)
+}
+
+fn last_of(at: &OwnedFd, name: &OsStr, flags: OFlags, path: &Path) -> Result<Option<OwnedFd>> {
+    match rustix::fs::openat(at, name, flags | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(opened) => Ok(Some(opened)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(e) => Err(no_folder(e, path)),
+    }
+}
+
+/// What a folder could not be opened for. With O_DIRECTORY a link is no folder either.
+pub(crate) fn no_folder(e: Errno, path: &Path) -> FilesError {
+    match e {
+        Errno::NOTDIR => FilesError::WrongKind { path: path.to_owned(), expected: "folder" },
+        e => FilesError::io("open", path, e),
+    }
+}
+
+/// Links of /proc lead to what a process has open, which their text does not name.
+fn is_of_the_kernel(link: &OwnedFd, path: &Path) -> Result<bool> {
+    let system = rustix::fs::fstatfs(link).map_err(|e| FilesError::io("look at", path, e))?;
+    Ok(system.f_type == rustix::fs::PROC_SUPER_MAGIC)
+}
+
+pub(crate) fn stat(file: &OwnedFd, path: &Path) -> Result<Stat> {
+    rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))
+}
+
+fn kind(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}

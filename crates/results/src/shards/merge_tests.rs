@@ -1,0 +1,116 @@
+//! What is merged, and what is refused.
+
+use super::merge;
+use crate::error::{DirectoryError, ReadError};
+use crate::schema::{Outcome, Plan, PlannedCondition, PlannedTrial, SCHEMA, TrialRecord};
+use crate::store::{append_trial, pretty, write_plan};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tare_files::{Folder, Trust};
+
+fn planned(trial: usize) -> PlannedTrial {
+    PlannedTrial { trial, block: trial, condition: "base".into(), lifetime: None }
+}
+
+fn plan(trials: &[usize]) -> Plan {
+    let condition = PlannedCondition {
+        name: "base".into(),
+        levels: BTreeMap::new(),
+        realizable: true,
+        reason: None,
+        placement: None,
+        settings: BTreeMap::new(),
+    };
+    Plan {
+        schema: SCHEMA,
+        study: "merged".into(),
+        machine: None,
+        client_machines: BTreeMap::new(),
+        seed: 1,
+        conditions: vec![condition],
+        trials: trials.iter().copied().map(planned).collect(),
+        samples: 1,
+        rehearsal: false,
+        estimated_s: 1.0,
+        needs: None,
+        decision: None,
+        notes: Vec::new(),
+    }
+}
+
+/// A results directory of a plan, with a good record and a log of some of its trials.
+fn part(path: PathBuf, plan: &Plan, trials: &[usize]) -> PathBuf {
+    let folder = Folder::open_or_create(&path, Trust::Anyone).unwrap();
+    folder.write("study.toml", b"name = \"merged\"\n").unwrap();
+    write_plan(&folder, plan).unwrap();
+    for trial in trials {
+        let record = TrialRecord::new(&planned(*trial), 1, BTreeMap::new(), crate::now());
+        append_trial(&folder, &TrialRecord { outcome: Outcome::Ok, ..record }).unwrap();
+        folder.make_sub("logs").unwrap().new_log(&format!("trial-{trial:05}-1.log")).unwrap();
+    }
+    path
+}
+
+fn scratch() -> (tempfile::TempDir, impl Fn(&str) -> PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_owned();
+    (folder, move |name: &str| path.join(name))
+}
+
+fn merged(folders: &[&Path], out: &Path) -> Result<usize, DirectoryError> {
+    merge(&folders.iter().map(|path| path.to_path_buf()).collect::<Vec<_>>(), out).map(|merged| merged.records)
+}
+
+#[test]
+fn records_of_a_newer_schema_are_refused() {
+    let (_folder, at) = scratch();
+    let one = part(at("one"), &plan(&[0, 1]), &[0, 1]);
+    let records = std::fs::read_to_string(one.join("trials.jsonl")).unwrap();
+    let newer = records.replacen(&format!("\"schema\":{SCHEMA}"), "\"schema\":99", 1);
+    std::fs::write(one.join("trials.jsonl"), newer).unwrap();
+    let error = merged(&[&one], &at("out")).unwrap_err();
+    assert!(matches!(error, DirectoryError::Read(ReadError::NewerSchema { found: 99, .. })), "{error}");
+    assert!(!at("out").exists());
+}
+
+#[test]
+fn a_plan_of_another_study_or_schedule_is_refused() {
+    let (_folder, at) = scratch();
+    let one = part(at("one"), &plan(&[0, 1]), &[0]);
+    let all = plan(&[0, 1, 2]);
+    let other_study = Plan { study: "other".into(), ..all.clone() };
+    let mut other_condition = all.clone();
+    other_condition.conditions[0].name = "other".into();
+    let mut other_block = all.clone();
+    other_block.trials[1].block = 7;
+    for (name, plan) in [("study", other_study), ("condition", other_condition), ("block", other_block)] {
+        let other = part(at(name), &plan, &[2]);
+        let error = merged(&[&one, &other], &at("out")).unwrap_err();
+        let read = matches!(&error, DirectoryError::Read(ReadError::OtherStudy { path, .. }) if *path == other);
+        assert!(read, "{name}: {error}");
+    }
+    // A study that was cut has its whole schedule: a part brings no trial of its own.
+    let cut = part(at("cut"), &plan(&[0, 1]), &[]);
+    std::fs::write(cut.join("shards.json"), pretty(&serde_json::json!({ "schema": SCHEMA, "shards": 1 }))).unwrap();
+    part(cut.join("shard-0000/host"), &all, &[2]);
+    let error = merged(&[&cut], &at("out")).unwrap_err();
+    assert!(matches!(error, DirectoryError::Read(ReadError::OtherStudy { .. })), "{error}");
+    assert!(!at("out").exists());
+}
+
+#[test]
+fn trials_that_an_earlier_merge_has_and_no_part_any_more_are_kept() {
+    let (_folder, at) = scratch();
+    let (one, two) = (part(at("one"), &plan(&[0, 2]), &[0, 2]), part(at("two"), &plan(&[1]), &[1]));
+    // What the schedule lacks in between is no reason to leave logs out.
+    assert_eq!(merged(&[&one], &at("alone")).unwrap(), 2);
+    assert!(at("alone/logs/trial-00002-1.log").exists());
+    let out = at("out");
+    std::fs::create_dir(&out).unwrap();
+    assert_eq!(merged(&[&one, &two], &out).unwrap(), 3);
+    let before = std::fs::read(out.join("trials.jsonl")).unwrap();
+    let error = merged(&[&one], &out).unwrap_err();
+    assert!(matches!(error, DirectoryError::WouldLose { trials: 1, .. }), "{error}");
+    assert_eq!(std::fs::read(out.join("trials.jsonl")).unwrap(), before);
+    assert_eq!(merged(&[&two, &one], &out).unwrap(), 3);
+}

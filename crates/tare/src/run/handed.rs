@@ -1,0 +1,38 @@
+//! What a run hands to the processes of its trials: what they are to do, so that they believe no file for it.
+
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read};
+use tare_results::schema::Plan;
+
+/// Everything that a trial must be sure of, through a pipe that no one else has.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Handed {
+    /// The study, resolved, as TOML.
+    pub study: String,
+    /// All conditions and the whole schedule on this machine.
+    pub plan: Plan,
+    /// Password for a server that runs already.
+    pub password: Option<String>,
+    /// Whether the user trusts who else may write to the results.
+    pub trusted: bool,
+}
+
+impl Handed {
+    /// As it goes through the pipe.
+    ///
+    /// # Errors
+    /// When it cannot be written down.
+    pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        serde_json::to_vec(self).map_err(io::Error::other)
+    }
+
+    /// What the run that waits for this process has handed to it.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn receive() -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes)?;
+        serde_json::from_slice(&bytes).map_err(io::Error::other)
+    }
+}
