@@ -30,7 +30,7 @@ mod tls;
 mod transport;
 mod wire;
 
-pub use contract::address::{Address, ConnectTarget, Tls, TlsIdentity, TlsMode, Transport};
+pub use contract::address::{Address, ConnectTarget, PasswordKey, Tls, TlsIdentity, TlsMode, Transport};
 pub use contract::code::{Code, SqlState};
 pub use contract::diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};

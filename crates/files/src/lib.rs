@@ -27,6 +27,6 @@ mod whole;
 pub use error::{FilesError, Result};
 pub use owner::{check_ours, owner_of};
 pub use private::{Access, PrivateFolder};
-pub use read::{open_regular, read_beneath, read_named, read_regular};
+pub use read::{open_named, open_regular, read_all, read_beneath, read_named, read_named_file, read_regular};
 pub use room::{NoRoom, check_room};
 pub use whole::{open_append, open_new_log, write_whole, write_whole_with};

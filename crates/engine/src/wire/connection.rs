@@ -41,7 +41,7 @@ impl<S: Channel> Connection<S> {
         let greeting = Greeting::parse(payload).map_err(|what| malformed(&what))?;
         let encrypted = secure(&mut packets, &greeting, target)?;
         packets.send_reply(&mut greeting.answer(target, encrypted)).map_err(lost)?;
-        authenticate(&mut packets, &target.password, greeting.nonce())
+        authenticate(&mut packets, target, greeting.nonce())
             .map_err(|error| if encrypted { error } else { maybe_for_want_of_tls(error, &greeting) })?;
         let caches_metadata = greeting.caches_metadata();
         packets.logged_in();

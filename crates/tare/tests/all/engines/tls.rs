@@ -28,7 +28,7 @@ impl Encrypted {
     fn target(&self, mode: TlsMode, host: &str, ca: Option<&str>) -> ConnectTarget {
         let target = self.theirs.server.target().clone();
         let Address::Tcp(_, port) = target.address else { panic!("it listens on a port") };
-        let tls = Tls { mode, ca: ca.map(|name| self.certificates.path(name)), identity: None };
+        let tls = Tls { mode, ca: ca.map(|name| self.certificates.path(name)), identity: None, ..Tls::default() };
         ConnectTarget { address: Address::Tcp(host.to_owned(), port), tls, ..target }
     }
 
@@ -224,7 +224,7 @@ fn over_a_unix_socket_mysql_encrypts_when_it_is_told_to() {
         certificates.serve("mariadb", "server", request);
         request.transport = tare_engine::Transport::Socket;
     });
-    let tls = |mode| Tls { mode, ca: Some(certificates.path("ca.pem")), identity: None };
+    let tls = |mode| Tls { mode, ca: Some(certificates.path("ca.pem")), identity: None, ..Tls::default() };
     let to = |mode| Mariadb.connect(&ConnectTarget { tls: tls(mode), ..theirs.server.target().clone() }).unwrap();
     assert_eq!(to(TlsMode::Preferred).encryption(), None, "no one listens inside the kernel");
     assert!(to(TlsMode::VerifyFull).encryption().is_some(), "a socket's host is localhost");
