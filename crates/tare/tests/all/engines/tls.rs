@@ -8,7 +8,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tare_engine::{
-    Address, ConnectTarget, Engine, Mariadb, Param, Postgresql, Session, Tls, TlsIdentity, TlsMode, engine_by_name,
+    Address, ConnectTarget, Engine, Mariadb, Param, PasswordKey, Postgresql, Session, Tls, TlsIdentity, TlsMode,
+    engine_by_name,
 };
 use tare_topology::Machine;
 
@@ -28,7 +29,8 @@ impl Encrypted {
     fn target(&self, mode: TlsMode, host: &str, ca: Option<&str>) -> ConnectTarget {
         let target = self.theirs.server.target().clone();
         let Address::Tcp(_, port) = target.address else { panic!("it listens on a port") };
-        let tls = Tls { mode, ca: ca.map(|name| self.certificates.path(name)), identity: None, ..Tls::default() };
+        let ca = ca.map(|name| self.certificates.path(name));
+        let tls = Tls { mode, ca, identity: None, ..target.tls.clone() };
         ConnectTarget { address: Address::Tcp(host.to_owned(), port), tls, ..target }
     }
 
@@ -155,6 +157,12 @@ fn an_account_that_requires_tls_and_one_that_requires_a_certificate() {
         };
         let why = server.try_to(&who(TlsMode::Off, "shy")).err().unwrap();
         assert!(why.contains("1045") && why.contains("ask for TLS (tls = "), "{why}");
+        if engine.name() == "mysql" {
+            let mut keyless = who(TlsMode::Off, "shy");
+            keyless.tls.password_key = PasswordKey::None;
+            let why = server.try_to(&keyless).err().unwrap();
+            assert!(why.contains("was not sent") && why.contains("server_public_key"), "{why}");
+        }
         // A new account: MySQL wants the password itself, and gets it inside TLS alone.
         let mut shy = server.try_to(&who(TlsMode::Required, "shy")).unwrap();
         assert_eq!(one(shy.as_mut(), "SELECT CURRENT_USER()").as_deref(), Some("shy@127.0.0.1"));
