@@ -113,9 +113,10 @@ impl<S: Channel> Connection<S> {
                             Some(0xff) => return Err(response::error(payload)),
                             _ if response::ends_rows(payload) => break response::done(payload)?,
                             _ => {
-                                limits.kept(payload.len(), columns.len())?;
                                 let row = binary_row(payload, columns);
-                                rows.push(row.ok_or_else(|| malformed("a row that cannot be read"))?);
+                                let row = row.ok_or_else(|| malformed("a row that cannot be read"))?;
+                                limits.kept(&row)?;
+                                rows.push(row);
                             }
                         }
                     }
@@ -158,8 +159,9 @@ impl<S: Channel> Connection<S> {
                         Some(0xff) => return Err(response::error(payload)),
                         _ if response::ends_rows(payload) => break response::done(payload)?,
                         _ => {
-                            limits.kept(payload.len(), columns as usize)?;
-                            rows.push(response::text_row(payload, columns)?);
+                            let row = response::text_row(payload, columns)?;
+                            limits.kept(&row)?;
+                            rows.push(row);
                         }
                     }
                 },
