@@ -254,12 +254,9 @@ impl<S: Channel> Connection<S> {
     /// Every message until the server is ready again; the first error is what comes of it.
     #[inline]
     fn answer(&mut self, mut take: impl FnMut(u8, &[u8]) -> Result<(), SqlError>) -> Result<(), SqlError> {
-        let mut others = AnswerLimits::of(self.limit);
         loop {
             match self.messages.receive().map_err(lost)? {
                 (b'Z', _) => return Ok(()),
-                // Notices and settings, which belong to no row.
-                (b'N' | b'S' | b'A', _) => others.part()?,
                 (b'E', body) => {
                     let error = message::error(body);
                     // A server that ends the connection says no more.

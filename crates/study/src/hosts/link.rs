@@ -18,6 +18,9 @@ const SIGN_EVERY: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_secs(10);
 /// Bytes of the longest message: a machine of thousands of CPUs takes some millions, so do the threads of a load.
 const LONGEST: u64 = 32 << 20;
+/// Numbers that the sets of a message, written as `0-65535`, may have together: a machine of 8192 CPUs has some tens of
+/// thousands, and a few bytes of text can be megabytes in memory.
+const NUMBERS: u64 = 4 << 20;
 /// Lines that a login may print before the first message, and bytes of them together.
 const GREETING: usize = 200;
 const GREETING_BYTES: usize = 1 << 20;
@@ -39,7 +42,7 @@ pub enum LinkEnd {
     #[error("{UNSENT} messages wait there and are not read")]
     Deaf,
     /// A message that is longer than any.
-    #[error("a message of more than {} MiB came", LONGEST >> 20)]
+    #[error("a message of more than {} MiB, or {} million CPUs, came", LONGEST >> 20, NUMBERS >> 20)]
     TooLong,
     /// What came is no message.
     #[error("something came that is no message of this program: {0}")]
@@ -160,7 +163,7 @@ fn listen<I: DeserializeOwned>(input: impl Read, heard: &SyncSender<Result<I, Li
             let _ = heard.send(Err(LinkEnd::Closed));
             return;
         }
-        if line.len() as u64 == LONGEST && line.last() != Some(&b'\n') {
+        if (line.len() as u64 == LONGEST && line.last() != Some(&b'\n')) || numbers(&line) > NUMBERS {
             let _ = heard.send(Err(LinkEnd::TooLong));
             return;
         }
@@ -189,6 +192,23 @@ fn listen<I: DeserializeOwned>(input: impl Read, heard: &SyncSender<Result<I, Li
             }
         }
     }
+}
+
+/// Numbers in all ranges of a text.
+fn numbers(text: &[u8]) -> u64 {
+    let (mut total, mut first, mut number) = (0u64, None::<u64>, None::<u64>);
+    for byte in text {
+        match byte {
+            b'0'..=b'9' => number = Some(number.unwrap_or(0).saturating_mul(10).saturating_add(u64::from(byte - b'0'))),
+            b'-' => first = number.take(),
+            _ => {
+                let range = first.take().zip(number.take()).map_or(0, |(first, last)| last.saturating_sub(first));
+                // No set holds more.
+                total += range.min(1 << 16);
+            }
+        }
+    }
+    total
 }
 
 #[cfg(test)]
@@ -261,6 +281,19 @@ mod tests {
         let long: &'static [u8] = [&[b'x'; 4095][..], b"\n"].concat().leak();
         let welcome: Link<u32> = Link::open(Endless(long, Arc::default()), io::sink()).unwrap();
         assert!(matches!(welcome.hear(Duration::from_secs(60)), Err(LinkEnd::Garbled(_))));
+    }
+
+    #[test]
+    fn sets_that_are_short_in_text_alone_are_refused() {
+        let of = |sets: usize| {
+            let (reader, mut writer) = io::pipe().unwrap();
+            let link: Link<Vec<String>> = Link::open(reader, io::sink()).unwrap();
+            let text = serde_json::to_string(&vec!["0-65535"; sets]).unwrap();
+            writer.write_all(format!("{text}\n").as_bytes()).unwrap();
+            link.hear(Duration::from_secs(5)).map(|heard| heard.unwrap().len())
+        };
+        assert_eq!((of(10), of(100)), (Ok(10), Err(LinkEnd::TooLong)));
+        assert_eq!(numbers(b"{\"0-7,9\": \"2026-11-22\", \"x\": -4, \"y\": \"3-1\"} "), 7 + 11);
     }
 
     #[test]
