@@ -32,7 +32,7 @@ impl SubjectWatch {
     pub fn serves(&mut self, serving: &[Option<i32>]) -> Result<(), SutError> {
         let most = self.clients_elsewhere.unwrap_or(0);
         if serving.len() > most {
-            let what = format!("it has {} connections, and {most} clients were asked for", serving.len());
+            let what = format!("it has {} connections, expected at most {most}", serving.len());
             return Err(SutError::OtherHost(what));
         }
         if self.is_open() {
@@ -59,7 +59,7 @@ impl SubjectWatch {
             tid.map(proved).transpose()
         });
         let found: Vec<Option<Proved>> = found.collect::<Result<_, SutError>>()?;
-        // Looked at last: whoever had the number then is who it names.
+        // Looked at last, so that the number is looked up in what is there now.
         let processes: BTreeSet<i32> = self.processes().into_iter().collect();
         for (connection, (thread, _)) in found.iter().enumerate().filter_map(|(at, known)| Some((at, (*known)?))) {
             if !processes.contains(&thread.pid) {

@@ -103,7 +103,7 @@ pub enum PasswordKey {
     File(PathBuf),
     /// This one (PEM), which a server that is ours said over its Unix socket.
     Pem(String),
-    /// The one that the server sends: whoever can be in between can send another.
+    /// The one that the server sends: a host in between can send another.
     OfServer,
 }
 

@@ -115,8 +115,8 @@ fn of_file(path: &Path) -> Result<Vec<u8>, SqlError> {
 /// As MySQL's own client: "Authentication requires secure connection".
 #[cold]
 fn kept_secret() -> SqlError {
-    let message = "the server asks for the password itself, and the connection is not encrypted: whoever answers could \
-                   read it, so it was not sent. Ask for TLS (tls = \"required\" or stricter, ssl-mode), come by the \
+    let message = "the server asks for the password itself, and the connection is not encrypted: any server that \
+                   answers could read it, so it was not sent. Ask for TLS (tls = \"required\" or stricter, ssl-mode), come by the \
                    Unix socket, name the server's own key (server_public_key, server-public-key-path: public_key.pem \
                    of its data directory), or, where no one can be in between, let it send one \
                    (get_server_public_key, get-server-public-key)";

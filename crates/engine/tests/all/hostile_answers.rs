@@ -1,4 +1,4 @@
-//! Answers that are larger than they look, slower than anyone waits for, or given without proof; and files that are none.
+//! Answers that are larger than they look, slower than anyone waits for, or given without proof; files that are none.
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;

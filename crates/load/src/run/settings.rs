@@ -47,7 +47,7 @@ pub struct Intervals {
 }
 
 impl Default for LoadSettings {
-    /// One thread, closed loop, 10 s of warm-up, one sample of 60 s, half a minute of patience, a minute for a connection.
+    /// One thread, closed loop, 10 s of warm-up, one sample of 60 s, half a minute of patience, a minute to connect.
     fn default() -> Self {
         Self {
             threads: 1,

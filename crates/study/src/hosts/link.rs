@@ -1,5 +1,5 @@
-//! A way between two processes of this program: a JSON line a message, an empty line a second as a sign of life. Neither
-//! side is believed: every line, and all that waits to be heard or taken, has a limit.
+//! A way between two processes of this program: a JSON line a message, an empty line a second as a sign of life.
+//! Neither side is believed: every line, and all that waits to be heard or taken, has a limit.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

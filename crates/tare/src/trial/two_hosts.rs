@@ -102,7 +102,7 @@ impl Clients {
                     let of_host = |what: &str| LoadError::Generator(format!("on {host}: {}", cut(what, SAID)));
                     return match *ended {
                         Ok(driven) if driven.samples.len() > job.counts.samples => {
-                            Err(half.error(of_host("it sent more samples than it was asked for")))
+                            Err(half.error(of_host("it sent more samples than the trial has")))
                         }
                         Ok(driven) => Ok(driven),
                         Err(failed) if failed.interrupted && half.host.interrupted() => Err(LoadError::Interrupted),

@@ -1,4 +1,4 @@
-//! A clients' host that someone has taken over: what it says names nothing here, steers no terminal, and holds no one up.
+//! A clients' host that someone has taken over: what it says names nothing here, steers no terminal, holds no one up.
 
 use crate::support::{World, text, trials};
 use crate::two_hosts::far::{no_way, program, section, wait_until};
