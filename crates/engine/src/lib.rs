@@ -30,7 +30,7 @@ mod tls;
 mod transport;
 mod wire;
 
-pub use contract::address::{Address, ConnectTarget, Tls, TlsIdentity, TlsMode, Transport};
+pub use contract::address::{Address, ConnectTarget, PasswordKey, Tls, TlsIdentity, TlsMode, Transport};
 pub use contract::code::{Code, SqlState};
 pub use contract::diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};
@@ -42,7 +42,7 @@ pub use contract::server::{
     DEFAULT_DATABASE, DataDirectory, Engine, Fill, Footprint, PrepareRequest, Server, StartRequest, StopOutcome,
 };
 pub use contract::server_settings::{SelfReport, ServerSetting};
-pub use contract::session::{Param, SILENCE, Session, SqlError, SqlErrorKind, StatementId};
+pub use contract::session::{Param, SET_UP, SILENCE, Session, SqlError, SqlErrorKind, StatementId};
 pub use data::cache::remove_half_made;
 pub use data::working::{CopyMethod, Restored, WorkingCopy, remove_working_copies};
 pub use login::{Login, target_of};

@@ -36,7 +36,7 @@ pub use error::{FilesError, Result};
 pub use folder::Folder;
 pub use owner::{Trust, owner_of};
 pub use private::{Access, PrivateFolder};
-pub use read::{open_regular, read_named, read_regular};
+pub use read::{open_named, open_regular, read_all, read_named, read_named_file, read_regular};
 pub use rights::close_to_others;
 pub use room::{NoRoom, check_room};
 pub use whole::{open_log, open_new_log, write_whole, write_whole_with};

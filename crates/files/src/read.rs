@@ -36,6 +36,25 @@ pub fn read_named(path: &Path, limit: u64, trust: Trust) -> Result<Vec<u8>> {
     read_all(File::from(file), path, limit)
 }
 
+/// A regular file that the user named, open for reading: a link is followed, and opening waits for no one. None when
+/// there is no such file.
+///
+/// # Errors
+/// [`FilesError::WrongKind`] for pipes, devices and folders, and what the system says.
+pub fn open_named(path: &Path) -> Result<Option<File>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    opened(rustix::fs::open(path, flags, Mode::empty()), path)
+}
+
+/// The whole content of a regular file that the user named; a link is followed.
+///
+/// # Errors
+/// As [`open_named`], also when there is no such file, and [`FilesError::TooLarge`].
+pub fn read_named_file(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let absent = || FilesError::io("open", path, rustix::io::Errno::NOENT);
+    read_all(open_named(path)?.ok_or_else(absent)?, path, limit)
+}
+
 /// A regular file, open for reading; none when there is no such file.
 ///
 /// # Errors
@@ -80,7 +99,10 @@ pub(crate) fn check_regular(file: impl AsFd, path: &Path) -> Result<()> {
 }
 
 /// Reads to the end, or says that the end is too far.
-pub(crate) fn read_all(file: File, path: &Path, limit: u64) -> Result<Vec<u8>> {
+///
+/// # Errors
+/// [`FilesError::TooLarge`], and what the system says.
+pub fn read_all(file: File, path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = file.take(limit.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|e| FilesError::io("read", path, e))?;

@@ -15,6 +15,12 @@ pub fn shown(text: &str) -> String {
     out
 }
 
+/// As [`shown`], on one line: what another machine or program says can begin no line of its own, as a command to a CI
+/// system would be.
+pub fn shown_line(text: &str) -> String {
+    shown(text).replace('\n', "\\n").replace('\t', " ")
+}
+
 /// Marks, embeddings, overrides and isolates of the bidirectional algorithm (Unicode Standard Annex 9, table 3), and
 /// what has no width, so that two names can look alike.
 fn turns(c: char) -> bool {
@@ -30,6 +36,7 @@ mod tests {
         let plain = "aslr=on größer\t日本\n";
         assert_eq!(shown(plain), plain);
         assert_eq!(shown("\x1b]0;title\x07\r"), "\\u{1b}]0;title\\u{7}\\u{d}");
+        assert_eq!(shown_line("a\n::stop-commands::x\tb"), "a\\n::stop-commands::x b");
         assert_eq!(shown("a\u{202e}b\u{9b}31m\u{200b}"), "a\\u{202e}b\\u{9b}31m\\u{200b}");
     }
 }

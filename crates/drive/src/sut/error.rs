@@ -47,6 +47,18 @@ pub enum SutError {
          out the server's placement, bind and pairing"
     )]
     Parallel(u32),
+    /// A thread that the other host names is none of the server's.
+    #[error(
+        "the clients' host says that thread {tid} here serves connection {connection}, and that thread is in none of the \
+         server's processes: it was not bound; expected the number that the server itself gives, so find out what runs \
+         on the clients' host"
+    )]
+    NotOfServer {
+        /// The connection, from 0.
+        connection: usize,
+        /// The thread's number.
+        tid: i32,
+    },
     /// The half of it on the other host failed there, or that host is gone.
     #[error("on the other host: {0}")]
     OtherHost(String),

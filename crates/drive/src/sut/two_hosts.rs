@@ -1,7 +1,12 @@
 //! The two halves of a watch whose clients and server are on two hosts.
 
 use super::{Partner, SubjectWatch, SutError};
+use std::collections::BTreeSet;
 use tare_cpuset::ThreadRef;
+use tare_cpuset::observe;
+
+/// A thread that is the server's own: its place under /proc and when it started, for numbers are used again.
+type Proved = (ThreadRef, u64);
 
 impl SubjectWatch {
     /// A watch over client threads of this host whose server is on another, where `partner` watches.
@@ -11,20 +16,136 @@ impl SubjectWatch {
         self
     }
 
-    /// A watch over a server of this host whose clients are on another.
+    /// A watch over a server of this host whose clients, at most so many, are on another.
     #[must_use]
-    pub fn without_clients(mut self) -> Self {
-        self.clients_elsewhere = true;
+    pub fn without_clients(mut self, most: usize) -> Self {
+        self.clients_elsewhere = Some(most);
         self
     }
 
-    /// Binds the server threads behind connections of clients that are on another host, by their numbers here.
+    /// Binds the server threads behind connections of clients that are on another host, by their numbers here. That
+    /// host is not believed: each must be a thread of the server's processes before and after it was bound, and what
+    /// an earlier call bound is not watched any more.
     ///
     /// # Errors
-    /// As [`SubjectWatch::connected`]; also when there is no thread of such a number.
+    /// As [`SubjectWatch::connected`]; also when a thread is none of the server's, and then nothing is bound.
     pub fn serves(&mut self, serving: &[Option<i32>]) -> Result<(), SutError> {
-        let known = |tid: &Option<i32>| tid.map(ThreadRef::of_tid).transpose();
-        let threads = serving.iter().map(known).collect::<Result<Vec<_>, _>>()?;
-        self.join(threads.into_iter().map(|serving| (None, serving)).collect())
+        let most = self.clients_elsewhere.unwrap_or(0);
+        if serving.len() > most {
+            let what = format!("it has {} connections, expected at most {most}", serving.len());
+            return Err(SutError::OtherHost(what));
+        }
+        if self.is_open() {
+            return Err(SutError::OtherHost("its clients connect in the middle of a measurement".to_owned()));
+        }
+        self.clear();
+        let proved = self.of_server(serving)?;
+        self.join(proved.iter().map(|known| (None, known.map(|(thread, _)| thread))).collect())?;
+        // One that ended meanwhile may have left its number to another.
+        if self.of_server(serving)? == proved {
+            return Ok(());
+        }
+        Err(SutError::OtherHost("a thread behind its connections ended while it was bound".to_owned()))
+    }
+
+    fn of_server(&self, serving: &[Option<i32>]) -> Result<Vec<Option<Proved>>, SutError> {
+        let named = serving.iter().enumerate();
+        let found = named.map(|(connection, tid)| {
+            let no_thread = |tid: i32| SutError::NotOfServer { connection, tid };
+            let proved = |tid: i32| -> Result<Proved, SutError> {
+                let thread = ThreadRef::of_tid(tid).map_err(|_| no_thread(tid))?;
+                Ok((thread, observe::started_ticks(thread).map_err(|_| no_thread(tid))?))
+            };
+            tid.map(proved).transpose()
+        });
+        let found: Vec<Option<Proved>> = found.collect::<Result<_, SutError>>()?;
+        // Looked at last, so that the number is looked up in what is there now.
+        let processes: BTreeSet<i32> = self.processes().into_iter().collect();
+        for (connection, (thread, _)) in found.iter().enumerate().filter_map(|(at, known)| Some((at, (*known)?))) {
+            if !processes.contains(&thread.pid) {
+                return Err(SutError::NotOfServer { connection, tid: thread.tid });
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sut::{Owner, SystemUnderTest, WatchSettings};
+    use std::process::{Child, Command};
+    use std::sync::{Arc, Mutex};
+    use std::time::{Duration, Instant};
+    use tare_cpuset::{CpuSet, affinity_of};
+    use tare_noise::{HostLock, Journal, ThreadAffinities};
+    use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
+
+    /// Ends a process that a test started.
+    struct Ended(Child);
+
+    impl Drop for Ended {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    fn watch(root: i32, cpu: u32, threads: usize) -> SubjectWatch {
+        let placement = ResolvedPlacement {
+            client: Vec::new(),
+            server: vec![CpuSet::from(cpu); threads],
+            background: None,
+            bind: Bind::Thread,
+            pairing: Pairing::None,
+            memory: MemoryPolicy::Default,
+        };
+        let settings = WatchSettings { placement, chance_seed: 1, memory: false, schedule: false, probe_share: None };
+        let sut = SystemUnderTest { root: Some(root), owner: Owner::Us };
+        SubjectWatch::new(sut, settings).without_clients(threads)
+    }
+
+    #[test]
+    fn a_thread_that_is_none_of_the_servers_is_neither_bound_nor_a_proof() {
+        let server = Ended(Command::new("sleep").arg("60").spawn().unwrap());
+        let stranger = Ended(Command::new("sleep").arg("60").spawn().unwrap());
+        let [own, other] = [&server, &stranger].map(|process| process.0.id().cast_signed());
+        let found = affinity_of(ThreadRef::main_of(other)).unwrap();
+        let cpu = found.iter().next().unwrap();
+        assert!(found.iter().count() > 1, "this test needs two CPUs");
+        for (serving, named) in
+            [(vec![Some(own), Some(other)], other), (vec![Some(i32::MAX)], i32::MAX), (vec![Some(-1)], -1)]
+        {
+            let error = watch(own, cpu, 2).serves(&serving).unwrap_err();
+            assert!(matches!(error, SutError::NotOfServer { tid, .. } if tid == named), "{error}");
+        }
+        for pid in [own, other] {
+            assert_eq!(affinity_of(ThreadRef::main_of(pid)).unwrap(), found, "nothing was bound");
+        }
+        let error = watch(own, cpu, 2).serves(&[None; 3]).unwrap_err();
+        assert!(matches!(error, SutError::OtherHost(_)), "{error}");
+    }
+
+    #[test]
+    fn a_servers_thread_is_bound_once_it_is_on_disk_and_put_back() {
+        let server = Ended(Command::new("sleep").arg("60").spawn().unwrap());
+        let thread = ThreadRef::main_of(server.0.id().cast_signed());
+        let found = affinity_of(thread).unwrap();
+        let cpu = found.iter().next().unwrap();
+        let state = tempfile::tempdir().unwrap();
+        let lock = HostLock::acquire(state.path()).unwrap();
+        let affinities = Arc::new(Mutex::new(ThreadAffinities::new(state.path(), &lock)));
+        let mut watch = watch(thread.pid, cpu, 1).journalled(Some(Arc::clone(&affinities)));
+        watch.serves(&[Some(thread.tid)]).unwrap();
+        assert_eq!(affinity_of(thread).unwrap(), CpuSet::from(cpu));
+        assert!(Journal::pending(state.path()), "what it had is on disk");
+        // A sample within a sample, and connections within one, are refused: each would begin threads here.
+        watch.start().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        assert!(watch.start().is_err() && watch.serves(&[Some(thread.tid)]).is_err() && Instant::now() < deadline);
+        watch.finish().unwrap();
+        affinities.lock().unwrap().put_back().unwrap().check().unwrap();
+        assert_eq!(affinity_of(thread).unwrap(), found);
+        assert!(!Journal::pending(state.path()));
     }
 }

@@ -56,13 +56,13 @@ pub struct SubjectWatch {
     may_end: bool,
     /// Where the server's parts lie, which does not change while it lives.
     layout: Vec<(&'static str, f64)>,
-    /// Binds threads of a server that is not ours.
+    /// Binds threads of a server that is not ours, or that another host names.
     affinities: Option<SharedAffinities>,
     probe: Option<ProbeWatch>,
     /// Watches the server, where that is on another host.
     pub(super) partner: Option<Box<dyn Partner>>,
-    /// Whether the clients are on another host, where someone else watches them.
-    pub(super) clients_elsewhere: bool,
+    /// How many clients there are on another host, where someone else watches them; none: they are here.
+    pub(super) clients_elsewhere: Option<usize>,
     /// Whether something still runs when a measurement is over, so that no probe may be read then.
     ends_under_load: bool,
     open: Option<Open>,
@@ -96,13 +96,13 @@ impl SubjectWatch {
             affinities: None,
             probe: None,
             partner: None,
-            clients_elsewhere: false,
+            clients_elsewhere: None,
             ends_under_load: false,
             open: None,
         }
     }
 
-    /// Threads of a server that is not ours are bound through these.
+    /// Threads of a server that is not ours, or that another host names, are bound through these.
     #[must_use]
     pub fn journalled(mut self, affinities: Option<SharedAffinities>) -> Self {
         self.affinities = affinities;
@@ -187,21 +187,26 @@ impl SubjectWatch {
         self.watched.push(thread);
     }
 
+    /// Whether a measurement is under way.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
     /// The processes of the server; empty where there is none.
     pub fn processes(&self) -> Vec<i32> {
         self.sut.processes()
     }
 
-    /// Binds threads of the server: ours at once, others' when what they had is on disk.
+    /// Binds threads of the server: where there is a journal, when what they had is on disk; without one ours alone.
     fn bind(&self, wanted: &[(ThreadRef, CpuSet)], may_be_gone: bool) -> Result<(), SutError> {
         match (self.sut.owner, &self.affinities) {
             _ if wanted.is_empty() => Ok(()),
-            (Owner::Us, _) => wanted.iter().try_for_each(|(thread, cpus)| match bind_thread(*thread, cpus) {
+            (Owner::Us, None) => wanted.iter().try_for_each(|(thread, cpus)| match bind_thread(*thread, cpus) {
                 Err(AffinityError::NoThread { .. }) if may_be_gone => Ok(()),
                 bound => Ok(bound?),
             }),
             (Owner::Others, None) => Err(SutError::NoJournal),
-            (Owner::Others, Some(affinities)) => {
+            (_, Some(affinities)) => {
                 let mut affinities = affinities.lock().unwrap_or_else(PoisonError::into_inner);
                 Ok(affinities.bind(wanted, may_be_gone)?)
             }
@@ -241,6 +246,10 @@ impl SubjectWatch {
     /// # Errors
     /// As [`SubjectWatch::idle`].
     pub fn start(&mut self) -> Result<(), SutError> {
+        // Each looks with a thread of its own.
+        if self.is_open() && self.clients_elsewhere.is_some() {
+            return Err(SutError::OtherHost("a sample begins in the middle of another".to_owned()));
+        }
         match &mut self.partner {
             Some(partner) => partner.start()?,
             None if self.probe.as_ref().is_some_and(ProbeWatch::has_before) => {}
@@ -251,7 +260,7 @@ impl SubjectWatch {
             started_at: tare_results::now(),
             interference: Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
-            network: (self.clients_elsewhere || self.partner.is_some()).then(NetworkWatch::start),
+            network: (self.clients_elsewhere.is_some() || self.partner.is_some()).then(NetworkWatch::start),
             watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch()),
             used: UsageMark::take(&self.sut),
         });
@@ -348,7 +357,7 @@ impl SubjectWatch {
     /// Every CPU that a thread is bound to; empty when a side may run anywhere.
     fn cpus(&self) -> CpuSet {
         let (client, server) = (&self.settings.placement.client, &self.settings.placement.server);
-        let floats = client.is_empty() && !self.clients_elsewhere;
+        let floats = client.is_empty() && self.clients_elsewhere.is_none();
         if floats || (server.is_empty() && self.sut.root.is_some()) {
             return CpuSet::default();
         }

@@ -79,7 +79,7 @@ fn unknown_tls(found: &str) -> UnknownWord {
     UnknownWord::among(found, TlsMode::VARIANTS)
 }
 
-/// How connections are encrypted.
+/// How connections, and the passwords on them, are encrypted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tls {
     /// Whether, and what is checked.
@@ -88,6 +88,23 @@ pub struct Tls {
     pub ca: Option<PathBuf>,
     /// What this side proves who it is with, where a server asks for it.
     pub identity: Option<TlsIdentity>,
+    /// What a password that the server itself wants to see is encrypted with, where the connection is not.
+    pub password_key: PasswordKey,
+}
+
+/// The server's RSA key, with which a password may be encrypted over a connection that is not encrypted itself: MySQL's
+/// `caching_sha2_password` wants it where the server does not know the password's hash yet.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum PasswordKey {
+    /// None is known: then a password goes over TLS or a Unix socket alone.
+    #[default]
+    None,
+    /// The one in this file (PEM).
+    File(PathBuf),
+    /// This one (PEM), which a server that is ours said over its Unix socket.
+    Pem(String),
+    /// The one that the server sends: a host in between can send another.
+    OfServer,
 }
 
 /// A client's own certificate.

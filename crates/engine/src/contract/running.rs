@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::diagnostics::{Diagnostics, Silent};
+use super::session::SET_UP;
 use crate::{Address, ConnectTarget, Dialect, Engine, EngineError, Server, Session, StopOutcome};
 
 /// A running server that this program did not start.
@@ -21,6 +22,8 @@ impl RunningServer {
     /// [`EngineError::Connect`].
     pub fn attach(engine: &'static dyn Engine, target: ConnectTarget) -> Result<Self, EngineError> {
         let mut session = engine.connect(&target)?;
+        let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
+        session.set_timeout(Some(SET_UP)).map_err(failed)?;
         // One of the few questions that every server understands; one that does not has no version to record.
         let answer = session.query("SELECT version()").unwrap_or_default();
         let version = answer.into_iter().flatten().flatten().next();

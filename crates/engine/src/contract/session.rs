@@ -14,10 +14,10 @@ use crate::transport::stream::Interrupter;
 pub const SILENCE: Duration = Duration::from_secs(600);
 /// How long connecting and logging in may take together.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(10);
-/// Bytes that a result kept in memory may have; a server that sends more is out of its mind or not the one meant.
+/// Bytes that a result may take in memory; a server that sends more is out of its mind or not the one meant.
 pub(crate) const RESULT_LIMIT: usize = 256 << 20;
-/// What a value costs in memory alongside its bytes.
-pub(crate) const VALUE_BYTES: usize = 32;
+/// How long a server may take for each answer before anything is measured, and may not answer a client that connects.
+pub const SET_UP: Duration = Duration::from_secs(60);
 
 /// A server-side prepared statement of one session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,6 +28,10 @@ pub struct Login {
     pub tls_cert: Option<PathBuf>,
     /// Its private key; none: it stands in the same file.
     pub tls_key: Option<PathBuf>,
+    /// MySQL's server: the file with the key that its passwords may be encrypted with.
+    pub server_public_key: Option<PathBuf>,
+    /// Whether the key that the server sends may be used for it.
+    pub get_server_public_key: Option<bool>,
     /// The option file to read in place of the usual one.
     pub option_file: Option<PathBuf>,
     /// The service to look up.
@@ -59,6 +63,8 @@ impl Login {
             tls_ca: self.tls_ca.or(other.tls_ca),
             tls_cert: self.tls_cert.or(other.tls_cert),
             tls_key: self.tls_key.or(other.tls_key),
+            server_public_key: self.server_public_key.or(other.server_public_key),
+            get_server_public_key: self.get_server_public_key.or(other.get_server_public_key),
             option_file: self.option_file.or(other.option_file),
             service: self.service.or(other.service),
         }

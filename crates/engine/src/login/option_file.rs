@@ -52,6 +52,8 @@ fn set(login: &mut Login, name: &str, value: Option<String>) -> Result<(), &'sta
         "ssl-ca" => login.tls_ca = value.map(|path| given(Path::new(&path))),
         "ssl-cert" => login.tls_cert = value.map(|path| given(Path::new(&path))),
         "ssl-key" => login.tls_key = value.map(|path| given(Path::new(&path))),
+        "server-public-key-path" => login.server_public_key = value.map(|path| given(Path::new(&path))),
+        "get-server-public-key" => login.get_server_public_key = Some(is_on(value.as_deref())),
         "ssl-mode" => {
             let mode = value.and_then(|mode| mode.parse().ok());
             login.tls = Some(mode.ok_or("DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY")?);
@@ -121,6 +123,8 @@ mod tests {
         assert_eq!(wrong, "line 2: port needs a port from 1 to 65535");
         let mariadb = parse("[client]\nssl\nssl-verify-server-cert=1\n", &["client"]).unwrap();
         assert_eq!(mariadb.tls, Some(TlsMode::VerifyFull));
+        let key = parse("[client]\nserver_public_key_path=/k.pem\nget-server-public-key\n", &["client"]).unwrap();
+        assert_eq!((key.server_public_key, key.get_server_public_key), (Some("/k.pem".into()), Some(true)));
     }
 
     proptest! {

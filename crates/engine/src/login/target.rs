@@ -1,6 +1,8 @@
 //! What a login comes to.
 
-use crate::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, Tls, TlsIdentity, TlsMode};
+use crate::{
+    Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, PasswordKey, Tls, TlsIdentity, TlsMode,
+};
 
 /// The connection that a login comes to, with what the user's own files say of `engine`'s servers.
 ///
@@ -17,6 +19,12 @@ pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, Eng
         (Some(both), None) | (None, Some(both)) => Some(TlsIdentity { certificate: both.clone(), key: both }),
         (Some(certificate), Some(key)) => Some(TlsIdentity { certificate, key }),
     };
+    // A file takes precedence, as MySQL's client has it.
+    let password_key = match (all.server_public_key, all.get_server_public_key) {
+        (Some(path), _) => PasswordKey::File(path),
+        (None, Some(true)) => PasswordKey::OfServer,
+        (None, _) => PasswordKey::None,
+    };
     let address = match (all.socket, all.host) {
         (Some(path), _) => Address::Socket(path),
         (None, Some(host)) => Address::Tcp(host, all.port.unwrap_or_else(|| engine.default_port())),
@@ -27,6 +35,6 @@ pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, Eng
         user: all.user.unwrap_or_else(|| engine.default_user().to_owned()),
         password: all.password.unwrap_or_default(),
         database: Some(all.database.unwrap_or_else(|| DEFAULT_DATABASE.to_owned())),
-        tls: Tls { mode, ca: all.tls_ca, identity },
+        tls: Tls { mode, ca: all.tls_ca, identity, password_key },
     })
 }

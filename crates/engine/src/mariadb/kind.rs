@@ -45,6 +45,8 @@ pub(crate) struct Kind {
     pub end_fill: fn(&mut dyn Session) -> Result<(), EngineError>,
     /// Afterwards root can come over the socket only.
     pub root_stays_local: fn(&mut dyn Session) -> Result<(), EngineError>,
+    /// The RSA key (PEM) with which passwords may be encrypted for the server, in its own words; none: it has none.
+    pub password_key: fn(&mut dyn Session) -> Result<Option<String>, EngineError>,
     /// Makes this account ('name'@'host') with a password.
     pub account: fn(&str, &str) -> Vec<String>,
 }

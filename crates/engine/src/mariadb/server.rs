@@ -19,8 +19,8 @@ use crate::process::instance::{Instance, Stage};
 use crate::process::port::{free_port, random_password};
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::{
-    Address, Binary, ConnectTarget, Dialect, EngineError, SelfReport, Server, Session, StartRequest, StopOutcome, Tls,
-    Transport,
+    Address, Binary, ConnectTarget, Dialect, EngineError, PasswordKey, SelfReport, Server, Session, StartRequest,
+    StopOutcome, Tls, Transport,
 };
 
 /// The account of a TCP instance; the socket's is root without password.
@@ -240,5 +240,7 @@ fn tcp_target(
         session.run(&sql).map_err(|source| EngineError::Sql { statement: format!("making {account}"), source })?;
     }
     let address = Address::Tcp(listens.ip().to_string(), listens.port());
-    Ok(ConnectTarget { address, user: TCP_USER.to_owned(), password, ..target })
+    let password_key = (kind.password_key)(session)?.map_or(PasswordKey::None, PasswordKey::Pem);
+    let tls = Tls { password_key, ..target.tls };
+    Ok(ConnectTarget { address, user: TCP_USER.to_owned(), password, tls, ..target })
 }

@@ -8,6 +8,7 @@ use super::{binary, install};
 use crate::mariadb::dialect::InnoDb;
 use crate::mariadb::layout::Layout;
 use crate::mariadb::{Kind, MadeBy};
+use crate::{EngineError, Session};
 
 static DIALECT: InnoDb = InnoDb {
     global_status: "performance_schema.global_status",
@@ -31,6 +32,7 @@ pub(super) static KIND: Kind = Kind {
     begin_fill: install::begin_fill,
     end_fill: install::end_fill,
     root_stays_local: |_| Ok(()),
+    password_key,
     account: |account, password| {
         vec![format!("DROP USER IF EXISTS {account}"), format!("CREATE USER {account} IDENTIFIED BY '{password}'")]
     },
@@ -45,6 +47,13 @@ fn made_by(data: &Path) -> Option<MadeBy> {
     let Some(history) = read("mysql_upgrade_history") else { return read("mysql_upgrade_info").map(MadeBy::Version) };
     let history: serde_json::Value = serde_json::from_str(&history).ok()?;
     Some(MadeBy::Version(history["upgrade_history"].as_array()?.last()?["version"].as_str()?.to_owned()))
+}
+
+/// From 8.0 on a server says it, and this one over its Unix socket.
+fn password_key(session: &mut dyn Session) -> Result<Option<String>, EngineError> {
+    let sql = "SHOW GLOBAL STATUS LIKE 'Caching_sha2_password_rsa_public_key'";
+    let rows = session.query(sql).map_err(|source| EngineError::Sql { statement: sql.to_owned(), source })?;
+    Ok(rows.into_iter().next().and_then(|row| row.into_iter().nth(1)?).filter(|key| !key.is_empty()))
 }
 
 fn arguments(binary: &Path, _log: &Path, lock_waits: bool) -> Vec<OsString> {

@@ -176,8 +176,9 @@ impl<S: Channel> Connection<S> {
             match kind {
                 b'T' => padded = blank_padded(body).ok_or_else(|| malformed("columns that cannot be read"))?,
                 b'D' => {
-                    limits.kept(body.len(), padded.len())?;
-                    rows.push(text_row(body, &padded).ok_or_else(|| malformed("a row that cannot be read"))?);
+                    let row = text_row(body, &padded).ok_or_else(|| malformed("a row that cannot be read"))?;
+                    limits.kept(&row)?;
+                    rows.push(row);
                 }
                 b'C' => limits.result()?,
                 _ => {}
@@ -279,12 +280,13 @@ impl<S: Channel> Connection<S> {
 
     /// Everything between the start and the server's readiness.
     fn log_in(&mut self, user: &str, password: &str) -> Result<(), SqlError> {
-        let mut scram = None;
+        let mut proof = Proof::default();
         for _ in 0..LOGIN_MESSAGES {
             let is_private = self.messages.stream.is_private();
             self.out.clear();
             match self.messages.receive().map_err(lost)? {
-                (b'Z', _) => return Ok(()),
+                (b'Z', _) if proof.is_let_in => return Ok(()),
+                (b'Z', _) => return Err(malformed("its readiness before it let anyone in")),
                 (b'E', body) => return Err(message::error(body)),
                 (b'S', body) => {
                     if let Some(version) = body.strip_prefix(b"server_version\0") {
@@ -300,7 +302,7 @@ impl<S: Channel> Connection<S> {
                         user,
                         password,
                         is_private,
-                        &mut scram,
+                        &mut proof,
                         &mut self.out,
                     )?;
                 }
@@ -315,6 +317,16 @@ impl<S: Channel> Connection<S> {
     }
 }
 
+/// How far both sides have proved who they are.
+#[derive(Default)]
+struct Proof {
+    /// SCRAM, once it has begun. From then on nothing else will do: it proves the server too.
+    scram: Option<ScramSha256>,
+    /// Whether the server has proved that it knows the password.
+    is_server_proved: bool,
+    is_let_in: bool,
+}
+
 /// Answers one request of the server for a proof, into `out`.
 fn authenticate(
     step: u32,
@@ -322,16 +334,22 @@ fn authenticate(
     user: &str,
     password: &str,
     is_private: bool,
-    scram: &mut Option<ScramSha256>,
+    proof: &mut Proof,
     out: &mut Vec<u8>,
 ) -> Result<(), SqlError> {
     let failed = |e: io::Error| SqlError::own(SqlErrorKind::Other, format!("logging in: {e}"));
-    match (step, scram.as_mut()) {
-        (0, _) => {}
+    match (step, proof.scram.as_mut()) {
+        (0, Some(_)) if !proof.is_server_proved => {
+            let message = "the server let the account in without the proof that it knows the password, which \
+                           scram-sha-256 asks of it: it may be another server that answers here; see who listens at \
+                           this address, or ask for TLS with verify-full";
+            return Err(SqlError::own(SqlErrorKind::Other, message));
+        }
+        (0, _) => proof.is_let_in = true,
         // In clear only where no one can listen.
-        (3, _) if is_private => put(out, b'p', |out| put_text(out, password)),
-        (10, _) if rest.split(|byte| *byte == 0).any(|method| method == SCRAM_SHA_256.as_bytes()) => {
-            let new = scram.insert(ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported()));
+        (3, None) if is_private => put(out, b'p', |out| put_text(out, password)),
+        (10, None) if rest.split(|byte| *byte == 0).any(|method| method == SCRAM_SHA_256.as_bytes()) => {
+            let new = proof.scram.insert(ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported()));
             put(out, b'p', |out| {
                 put_text(out, SCRAM_SHA_256);
                 out.extend_from_slice(&(new.message().len() as u32).to_be_bytes());
@@ -342,7 +360,11 @@ fn authenticate(
             scram.update(rest).map_err(failed)?;
             put(out, b'p', |out| out.extend_from_slice(scram.message()));
         }
-        (12, Some(scram)) => scram.finish(rest).map_err(failed)?,
+        (12, Some(scram)) => {
+            scram.finish(rest).map_err(failed)?;
+            proof.is_server_proved = true;
+        }
+        (_, Some(_)) => return Err(malformed("another method of authentication after scram-sha-256 had begun")),
         _ => {
             let message = format!(
                 "the account {user} needs a method of authentication (number {step}) that is not supported here; \
@@ -429,8 +451,10 @@ fn blank_padded(body: &[u8]) -> Option<Vec<bool>> {
 /// The values of a DataRow, which are text.
 fn text_row(body: &[u8], padded: &[bool]) -> Option<Vec<Option<String>>> {
     let (count, mut rest) = body.split_first_chunk::<2>()?;
-    let mut row = Vec::new();
-    for column in 0..usize::from(u16::from_be_bytes(*count)) {
+    let count = usize::from(u16::from_be_bytes(*count));
+    // Each value has at least its length.
+    let mut row = Vec::with_capacity(count.min(rest.len() / 4));
+    for column in 0..count {
         let (length, after) = rest.split_first_chunk::<4>()?;
         let length = i32::from_be_bytes(*length);
         let (value, after) = after.split_at_checked(usize::try_from(length).unwrap_or(0))?;

@@ -81,9 +81,8 @@ impl<S: Channel> SqliteSession<S> {
         loop {
             match self.receive()? {
                 (ROW, body) => {
-                    let bytes = body.len();
                     let row = protocol::row(body)?;
-                    limits.kept(bytes, row.len())?;
+                    limits.kept(&row)?;
                     rows.push(row);
                 }
                 (END, _) => return Ok(rows),

@@ -1,6 +1,5 @@
 //! From what a user asked for to a connection: modes, authorities, the client's own certificate.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +15,9 @@ use crate::{Tls, TlsMode};
 
 /// Bits of a key file's mode with which others may read or change it: those of everybody, and writing by the group.
 const OPEN_TO_OTHERS: u32 = 0o027;
+
+/// The most that is read of a file with certificates or a key, bytes: all authorities of a system are a quarter of one.
+const LARGEST: u64 = 4 << 20;
 
 /// A connection of which nothing has been said yet.
 ///
@@ -74,7 +76,7 @@ fn chain(tls: &Tls, provider: &Arc<CryptoProvider>) -> Result<Option<Chain>, Str
 /// All certificates of a file, at least one.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     let wrong = |what: String| format!("certificate file {}: {what}", path.display());
-    let bytes = fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let bytes = tare_files::read_named_file(path, LARGEST).map_err(|error| wrong(error.to_string()))?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     match found {
         Ok(found) if !found.is_empty() => Ok(found),
@@ -86,10 +88,13 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 /// The client's private key, which must be private.
 fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let wrong = |what: String| format!("key file {}: {what}", path.display());
-    let mode = fs::metadata(path).map_err(|error| wrong(error.to_string()))?.mode();
+    let absent = || wrong("there is no such file".to_owned());
+    let file = tare_files::open_named(path).map_err(|error| wrong(error.to_string()))?.ok_or_else(absent)?;
+    let mode = file.metadata().map_err(|error| wrong(error.to_string()))?.mode();
     if mode & OPEN_TO_OTHERS != 0 {
         return Err(wrong(format!("others may read or change it: chmod 0600 {}", path.display())));
     }
-    PrivateKeyDer::from_pem_file(path)
+    let bytes = tare_files::read_all(file, path, LARGEST).map_err(|error| wrong(error.to_string()))?;
+    PrivateKeyDer::from_pem_slice(&bytes)
         .map_err(|error| wrong(format!("no private key without a passphrase, as PEM: {error}")))
 }

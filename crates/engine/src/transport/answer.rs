@@ -2,13 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use crate::contract::session::{RESULT_LIMIT, VALUE_BYTES};
+use crate::contract::session::RESULT_LIMIT;
 use crate::{SqlError, SqlErrorKind};
 
 /// Rows and results (a power of two) between two looks at the clock, so that a measured statement pays for none.
 const LOOK_EVERY: u64 = 1 << 16;
 /// Results that one statement may have: one, but for procedures.
 const RESULTS: u32 = 1_000;
+
+/// What a piece of memory takes alongside what is in it, bytes.
+const ALLOCATION: usize = 24;
 
 /// The limits of one answer, and how far it has come.
 #[derive(Debug)]
@@ -46,12 +49,16 @@ impl AnswerLimits {
         if self.results < RESULTS { Ok(()) } else { Err(refused(format!("more than {RESULTS} results"))) }
     }
 
-    /// A row of so many bytes and values is kept.
+    /// A row is kept. What it takes in memory counts, which is not what the server said of it: NULLs and short values
+    /// take more than they had on their way, and so does what is no UTF-8.
     ///
     /// # Errors
     /// When what is kept has become too much, or it has gone on for too long.
-    pub(crate) fn kept(&mut self, bytes: usize, values: usize) -> Result<(), SqlError> {
-        self.bytes += bytes + VALUE_BYTES * (values + 1);
+    pub(crate) fn kept(&mut self, row: &Vec<Option<String>>) -> Result<(), SqlError> {
+        let text = |value: &Option<String>| value.as_ref().map_or(0, |text| text.capacity() + ALLOCATION);
+        let values: usize = row.iter().map(text).sum();
+        // The list of rows has grown by doubling.
+        self.bytes += values + row.capacity() * size_of::<Option<String>>() + ALLOCATION + 2 * size_of_val(row);
         if self.bytes > RESULT_LIMIT {
             return Err(refused(format!("a result of more than {} MiB", RESULT_LIMIT >> 20)));
         }
@@ -88,8 +95,14 @@ mod tests {
         let error = (0..).find_map(|_| limits.part().err()).unwrap();
         assert!(limits.parts < 10 * LOOK_EVERY && error.message.contains("has not ended"), "{error}");
         let mut limits = AnswerLimits::of(None);
-        let (kept, error) = (0usize..).find_map(|row| limits.kept(1000, 3).err().map(|e| (row, e))).unwrap();
+        let row = vec![Some("x".repeat(1000)), None, None];
+        let (kept, error) = (0usize..).find_map(|number| limits.kept(&row).err().map(|e| (number, e))).unwrap();
         assert!(kept * 1000 < RESULT_LIMIT && error.message.contains("256 MiB"), "{error}");
+        // What has no bytes on its way has some here.
+        let mut limits = AnswerLimits::of(None);
+        let nulls: Vec<Option<String>> = vec![None; 65_535];
+        let kept = (0usize..).find(|_| limits.kept(&nulls).is_err()).unwrap();
+        assert!(kept * size_of_val(nulls.as_slice()) <= RESULT_LIMIT, "{kept} rows");
         let mut limits = AnswerLimits::of(None);
         assert!((0..).find_map(|_| limits.result().err()).unwrap().message.contains("1000 results"));
     }

@@ -54,7 +54,8 @@ impl ReadBuffer {
         while self.end - self.start < length {
             if self.end == self.bytes.len() {
                 // Grows with what really arrives, not with what a length promises.
-                self.bytes.resize(2 * self.end, 0);
+                // And never beyond it.
+                self.bytes.resize((2 * self.end).min((self.start + length).max(INITIAL_BYTES)), 0);
             }
             match source.read(&mut self.bytes[self.end..]) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),

@@ -32,11 +32,42 @@ pub(crate) struct Socket {
     end: End,
     deadline: Option<Instant>,
     silence: Option<Duration>,
+    answer: Answer,
+}
+
+/// How long the other side has been answering what was sent last. A measured statement takes a read or two and pays
+/// for no look at the clock.
+#[derive(Debug, Default)]
+struct Answer {
+    reads: u32,
+    /// What the waits took that were longer than a look.
+    waited: Duration,
+    /// Since when it is looked at.
+    since: Option<Instant>,
+}
+
+/// Reads of one answer from which on the clock is looked at: it comes slowly, or is long.
+const READS: u32 = 64;
+
+impl Answer {
+    /// Another read of it.
+    ///
+    /// # Errors
+    /// When it goes on for longer than `limit`, with pauses or byte by byte.
+    #[inline]
+    fn go_on(&mut self, limit: Duration) -> io::Result<()> {
+        self.reads = self.reads.saturating_add(1);
+        if self.waited > limit || (self.reads > READS && self.since.get_or_insert_with(Instant::now).elapsed() > limit)
+        {
+            return Err(endless(limit));
+        }
+        Ok(())
+    }
 }
 
 impl Socket {
     pub(crate) fn new(end: End) -> Self {
-        Self { end, deadline: None, silence: None }
+        Self { end, deadline: None, silence: None, answer: Answer::default() }
     }
 
     /// Connects before `deadline`, by which everything that is read must have come too, until it is set anew.
@@ -103,7 +134,7 @@ impl End {
     /// other side takes what was sent (room to write), and only a poll can say that it waits for nothing but data. On a
     /// shared PU that second wake-up costs more than this call.
     #[inline]
-    fn wait_readable(&self, patience: Option<Duration>) -> io::Result<()> {
+    fn wait_readable(&self, patience: Option<Duration>, waited: &mut Duration) -> io::Result<()> {
         let mut fds = [match self {
             Self::Unix(stream) => PollFd::new(stream, PollFlags::IN),
             Self::Tcp(stream) => PollFd::new(stream, PollFlags::IN),
@@ -118,6 +149,7 @@ impl End {
             if poll(&mut fds, Some(&timeout))? != 0 {
                 return Ok(());
             }
+            *waited += part;
             patience = go_on(patience - part)?;
         }
     }
@@ -135,6 +167,11 @@ impl End {
             Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
         };
     }
+}
+
+#[cold]
+fn endless(limit: Duration) -> io::Error {
+    io::Error::other(format!("the server's answer has not ended after {:.0} s", limit.as_secs_f64()))
 }
 
 /// The standard library's connect waits for ever for a server whose queue is full, as a stopped one's is.
@@ -190,7 +227,11 @@ fn left(deadline: Instant) -> io::Result<Duration> {
 impl Read for Socket {
     #[inline]
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.end.wait_readable(self.patience()?)?;
+        let patience = self.patience()?;
+        if let Some(limit) = self.silence {
+            self.answer.go_on(limit)?;
+        }
+        self.end.wait_readable(patience, &mut self.answer.waited)?;
         match &mut self.end {
             End::Unix(stream) => stream.read(buffer),
             End::Tcp(stream) => stream.read(buffer),
@@ -202,6 +243,7 @@ impl Write for Socket {
     #[inline]
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let patience = self.patience()?;
+        self.answer = Answer::default();
         if self.deadline.is_some() {
             self.end.set_write_timeout(patience.map(|patience| patience.min(LOOK_EVERY)))?;
         }

@@ -41,7 +41,7 @@ impl<S: Channel> Connection<S> {
         let greeting = Greeting::parse(payload).map_err(|what| malformed(&what))?;
         let encrypted = secure(&mut packets, &greeting, target)?;
         packets.send_reply(&mut greeting.answer(target, encrypted)).map_err(lost)?;
-        authenticate(&mut packets, &target.password, greeting.nonce())
+        authenticate(&mut packets, target, greeting.nonce())
             .map_err(|error| if encrypted { error } else { maybe_for_want_of_tls(error, &greeting) })?;
         let caches_metadata = greeting.caches_metadata();
         packets.logged_in();
@@ -113,9 +113,10 @@ impl<S: Channel> Connection<S> {
                             Some(0xff) => return Err(response::error(payload)),
                             _ if response::ends_rows(payload) => break response::done(payload)?,
                             _ => {
-                                limits.kept(payload.len(), columns.len())?;
                                 let row = binary_row(payload, columns);
-                                rows.push(row.ok_or_else(|| malformed("a row that cannot be read"))?);
+                                let row = row.ok_or_else(|| malformed("a row that cannot be read"))?;
+                                limits.kept(&row)?;
+                                rows.push(row);
                             }
                         }
                     }
@@ -158,8 +159,9 @@ impl<S: Channel> Connection<S> {
                         Some(0xff) => return Err(response::error(payload)),
                         _ if response::ends_rows(payload) => break response::done(payload)?,
                         _ => {
-                            limits.kept(payload.len(), columns as usize)?;
-                            rows.push(response::text_row(payload, columns)?);
+                            let row = response::text_row(payload, columns)?;
+                            limits.kept(&row)?;
+                            rows.push(row);
                         }
                     }
                 },

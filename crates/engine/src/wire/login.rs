@@ -1,19 +1,23 @@
 //! Proving who one is: everything between the client's answer to the greeting and the server's OK.
 //!
 //! `caching_sha2_password` has two ways. The server knows a hash of the password if the account has logged in before:
-//! then the scramble is enough. Otherwise it wants the password itself, over a Unix socket or TLS as it is, over TCP in
-//! clear encrypted with its public key.
+//! then the scramble is enough. Otherwise it wants the password itself, over a Unix socket or TLS as it is, else
+//! encrypted with its public key: one that is known, for anyone in between can send a key of his own.
+
+use std::fmt::Display;
+use std::path::Path;
 
 use aws_lc_rs::rsa::{OAEP_SHA1_MGF1SHA1, OaepPublicEncryptingKey, PublicEncryptingKey};
 use rustls::pki_types::SubjectPublicKeyInfoDer;
 use rustls::pki_types::pem::PemObject;
+use tare_files::read_named_file;
 
 use super::bytes::Bytes;
 use super::framing::{HEADER, Packets};
 use super::greeting::{CACHING_SHA2, NATIVE_PASSWORD, scramble, scramble_sha2};
 use super::response::{self, lost, malformed};
 use crate::transport::stream::Channel;
-use crate::{SqlError, SqlErrorKind};
+use crate::{ConnectTarget, PasswordKey, SqlError, SqlErrorKind};
 
 /// Packets that a login can take: a switch, a hint, a key, an end.
 const STEPS: usize = 8;
@@ -24,9 +28,19 @@ const PASSWORD_IS_NEEDED: u8 = 4;
 /// Asks for the server's public key.
 const WANT_KEY: u8 = 2;
 
+/// Who gave a key that was no file.
+const SERVER: &str = "the server";
+/// Bytes of the longest file with a key.
+const KEY_FILE: u64 = 64 << 10;
+
 /// Logs in. `nonce` is the greeting's.
-pub(super) fn authenticate<S: Channel>(packets: &mut Packets<S>, password: &str, nonce: &[u8]) -> Result<(), SqlError> {
-    let mut nonce = nonce.to_vec();
+pub(super) fn authenticate<S: Channel>(
+    packets: &mut Packets<S>,
+    target: &ConnectTarget,
+    nonce: &[u8],
+) -> Result<(), SqlError> {
+    let password = target.password.as_str();
+    let (mut nonce, mut is_key_awaited) = (nonce.to_vec(), false);
     for _ in 0..STEPS {
         let is_private = packets.stream().is_private();
         let payload = packets.receive().map_err(lost)?;
@@ -45,8 +59,19 @@ pub(super) fn authenticate<S: Channel>(packets: &mut Packets<S>, password: &str,
             }
             [0x01, FAST_IS_ENOUGH] => continue,
             [0x01, PASSWORD_IS_NEEDED] if is_private => with_nul(password),
-            [0x01, PASSWORD_IS_NEEDED] => vec![WANT_KEY],
-            [0x01, key @ ..] if key.starts_with(b"-----BEGIN") => encrypted(password, &nonce, key)?,
+            [0x01, PASSWORD_IS_NEEDED] => match &target.tls.password_key {
+                PasswordKey::None => return Err(kept_secret()),
+                PasswordKey::File(path) => encrypted(password, &nonce, &of_file(path)?, path.display())?,
+                PasswordKey::Pem(key) => encrypted(password, &nonce, key.as_bytes(), SERVER)?,
+                PasswordKey::OfServer => {
+                    is_key_awaited = true;
+                    vec![WANT_KEY]
+                }
+            },
+            [0x01, key @ ..] if is_key_awaited => {
+                is_key_awaited = false;
+                encrypted(password, &nonce, key, SERVER)?
+            }
             _ => return Err(malformed("an authentication step that is not known")),
         };
         let mut packet = vec![0; HEADER];
@@ -61,11 +86,13 @@ fn with_nul(password: &str) -> Vec<u8> {
 }
 
 /// The password, mixed with the nonce, that only the owner of the key can read.
-fn encrypted(password: &str, nonce: &[u8], key: &[u8]) -> Result<Vec<u8>, SqlError> {
+fn encrypted(password: &str, nonce: &[u8], key: &[u8], source: impl Display) -> Result<Vec<u8>, SqlError> {
+    let no_key =
+        || SqlError::own(SqlErrorKind::Other, format!("{source} gave no RSA public key of 2048 to 8192 bits as PEM"));
     let key =
         SubjectPublicKeyInfoDer::from_pem_slice(key).ok().and_then(|key| PublicEncryptingKey::from_der(&key).ok());
     let key = key.and_then(|key| OaepPublicEncryptingKey::new(key).ok());
-    let key = key.ok_or_else(|| malformed("a public key that is no RSA key of 2048 to 8192 bits"))?;
+    let key = key.ok_or_else(no_key)?;
     let mixed: Vec<u8> = with_nul(password).iter().zip(nonce.iter().cycle()).map(|(a, b)| a ^ b).collect();
     let mut sealed = vec![0; key.ciphertext_size()];
     let length = key.encrypt(&OAEP_SHA1_MGF1SHA1, &mixed, &mut sealed, None).map(|sealed| sealed.len());
@@ -77,6 +104,23 @@ fn encrypted(password: &str, nonce: &[u8], key: &[u8]) -> Result<Vec<u8>, SqlErr
     })?;
     sealed.truncate(length);
     Ok(sealed)
+}
+
+/// The key in a file that the user named.
+fn of_file(path: &Path) -> Result<Vec<u8>, SqlError> {
+    let wrong = |e| SqlError::own(SqlErrorKind::Other, format!("server_public_key (server-public-key-path): {e}"));
+    read_named_file(path, KEY_FILE).map_err(wrong)
+}
+
+/// As MySQL's own client: "Authentication requires secure connection".
+#[cold]
+fn kept_secret() -> SqlError {
+    let message = "the server asks for the password itself, and the connection is not encrypted: any server that \
+                   answers could read it, so it was not sent. Ask for TLS (tls = \"required\" or stricter, ssl-mode), come by the \
+                   Unix socket, name the server's own key (server_public_key, server-public-key-path: public_key.pem \
+                   of its data directory), or, where no one can be in between, let it send one \
+                   (get_server_public_key, get-server-public-key)";
+    SqlError::own(SqlErrorKind::Other, message)
 }
 
 fn unsupported(method: &str) -> SqlError {

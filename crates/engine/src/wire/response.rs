@@ -92,7 +92,7 @@ pub(super) fn prepared(payload: &[u8]) -> Result<Prepared, SqlError> {
 /// A row of the text protocol.
 pub(super) fn text_row(payload: &[u8], columns: u64) -> Result<Vec<Option<String>>, SqlError> {
     let mut bytes = Bytes(payload);
-    let mut row = Vec::new();
+    let mut row = Vec::with_capacity(columns.min(COLUMNS) as usize);
     for _ in 0..columns {
         if bytes.0.first() == Some(&0xfb) {
             bytes.take(1);

@@ -9,12 +9,12 @@ use tare_engine::{
 };
 
 /// A server that does with each connection what it is told, until the test ends.
-struct Fake {
+pub struct Fake {
     folder: tempfile::TempDir,
 }
 
 impl Fake {
-    fn new(serve: impl Fn(UnixStream) + Send + Sync + 'static) -> Self {
+    pub fn new(serve: impl Fn(UnixStream) + Send + Sync + 'static) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("s")).unwrap();
         std::thread::spawn(move || {
@@ -25,7 +25,7 @@ impl Fake {
         Self { folder }
     }
 
-    fn target(&self) -> ConnectTarget {
+    pub fn target(&self) -> ConnectTarget {
         ConnectTarget {
             address: Address::Socket(self.folder.path().join("s")),
             user: "root".into(),
@@ -36,7 +36,7 @@ impl Fake {
     }
 
     /// Why no one can log in, which must be said in time and without the password.
-    fn refuses(&self, engine: &dyn Engine) -> String {
+    pub fn refuses(&self, engine: &dyn Engine) -> String {
         let began = Instant::now();
         let error = engine.connect(&self.target()).err().expect("no one can log in here");
         assert!(began.elapsed() < Duration::from_secs(15), "{:?}: {error}", began.elapsed());
@@ -50,14 +50,14 @@ impl Fake {
     }
 }
 
-fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
+pub fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = (payload.len() as u32).to_le_bytes().to_vec();
     out[3] = number;
     out.extend_from_slice(payload);
     out
 }
 
-fn greeting() -> Vec<u8> {
+pub fn greeting() -> Vec<u8> {
     let mut out = vec![10];
     out.extend_from_slice(b"5.5.5-10.11.0-MariaDB\0\x01\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x81\x15");
     out.extend_from_slice(&[0; 6]);
@@ -67,13 +67,13 @@ fn greeting() -> Vec<u8> {
 }
 
 /// Reads until nothing more comes for a moment; the other side is gone when nothing came at all.
-fn hear(stream: &mut UnixStream) -> bool {
+pub fn hear(stream: &mut UnixStream) -> bool {
     let mut buffer = [0; 4096];
     matches!(stream.read(&mut buffer), Ok(count) if count > 0)
 }
 
 /// A server that lets everybody in and answers the first statement so.
-fn answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Fake {
+pub fn answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Fake {
     Fake::new(move |mut stream| {
         let ok = packet(2, &[0, 0, 0, 2, 0, 0, 0]);
         if stream.write_all(&greeting()).is_ok()
@@ -88,12 +88,12 @@ fn answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Fake {
     })
 }
 
-fn session(fake: &Fake) -> Box<dyn Session> {
+pub fn session(fake: &Fake) -> Box<dyn Session> {
     Mariadb.connect(&fake.target()).unwrap()
 }
 
 /// What a query ends in, and that it does within some seconds.
-fn fails(fake: &Fake, run: impl Fn(&mut dyn Session) -> Result<(), SqlError>) -> SqlError {
+pub fn fails(fake: &Fake, run: impl Fn(&mut dyn Session) -> Result<(), SqlError>) -> SqlError {
     let mut session = session(fake);
     session.set_timeout(Some(Duration::from_millis(500))).unwrap();
     let began = Instant::now();
@@ -272,12 +272,12 @@ fn a_session_that_waits_is_ended_from_another_thread() {
 }
 
 /// A message of PostgreSQL's.
-fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+pub fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &(body.len() as u32 + 4).to_be_bytes(), body].concat()
 }
 
 /// A PostgreSQL that lets everybody in and answers the first statement so.
-fn postgres_answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Box<dyn Session> {
+pub fn postgres_answering(answer: impl Fn(&mut UnixStream) + Send + Sync + 'static) -> Box<dyn Session> {
     let fake = Fake::new(move |mut stream| {
         let welcome = [message(b'R', &[0; 4]), message(b'Z', b"I")].concat();
         if hear(&mut stream) && stream.write_all(&welcome).is_ok() && hear(&mut stream) {

@@ -2,5 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
+mod hostile_answers;
+mod hostile_keys;
 mod hostile_servers;
 mod hostile_tls;

@@ -170,9 +170,15 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
 
     fn wait_for_connections(&mut self) -> Result<Vec<ClientThread>, Ended<K, O>> {
         let mut threads = Vec::with_capacity(self.settings.threads);
+        let patience_s = self.settings.connect_s;
+        let mut deadline = Instant::now() + Duration::from_secs_f64(patience_s);
         while threads.len() < self.settings.threads {
             if let Some(Message::Connected(thread)) = self.next_message(Instant::now() + POLL)? {
                 threads.push(thread);
+                deadline = Instant::now() + Duration::from_secs_f64(patience_s);
+            }
+            if Instant::now() > deadline {
+                return Err(RunError::NotConnected { threads: self.settings.threads - threads.len(), patience_s });
             }
         }
         threads.sort_by_key(|thread| thread.index);

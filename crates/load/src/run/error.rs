@@ -44,6 +44,17 @@ pub enum RunError<C, O> {
         /// Number of the thread, from 0.
         thread: usize,
     },
+    /// Clients that never were ready: the server let them in and did not answer what they ask first.
+    #[error(
+        "{threads} client threads were not connected and ready {patience_s} s after the one before them: the server does \
+         not answer what a session begins with"
+    )]
+    NotConnected {
+        /// Threads that waited.
+        threads: usize,
+        /// How long they were waited for, seconds.
+        patience_s: f64,
+    },
     /// Transactions that were under way when a sample ended were not answered.
     #[error(
         "{threads} client threads had no answer {patience_s} s after the end of the sample: the server does not answer"

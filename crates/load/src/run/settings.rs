@@ -21,6 +21,8 @@ pub struct LoadSettings {
     pub samples: usize,
     /// Length of a sample, seconds, above 0.
     pub sample_s: f64,
+    /// How long the next client may take to be connected and ready, seconds.
+    pub connect_s: f64,
     /// How long a transaction that is under way when a sample ends may still take, seconds.
     pub patience_s: f64,
     /// Whether clients send nothing before and after each sample while [`super::Observer::sample_start`] and
@@ -45,7 +47,7 @@ pub struct Intervals {
 }
 
 impl Default for LoadSettings {
-    /// One thread, closed loop, 10 s of warm-up, one sample of 60 s, half a minute of patience.
+    /// One thread, closed loop, 10 s of warm-up, one sample of 60 s, half a minute of patience, a minute to connect.
     fn default() -> Self {
         Self {
             threads: 1,
@@ -54,6 +56,7 @@ impl Default for LoadSettings {
             warmup_s: 10.0,
             samples: 1,
             sample_s: 60.0,
+            connect_s: 60.0,
             patience_s: 30.0,
             rest: false,
             events: None,

@@ -1,21 +1,33 @@
 //! A way between two processes of this program: a JSON line a message, an empty line a second as a sign of life.
+//! Neither side is believed: every line, and all that waits to be heard or taken, has a limit.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::convert::Infallible;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
+use tare_text::shown_line;
 
 /// Time between two signs of life.
 const SIGN_EVERY: Duration = Duration::from_secs(1);
 /// Who was not heard for so long is gone: ten signs of life in a row do not get lost on a way that works.
 const SILENCE: Duration = Duration::from_secs(10);
-/// Bytes of the longest message: a machine of thousands of CPUs takes some millions.
-const LONGEST: u64 = 64 << 20;
-/// Lines that a login may print before the first message.
+/// Bytes of the longest message: a machine of thousands of CPUs takes some millions, so do the threads of a load.
+const LONGEST: u64 = 32 << 20;
+/// Numbers that the sets of a message, written as `0-65535`, may have together: a machine of 8192 CPUs has some tens of
+/// thousands, and a few bytes of text can be megabytes in memory.
+const NUMBERS: u64 = 4 << 20;
+/// Lines that a login may print before the first message, and bytes of them together.
 const GREETING: usize = 200;
+const GREETING_BYTES: usize = 1 << 20;
+/// Messages that may wait for the other side to take them: it is asked for one thing at a time.
+const UNSENT: usize = 64;
+/// Bytes that are shown of what is no message.
+const SHOWN: usize = 200;
 
 /// Why nothing more will be heard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,6 +38,12 @@ pub enum LinkEnd {
     /// The other side says nothing any more.
     #[error("nothing was heard for {} s", SILENCE.as_secs())]
     Silent,
+    /// The other side does not take what it is told.
+    #[error("{UNSENT} messages wait there and are not read")]
+    Deaf,
+    /// A message that is longer than any.
+    #[error("a message of more than {} MiB, or {} million CPUs, came", LONGEST >> 20, NUMBERS >> 20)]
+    TooLong,
     /// What came is no message.
     #[error("something came that is no message of this program: {0}")]
     Garbled(String),
@@ -33,34 +51,32 @@ pub enum LinkEnd {
 
 /// The end of a way that is written to. None when it is closed.
 #[derive(Clone)]
-pub struct Mouth(Arc<Mutex<Option<Box<dyn Write + Send>>>>);
+pub struct Mouth {
+    open: Arc<Mutex<Option<SyncSender<Vec<u8>>>>>,
+    is_deaf: Arc<AtomicBool>,
+}
 
 impl Mouth {
-    /// Says it. Who does not hear any more is noticed by its silence.
+    /// Says it, without waiting for who is to hear it. Who does not take it is given up.
     pub fn say(&self, message: &impl Serialize) {
-        if let Ok(mut line) = serde_json::to_vec(message) {
-            line.push(b'\n');
-            self.write(&line);
-        }
-    }
-
-    /// Whether it could be written.
-    fn write(&self, line: &[u8]) -> bool {
+        let Ok(mut line) = serde_json::to_vec(message) else { return };
+        line.push(b'\n');
         let mut open = self.open();
-        let written = open.as_mut().is_some_and(|out| out.write_all(line).and_then(|()| out.flush()).is_ok());
-        if !written {
-            *open = None;
+        match open.as_ref().map(|out| out.try_send(line)) {
+            Some(Ok(())) | None => return,
+            Some(Err(TrySendError::Full(_))) => self.is_deaf.store(true, Ordering::Relaxed),
+            Some(Err(TrySendError::Disconnected(_))) => {}
         }
-        written
+        *open = None;
     }
 
-    /// Says nothing more: the other side hears that.
+    /// Says nothing more: the other side hears that when it has taken what was said.
     pub fn close(&self) {
         *self.open() = None;
     }
 
-    fn open(&self) -> MutexGuard<'_, Option<Box<dyn Write + Send>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open(&self) -> MutexGuard<'_, Option<SyncSender<Vec<u8>>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -69,6 +85,8 @@ pub struct Link<I> {
     heard: Receiver<Result<I, LinkEnd>>,
     last: Arc<Mutex<Instant>>,
     mouth: Mouth,
+    /// Ends when everything is written, or cannot be.
+    written: Receiver<Infallible>,
 }
 
 impl<I: DeserializeOwned + Send + 'static> Link<I> {
@@ -77,18 +95,16 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
     /// # Errors
     /// When there are no threads for it.
     pub fn open(input: impl Read + Send + 'static, output: impl Write + Send + 'static) -> io::Result<Self> {
-        let (sender, heard) = channel();
+        // One message at a time: the next one is read when this one was taken.
+        let (sender, heard) = sync_channel(0);
         let last = Arc::new(Mutex::new(Instant::now()));
         let ears = Arc::clone(&last);
         Builder::new().name("ears".into()).spawn(move || listen(input, &sender, &ears))?;
-        let mouth = Mouth(Arc::new(Mutex::new(Some(Box::new(output)))));
-        let sign = mouth.clone();
-        Builder::new().name("sign".into()).spawn(move || {
-            while sign.write(b"\n") {
-                std::thread::sleep(SIGN_EVERY);
-            }
-        })?;
-        Ok(Self { heard, last, mouth })
+        let (out, said) = sync_channel(UNSENT);
+        let (writing, written) = channel();
+        Builder::new().name("mouth".into()).spawn(move || speak(output, &said, writing))?;
+        let mouth = Mouth { open: Arc::new(Mutex::new(Some(out))), is_deaf: Arc::default() };
+        Ok(Self { heard, last, mouth, written })
     }
 
     /// The next message, where one comes in time.
@@ -96,6 +112,9 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
     /// # Errors
     /// Why none will come any more.
     pub fn hear(&self, patience: Duration) -> Result<Option<I>, LinkEnd> {
+        if self.mouth.is_deaf.load(Ordering::Relaxed) {
+            return Err(LinkEnd::Deaf);
+        }
         match self.heard.recv_timeout(patience) {
             Ok(heard) => heard.map(Some),
             Err(RecvTimeoutError::Disconnected) => Err(LinkEnd::Closed),
@@ -110,17 +129,42 @@ impl<I: DeserializeOwned + Send + 'static> Link<I> {
     pub fn mouth(&self) -> &Mouth {
         &self.mouth
     }
+
+    /// Says nothing more, and waits until all that was said is written: for so long at most.
+    pub fn finish(&self, patience: Duration) {
+        self.mouth.close();
+        let _ = self.written.recv_timeout(patience);
+    }
 }
 
-fn listen<I: DeserializeOwned>(input: impl Read, heard: &Sender<Result<I, LinkEnd>>, last: &Mutex<Instant>) {
+/// Writes what is said, and signs of life between. `_writing` ends with it.
+fn speak(mut out: impl Write, said: &Receiver<Vec<u8>>, _writing: Sender<Infallible>) {
+    loop {
+        let line = match said.recv_timeout(SIGN_EVERY) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) => b"\n".to_vec(),
+            Err(RecvTimeoutError::Disconnected) => return,
+        };
+        if out.write_all(&line).and_then(|()| out.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+fn listen<I: DeserializeOwned>(input: impl Read, heard: &SyncSender<Result<I, LinkEnd>>, last: &Mutex<Instant>) {
+    let now = || *last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     let mut input = BufReader::new(input);
-    let mut greeting = 0..GREETING;
+    let (mut greeting, mut greeting_bytes) = (0..GREETING, 0);
     loop {
         let mut line = Vec::new();
         let read = input.by_ref().take(LONGEST).read_until(b'\n', &mut line);
-        *last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        now();
         if !matches!(read, Ok(bytes) if bytes > 0) {
             let _ = heard.send(Err(LinkEnd::Closed));
+            return;
+        }
+        if (line.len() as u64 == LONGEST && line.last() != Some(&b'\n')) || numbers(&line) > NUMBERS {
+            let _ = heard.send(Err(LinkEnd::TooLong));
             return;
         }
         let text = line.trim_ascii();
@@ -130,19 +174,41 @@ fn listen<I: DeserializeOwned>(input: impl Read, heard: &Sender<Result<I, LinkEn
         match serde_json::from_slice(text) {
             Ok(message) => {
                 greeting = 0..0;
+                drop(line);
                 if heard.send(Ok(message)).is_err() {
                     return;
                 }
+                // It may have waited for long.
+                now();
             }
             // What a login shell prints before it starts the program.
-            Err(_) if greeting.next().is_some() => {}
+            Err(_) if greeting_bytes + line.len() <= GREETING_BYTES && greeting.next().is_some() => {
+                greeting_bytes += line.len();
+            }
             Err(error) => {
-                let text = String::from_utf8_lossy(&text[..text.len().min(200)]).into_owned();
+                let text = shown_line(&String::from_utf8_lossy(&text[..text.len().min(SHOWN)]));
                 let _ = heard.send(Err(LinkEnd::Garbled(format!("{text} ({error})"))));
                 return;
             }
         }
     }
+}
+
+/// Numbers in all ranges of a text.
+fn numbers(text: &[u8]) -> u64 {
+    let (mut total, mut first, mut number) = (0u64, None::<u64>, None::<u64>);
+    for byte in text {
+        match byte {
+            b'0'..=b'9' => number = Some(number.unwrap_or(0).saturating_mul(10).saturating_add(u64::from(byte - b'0'))),
+            b'-' => first = number.take(),
+            _ => {
+                let range = first.take().zip(number.take()).map_or(0, |(first, last)| last.saturating_sub(first));
+                // No set holds more.
+                total += range.min(1 << 16);
+            }
+        }
+    }
+    total
 }
 
 #[cfg(test)]
@@ -187,5 +253,71 @@ mod tests {
         let link: Link<u32> = Link::open(reader, io::sink()).unwrap();
         *link.last.lock().unwrap() = Instant::now().checked_sub(SILENCE).unwrap();
         assert_eq!(link.hear(Duration::from_millis(1)), Err(LinkEnd::Silent));
+    }
+
+    /// Says the same message without end, and how often it was read.
+    struct Endless(&'static [u8], Arc<std::sync::atomic::AtomicUsize>);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let count = buffer.len() / self.0.len() * self.0.len();
+            buffer[..count].chunks_exact_mut(self.0.len()).for_each(|piece| piece.copy_from_slice(self.0));
+            self.1.fetch_add(count, Ordering::Relaxed);
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn messages_without_end_wait_where_they_are() {
+        let read = Arc::default();
+        let link: Link<u32> = Link::open(Endless(b"7\n", Arc::clone(&read)), io::sink()).unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        let waits = read.load(Ordering::Relaxed);
+        assert!(waits <= 64 << 10, "{waits} bytes were taken that no one heard");
+        assert_eq!(link.hear(Duration::from_secs(5)), Ok(Some(7)));
+        // A line without end, and a greeting without end.
+        let line: Link<u32> = Link::open(Endless(b"1", Arc::default()), io::sink()).unwrap();
+        assert_eq!(line.hear(Duration::from_secs(60)), Err(LinkEnd::TooLong));
+        let long: &'static [u8] = [&[b'x'; 4095][..], b"\n"].concat().leak();
+        let welcome: Link<u32> = Link::open(Endless(long, Arc::default()), io::sink()).unwrap();
+        assert!(matches!(welcome.hear(Duration::from_secs(60)), Err(LinkEnd::Garbled(_))));
+    }
+
+    #[test]
+    fn sets_that_are_short_in_text_alone_are_refused() {
+        let of = |sets: usize| {
+            let (reader, mut writer) = io::pipe().unwrap();
+            let link: Link<Vec<String>> = Link::open(reader, io::sink()).unwrap();
+            let text = serde_json::to_string(&vec!["0-65535"; sets]).unwrap();
+            writer.write_all(format!("{text}\n").as_bytes()).unwrap();
+            link.hear(Duration::from_secs(5)).map(|heard| heard.unwrap().len())
+        };
+        assert_eq!((of(10), of(100)), (Ok(10), Err(LinkEnd::TooLong)));
+        assert_eq!(numbers(b"{\"0-7,9\": \"2026-11-22\", \"x\": -4, \"y\": \"3-1\"} "), 7 + 11);
+    }
+
+    #[test]
+    fn who_takes_nothing_holds_no_one_up() {
+        let (reader, _writer) = io::pipe().unwrap();
+        // No one reads there: it takes as much as fits into a pipe.
+        let (_kept, full) = io::pipe().unwrap();
+        let link: Link<u32> = Link::open(reader, full).unwrap();
+        let began = Instant::now();
+        let long = "x".repeat(64 << 10);
+        (0..UNSENT + 3).for_each(|_| link.mouth().say(&long));
+        assert_eq!(link.hear(Duration::from_secs(5)), Err(LinkEnd::Deaf));
+        link.mouth().close();
+        link.finish(Duration::from_millis(50));
+        assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn what_steers_a_terminal_is_shown() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        let link: Link<u32> = Link::open(reader, io::sink()).unwrap();
+        writer.write_all(b"1\n\x1b]0;title\x07\n").unwrap();
+        assert_eq!(link.hear(Duration::from_secs(5)), Ok(Some(1)));
+        let end = link.hear(Duration::from_secs(5)).unwrap_err().to_string();
+        assert!(end.contains("\\u{1b}]0;title\\u{7}") && !end.contains('\x1b'), "{end}");
     }
 }

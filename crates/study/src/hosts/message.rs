@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use tare_drive::sut::Surroundings;
 use tare_drive::workload::{Counts, Driven, Progress};
-use tare_engine::{Address, ConnectTarget, Tls};
+use tare_engine::{Address, ConnectTarget, PasswordKey, Tls};
 use tare_results::schema::{AppliedSetting, Environment};
 use tare_text::Value;
 use tare_topology::Fingerprint;
 
 /// Number of this language: raise it when a message changes.
-pub const LANGUAGE: u32 = 1;
+pub const LANGUAGE: u32 = 2;
 
 /// The first word of the other host.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -38,14 +38,20 @@ pub struct Target {
     user: String,
     password: String,
     database: Option<String>,
+    /// The server's own key (PEM), where it has one: a password that it asks for is encrypted with it.
+    key: Option<String>,
 }
 
 impl Target {
     /// The target of a server that listens for TCP; none of one that listens at a socket.
     pub fn of(target: &ConnectTarget) -> Option<Self> {
         let Address::Tcp(host, port) = &target.address else { return None };
-        let ConnectTarget { user, password, database, .. } = target.clone();
-        Some(Self { host: host.clone(), port: *port, user, password, database })
+        let ConnectTarget { user, password, database, tls, .. } = target.clone();
+        let key = match tls.password_key {
+            PasswordKey::Pem(key) => Some(key),
+            PasswordKey::None | PasswordKey::File(_) | PasswordKey::OfServer => None,
+        };
+        Some(Self { host: host.clone(), port: *port, user, password, database, key })
     }
 
     /// The address to connect to. Servers that are started here have no certificates.
@@ -55,7 +61,7 @@ impl Target {
             user: self.user,
             password: self.password,
             database: self.database,
-            tls: Tls::default(),
+            tls: Tls { password_key: self.key.map_or(PasswordKey::None, PasswordKey::Pem), ..Tls::default() },
         }
     }
 }

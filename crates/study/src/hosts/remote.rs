@@ -7,6 +7,8 @@ use std::io::Read;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tare_engine::{dies_with_parent, interrupted};
+use tare_text::shown_line;
 
 /// How long it may take until the other side has said who it is.
 const GREETING: Duration = Duration::from_secs(60);
@@ -14,12 +16,16 @@ const GREETING: Duration = Duration::from_secs(60);
 pub const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How long the program that reaches the other host may take to end by itself.
 const FAREWELL: Duration = Duration::from_secs(5);
+/// And where no one wants to wait for it any more.
+const AT_ONCE: Duration = Duration::from_millis(300);
 /// How long putting back what a lost half had set may take.
 const AFTERMATH: Duration = Duration::from_secs(20);
 /// Times that the clocks are compared: the quickest answer says most.
 const READINGS: usize = 15;
 /// Bytes of what ssh and the other side complain of that are kept.
 const COMPLAINT: usize = 2000;
+/// Characters of a name that another host gives itself.
+const NAME: usize = 255;
 
 /// The word that makes this program the other half of a trial.
 pub const AGENT: &str = "client-agent";
@@ -48,7 +54,7 @@ impl Remote {
     ///
     /// # Errors
     /// When the host cannot be reached, or has another version of this program or none.
-    pub fn start(there: &OtherHost, interrupted: &dyn Fn() -> bool) -> Result<Self, HostError> {
+    pub fn start(there: &OtherHost) -> Result<Self, HostError> {
         let mut child = spawn(there, &[AGENT], [Stdio::piped(), Stdio::piped()])?;
         let complaint = Arc::default();
         let (Some(input), Some(output), Some(errors)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
@@ -63,6 +69,10 @@ impl Remote {
             match link.hear(LOOK_EVERY) {
                 Ok(Some(FromClient::Hello(hello))) => break Some(hello),
                 Err(LinkEnd::Closed | LinkEnd::Garbled(_)) => break None,
+                Err(end @ (LinkEnd::Deaf | LinkEnd::TooLong)) => {
+                    ended = Some(end.to_string());
+                    break None;
+                }
                 // A login takes its time.
                 Ok(_) | Err(LinkEnd::Silent) if Instant::now() < deadline && !interrupted() => {}
                 Ok(_) | Err(LinkEnd::Silent) => {
@@ -71,7 +81,7 @@ impl Remote {
                 }
             }
         };
-        let Some(hello) = hello else {
+        let Some(mut hello) = hello else {
             link.mouth().close();
             let status = end(&mut child);
             if interrupted() {
@@ -80,6 +90,7 @@ impl Remote {
             return Err(not_reached(there, why(ended.as_deref(), status, &complaint)));
         };
         let expected = env!("CARGO_PKG_VERSION");
+        [&mut hello.version, &mut hello.name].into_iter().for_each(|text| *text = cut(text, NAME));
         if hello.version != expected || hello.language != LANGUAGE {
             let words = |version: &str, language: u32| format!("{version} (language {language})");
             return Err(HostError::OtherVersion {
@@ -115,6 +126,7 @@ impl Remote {
     /// [`HostError::Lost`].
     pub fn clock(&mut self) -> Result<ClockOffset, HostError> {
         let mut best = ClockOffset { offset_s: 0.0, uncertainty_s: f64::INFINITY };
+        let deadline = Instant::now() + GREETING;
         for _ in 0..READINGS {
             let (asked, clock) = (unix_ns(), Instant::now());
             self.say(&Ask::Time);
@@ -122,10 +134,18 @@ impl Remote {
                 if let Some(FromClient::Time(ns)) = self.hear()? {
                     break ns;
                 }
+                if interrupted() {
+                    return Err(HostError::Interrupted);
+                }
+                if Instant::now() > deadline {
+                    let reason = format!("it did not say its time within {} s", GREETING.as_secs());
+                    return Err(not_reached(&self.there, reason));
+                }
             };
             let half_s = clock.elapsed().as_secs_f64() / 2.0;
             if half_s < best.uncertainty_s {
-                best = ClockOffset { offset_s: (there - asked) as f64 / 1e9 - half_s, uncertainty_s: half_s };
+                best =
+                    ClockOffset { offset_s: there.saturating_sub(asked) as f64 / 1e9 - half_s, uncertainty_s: half_s };
             }
         }
         Ok(best)
@@ -173,7 +193,10 @@ fn not_reached(there: &OtherHost, reason: String) -> HostError {
 fn spawn(there: &OtherHost, arguments: &[&str], [stdin, stdout]: [Stdio; 2]) -> Result<Child, HostError> {
     let words = there.command(arguments).unwrap_or_default();
     let (program, rest) = words.split_first().ok_or(HostError::Interrupted)?;
-    Command::new(program)
+    let mut command = Command::new(program);
+    // It would wait for a host that does not answer when no one is left here.
+    dies_with_parent(&mut command);
+    command
         .args(rest)
         .stdin(stdin)
         .stdout(stdout)
@@ -201,7 +224,7 @@ fn restore(there: &OtherHost) -> Result<(), String> {
             spawn(there, &["restore", "--json"], [Stdio::null(), Stdio::null()]).map_err(|e| e.to_string())?;
         let status = loop {
             match child.try_wait() {
-                Ok(None) if Instant::now() < deadline => std::thread::sleep(LOOK_EVERY),
+                Ok(None) if Instant::now() < deadline && !interrupted() => std::thread::sleep(LOOK_EVERY),
                 Ok(Some(status)) => break Some(status),
                 _ => {
                     let _ = child.kill();
@@ -212,6 +235,7 @@ fn restore(there: &OtherHost) -> Result<(), String> {
         };
         match status {
             Some(status) if status.success() => return Ok(()),
+            _ if interrupted() => return Err("interrupted".to_owned()),
             Some(_) if Instant::now() < deadline => std::thread::sleep(10 * LOOK_EVERY),
             Some(status) => return Err(format!("tare restore there: {status}")),
             None => return Err(format!("tare restore there took longer than {} s", AFTERMATH.as_secs())),
@@ -221,8 +245,8 @@ fn restore(there: &OtherHost) -> Result<(), String> {
 
 /// Waits a while for the end of a process whose pipe is closed, and makes one.
 fn end(child: &mut Child) -> Option<ExitStatus> {
-    let deadline = Instant::now() + FAREWELL;
-    while Instant::now() < deadline {
+    let began = Instant::now();
+    while began.elapsed() < if interrupted() { AT_ONCE } else { FAREWELL } {
         if let Ok(Some(status)) = child.try_wait() {
             return Some(status);
         }
@@ -249,8 +273,15 @@ fn listen_to(mut errors: ChildStderr, complaint: Arc<Mutex<String>>) {
 fn why(how: Option<&str>, status: Option<ExitStatus>, complaint: &Mutex<String>) -> String {
     // Its last words are on their way when it has ended.
     std::thread::sleep(LOOK_EVERY);
-    let said = complaint.lock().unwrap_or_else(PoisonError::into_inner).trim().to_owned();
+    let said = shown_line(complaint.lock().unwrap_or_else(PoisonError::into_inner).trim());
     let status = status.map(|status| status.to_string());
     let said = (!said.is_empty()).then(|| format!("it said: {said}"));
     [how.map(str::to_owned), status, said].into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
+/// What another host says, as it may be shown: so many characters, on one line, none of which steers a terminal.
+pub fn cut(text: &str, most: usize) -> String {
+    let whole: String = text.chars().take(most).collect();
+    let dots = if whole.len() < text.len() { "..." } else { "" };
+    shown_line(&whole) + dots
 }

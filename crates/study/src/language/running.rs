@@ -30,6 +30,10 @@ pub struct RunningSettings {
     pub tls_cert: Option<PathBuf>,
     /// Its private key; none: it stands in the same file.
     pub tls_key: Option<PathBuf>,
+    /// MySQL: the file with the server's RSA key, with which a password may be encrypted.
+    pub server_public_key: Option<PathBuf>,
+    /// MySQL: whether the key that the server sends is used for that; none: as the user's own files say, or not.
+    pub get_server_public_key: Option<bool>,
     /// The command that restarts it before every trial, as a list of arguments; empty: it is not restarted.
     pub restart: Vec<String>,
 }
@@ -43,8 +47,23 @@ impl RunningSettings {
     /// What the study says of a login, with a password from elsewhere.
     pub fn login(&self, password: Option<String>) -> Login {
         let Self { socket, host, port, user, database, option_file, service, .. } = self.clone();
-        let Self { tls, tls_ca, tls_cert, tls_key, .. } = self.clone();
-        Login { socket, host, port, user, password, database, tls, tls_ca, tls_cert, tls_key, option_file, service }
+        let Self { tls, tls_ca, tls_cert, tls_key, server_public_key, get_server_public_key, .. } = self.clone();
+        Login {
+            socket,
+            host,
+            port,
+            user,
+            password,
+            database,
+            tls,
+            tls_ca,
+            tls_cert,
+            tls_key,
+            server_public_key,
+            get_server_public_key,
+            option_file,
+            service,
+        }
     }
 
     /// Sets the port, a number from 1 to 65535.

@@ -25,7 +25,7 @@ impl ClientHosts {
         let there = &settings.client.on;
         let Some(host) = &there.host else { return Ok(None) };
         let ask = || -> Result<Known, HostError> {
-            let remote = Remote::start(there, &tare_engine::interrupted)?;
+            let remote = Remote::start(there)?;
             let known = (remote.hello.environment.machine.clone(), remote.hello.fingerprint.clone());
             remote.close();
             Ok(known)

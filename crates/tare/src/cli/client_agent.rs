@@ -5,7 +5,11 @@ use super::{Exit, Problem, host, interrupt};
 use crate::trial::agent;
 use clap::Args;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 use tare_study::hosts::Link;
+
+/// How long the other side may take to read what was said last.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Options of the hidden `tare client-agent`.
 #[derive(Debug, Args)]
@@ -20,6 +24,8 @@ pub fn run(_args: &ClientAgentArgs) -> Result<Exit, Problem> {
     let failed = |e: std::io::Error| Problem::new(Exit::Machine, format!("cannot listen to the trial: {e}"));
     let link = Link::open(std::io::stdin(), std::io::stdout()).map_err(failed)?;
     let take = || host::take().map_err(|problem| problem.to_string());
-    agent::serve(&link, &take, asked)?;
+    let served = agent::serve(&link, &take, asked);
+    link.finish(FAREWELL);
+    served?;
     Ok(if asked.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Done })
 }

@@ -4,7 +4,7 @@
 use super::machine;
 use crate::state::{self, Host as ThisHost};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tare_drive::capture::environment::environment;
@@ -21,6 +21,9 @@ use tare_topology::{Fingerprint, Machine, MachineError, Pairing, ResolvedPlaceme
 /// How long clients may take to end when they are told to; then settings are put back under them and they end with this
 /// process.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// The key of a load whose setting reads a file.
+const FILE: &str = "workload.file";
 
 /// Takes this host for the clients alone.
 pub type Take<'a> = dyn Fn() -> Result<ThisHost, String> + 'a;
@@ -89,6 +92,10 @@ struct Clients {
 
 impl Clients {
     fn read(begin: Begin) -> Result<Self, Failed> {
+        // What a file says comes with the settings; reading one that is named here would give it away.
+        if begin.settings.contains_key(FILE) {
+            return Err(failed(format!("the other host names a file here, {FILE}: it was not read")));
+        }
         let mut settings = from_values(&begin.settings).map_err(failed)?;
         // Anyone who speaks from there starts no programs here: only loads that are sessions of this one.
         settings.workload.load.load().clients_elsewhere().map_err(failed)?;
@@ -146,7 +153,7 @@ impl Clients {
 /// Lets the clients work in a thread of their own, so that this one can always end in good order: passes answers on,
 /// and stops when the trial wants it, is gone, or this host wants an end.
 fn supervise(link: &Link<Ask>, clients: Clients, asked: &AtomicBool) -> Result<Driven, Failed> {
-    let (answers, answered) = channel();
+    let (answers, answered) = sync_channel(1);
     let (done, ended) = channel();
     let trial =
         Arc::new(Trial { mouth: link.mouth().clone(), answers: Mutex::new(answered), stopped: AtomicBool::new(false) });
@@ -176,13 +183,13 @@ fn supervise(link: &Link<Ask>, clients: Clients, asked: &AtomicBool) -> Result<D
 }
 
 /// Passes an answer on to the load; whether the trial wants it to go on.
-fn pass(heard: Result<Option<Ask>, LinkEnd>, answers: &Sender<Ask>) -> bool {
+fn pass(heard: Result<Option<Ask>, LinkEnd>, answers: &SyncSender<Ask>) -> bool {
     match heard {
         Ok(None) => true,
         Ok(Some(Ask::Stop)) => false,
         Ok(Some(answer)) => {
-            // A load that has ended needs none.
-            let _ = answers.send(answer);
+            // A load that has ended needs none, and one that waits needs one.
+            let _ = answers.try_send(answer);
             true
         }
         Err(_) => {

@@ -287,15 +287,22 @@ impl Trial<'_> {
         let host = TrialHost::new(self, Some(server));
         let mut watch = self.watch_settings();
         let cpus = std::mem::take(&mut watch.placement.client);
+        // What the other host says is bound under the promise to put it back, and is threads of this server at most.
+        let affinities = running::affinities(&self.task.placement).map_err(LoadError::own)?;
         let driven = clients.drive(Job {
             server,
             settings,
             cpus: &cpus,
             counts: counts(settings, &self.task.sampling),
             seed: self.seed(),
-            watch: SubjectWatch::new(SystemUnderTest::started(server), watch).without_clients(),
+            watch: SubjectWatch::new(SystemUnderTest::started(server), watch)
+                .without_clients(settings.workload.threads)
+                .journalled(affinities.clone()),
             host: &host,
-        })?;
+        });
+        let put_back = running::put_back(affinities.as_ref());
+        let driven = driven?;
+        put_back.map_err(LoadError::own)?;
         Ok((driven, host.into_captures()))
     }
 

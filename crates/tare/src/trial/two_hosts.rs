@@ -4,14 +4,16 @@
 use super::{Trial, TrialError};
 use std::net::{IpAddr, TcpListener};
 use std::sync::atomic::Ordering;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use tare_cpuset::CpuSet;
 use tare_drive::sut::{SubjectWatch, SutError};
-use tare_drive::workload::{Counts, Driven, Host, LoadError};
+use tare_drive::workload::{Counts, Driven, Host, LoadError, Progress};
 use tare_engine::Server;
 use tare_files::Folder;
 use tare_results::schema::{AppliedSetting, ClientHost, Environment, RanOn, TrialRecord};
 use tare_study::hosts::message::{Ask, Begin, FromClient, Target};
+use tare_study::hosts::remote::cut;
 use tare_study::hosts::{ClockOffset, Remote};
 use tare_study::language::settings::Settings;
 use tare_study::language::values::to_values;
@@ -19,6 +21,14 @@ use tare_study::plan::task::OtherMachine;
 
 /// How long clients may take to end when they are told to.
 const GRACE: Duration = Duration::from_secs(20);
+/// And where someone here wants everything to end: cut off, they put back by themselves what they had set.
+const AT_ONCE: Duration = Duration::from_secs(1);
+/// Steps that are shown in a second: clients say one or two.
+const STEPS: u32 = 20;
+/// Characters of what the other host says of a failure or a setting.
+const SAID: usize = 4000;
+/// Settings that the other host may say it holds: a machine has some dozens.
+const SETTINGS: usize = 1000;
 
 /// The clients of a trial, on another host.
 pub struct Clients {
@@ -37,7 +47,7 @@ impl Clients {
     pub fn reach(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<Option<Self>, TrialError> {
         let client = &trial.task.condition.settings.client;
         let Some(host) = &client.on.host else { return Ok(None) };
-        let mut remote = Remote::start(&client.on, &|| trial.interrupted.load(Ordering::Relaxed))?;
+        let mut remote = Remote::start(&client.on)?;
         let now = &remote.hello.fingerprint;
         let changes = trial.plan.client_machines.get(host).map(|was| was.changes(now)).unwrap_or_default();
         if !changes.is_empty() {
@@ -73,27 +83,33 @@ impl Clients {
             probes: job.watch.probes(),
         };
         self.remote.say(&Ask::Begin(Box::new(begin)));
-        let mut half = Half { watch: job.watch, host: job.host, failed: None };
-        let mut deadline = None::<Instant>;
+        let (watch, host) = (job.watch, job.host);
+        let mut half = Half { watch, host, failed: None, captures: Captures::ToCome, steps: (Instant::now(), 0) };
+        let mut told_to_end = None::<Instant>;
         loop {
-            if half.wants_an_end() && deadline.is_none() {
-                deadline = Some(Instant::now() + GRACE);
+            if half.wants_an_end() && told_to_end.is_none() {
+                told_to_end = Some(Instant::now());
                 self.remote.say(&Ask::Stop);
             }
-            if deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            let grace = if half.host.interrupted() { AT_ONCE } else { GRACE };
+            if told_to_end.is_some_and(|told| told.elapsed() > grace) {
                 // Cut off with this, and then it ends by itself.
                 return Err(half.failed.unwrap_or(LoadError::Interrupted));
             }
             let Some(told) = self.remote.hear().map_err(|e| half.error(LoadError::own(e)))? else { continue };
             match told {
-                FromClient::Holds(applied) => self.applied = applied,
+                FromClient::Holds(applied) => self.applied = applied.into_iter().take(SETTINGS).map(shown).collect(),
                 FromClient::Ended(ended) => {
-                    return ended.map_err(|failed| match failed.interrupted && half.host.interrupted() {
-                        true => LoadError::Interrupted,
-                        false => {
-                            half.error(LoadError::Generator(format!("on {}: {}", self.remote.host(), failed.what)))
+                    let host = self.remote.host();
+                    let of_host = |what: &str| LoadError::Generator(format!("on {host}: {}", cut(what, SAID)));
+                    return match *ended {
+                        Ok(driven) if driven.samples.len() > job.counts.samples => {
+                            Err(half.error(of_host("it sent more samples than the trial has")))
                         }
-                    });
+                        Ok(driven) => Ok(driven),
+                        Err(failed) if failed.interrupted && half.host.interrupted() => Err(LoadError::Interrupted),
+                        Err(failed) => Err(half.error(of_host(&failed.what))),
+                    };
                 }
                 told => {
                     if let Some(answer) = half.answer(told) {
@@ -115,6 +131,13 @@ impl Clients {
         };
         self.applied.into_iter().map(there).collect()
     }
+}
+
+/// A setting of the other host in words that may be shown.
+fn shown(setting: AppliedSetting) -> AppliedSetting {
+    let AppliedSetting { factor, level, found, verified } = setting;
+    let [factor, level, verified] = [factor, level, verified].map(|text| cut(&text, SAID));
+    AppliedSetting { factor, level, found: found.map(|text| cut(&text, SAID)), verified }
 }
 
 /// What clients on another host are given to do.
@@ -141,6 +164,17 @@ struct Half<'a> {
     host: &'a dyn Host,
     /// What failed here, for which the clients were told to end.
     failed: Option<LoadError>,
+    captures: Captures,
+    /// Since when steps are counted, and how many there were.
+    steps: (Instant, u32),
+}
+
+/// The further sample, of which there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Captures {
+    ToCome,
+    UnderWay,
+    Over,
 }
 
 impl Half<'_> {
@@ -153,24 +187,40 @@ impl Half<'_> {
         self.failed.take().unwrap_or(other)
     }
 
+    /// Shows a step, unless they come faster than any load makes them.
+    fn step(&mut self, step: Progress) {
+        if self.steps.0.elapsed() >= Duration::from_secs(1) {
+            self.steps = (Instant::now(), 0);
+        }
+        self.steps.1 = self.steps.1.saturating_add(1);
+        if self.steps.1 <= STEPS {
+            self.host.progress(step);
+        }
+    }
+
     /// Does what the clients' half asks for, where it does.
     fn answer(&mut self, told: FromClient) -> Option<Ask> {
         let done = match told {
             FromClient::Step(step) => {
-                self.host.progress(step);
+                self.step(step);
                 return None;
             }
             FromClient::Connected(serving) => self.watch.serves(&serving).map(|()| Ask::Go),
             FromClient::Idle => self.watch.idle().map(|()| Ask::Go),
             FromClient::Start => self.watch.start().map(|()| Ask::Go),
             FromClient::Finish => self.watch.finish().map(|around| Ask::Seen(Box::new(around))),
-            FromClient::BeginCaptures => {
+            FromClient::BeginCaptures if self.captures == Captures::ToCome => {
+                self.captures = Captures::UnderWay;
                 self.host.begin_captures();
                 Ok(Ask::Go)
             }
-            FromClient::EndCaptures => {
+            FromClient::EndCaptures if self.captures == Captures::UnderWay => {
+                self.captures = Captures::Over;
                 self.host.end_captures();
                 Ok(Ask::Go)
+            }
+            FromClient::BeginCaptures | FromClient::EndCaptures => {
+                Err(SutError::OtherHost("it begins or ends captures out of turn".to_owned()))
             }
             FromClient::Hello(_) | FromClient::Time(_) | FromClient::Holds(_) | FromClient::Ended(_) => return None,
         };

@@ -3,7 +3,7 @@
 use super::job::run;
 use super::{Dbt3Error, Indexes, TABLES};
 use std::fmt;
-use tare_engine::{Counted, Dialect, Session, SqlError, SqlErrorKind};
+use tare_engine::{Counted, Dialect, SET_UP, Session, SqlError, SqlErrorKind};
 
 /// What a preload read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,8 +66,10 @@ fn count(session: &mut dyn Session, sql: &str) -> Result<u64, Dbt3Error> {
 /// # Errors
 /// The server's refusal.
 pub fn set_up(session: &mut dyn Session, dialect: &dyn Dialect) -> Result<(), Dbt3Error> {
-    session.set_timeout(None).map_err(|source| Dbt3Error::statement("time-out", source))?;
-    dialect.query_session().iter().try_for_each(|sql| run(session, sql).map(drop))
+    let limit = |source| Dbt3Error::statement("time-out", source);
+    session.set_timeout(Some(SET_UP)).map_err(limit)?;
+    dialect.query_session().iter().try_for_each(|sql| run(session, sql).map(drop))?;
+    session.set_timeout(None).map_err(limit)
 }
 
 #[cfg(test)]

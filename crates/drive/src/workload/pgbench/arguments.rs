@@ -88,7 +88,7 @@ pub fn password_line(target: &ConnectTarget) -> Option<String> {
 
 /// What libpq is told of encryption, by its variables.
 pub fn encryption(target: &ConnectTarget) -> Vec<(String, OsString)> {
-    let Tls { mode, ca, identity } = &target.tls;
+    let Tls { mode, ca, identity, .. } = &target.tls;
     let word = match mode {
         TlsMode::Off => "disable",
         TlsMode::Preferred => "prefer",
@@ -129,7 +129,7 @@ mod tests {
         let line = own.run(&target, 8, 3, 7, Path::new("/l/log")).join(" ");
         assert!(line.contains("-f mine.sql@3 -b select-only@1 --no-vacuum --define=scale=1"), "{line}");
         assert!(own.prepare(&target).join(" ").ends_with("-i -q -s 1 sbtest"));
-        let tls = Tls { mode: TlsMode::VerifyCa, ca: Some("/ca".into()), identity: None };
+        let tls = Tls { mode: TlsMode::VerifyCa, ca: Some("/ca".into()), identity: None, ..Tls::default() };
         let target = ConnectTarget { password: "a:b\\".into(), tls, ..target };
         assert_eq!(password_line(&target).as_deref(), Some("*:*:*:*:a\\:b\\\\\n"));
         let told = [("PGSSLMODE".to_owned(), "verify-ca".into()), ("PGSSLROOTCERT".to_owned(), "/ca".into())];

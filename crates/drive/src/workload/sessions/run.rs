@@ -5,6 +5,7 @@ use super::judge::NotAsked;
 use super::watcher::Watcher;
 use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadError, Stage};
+use tare_engine::SET_UP;
 use tare_load::{Arrivals, Connect, LoadSettings, Pace, RunError, Sample};
 
 /// One sample with what was seen alongside it and what the clients counted.
@@ -48,6 +49,7 @@ where
         sample_s: counts.sample_s,
         events: stage.host.events(),
         intervals: stage.host.intervals(),
+        connect_s: SET_UP.as_secs_f64(),
         ..LoadSettings::default()
     };
     let mut watcher = Watcher { stage, connections, around: Vec::new() };

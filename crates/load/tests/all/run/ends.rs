@@ -175,3 +175,20 @@ fn a_server_that_never_answers_ends_neither_the_interrupt_nor_the_sample() {
     let error = run(&impatient, &connect, &mut Ends(ended.clone(), None)).unwrap_err();
     assert!(matches!(error, RunError::Unanswered { threads: 3, .. }), "{error}");
 }
+
+#[test]
+fn a_server_that_never_lets_a_session_begin_ends_the_run() {
+    let ended = std::sync::Arc::new(AtomicBool::new(false));
+    let connect = |_: ClientThread| -> Result<Stuck, String> {
+        while !ended.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Err("the connection was ended".into())
+    };
+    let began = Instant::now();
+    let impatient = LoadSettings { connect_s: 0.3, ..short(3) };
+    let error =
+        run(&impatient, &connect, &mut Ends(ended.clone(), began.checked_add(Duration::from_secs(5)))).unwrap_err();
+    assert!(matches!(error, RunError::NotConnected { threads: 3, .. }), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+}

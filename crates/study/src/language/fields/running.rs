@@ -138,6 +138,29 @@ pub const FIELDS: &[Field] = &[
     },
     Field {
         section: "engine",
+        key: "server_public_key",
+        help: "PEM file with the RSA key of a MySQL server that runs already: a password that it asks for is encrypted with it \
+               where the connection is not; absent: that of the option file, else no such password is sent",
+        access: Access::Common {
+            get: |s| s.engine.running.server_public_key.as_ref().map(|p| p.display().to_string().into()),
+            set: |s, v| {
+                s.engine.running.server_public_key = Some(v.to_string().into());
+                Ok(())
+            },
+        },
+    },
+    Field {
+        section: "engine",
+        key: "get_server_public_key",
+        help: "whether any key that the server sends is good enough for that (MySQL's option of this name): only where no one \
+               can be in between; absent: as the option file says, else false",
+        access: Access::Common {
+            get: |s| s.engine.running.get_server_public_key.map(Into::into),
+            set: |s, v| v.switch().map(|on| s.engine.running.get_server_public_key = Some(on)),
+        },
+    },
+    Field {
+        section: "engine",
         key: "restart",
         help: "program and arguments that restart a server that runs already, before every trial, for example \
                [\"systemctl\", \"restart\", \"mariadb\"]; absent: a trial is a reconnection and a re-binding",

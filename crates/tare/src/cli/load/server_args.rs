@@ -54,6 +54,12 @@ pub struct ServerArgs {
     /// Its private key (PEM)
     #[arg(long, value_name = "FILE", visible_aliases = ["ssl-key", "sslkey"])]
     pub tls_key: Option<PathBuf>,
+    /// MySQL: the server's RSA key (PEM), with which a password may be encrypted where the connection is not
+    #[arg(long, value_name = "FILE", visible_alias = "server-public-key-path")]
+    pub server_public_key: Option<PathBuf>,
+    /// MySQL: encrypt it with whichever key the server sends, where no one can be in between
+    #[arg(long)]
+    pub get_server_public_key: bool,
     /// Database that holds the tables
     #[arg(long, default_value = DEFAULT_DATABASE, aliases = ["mysql-db", "mysql_db", "pgsql-db", "pgsql_db"])]
     pub database: String,
@@ -113,6 +119,8 @@ impl ServerArgs {
             tls_ca: self.tls_ca.clone(),
             tls_cert: self.tls_cert.clone(),
             tls_key: self.tls_key.clone(),
+            server_public_key: self.server_public_key.clone(),
+            get_server_public_key: self.get_server_public_key.then_some(true),
             option_file: self.option_file.clone(),
             service: self.service.clone(),
         };

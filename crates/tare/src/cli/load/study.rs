@@ -97,6 +97,8 @@ fn engine(server: &ServerArgs, target: &ConnectTarget) -> Result<Vec<(&'static s
         ("tls_ca", server.tls_ca.as_deref().map(path)),
         ("tls_cert", server.tls_cert.as_deref().map(path)),
         ("tls_key", server.tls_key.as_deref().map(path)),
+        ("server_public_key", server.server_public_key.as_deref().map(path)),
+        ("get_server_public_key", server.get_server_public_key.then_some(Value::Switch(true))),
     ])
 }
 

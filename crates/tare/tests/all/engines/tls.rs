@@ -8,7 +8,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tare_engine::{
-    Address, ConnectTarget, Engine, Mariadb, Param, Postgresql, Session, Tls, TlsIdentity, TlsMode, engine_by_name,
+    Address, ConnectTarget, Engine, Mariadb, Param, PasswordKey, Postgresql, Session, Tls, TlsIdentity, TlsMode,
+    engine_by_name,
 };
 use tare_topology::Machine;
 
@@ -28,7 +29,8 @@ impl Encrypted {
     fn target(&self, mode: TlsMode, host: &str, ca: Option<&str>) -> ConnectTarget {
         let target = self.theirs.server.target().clone();
         let Address::Tcp(_, port) = target.address else { panic!("it listens on a port") };
-        let tls = Tls { mode, ca: ca.map(|name| self.certificates.path(name)), identity: None };
+        let ca = ca.map(|name| self.certificates.path(name));
+        let tls = Tls { mode, ca, identity: None, ..target.tls.clone() };
         ConnectTarget { address: Address::Tcp(host.to_owned(), port), tls, ..target }
     }
 
@@ -153,6 +155,13 @@ fn an_account_that_requires_tls_and_one_that_requires_a_certificate() {
             database: None,
             ..server.target(mode, "127.0.0.1", None)
         };
+        // Before the server knows a hash of the password.
+        if engine.name() == "mysql" {
+            let mut keyless = who(TlsMode::Off, "shy");
+            keyless.tls.password_key = PasswordKey::None;
+            let why = server.try_to(&keyless).err().unwrap();
+            assert!(why.contains("was not sent") && why.contains("server_public_key"), "{why}");
+        }
         let why = server.try_to(&who(TlsMode::Off, "shy")).err().unwrap();
         assert!(why.contains("1045") && why.contains("ask for TLS (tls = "), "{why}");
         // A new account: MySQL wants the password itself, and gets it inside TLS alone.
@@ -224,7 +233,7 @@ fn over_a_unix_socket_mysql_encrypts_when_it_is_told_to() {
         certificates.serve("mariadb", "server", request);
         request.transport = tare_engine::Transport::Socket;
     });
-    let tls = |mode| Tls { mode, ca: Some(certificates.path("ca.pem")), identity: None };
+    let tls = |mode| Tls { mode, ca: Some(certificates.path("ca.pem")), identity: None, ..Tls::default() };
     let to = |mode| Mariadb.connect(&ConnectTarget { tls: tls(mode), ..theirs.server.target().clone() }).unwrap();
     assert_eq!(to(TlsMode::Preferred).encryption(), None, "no one listens inside the kernel");
     assert!(to(TlsMode::VerifyFull).encryption().is_some(), "a socket's host is localhost");

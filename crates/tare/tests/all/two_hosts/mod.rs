@@ -6,6 +6,7 @@ mod apart;
 mod delay;
 mod engines;
 mod far;
+mod hostile;
 mod kills;
 mod latency;
 mod loads;

@@ -1,0 +1,148 @@
+//! Answers that are larger than they look, slower than anyone waits for, or given without proof; files that are none.
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Postgresql, SqlErrorKind, Tls, TlsMode};
+
+use crate::hostile_servers::{Fake, answering, hear, message, packet, postgres_answering, session};
+
+/// The most that this process had in memory since this was called last, bytes.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    kib << 10
+}
+
+/// What comes of it, in time.
+fn within<T: Send + 'static>(seconds: u64, what: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, ended) = channel();
+    std::thread::spawn(move || drop(done.send(what())));
+    ended.recv_timeout(Duration::from_secs(seconds)).expect("it goes on for too long")
+}
+
+/// Rows until no one takes them any more.
+fn without_end(stream: &mut UnixStream, row: impl Fn(u8) -> Vec<u8>) {
+    let mut number = 3;
+    while stream.write_all(&row(number)).is_ok() {
+        number = number.wrapping_add(1);
+    }
+}
+
+#[test]
+fn a_result_takes_no_more_memory_than_the_limit_however_little_it_is_on_its_way() {
+    const MOST: u64 = 450 << 20;
+    // No columns are announced, and each row has as many values as a row can have, of no length.
+    let nulls: Vec<u8> = [&[0xff, 0xff][..], &[0xff; 4 * 65_535]].concat();
+    let row = message(b'D', &nulls);
+    let mut postgres = postgres_answering(move |stream| {
+        let _ = stream.write_all(&message(b'T', &[0, 0]));
+        without_end(stream, |_| row.clone());
+    });
+    postgres.set_timeout(Some(Duration::from_secs(60))).unwrap();
+    peak();
+    let error = postgres.query("SELECT 1").unwrap_err();
+    let reached = peak();
+    assert!(error.kind == SqlErrorKind::Lost && error.message.contains("256 MiB"), "{error}");
+    assert!(reached < MOST, "{} MiB", reached >> 20);
+    // What is no UTF-8 is three times as long afterwards; values of one byte take a place each.
+    let long = [&[0xfd, 0, 0, 0x10][..], &[0xff; 1 << 20]].concat();
+    for (columns, row) in [(1u16, long), (4096, [1, b'x'].repeat(4096))] {
+        let fake = answering(move |stream| {
+            let [low, high] = columns.to_le_bytes();
+            let definitions = (0..columns).flat_map(|at| packet((at + 2) as u8, b"column"));
+            let start: Vec<u8> = packet(1, &[0xfc, low, high, 1]).into_iter().chain(definitions).collect();
+            let _ = stream.write_all(&start);
+            let first = (columns as u8).wrapping_add(2);
+            without_end(stream, |number| packet(first.wrapping_add(number.wrapping_sub(3)), &row));
+        });
+        let mut session = session(&fake);
+        session.set_timeout(Some(Duration::from_secs(60))).unwrap();
+        let error = session.query("SELECT 1").unwrap_err();
+        let reached = peak();
+        assert!(error.message.contains("256 MiB"), "{error}");
+        assert!(reached < MOST, "{} MiB", reached >> 20);
+    }
+}
+
+#[test]
+fn an_answer_that_comes_byte_by_byte_or_is_all_notices_is_given_up() {
+    let slow = |stream: &mut UnixStream, bytes: Vec<u8>| {
+        for byte in bytes {
+            if stream.write_all(&[byte]).is_err() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let fake = answering(move |stream| slow(stream, packet(1, &[0; 60_000])));
+    let mut mariadb = session(&fake);
+    mariadb.set_timeout(Some(Duration::from_millis(300))).unwrap();
+    let mut postgres = postgres_answering(move |stream| slow(stream, message(b'C', &[b'x'; 60_000])));
+    let mut notices = postgres_answering(|stream| {
+        let many = message(b'N', b"SNOTICE\0\0").repeat(1000);
+        while stream.write_all(&many).is_ok() {}
+    });
+    let errors = within(20, move || {
+        [mariadb.run("SET x = 1"), postgres.run("SET x = 1"), notices.prepare("SELECT 1").map(|_| 0)]
+    });
+    for error in errors.map(Result::unwrap_err) {
+        let words = ["did not answer in time", "has not ended"];
+        assert!(error.kind == SqlErrorKind::Lost && words.iter().any(|words| error.message.contains(words)), "{error}");
+    }
+}
+
+/// A PostgreSQL that asks for SCRAM and then says this in place of its own proof.
+fn unproved(says: Vec<u8>) -> String {
+    let fake = Fake::new(move |mut stream| {
+        let asks = message(b'R', b"\0\0\0\x0aSCRAM-SHA-256\0\0");
+        if hear(&mut stream) && stream.write_all(&asks).is_ok() && hear(&mut stream) {
+            let _ = stream.write_all(&says);
+            let _ = hear(&mut stream);
+        }
+    });
+    let error = Postgresql.connect(&fake.target()).err().expect("no one is let in without a proof").to_string();
+    assert!(!error.contains("secret"), "{error}");
+    error
+}
+
+#[test]
+fn a_postgresql_that_proves_nothing_is_not_believed() {
+    let ready = &b"Z\0\0\0\x05I"[..];
+    let error = unproved([&b"R\0\0\0\x08\0\0\0\0"[..], ready].concat());
+    assert!(error.contains("without the proof") && error.contains("verify-full"), "{error}");
+    assert!(unproved(ready.to_vec()).contains("before it let anyone in"));
+    // Over a Unix socket a password goes in clear, but to no one who began to ask for less.
+    assert!(unproved(b"R\0\0\0\x08\0\0\0\x03".to_vec()).contains("another method"));
+}
+
+#[test]
+fn a_certificate_that_is_a_pipe_or_has_no_end_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+    let target = |fake: &Fake, ca: &Path| ConnectTarget {
+        address: Address::Socket(fake.target().address.to_string().into()),
+        tls: Tls { mode: TlsMode::VerifyCa, ca: Some(ca.to_owned()), ..Tls::default() },
+        ..fake.target()
+    };
+    for ca in [pipe.as_path(), Path::new("/dev/zero")] {
+        let fake = Fake::new(|mut stream| {
+            let mut greeting = crate::hostile_servers::greeting();
+            // It offers TLS.
+            let at = greeting.iter().position(|byte| *byte == 0xf7).unwrap();
+            greeting[at] = 0xff;
+            let _ = stream.write_all(&greeting);
+            let _ = hear(&mut stream) && hear(&mut stream);
+        });
+        let target = target(&fake, ca);
+        let error = within(10, move || Mariadb.connect(&target).err().map(|error| error.to_string())).unwrap();
+        assert!(error.contains("no regular file") && error.contains(ca.to_str().unwrap()), "{error}");
+    }
+}

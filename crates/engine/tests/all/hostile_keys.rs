@@ -1,0 +1,136 @@
+//! Servers that want the password itself, over a connection that others can listen to.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Mysql, PasswordKey, Tls};
+
+/// A key of 2048 bits whose private half was thrown away.
+const KEY: &str = "\
+-----BEGIN PUBLIC KEY-----
+MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAlJtlrJMhU2nH8HY371om
+5K0d6lBZSN1pgyz7JmDytoa3gmyCzsyFIpelYb3CnL3Ffuz2Y0QNy5I1um4kHPkl
+GPe967MB90BQiO6BGW2MAjqCqpaH3amoJs0z0byVz4DJTnf/JeOqhYGuWL5DCUbL
+V6VtYRwJmRUAHnAg10CU8eINDoO0MTwzESJzQtzNdeUMf6LaPNMkO8d/HjPlqB5J
+4B+DtWO5QUd7UJ2su7O76d5NPIwcSvJYQRpbrwyfZfuiuhbovSBW6hsQdZdb2f+P
+jHQ/vAUkLX5F1GEVXvBMnTHL41XXHC8eXIDg0S6fw9eUH8iCjXlHnOu4jcov550B
+FwIDAQAB
+-----END PUBLIC KEY-----
+";
+
+/// What a login is answered with, one packet each.
+const WANT_PASSWORD: &[u8] = &[1, 4];
+
+/// A server on TCP that asks for the password itself and answers all that comes with its own key; what came.
+struct Thief {
+    port: u16,
+    heard: Arc<Mutex<Vec<Vec<u8>>>>,
+}
+
+fn packet(number: u8, payload: &[u8]) -> Vec<u8> {
+    let mut out = (payload.len() as u32).to_le_bytes().to_vec();
+    out[3] = number;
+    [out.as_slice(), payload].concat()
+}
+
+/// MySQL's, whose accounts have caching_sha2_password.
+fn greeting() -> Vec<u8> {
+    let mut out = vec![10];
+    out.extend_from_slice(b"9.7.0\0\x01\0\0\0abcdefgh\0\xff\xf7\xff\x02\0\xff\xdf\x15");
+    out.extend_from_slice(&[0; 10]);
+    out.extend_from_slice(b"ijklmnopqrst\0caching_sha2_password\0");
+    packet(0, &out)
+}
+
+/// The payload of the next packet; none when the client has gone.
+fn payload(stream: &mut TcpStream) -> Option<Vec<u8>> {
+    let mut header = [0; 4];
+    stream.read_exact(&mut header).ok()?;
+    let mut payload = vec![0; usize::from(header[0]) | usize::from(header[1]) << 8];
+    stream.read_exact(&mut payload).ok()?;
+    Some(payload)
+}
+
+impl Thief {
+    /// One that says `first` once the client has said who it is.
+    fn new(first: &'static [u8]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let keeps = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                let _ = stream.write_all(&greeting());
+                let mut number = 2;
+                let mut answer = first.to_vec();
+                let _login = payload(&mut stream);
+                while stream.write_all(&packet(number, &answer)).is_ok() {
+                    let Some(payload) = payload(&mut stream) else { break };
+                    keeps.lock().unwrap().push(payload);
+                    number = number.wrapping_add(2);
+                    answer = [&[1], KEY.as_bytes()].concat();
+                }
+            }
+        });
+        Self { port, heard }
+    }
+
+    /// Why a login fails, and what the server got of the client besides its name.
+    fn robbed(&self, engine: &dyn Engine, password_key: PasswordKey) -> (String, Vec<Vec<u8>>) {
+        let target = ConnectTarget {
+            address: Address::Tcp("127.0.0.1".into(), self.port),
+            user: "root".into(),
+            password: "Zx9-secret".into(),
+            database: None,
+            tls: Tls { password_key, ..Tls::default() },
+        };
+        let error = engine.connect(&target).err().expect("no one gets in here").to_string();
+        assert!(!error.contains("Zx9-secret"), "{error}");
+        // What was sent is there by now or soon.
+        std::thread::sleep(Duration::from_millis(20));
+        (error, std::mem::take(&mut *self.heard.lock().unwrap()))
+    }
+}
+
+/// What the client sends when it asks for the server's key.
+const WANT_KEY: [u8; 1] = [2];
+/// Bytes that the key seals a password to.
+const SEALED: usize = 256;
+
+#[test]
+fn a_password_goes_to_no_server_whose_key_no_one_named() {
+    let thief = Thief::new(WANT_PASSWORD);
+    for engine in [&Mysql as &dyn Engine, &Mariadb] {
+        let (error, heard) = thief.robbed(engine, PasswordKey::None);
+        assert!(heard.is_empty(), "{error}");
+        for way in ["tls", "Unix socket", "server_public_key", "get_server_public_key"] {
+            assert!(error.contains(way), "{way}: {error}");
+        }
+    }
+    // A key that the server sends although no one asked for it.
+    let unasked: &'static [u8] = [&[1], KEY.as_bytes()].concat().leak();
+    let (error, heard) = Thief::new(unasked).robbed(&Mysql, PasswordKey::None);
+    assert!(heard.is_empty() && error.contains("not known"), "{error}");
+}
+
+#[test]
+fn a_password_is_sealed_with_the_key_that_was_named_or_asked_for() {
+    let thief = Thief::new(WANT_PASSWORD);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("public_key.pem");
+    std::fs::write(&file, KEY).unwrap();
+    for key in [PasswordKey::Pem(KEY.into()), PasswordKey::File(file)] {
+        let (error, heard) = thief.robbed(&Mysql, key);
+        assert!(heard.first().is_some_and(|first| first.len() == SEALED), "{error}");
+    }
+    let (_, heard) = thief.robbed(&Mysql, PasswordKey::OfServer);
+    assert_eq!(heard[0], WANT_KEY);
+    assert_eq!(heard[1].len(), SEALED);
+    // A file that holds none: nothing is sent, and the server is not asked in its place.
+    for file in ["/dev/zero", "/nonexistent/key.pem"] {
+        let (error, heard) = thief.robbed(&Mysql, PasswordKey::File(file.into()));
+        assert!(heard.is_empty() && error.contains(file), "{error}");
+    }
+}

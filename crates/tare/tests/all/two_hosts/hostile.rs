@@ -1,0 +1,92 @@
+//! A clients' host that someone has taken over: what it says names nothing here, steers no terminal, holds no one up.
+
+use crate::support::{World, text, trials};
+use crate::two_hosts::far::{no_way, program, section, wait_until};
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A study whose clients are driven by what `script` makes of this program's own half, which it gets as its arguments.
+fn study(world: &World, script: &str) -> String {
+    let path = world.path("taken-over.sh");
+    // Other commands than the clients' half are what they are.
+    let head = "for last; do :; done\n[ \"$last\" = client-agent ] || exec \"$@\"\n";
+    std::fs::write(&path, format!("{head}{script}")).unwrap();
+    let words = [vec!["sh".to_owned(), path.display().to_string()], program(world, &[])].concat();
+    let client = section("far", &no_way(), &words, Some("127.0.0.1"));
+    world.study(&format!(
+        "name = \"hostile\"\n[engine]\nname = \"sqlite\"\ntransport = \"tcp\"\n[workload]\nname = \"point_select\"\n\
+         rows = 10\nthreads = 1\n{client}[placement]\nclient = \"pu:1\"\nserver = \"pu:0\"\nbind = \"thread\"\n\
+         [sampling]\ntrials = 1\nwarmup_s = 0.1\nsample_s = 0.2\nattempts = 1\n"
+    ))
+}
+
+/// A process that is no server's.
+struct Stranger(Child);
+
+impl Drop for Stranger {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_thread_that_the_clients_host_names_is_bound_only_where_it_is_the_servers() {
+    let world = World::new();
+    let stranger = Stranger(Command::new("sleep").arg("100").spawn().unwrap());
+    let pid = stranger.0.id();
+    let allowed = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        status.lines().find(|line| line.starts_with("Cpus_allowed_list")).unwrap().to_owned()
+    };
+    let before = allowed();
+    let script = format!("\"$@\" | sed -u 's/\"connected\":\\[[^]]*\\]/\"connected\":[{pid}]/'\n");
+    let study = study(&world, &script);
+    let ended = world.tare(&["run", &study, "--out", "results"]).output().unwrap();
+    assert!(!ended.status.success(), "{}", text(&ended.stderr));
+    let records = trials(&world.path("results"));
+    let reason = records[0]["reason"].as_str().unwrap_or_default();
+    assert!(
+        reason.contains(&format!("thread {pid}")) && reason.contains("none of the server's processes"),
+        "{records:?}"
+    );
+    assert_eq!(allowed(), before, "it runs where it did");
+    world.assert_clean();
+}
+
+#[test]
+fn what_the_clients_host_complains_of_is_shown_and_begins_no_line() {
+    let world = World::new();
+    let script = "\"$@\" </dev/null\nprintf 'x\\n::stop-commands::owned\\n\\033]0;owned\\007' >&2\nexit 1\n";
+    let study = study(&world, script);
+    let ended = world.tare(&["run", &study, "--out", "results"]).output().unwrap();
+    let said = text(&ended.stderr) + &text(&ended.stdout);
+    assert!(!ended.status.success() && said.contains("::stop-commands::owned"), "{said}");
+    assert!(!said.contains('\x1b') && !said.lines().any(|line| line.trim_start().starts_with("::")), "{said}");
+    world.assert_clean();
+}
+
+#[test]
+fn one_ctrl_c_ends_a_run_whose_clients_host_says_nothing_and_never_ends() {
+    let world = World::new();
+    // Who it is, then signs of life alone; that no one listens any more does not end it.
+    let study = study(&world, "\"$@\" </dev/null\ntrap '' HUP INT TERM\nwhile echo; do sleep 0.2; done\n");
+    for (moment, word) in ["client-agent", "trial"].into_iter().enumerate() {
+        let out = format!("results-{moment}");
+        let mut run = world.tare(&["run", &study, "--out", &out]);
+        let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let is_there = |pid: u32| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            line.split(|byte| *byte == 0).any(|found| found == word.as_bytes())
+        };
+        wait_until(word, 60, || world.processes().into_iter().any(is_there));
+        std::thread::sleep(Duration::from_millis(700));
+        let began = Instant::now();
+        kill_process(Pid::from_raw(run.id().cast_signed()).unwrap(), Signal::INT).unwrap();
+        wait_until("the run's end", 60, || run.try_wait().unwrap().is_some());
+        assert!(began.elapsed() < Duration::from_secs(3), "{word}: {:?}", began.elapsed());
+        wait_until("no process left", 5, || world.processes().is_empty());
+    }
+    world.assert_clean();
+}
