@@ -7,6 +7,7 @@
 //! | `owner` | whose a file is, and who else could change it |
 //! | `read` | reading a regular file with a limit |
 //! | `whole` | writing a file whole or not at all |
+//! | `anonymous` | secrets in files without a name, which go with this process |
 //! | `private` | folders that only their owner can enter, used by their handle |
 //! | `room` | whether a file system has room for what is about to be written |
 //!
@@ -14,6 +15,7 @@
 //! run folders are [`PrivateFolder`]s; results directories are read with [`read_regular`] and written with
 //! [`write_whole`].
 
+mod anonymous;
 pub mod crash;
 mod error;
 mod owner;
@@ -24,6 +26,7 @@ mod read;
 mod room;
 mod whole;
 
+pub use anonymous::AnonymousFile;
 pub use error::{FilesError, Result};
 pub use owner::{check_ours, owner_of};
 pub use private::{Access, PrivateFolder};
