@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::process::before_exec::{Before, before_exec, clean_environment};
@@ -82,8 +83,9 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     let reader = std::thread::spawn(move || drop(answer.send(read(stdout))));
     let told = wait(&answered);
     // What it started goes with it: a program behind a script would keep the pipe open.
-    let _ = kill_process_group(group, Signal::KILL);
-    let _ = child.wait();
+    if kill_process_group(group, Signal::KILL) != Err(Errno::PERM) {
+        let _ = child.wait();
+    }
     family.end();
     drop(listed);
     match told {

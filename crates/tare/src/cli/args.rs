@@ -88,6 +88,7 @@ fn shown() -> clap::Command {
 /// Parses the command line, runs the command, renders its error.
 pub fn main() -> ExitCode {
     super::secret::leave_environment();
+    super::interrupt::outlive_file_limit();
     let command = Args::parse().command;
     let exit = configure(&command).and_then(|()| run(command)).unwrap_or_else(|problem: Problem| {
         super::output::note(&problem.to_string());

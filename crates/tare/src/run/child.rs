@@ -2,6 +2,7 @@
 
 use super::{Attempt, Failure};
 use crate::state;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -128,12 +129,11 @@ fn listen(child: &mut Child) -> Receiver<Message> {
 
 /// SIGTERM, time to put things back, then SIGKILL; and no more time when that is wanted at once.
 fn stop(child: &mut Child, grace: Duration, at_once: &AtomicBool) -> io::Result<()> {
-    if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
-        // Already gone is as good as told.
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-    }
+    // Already gone is as good as told.
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
     let deadline = Instant::now() + grace;
-    while Instant::now() < deadline && !at_once.load(Ordering::Relaxed) {
+    // One that is stopped (SIGSTOP, Ctrl-Z) hears nothing, however long it is waited for.
+    while Instant::now() < deadline && !at_once.load(Ordering::Relaxed) && !is_stopped(child) {
         if child.try_wait()?.is_some() {
             return Ok(());
         }
@@ -144,4 +144,9 @@ fn stop(child: &mut Child, grace: Duration, at_once: &AtomicBool) -> io::Result<
     // It could put nothing back and stop no server: that falls to the one who ended it, before anything else is
     // measured.
     state::reap().map(drop).map_err(io::Error::other)
+}
+
+fn is_stopped(child: &Child) -> bool {
+    let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::Pid(Pid::from_child(child)), look), Ok(Some(_)))
 }
