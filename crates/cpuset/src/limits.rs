@@ -3,6 +3,7 @@
 //! its process.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use procfs::process::{Process, all_processes};
@@ -40,6 +41,14 @@ pub struct LimitTooLow {
     /// What to do.
     pub raise: String,
 }
+
+/// The system started no thread.
+#[derive(Debug, Error)]
+#[error(
+    "no thread could be started: {0}; raise what limits them (ulimit -u, kernel.threads-max, kernel.pid_max, pids.max of \
+     the control group), or give this process more memory (ulimit -v)"
+)]
+pub struct ThreadRefused(#[from] io::Error);
 
 /// What a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -234,7 +234,8 @@ fn end(child: &mut Child) -> Option<ExitStatus> {
 
 /// Keeps the last of what ssh and the other side say alongside their messages.
 fn listen_to(mut errors: ChildStderr, complaint: Arc<Mutex<String>>) {
-    std::thread::spawn(move || {
+    // Where the system starts no thread, what is said is lost.
+    let _ = std::thread::Builder::new().spawn(move || {
         let mut bytes = [0; 1024];
         while let Ok(read @ 1..) = errors.read(&mut bytes) {
             let mut kept = complaint.lock().unwrap_or_else(PoisonError::into_inner);

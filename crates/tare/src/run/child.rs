@@ -10,7 +10,9 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
+use tare_cpuset::ThreadRefused;
 use tare_drive::workload::Progress;
 
 /// How long a trial that took too long may take to put things back before it is killed.
@@ -92,7 +94,13 @@ pub fn run_child(
         // A trial that is gone needs none.
         let _ = input.write_all(password.as_bytes());
     }
-    let lines = listen(&mut child);
+    let lines = match listen(&mut child) {
+        Ok(lines) => lines,
+        Err(refused) => {
+            stop(&mut child, INTERRUPT_GRACE, interrupt.at_once)?;
+            return Err(refused);
+        }
+    };
     let deadline = Instant::now().checked_add(timeout);
     loop {
         match lines.recv_timeout(Duration::from_millis(100)) {
@@ -111,10 +119,10 @@ pub fn run_child(
     }
 }
 
-fn listen(child: &mut Child) -> Receiver<Message> {
+fn listen(child: &mut Child) -> io::Result<Receiver<Message>> {
     let (sender, receiver) = channel();
     if let Some(out) = child.stdout.take() {
-        std::thread::spawn(move || {
+        let hear = move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 if let Ok(message) = serde_json::from_str(&line)
                     && sender.send(message).is_err()
@@ -122,9 +130,10 @@ fn listen(child: &mut Child) -> Receiver<Message> {
                     return;
                 }
             }
-        });
+        };
+        Builder::new().spawn(hear).map_err(|e| io::Error::other(ThreadRefused::from(e)))?;
     }
-    receiver
+    Ok(receiver)
 }
 
 /// SIGTERM, time to put things back, then SIGKILL; and no more time when that is wanted at once.

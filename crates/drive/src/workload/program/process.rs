@@ -110,13 +110,15 @@ impl Running {
         let began = Instant::now();
         let mut child = command.spawn().map_err(|source| ProgramError::Start { program: program.clone(), source })?;
         let pid = Pid::from_child(&child);
-        let output = child.stderr.take().map(|err| Output::read(child.stdout.take(), err, log));
-        let handle = match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(handle) => handle,
+        let output = child.stderr.take().map(|err| Output::read(child.stdout.take(), err, log)).transpose();
+        let watched =
+            output.map_err(io::Error::other).and_then(|output| Ok((output, pidfd_open(pid, PidfdFlags::empty())?)));
+        let (output, handle) = match watched {
+            Ok(watched) => watched,
             Err(e) => {
-                // Without a handle no one could tell when it ends.
+                // No one could tell what it says, or when it ends.
                 let _ = child.kill().and_then(|()| child.wait());
-                return Err(watch(e.into()));
+                return Err(watch(e));
             }
         };
         Ok(Self { program, pid, handle, began, ended: None, before, output, reaped: false, marked })
