@@ -42,8 +42,8 @@ pub fn affinity_of(thread: ThreadRef) -> Result<CpuSet, AffinityError> {
     Ok((0..Mask::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).map(|cpu| cpu as u32).collect())
 }
 
-/// Does what may move the calling thread to other CPUs (hwloc visits each of them while it looks at a machine), and makes
-/// sure that the thread may run where it might before.
+/// Does what may move the calling thread to other CPUs (hwloc visits each of them while it looks at a machine), and
+/// makes sure that the thread may run where it might before.
 ///
 /// # Errors
 /// When the thread's CPUs cannot be read, and then nothing was done, or cannot be put back.

@@ -1,6 +1,6 @@
 //! Whether this process, its user and this machine may have so many more threads. Looked at before the first is
-//! started: the kernel refuses one of them in the middle, and a thread that gets no memory for its stack of signals ends
-//! its process.
+//! started: the kernel refuses one of them in the middle, and a thread that gets no memory for its stack of signals
+//! ends its process.
 
 use std::fs;
 use std::io;
@@ -34,11 +34,11 @@ pub struct Wanted {
 pub struct LimitTooLow {
     /// The limit, as the system's manuals name it.
     pub name: String,
-    /// What it is.
+    /// Its value now.
     pub limit: u64,
     /// What it must be, with what is in use now.
     pub needed: u64,
-    /// What to do.
+    /// The command or file that raises it, with the number, and what to do otherwise.
     pub raise: String,
 }
 

@@ -34,7 +34,7 @@ impl ListedFolder {
         Ok(Self { folder: PrivateDirectory::create(&path)?, _listed: listed })
     }
 
-    /// Where it is.
+    /// Its absolute path, links resolved.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }

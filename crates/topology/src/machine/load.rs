@@ -25,7 +25,7 @@ impl Machine {
         let affinity = |e| MachineError::Affinity(std::io::Error::other::<AffinityError>(e));
         // Objects that the cgroup withholds are kept at first, to be able to say that they exist.
         let builder = Topology::builder().with_flags(BuildFlags::INCLUDE_DISALLOWED).map_err(|e| discovery(&e))?;
-        // hwloc asks for this thread's CPUs until it is told, and leaves it where it has put it when it may not go back.
+        // hwloc asks for this thread's CPUs until it is told, and leaves it where it put it when it may not go back.
         let mut topology = keep_affinity(|| builder.build()).map_err(affinity)?.map_err(|e| discovery(&e))?;
         if !topology.is_this_system() {
             return Err(MachineError::NotThisMachine);

@@ -32,7 +32,7 @@ impl SecretFile {
     }
 
     fn listed(text: &str) -> Result<Self, ProgramError> {
-        let folder = super::values::folder()?;
+        let folder = folder()?;
         let path = folder.path().join(NAME);
         // The folder is this user's alone; libpq wants the file itself to be, too.
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
@@ -49,6 +49,11 @@ impl SecretFile {
             Self::Listed(folder) => folder.path().join(NAME),
         }
     }
+}
+
+/// A folder among the temporary ones: what programs write there may be as large as a run is long.
+pub(super) fn folder() -> Result<ListedFolder, ProgramError> {
+    ListedFolder::create(&std::env::temp_dir()).map_err(|source| ProgramError::Folder { source: Box::new(source) })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What placeholders become on the server of a trial, and the files that its programs are given.
 
-use super::secret_file::SecretFile;
+use super::secret_file::{SecretFile, folder};
 use super::{ProgramError, Values};
 use crate::workload::Stage;
 use std::cell::{OnceCell, RefCell};
@@ -58,11 +58,6 @@ impl ServerValues {
             }
         }
     }
-}
-
-/// A folder among the temporary ones: what is written there may be as large as a run is long.
-pub(super) fn folder() -> Result<ListedFolder, ProgramError> {
-    ListedFolder::create(&std::env::temp_dir()).map_err(|source| ProgramError::Folder { source: Box::new(source) })
 }
 
 /// The values for a trial's samples.
