@@ -5,6 +5,7 @@ use super::error::ReadError;
 use super::everything::{Results, Source};
 use super::lines::{self, Records, parse};
 use super::machines;
+use super::names;
 use super::schema::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +17,8 @@ const LARGEST: u64 = 64 << 20;
 
 pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
     let mut warnings = Vec::new();
-    let plan = read_plan(path)?;
+    let mut plan = read_plan(path)?;
+    names::of_plan(&mut plan);
     let environment_path = path.join("environment.json");
     let environment = match read_bytes(&environment_path, LARGEST)? {
         Some(bytes) => Some(parse(&bytes, &environment_path, 0)?),

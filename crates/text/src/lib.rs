@@ -8,6 +8,6 @@ mod value;
 
 pub use figures::{count, percent};
 pub use nearest::nearest;
-pub use shown::shown;
+pub use shown::{shown, shown_name};
 pub use unknown_word::{UnknownWord, did_you_mean};
 pub use value::Value;

@@ -1,18 +1,54 @@
 //! Text from outside on a terminal: what would steer it is shown, not sent.
 
+use std::borrow::Cow;
+
 /// The text with control characters and those that turn the direction of writing in their escaped form, `\u{1b}` for
 /// one: a server's message, a log's line or a condition's name can neither move the cursor, nor colour, nor rename a
-/// window, nor pass for other words than it holds. Line breaks and tabs stay.
+/// window, nor pass for other words than it holds, nor be a command to the CI system that reads the log. All that is
+/// left can stand in XML 1.0. Line breaks and tabs stay.
 pub fn shown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if (c.is_control() && !matches!(c, '\n' | '\t')) || turns(c) {
+    let mut begins_word = true;
+    for (at, c) in text.char_indices() {
+        let is_break = matches!(c, '\n' | '\t');
+        if (c.is_control() && !is_break) || turns(c) || is_no_character(c) || commands(&text[at..], begins_word) {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);
         }
+        begins_word = c.is_whitespace();
     }
     out
+}
+
+/// A name as one line: [`shown`], with line breaks and tabs escaped too.
+pub fn shown_name(name: &str) -> Cow<'_, str> {
+    let escaped = |c: char| c.is_control() || turns(c) || is_no_character(c);
+    if !name.contains(escaped) {
+        return Cow::Borrowed(name);
+    }
+    let mut line = String::with_capacity(name.len());
+    for c in name.chars() {
+        if escaped(c) {
+            line.extend(c.escape_unicode());
+        } else {
+            line.push(c);
+        }
+    }
+    Cow::Owned(line)
+}
+
+/// Commands in the logs of GitHub Actions: `::name`, which begins a line and may be wrapped to its beginning, and the
+/// older `##[name]` anywhere.
+fn commands(rest: &str, begins_word: bool) -> bool {
+    let named = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic());
+    rest.starts_with("##[") || (begins_word && rest.strip_prefix("::").is_some_and(named))
+}
+
+/// Code points that are no characters and that XML 1.0 does not allow, and the separators that some programs take for a
+/// line break.
+fn is_no_character(c: char) -> bool {
+    matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Marks, embeddings, overrides and isolates of the bidirectional algorithm (Unicode Standard Annex 9, table 3), and
@@ -24,6 +60,21 @@ fn turns(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_text_is_a_command_to_a_ci_system() {
+        assert_eq!(shown("said:\n::stop-commands::x"), "said:\n\\u{3a}:stop-commands::x");
+        assert_eq!(shown(" ::error::x"), " \\u{3a}:error::x");
+        assert_eq!(shown("a ##[error]b"), "a \\u{23}#[error]b");
+        let plain = "std::fs at ::1, # 2";
+        assert_eq!(shown(plain), plain);
+    }
+
+    #[test]
+    fn a_name_is_one_line_and_xml() {
+        assert_eq!(shown_name("threads=4 größer"), "threads=4 größer");
+        assert_eq!(shown_name("a\nb\tc\u{85}\u{2028}\u{ffff}"), "a\\u{a}b\\u{9}c\\u{85}\\u{2028}\\u{ffff}");
+    }
 
     #[test]
     fn what_steers_a_terminal_is_shown_and_the_rest_is_as_it_was() {
