@@ -1,6 +1,6 @@
 //! Reads results that something else measured: a CSV file of condition,trial,sample,metric,value.
 
-use super::csv_trials::{Refused, Row, Trials};
+use super::csv_trials::{Most, Refused, Row, Trials};
 use super::error::ReadError;
 use super::everything::{Results, Source};
 use super::limits::LONGEST_ROW;
@@ -62,7 +62,7 @@ fn rows(file: &File<'_>, content: impl Read) -> Result<Vec<TrialRecord>, ReadErr
     header.trim();
     let order = order_of(file, &header)?;
     // One record for all rows: millions of them are read in the time that making one of each would take.
-    let (mut record, mut trials) = (csv::ByteRecord::new(), Trials::default());
+    let (mut record, mut trials) = (csv::ByteRecord::new(), Trials::within(Most::default()));
     loop {
         until.set(reader.position().byte() + LONGEST_ROW);
         if !reader.read_byte_record(&mut record).map_err(|error| csv_error(file, &error))? {
@@ -204,6 +204,7 @@ fn csv_error(file: &File<'_>, error: &csv::Error) -> ReadError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::MOST_METRICS;
 
     const HEADER: &str = "condition,trial,sample,metric,value\n";
 
@@ -231,29 +232,31 @@ mod tests {
             assert!(error.to_string().contains("longer than 65536 bytes"), "{error}");
             assert!(asked.get() < 1 << 20, "{} bytes were read", asked.get());
         }
-        let long = format!("{HEADER}{},0,0,tps,1\n", "x".repeat(60_000)).repeat(1);
+        let long = format!("{HEADER}{},0,0,tps,1\n", "x".repeat(60_000));
         assert_eq!(read(long.as_bytes()).unwrap()[0].condition.len(), 60_000);
     }
 
     #[test]
     fn more_than_is_held_in_memory_is_refused_with_the_limit() {
-        let too_many = |row: &dyn Fn(usize) -> String, rows: usize| {
-            let text: String = (0..rows).map(row).collect();
-            match read(format!("{HEADER}{text}").as_bytes()) {
-                Err(ReadError::TooMany { what, limit, .. }) => Some((what, limit)),
-                _ => None,
-            }
+        let most = Most { conditions: 5, trials: 7, metrics: 10, values: 100 };
+        let too_many = |place: &dyn Fn(usize) -> [usize; 4]| {
+            let mut trials = Trials::within(most);
+            (0..120).find_map(|number| {
+                let [condition, trial, sample, metric] = place(number);
+                let (condition, metric) = (format!("c{condition}").into(), format!("m{metric}").into());
+                trials.add(&Row { condition, trial, sample, metric, value: 1.0 }).err()
+            })
         };
-        assert_eq!(too_many(&|n| format!("c{n},0,0,tps,1\n"), 5_001), Some(("conditions", 5_000)));
-        assert_eq!(too_many(&|n| format!("c,0,0,m{n},1\n"), 1_001), Some(("metrics", 1_000)));
-        assert_eq!(too_many(&|n| format!("c,0,{n},tps,1\n"), 6_000), None);
+        assert_eq!(too_many(&|n| [n, 0, 0, 0]), Some(Refused::TooMany("conditions", 5)));
+        assert_eq!(too_many(&|n| [0, n, 0, 0]), Some(Refused::TooMany("trials", 7)));
+        assert_eq!(too_many(&|n| [0, 0, 0, n]), Some(Refused::TooMany("metrics", 10)));
         // Each sample of a metric that no other has makes every column longer.
-        let sparse = |n: usize| if n < 1_000 { format!("c,0,0,m{n},1\n") } else { format!("c,0,{n},m0,1\n") };
-        assert_eq!(too_many(&sparse, 102_000), Some(("values with those that are missing", 100_000_000)));
-        let mut trials = Trials::default();
-        let row = |trial| Row { condition: "c".into(), trial, sample: 0, metric: "tps".into(), value: 1.0 };
-        let refused = (0..).find_map(|trial| trials.add(&row(trial)).err());
-        assert_eq!(refused, Some(Refused::TooMany("trials", 250_000)));
+        let values = Some(Refused::TooMany("values with those that are missing", 100));
+        assert_eq!(too_many(&|n| [0, 0, n.saturating_sub(9), n.min(9)]), values);
+        assert_eq!(too_many(&|n| [n / 60, n / 40, n % 20, n / 20 % 2]), None);
+        let columns: String = (0..=MOST_METRICS).map(|n| format!("c,0,0,m{n},1\n")).collect();
+        let error = read(format!("{HEADER}{columns}").as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("more than 1000 metrics"), "{error}");
     }
 
     #[test]

@@ -25,6 +25,21 @@ pub(super) enum Refused {
     TooMany(&'static str, usize),
 }
 
+/// The most that is held in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Most {
+    pub conditions: usize,
+    pub trials: usize,
+    pub metrics: usize,
+    pub values: usize,
+}
+
+impl Default for Most {
+    fn default() -> Self {
+        Self { conditions: MOST_CONDITIONS, trials: MOST_TRIALS, metrics: MOST_METRICS, values: MOST_VALUES }
+    }
+}
+
 /// The trials of the rows so far; conditions and trials keep the order of the file.
 #[derive(Default)]
 pub(super) struct Trials {
@@ -40,9 +55,15 @@ pub(super) struct Trials {
     /// Names of the metrics, and the values that the columns of all trials have room for.
     metrics: HashSet<String>,
     values: usize,
+    most: Most,
 }
 
 impl Trials {
+    /// None yet, and no more than this.
+    pub fn within(most: Most) -> Self {
+        Self { most, ..Self::default() }
+    }
+
     /// Takes a row.
     ///
     /// # Errors
@@ -50,11 +71,11 @@ impl Trials {
     pub fn add(&mut self, row: &Row<'_>) -> Result<(), Refused> {
         if !self.metrics.contains(&*row.metric) {
             self.metrics.insert(row.metric.clone().into_owned());
-            at_most(MOST_METRICS, self.metrics.len(), "metrics")?;
+            at_most(self.most.metrics, self.metrics.len(), "metrics")?;
         }
         let index = self.index(row);
-        at_most(MOST_CONDITIONS, self.conditions.len(), "conditions")?;
-        at_most(MOST_TRIALS, self.records.len(), "trials")?;
+        at_most(self.most.conditions, self.conditions.len(), "conditions")?;
+        at_most(self.most.trials, self.records.len(), "trials")?;
         let plain = &mut self.records[index].plain;
         let before = plain.values();
         let place = match plain.place(row.sample) {
@@ -69,7 +90,7 @@ impl Trials {
         };
         let free = plain.set(place, &row.metric, row.value);
         self.values += plain.values() - before;
-        at_most(MOST_VALUES, self.values, "values with those that are missing")?;
+        at_most(self.most.values, self.values, "values with those that are missing")?;
         if free { Ok(()) } else { Err(Refused::Twice) }
     }
 

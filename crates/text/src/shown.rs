@@ -7,35 +7,31 @@ use std::borrow::Cow;
 /// window, nor pass for other words than it holds, nor be a command to the CI system that reads the log. All that is
 /// left can stand in XML 1.0. Line breaks and tabs stay.
 pub fn shown(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut begins_word = true;
-    for (at, c) in text.char_indices() {
-        let is_break = matches!(c, '\n' | '\t');
-        if (c.is_control() && !is_break) || turns(c) || is_no_character(c) || commands(&text[at..], begins_word) {
-            out.extend(c.escape_unicode());
-        } else {
-            out.push(c);
-        }
-        begins_word = c.is_whitespace();
-    }
-    out
+    escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
 /// A name as one line: [`shown`], with line breaks and tabs escaped too.
 pub fn shown_name(name: &str) -> Cow<'_, str> {
-    let escaped = |c: char| c.is_control() || turns(c) || is_no_character(c);
-    if !name.contains(escaped) {
+    let plain = |c: char| !c.is_control() && !turns(c) && !is_no_character(c);
+    if name.chars().all(plain) && !name.contains("::") && !name.contains("##[") {
         return Cow::Borrowed(name);
     }
-    let mut line = String::with_capacity(name.len());
-    for c in name.chars() {
-        if escaped(c) {
-            line.extend(c.escape_unicode());
+    Cow::Owned(escaped(name, |_| false))
+}
+
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut begins_word = true;
+    for (at, c) in text.char_indices() {
+        let steers = (c.is_control() && !stays(c)) || turns(c) || is_no_character(c);
+        if steers || commands(&text[at..], begins_word) {
+            out.extend(c.escape_unicode());
         } else {
-            line.push(c);
+            out.push(c);
         }
+        begins_word = c.is_whitespace() && !steers;
     }
-    Cow::Owned(line)
+    out
 }
 
 /// Commands in the logs of GitHub Actions: `::name`, which begins a line and may be wrapped to its beginning, and the
@@ -73,6 +69,8 @@ mod tests {
     #[test]
     fn a_name_is_one_line_and_xml() {
         assert_eq!(shown_name("threads=4 größer"), "threads=4 größer");
+        assert_eq!(shown_name("a::b ::1"), "a::b ::1");
+        assert_eq!(shown_name("::stop-commands::x"), "\\u{3a}:stop-commands::x");
         assert_eq!(shown_name("a\nb\tc\u{85}\u{2028}\u{ffff}"), "a\\u{a}b\\u{9}c\\u{85}\\u{2028}\\u{ffff}");
     }
 
