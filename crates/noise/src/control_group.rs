@@ -74,9 +74,13 @@ impl ControlGroup {
                 return;
             }
             if !at_once {
-                let sent = left.into_iter().filter_map(Pid::from_raw).map(|pid| kill_process(pid, Signal::KILL));
-                // One that has ended is as good as killed; where no signal may be sent, waiting ends none of them.
-                if sent.fold(true, |all, sent| all && matches!(sent, Err(Errno::PERM))) {
+                let mut may_end = false;
+                for pid in left.into_iter().filter_map(Pid::from_raw) {
+                    // One that has ended is as good as killed.
+                    may_end |= kill_process(pid, Signal::KILL) != Err(Errno::PERM);
+                }
+                // Where no signal may be sent, waiting ends none of them.
+                if !may_end {
                     return;
                 }
             }
