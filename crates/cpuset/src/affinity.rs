@@ -42,8 +42,44 @@ pub fn affinity_of(thread: ThreadRef) -> Result<CpuSet, AffinityError> {
     Ok((0..Mask::MAX_CPU).filter(|cpu| mask.is_set(*cpu)).map(|cpu| cpu as u32).collect())
 }
 
+/// Does what may move the calling thread to other CPUs (hwloc visits each of them while it looks at a machine), and
+/// makes sure that the thread may run where it might before.
+///
+/// # Errors
+/// When the thread's CPUs cannot be read, and then nothing was done, or cannot be put back.
+pub fn keep_affinity<T>(work: impl FnOnce() -> T) -> Result<T, AffinityError> {
+    let this = ThreadRef::of_this_thread();
+    let before = affinity_of(this)?;
+    let done = work();
+    if affinity_of(this)? != before {
+        bind_thread(this, &before)?;
+    }
+    Ok(done)
+}
+
 /// Zero would be the calling thread to the kernel, which a [`ThreadRef`] never means by it.
 fn kernel_id(thread: ThreadRef) -> Result<Pid, AffinityError> {
     let positive = Some(thread.tid).filter(|tid| *tid > 0);
     positive.and_then(Pid::from_raw).ok_or(AffinityError::NoThread { thread })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_was_left_on_one_cpu_is_put_back() {
+        // A thread of its own: tests of one process share theirs.
+        let moved = std::thread::spawn(|| {
+            let this = ThreadRef::of_this_thread();
+            let before = affinity_of(this).unwrap();
+            let last = CpuSet::from(before.last().unwrap());
+            let seen = keep_affinity(|| {
+                bind_thread(this, &last).unwrap();
+                affinity_of(this).unwrap()
+            });
+            assert_eq!((seen.unwrap(), affinity_of(this).unwrap()), (last, before));
+        });
+        moved.join().unwrap();
+    }
 }

@@ -54,6 +54,7 @@ pub use process::allocator::Allocator;
 pub use process::before_exec::dies_with_parent;
 pub use process::guard::{interrupted, interrupted_by};
 pub use process::leftovers::{Reaped, reap_leftovers};
+pub use process::listed_folder::ListedFolder;
 pub use process::tagged::TaggedProcesses;
 pub use programs::ask::list_questions_in;
 pub use programs::content::program_sha1;

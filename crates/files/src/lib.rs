@@ -10,6 +10,7 @@
 //! | `rights` | who may do what with new files and folders |
 //! | `read` | reading a regular file with a limit |
 //! | `whole` | writing a file whole or not at all |
+//! | `anonymous` | secrets in files without a name, which go with this process |
 //! | `private` | folders that only their owner can enter, used by their handle |
 //! | `room` | whether a file system has room for what is about to be written |
 //!
@@ -17,6 +18,7 @@
 //! run folders are [`PrivateFolder`]s; results directories are [`Folder`]s, believed or read as
 //! data; files that a user names are read with [`read_named`] and written with [`write_whole`].
 
+mod anonymous;
 pub mod crash;
 mod error;
 mod folder;
@@ -32,6 +34,7 @@ mod room;
 mod walk;
 mod whole;
 
+pub use anonymous::AnonymousFile;
 pub use error::{FilesError, Result};
 pub use folder::Folder;
 pub use owner::{Trust, owner_of};

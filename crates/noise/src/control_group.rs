@@ -8,6 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Access, AtFlags, CWD};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 use tare_files::crash;
@@ -73,9 +74,14 @@ impl ControlGroup {
                 return;
             }
             if !at_once {
+                let mut may_end = false;
                 for pid in left.into_iter().filter_map(Pid::from_raw) {
                     // One that has ended is as good as killed.
-                    let _ = kill_process(pid, Signal::KILL);
+                    may_end |= kill_process(pid, Signal::KILL) != Err(Errno::PERM);
+                }
+                // Where no signal may be sent, waiting ends none of them.
+                if !may_end {
+                    return;
                 }
             }
             sleep(Duration::from_millis(2));
@@ -89,6 +95,7 @@ impl ControlGroup {
         // The kernel lets go of a group a moment after its last process. One that is not there is as good as removed.
         while self.is_ours()
             && fs::remove_dir(&self.0).is_err_and(|error| error.kind() == ErrorKind::ResourceBusy)
+            && self.processes().is_empty()
             && Instant::now() < deadline
         {
             sleep(Duration::from_millis(2));

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use tare_cpuset::ThreadRefused;
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, NoiseError>;
@@ -38,8 +39,11 @@ pub enum NoiseError {
         /// What was there, shortened.
         found: String,
     },
+    /// The system started no thread for what is measured.
+    #[error(transparent)]
+    Thread(#[from] ThreadRefused),
     /// Two threads of a probe could not wake each other.
-    #[error("the probe's two threads have no socket between them: {0}")]
+    #[error("the probe's two threads cannot wake each other: {0}")]
     Probe(io::Error),
     /// No machine-wide setting has this name.
     #[error("no machine-wide setting is called {name:?}; known are: {known}")]

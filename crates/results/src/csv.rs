@@ -1,12 +1,15 @@
 //! Reads results that something else measured: a CSV file of condition,trial,sample,metric,value.
 
-use super::csv_trials::{Row, Trials};
+use super::csv_trials::{Most, Refused, Row, Trials};
 use super::error::ReadError;
 use super::everything::{Results, Source};
+use super::limits::LONGEST_ROW;
 use super::schema::TrialRecord;
-use std::io::{BufRead, BufReader, Read};
+use std::cell::Cell;
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
-use tare_text::of_text_cell;
+use std::rc::Rc;
+use tare_text::{of_text_cell, shown_name};
 
 /// The largest file that is read, bytes: twenty million rows and more.
 const LARGEST: u64 = 1 << 30;
@@ -28,11 +31,11 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
     // The user named it, so a link is followed; a pipe would be waited for without an end.
     let named = std::fs::canonicalize(path).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
     let failed = |source| ReadError::Io { path: path.to_owned(), source };
-    let file = tare_files::open_regular(&named)?.ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))?;
+    let file = tare_files::open_regular(&named)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
     if file.metadata().map_err(failed)?.len() > LARGEST {
         return Err(tare_files::FilesError::TooLarge { path: named, limit: LARGEST }.into());
     }
-    let study = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let study = path.file_stem().map_or_else(String::new, |stem| shown_name(&stem.to_string_lossy()).into_owned());
     // What grows while it is read is read no further.
     let trials = rows(&File { path }, file.take(LARGEST))?;
     Ok(Results {
@@ -52,21 +55,33 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
 }
 
 fn rows(file: &File<'_>, content: impl Read) -> Result<Vec<TrialRecord>, ReadError> {
-    let mut reader = csv::ReaderBuilder::new().from_reader(without_mark(content));
+    let until = Rc::new(Cell::new(LONGEST_ROW));
+    let content = RowLimit { content: without_mark(content), given: 0, until: Rc::clone(&until) };
+    let mut reader = csv::ReaderBuilder::new().from_reader(content);
     let mut header = reader.headers().map_err(|error| csv_error(file, &error))?.clone();
     header.trim();
     let order = order_of(file, &header)?;
     // One record for all rows: millions of them are read in the time that making one of each would take.
-    let (mut record, mut trials) = (csv::ByteRecord::new(), Trials::default());
-    while reader.read_byte_record(&mut record).map_err(|error| csv_error(file, &error))? {
+    let (mut record, mut trials) = (csv::ByteRecord::new(), Trials::within(Most::default()));
+    loop {
+        until.set(reader.position().byte() + LONGEST_ROW);
+        if !reader.read_byte_record(&mut record).map_err(|error| csv_error(file, &error))? {
+            break;
+        }
         let line = record.position().map_or(0, |position| position.line() as usize);
         let row = row(file, &record, &order, line)?;
-        if !trials.add(&row) {
-            let what = format!(
-                "a second value of `{}` for condition `{}`, trial {}, sample {}",
-                row.metric, row.condition, row.trial, row.sample
-            );
-            return Err(file.malformed(line, 1, what, "one row for each condition, trial, sample and metric"));
+        match trials.add(&row) {
+            Ok(()) => {}
+            Err(Refused::Twice) => {
+                let what = format!(
+                    "a second value of `{}` for condition `{}`, trial {}, sample {}",
+                    row.metric, row.condition, row.trial, row.sample
+                );
+                return Err(file.malformed(line, 1, what, "one row for each condition, trial, sample and metric"));
+            }
+            Err(Refused::TooMany(what, limit)) => {
+                return Err(ReadError::TooMany { path: file.path.to_owned(), what, limit });
+            }
         }
     }
     match trials.finish() {
@@ -74,6 +89,30 @@ fn rows(file: &File<'_>, content: impl Read) -> Result<Vec<TrialRecord>, ReadErr
             Err(file.malformed(1, 1, "the file has no rows", "one row a value below the header"))
         }
         trials => Ok(trials),
+    }
+}
+
+/// Ends a row that is longer than [`LONGEST_ROW`], which the parser would hold whole.
+struct RowLimit<R> {
+    content: R,
+    given: u64,
+    /// How many bytes may have been asked for before the row in hand has ended.
+    until: Rc<Cell<u64>>,
+}
+
+/// What it ends with.
+#[derive(Debug, thiserror::Error)]
+#[error("the row is longer than {LONGEST_ROW} bytes")]
+struct RowTooLong;
+
+impl<R: Read> Read for RowLimit<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.given > self.until.get() {
+            return Err(io::Error::other(RowTooLong));
+        }
+        let read = self.content.read(into)?;
+        self.given += read as u64;
+        Ok(read)
     }
 }
 
@@ -136,10 +175,10 @@ fn row<'r>(
         file.malformed(line, column, what, "a finite number such as 38656 or 1.25e-3")
     })?;
     Ok(Row {
-        condition: of_text_cell(word(order[0], "condition")?),
+        condition: shown_name(of_text_cell(word(order[0], "condition")?)),
         trial: count(order[1], "trial")?,
         sample: count(order[2], "sample")?,
-        metric: of_text_cell(word(order[3], "metric")?),
+        metric: shown_name(of_text_cell(word(order[3], "metric")?)),
         value,
     })
 }
@@ -154,6 +193,76 @@ fn csv_error(file: &File<'_>, error: &csv::Error) -> ReadError {
         csv::ErrorKind::Utf8 { err, .. } => {
             file.malformed(line, err.field() + 1, "the field is not UTF-8 text", "UTF-8 text")
         }
+        csv::ErrorKind::Io(source) if source.get_ref().is_some_and(|source| source.is::<RowTooLong>()) => {
+            let what = format!("the row is longer than {LONGEST_ROW} bytes");
+            file.malformed(line, 1, what, "five fields, and quotes that are closed")
+        }
         _ => file.malformed(line, 1, error.to_string(), "comma-separated values"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::MOST_METRICS;
+
+    const HEADER: &str = "condition,trial,sample,metric,value\n";
+
+    fn read(content: impl Read) -> Result<Vec<TrialRecord>, ReadError> {
+        rows(&File { path: Path::new("x.csv") }, content)
+    }
+
+    /// Counts what is asked of it.
+    struct Counting<R>(R, Rc<Cell<u64>>);
+
+    impl<R: Read> Read for Counting<R> {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let read = self.0.read(into)?;
+            self.1.set(self.1.get() + read as u64);
+            Ok(read)
+        }
+    }
+
+    #[test]
+    fn a_row_without_end_is_refused_before_it_is_held() {
+        for beginning in [HEADER.to_owned(), format!("{HEADER}\""), String::new(), "\"".to_owned()] {
+            let asked = Rc::new(Cell::new(0));
+            let endless = beginning.as_bytes().chain(io::repeat(b'x').take(240 << 20));
+            let error = read(Counting(endless, Rc::clone(&asked))).unwrap_err();
+            assert!(error.to_string().contains("longer than 65536 bytes"), "{error}");
+            assert!(asked.get() < 1 << 20, "{} bytes were read", asked.get());
+        }
+        let long = format!("{HEADER}{},0,0,tps,1\n", "x".repeat(60_000));
+        assert_eq!(read(long.as_bytes()).unwrap()[0].condition.len(), 60_000);
+    }
+
+    #[test]
+    fn more_than_is_held_in_memory_is_refused_with_the_limit() {
+        let most = Most { conditions: 5, trials: 7, metrics: 10, values: 100 };
+        let too_many = |place: &dyn Fn(usize) -> [usize; 4]| {
+            let mut trials = Trials::within(most);
+            (0..120).find_map(|number| {
+                let [condition, trial, sample, metric] = place(number);
+                let (condition, metric) = (format!("c{condition}").into(), format!("m{metric}").into());
+                trials.add(&Row { condition, trial, sample, metric, value: 1.0 }).err()
+            })
+        };
+        assert_eq!(too_many(&|n| [n, 0, 0, 0]), Some(Refused::TooMany("conditions", 5)));
+        assert_eq!(too_many(&|n| [0, n, 0, 0]), Some(Refused::TooMany("trials", 7)));
+        assert_eq!(too_many(&|n| [0, 0, 0, n]), Some(Refused::TooMany("metrics", 10)));
+        // Each sample of a metric that no other has makes every column longer.
+        let values = Some(Refused::TooMany("values with those that are missing", 100));
+        assert_eq!(too_many(&|n| [0, 0, n.saturating_sub(9), n.min(9)]), values);
+        assert_eq!(too_many(&|n| [n / 60, n / 40, n % 20, n / 20 % 2]), None);
+        let columns: String = (0..=MOST_METRICS).map(|n| format!("c,0,0,m{n},1\n")).collect();
+        let error = read(format!("{HEADER}{columns}").as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("more than 1000 metrics"), "{error}");
+    }
+
+    #[test]
+    fn names_are_one_line_of_plain_text() {
+        let trials = read(format!("{HEADER}\"a\n::stop-commands::x\",0,0,\"m\u{1}\",1\n").as_bytes()).unwrap();
+        assert_eq!(trials[0].condition, "a\\u{a}::stop-commands::x");
+        assert_eq!(trials[0].metric_names().into_iter().collect::<Vec<_>>(), ["m\\u{1}"]);
     }
 }

@@ -1,17 +1,43 @@
 //! Rows of a CSV file -> trials: rows that share condition and trial become one record, its samples columns.
 
 use super::levels::levels_of;
+use super::limits::{MOST_CONDITIONS, MOST_METRICS, MOST_TRIALS, MOST_VALUES};
 use super::plain::Place;
 use super::schema::{PlannedTrial, TrialRecord};
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 /// One row of the file.
 pub(super) struct Row<'r> {
-    pub condition: &'r str,
+    pub condition: Cow<'r, str>,
     pub trial: usize,
     pub sample: usize,
-    pub metric: &'r str,
+    pub metric: Cow<'r, str>,
     pub value: f64,
+}
+
+/// Why a row was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// Its value is there already.
+    Twice,
+    /// With it there are too many of these: their word in the plural, and the most.
+    TooMany(&'static str, usize),
+}
+
+/// The most that is held in memory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Most {
+    pub conditions: usize,
+    pub trials: usize,
+    pub metrics: usize,
+    pub values: usize,
+}
+
+impl Default for Most {
+    fn default() -> Self {
+        Self { conditions: MOST_CONDITIONS, trials: MOST_TRIALS, metrics: MOST_METRICS, values: MOST_VALUES }
+    }
 }
 
 /// The trials of the rows so far; conditions and trials keep the order of the file.
@@ -26,13 +52,32 @@ pub(super) struct Trials {
     /// The row before belonged to this trial.
     last: Option<usize>,
     condition: usize,
+    /// Names of the metrics, and the values that the columns of all trials have room for.
+    metrics: HashSet<String>,
+    values: usize,
+    most: Most,
 }
 
 impl Trials {
-    /// Takes a row; false when its value is there already.
-    pub fn add(&mut self, row: &Row<'_>) -> bool {
+    /// None yet, and no more than this.
+    pub fn within(most: Most) -> Self {
+        Self { most, ..Self::default() }
+    }
+
+    /// Takes a row.
+    ///
+    /// # Errors
+    /// [`Refused`].
+    pub fn add(&mut self, row: &Row<'_>) -> Result<(), Refused> {
+        if !self.metrics.contains(&*row.metric) {
+            self.metrics.insert(row.metric.clone().into_owned());
+            at_most(self.most.metrics, self.metrics.len(), "metrics")?;
+        }
         let index = self.index(row);
+        at_most(self.most.conditions, self.conditions.len(), "conditions")?;
+        at_most(self.most.trials, self.records.len(), "trials")?;
         let plain = &mut self.records[index].plain;
+        let before = plain.values();
         let place = match plain.place(row.sample) {
             Some(Place::Known(place)) => place,
             // What rises goes on rising, mostly; what does not is known from then on.
@@ -43,7 +88,10 @@ impl Trials {
                 *places.entry(row.sample).or_insert_with(|| plain.push(row.sample))
             }
         };
-        plain.set(place, row.metric, row.value)
+        let free = plain.set(place, &row.metric, row.value);
+        self.values += plain.values() - before;
+        at_most(self.most.values, self.values, "values with those that are missing")?;
+        if free { Ok(()) } else { Err(Refused::Twice) }
     }
 
     fn index(&mut self, row: &Row<'_>) -> usize {
@@ -56,16 +104,16 @@ impl Trials {
         let known = self.last.is_some_and(|last| self.records[last].condition == row.condition);
         if !known {
             let next = self.conditions.len();
-            self.condition = match self.conditions.get(row.condition) {
+            self.condition = match self.conditions.get(&*row.condition) {
                 Some(known) => *known,
-                None => *self.conditions.entry(row.condition.to_owned()).or_insert(next),
+                None => *self.conditions.entry(row.condition.clone().into_owned()).or_insert(next),
             };
         }
         let records = &mut self.records;
         let index = *self.index_of.entry((self.condition, row.trial)).or_insert_with(|| {
-            let planned =
-                PlannedTrial { trial: row.trial, block: 0, condition: row.condition.to_owned(), lifetime: None };
-            records.push(TrialRecord::new(&planned, 1, levels_of(row.condition), String::new()));
+            let condition = row.condition.clone().into_owned();
+            let planned = PlannedTrial { trial: row.trial, block: 0, condition, lifetime: None };
+            records.push(TrialRecord::new(&planned, 1, levels_of(&row.condition), String::new()));
             records.len() - 1
         });
         self.last = Some(index);
@@ -77,4 +125,8 @@ impl Trials {
         self.records.iter_mut().for_each(|record| record.plain.finish());
         self.records
     }
+}
+
+fn at_most(limit: usize, found: usize, what: &'static str) -> Result<(), Refused> {
+    if found > limit { Err(Refused::TooMany(what, limit)) } else { Ok(()) }
 }

@@ -5,6 +5,7 @@ use super::error::ReadError;
 use super::everything::{Results, Source};
 use super::lines::{self, Records, parse};
 use super::machines::{self, ENVIRONMENT};
+use super::names;
 use super::schema::Plan;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +22,8 @@ pub(super) fn read(path: &Path) -> Result<Results, ReadError> {
     let mut warnings = Vec::new();
     let missing = || ReadError::NotResults { path: path.to_owned() };
     let folder = Folder::open(path, Trust::Anyone)?.ok_or_else(missing)?;
-    let plan = read_plan(&folder)?;
+    let mut plan = read_plan(&folder)?;
+    names::of_plan(&mut plan);
     let environment = match folder.read(ENVIRONMENT, LARGEST)? {
         Some(bytes) => Some(parse(&bytes, &path.join(ENVIRONMENT), 0)?),
         None => {

@@ -42,6 +42,16 @@ pub enum ReadError {
         /// How many it holds.
         found: usize,
     },
+    /// More than is held in memory together.
+    #[error("{} holds more than {limit} {what}", path.display())]
+    TooMany {
+        /// The directory or file.
+        path: PathBuf,
+        /// What there is too much of, in the plural.
+        what: &'static str,
+        /// The most that is read.
+        limit: usize,
+    },
     /// Written by a newer tare.
     #[error("{} has schema {found}, this tare reads up to {known}", path.display())]
     NewerSchema {

@@ -16,6 +16,7 @@ mod lines;
 mod machines;
 pub mod metric;
 mod named;
+mod names;
 mod plain;
 pub mod probe;
 pub mod question;

@@ -9,6 +9,18 @@ pub const MOST_CONDITIONS: usize = 5_000;
 /// The most trials of a plan: it is read whole before each of them.
 pub const MOST_TRIALS: usize = 250_000;
 
+/// The most records that are read of a study: each trial may be tried again.
+pub const MOST_RECORDS: usize = 2 * MOST_TRIALS;
+
+/// The most metrics of a CSV file: every trial has a column for each.
+pub const MOST_METRICS: usize = 1_000;
+
+/// The most values that the columns of a CSV file's trials have room for, those of samples that lack a metric included.
+pub const MOST_VALUES: usize = 100_000_000;
+
+/// The longest row of a CSV file, bytes: five fields.
+pub const LONGEST_ROW: u64 = 64 << 10;
+
 /// The longest record that is read, bytes: a plain one of 100,000 samples is shorter.
 pub const LONGEST_LINE: u64 = 64 << 20;
 

@@ -1,7 +1,8 @@
 //! The files of records, `trials.jsonl` and `trials-WRITER.jsonl`: read line by line, and what is damaged set aside.
 
 use super::error::ReadError;
-use super::limits::LONGEST_LINE;
+use super::limits::{LONGEST_LINE, MOST_RECORDS};
+use super::names;
 use super::schema::{Outcome, Plan, SCHEMA, TrialRecord};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -139,6 +140,9 @@ fn take(batch: Vec<Line>, path: &Path, packed: bool, records: &mut Records) -> R
     for (line, parsed) in batch.iter().zip(parsed(&batch, path, packed)) {
         let damaged = |what| DamagedLine { path: path.to_owned(), line: line.number, what };
         match parsed {
+            Ok(_) if records.trials.len() == MOST_RECORDS => {
+                return Err(ReadError::TooMany { path: path.to_owned(), what: "records", limit: MOST_RECORDS });
+            }
             Ok(trial) => records.trials.push(trial),
             // Records are written whole with their newline and synced.
             Err(ReadError::Malformed { .. }) if !line.whole => {
@@ -163,10 +167,18 @@ fn parsed(batch: &[Line], path: &Path, packed: bool) -> Vec<Result<TrialRecord, 
     std::thread::scope(|scope| {
         let running: Vec<_> = batch
             .chunks(batch.len().div_ceil(parts))
-            .map(|lines| scope.spawn(move || lines.iter().map(one).collect::<Vec<_>>()))
+            .map(|lines| {
+                let all = move || lines.iter().map(one).collect::<Vec<_>>();
+                (lines, std::thread::Builder::new().spawn_scoped(scope, all))
+            })
             .collect();
-        // A thread that panicked would have panicked here too.
-        running.into_iter().flat_map(|part| part.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
+        let finished = running.into_iter().flat_map(|(lines, part)| match part {
+            // A thread that panicked would have panicked here too.
+            Ok(part) => part.join().unwrap_or_else(|e| std::panic::resume_unwind(e)),
+            // Without a thread it takes longer.
+            Err(_) => lines.iter().map(one).collect(),
+        });
+        finished.collect()
     })
 }
 
@@ -177,6 +189,7 @@ fn record(bytes: &[u8], path: &Path, lines_before: usize, packed: bool) -> Resul
         _ => parse(bytes, path, lines_before)?,
     };
     if packed {
+        names::of_trial(&mut trial);
         trial.merge_histograms();
         trial.pack();
     }

@@ -61,6 +61,11 @@ impl Plain {
         self.len
     }
 
+    /// How many values its columns have room for.
+    pub(crate) fn values(&self) -> usize {
+        self.len * self.columns.len()
+    }
+
     /// Whether there is none, as in trials whose samples are whole records.
     pub fn is_empty(&self) -> bool {
         self.len == 0

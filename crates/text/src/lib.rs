@@ -10,6 +10,6 @@ mod value;
 pub use figures::{count, percent};
 pub use formula::{as_text_cell, of_text_cell};
 pub use nearest::nearest;
-pub use shown::{shown, shown_line};
+pub use shown::{shown, shown_name};
 pub use unknown_word::{UnknownWord, did_you_mean};
 pub use value::Value;

@@ -1,24 +1,50 @@
 //! Text from outside on a terminal: what would steer it is shown, not sent.
 
+use std::borrow::Cow;
+
 /// The text with control characters and those that turn the direction of writing in their escaped form, `\u{1b}` for
 /// one: a server's message, a log's line or a condition's name can neither move the cursor, nor colour, nor rename a
-/// window, nor pass for other words than it holds. Line breaks and tabs stay.
+/// window, nor pass for other words than it holds, nor be a command to the CI system that reads the log. All that is
+/// left can stand in XML 1.0. Line breaks and tabs stay.
 pub fn shown(text: &str) -> String {
+    escaped(text, |c| matches!(c, '\n' | '\t'))
+}
+
+/// A name as one line: [`shown`], with line breaks and tabs escaped too.
+pub fn shown_name(name: &str) -> Cow<'_, str> {
+    let plain = |c: char| !c.is_control() && !turns(c) && !is_no_character(c);
+    if name.chars().all(plain) && !name.contains("::") && !name.contains("##[") {
+        return Cow::Borrowed(name);
+    }
+    Cow::Owned(escaped(name, |_| false))
+}
+
+fn escaped(text: &str, stays: impl Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if (c.is_control() && !matches!(c, '\n' | '\t')) || turns(c) {
+    let mut begins_word = true;
+    for (at, c) in text.char_indices() {
+        let steers = (c.is_control() && !stays(c)) || turns(c) || is_no_character(c);
+        if steers || commands(&text[at..], begins_word) {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);
         }
+        begins_word = c.is_whitespace() && !steers;
     }
     out
 }
 
-/// As [`shown`], on one line: what another machine or program says can begin no line of its own, as a command to a CI
-/// system would be.
-pub fn shown_line(text: &str) -> String {
-    shown(text).replace('\n', "\\n").replace('\t', " ")
+/// Commands in the logs of GitHub Actions: `::name`, which begins a line and may be wrapped to its beginning, and the
+/// older `##[name]` anywhere.
+fn commands(rest: &str, begins_word: bool) -> bool {
+    let named = |rest: &str| rest.starts_with(|c: char| c.is_ascii_alphabetic());
+    rest.starts_with("##[") || (begins_word && rest.strip_prefix("::").is_some_and(named))
+}
+
+/// Code points that are no characters and that XML 1.0 does not allow, and the separators that some programs take for a
+/// line break.
+fn is_no_character(c: char) -> bool {
+    matches!(c, '\u{fffe}' | '\u{ffff}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Marks, embeddings, overrides and isolates of the bidirectional algorithm (Unicode Standard Annex 9, table 3), and
@@ -32,11 +58,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_text_is_a_command_to_a_ci_system() {
+        assert_eq!(shown("said:\n::stop-commands::x"), "said:\n\\u{3a}:stop-commands::x");
+        assert_eq!(shown(" ::error::x"), " \\u{3a}:error::x");
+        assert_eq!(shown("a ##[error]b"), "a \\u{23}#[error]b");
+        let plain = "std::fs at ::1, # 2";
+        assert_eq!(shown(plain), plain);
+    }
+
+    #[test]
+    fn a_name_is_one_line_and_xml() {
+        assert_eq!(shown_name("threads=4 größer"), "threads=4 größer");
+        assert_eq!(shown_name("a::b ::1"), "a::b ::1");
+        assert_eq!(shown_name("::stop-commands::x"), "\\u{3a}:stop-commands::x");
+        assert_eq!(shown_name("a\nb\tc\u{85}\u{2028}\u{ffff}"), "a\\u{a}b\\u{9}c\\u{85}\\u{2028}\\u{ffff}");
+    }
+
+    #[test]
     fn what_steers_a_terminal_is_shown_and_the_rest_is_as_it_was() {
         let plain = "aslr=on größer\t日本\n";
         assert_eq!(shown(plain), plain);
         assert_eq!(shown("\x1b]0;title\x07\r"), "\\u{1b}]0;title\\u{7}\\u{d}");
-        assert_eq!(shown_line("a\n::stop-commands::x\tb"), "a\\n::stop-commands::x b");
         assert_eq!(shown("a\u{202e}b\u{9b}31m\u{200b}"), "a\\u{202e}b\\u{9b}31m\\u{200b}");
     }
 }

@@ -43,7 +43,7 @@ fn overtake(area: isize, register: fn() -> bool, armed: bool) -> Option<u32> {
     let (ready, flag) = (AtomicU32::new(0), AtomicU32::new(0));
     let cpu = current_cpu()?;
     thread::scope(|scope| {
-        let spinner = scope.spawn(|| {
+        let spinner = thread::Builder::new().spawn_scoped(scope, || {
             let able = pin(cpu) && register();
             ready.store(1, Ordering::Release);
             // Overtaken before it began: says nothing.
@@ -51,7 +51,8 @@ fn overtake(area: isize, register: fn() -> bool, armed: bool) -> Option<u32> {
             // SAFETY: `register` made the area the calling thread's registered one.
             able.then(|| unsafe { spin(area, &flag, LIMIT, armed) })
         });
-        let waker = scope.spawn(|| {
+        let spinner = spinner.ok()?;
+        let waker = thread::Builder::new().spawn_scoped(scope, || {
             let pinned = pin(cpu);
             while ready.load(Ordering::Acquire) == 0 {
                 thread::yield_now();
@@ -61,7 +62,7 @@ fn overtake(area: isize, register: fn() -> bool, armed: bool) -> Option<u32> {
             pinned
         });
         let outcome = spinner.join().ok().flatten();
-        waker.join().ok().filter(|&pinned| pinned).and(outcome)
+        waker.ok()?.join().ok().filter(|&pinned| pinned).and(outcome)
     })
 }
 

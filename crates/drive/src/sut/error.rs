@@ -2,7 +2,7 @@
 
 use super::unpaired::Unpaired;
 use tare_cpuset::observe::ObserveError;
-use tare_cpuset::{AffinityError, ThreadRef};
+use tare_cpuset::{AffinityError, ThreadRef, ThreadRefused};
 use tare_topology::bind::BindError;
 use thiserror::Error;
 
@@ -15,6 +15,9 @@ pub enum SutError {
     /// A program could not be started where it belongs, or the starting thread not be put back.
     #[error(transparent)]
     Place(#[from] BindError),
+    /// No thread for the looks at all others.
+    #[error(transparent)]
+    Thread(#[from] ThreadRefused),
     /// A thread could not be looked at.
     #[error(transparent)]
     Observe(#[from] ObserveError),

@@ -4,11 +4,11 @@ use super::helpers::{self, WorkerWatch};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use tare_cpuset::observe;
 use tare_cpuset::observe::ThreadSample;
-use tare_cpuset::{CpuSet, ThreadRef, affinity_of};
+use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused, affinity_of};
 use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
 
 /// Time between two looks at a thread. 20 a second see a thread that strays for long, and cost under 0.1% of a PU.
@@ -94,13 +94,16 @@ struct Sightings {
 impl ThreadWatch {
     /// Starts to look, twenty times a second. Of threads that may end, what was last known is kept.
     /// Workers that come and go are watched from when they are first seen.
-    pub fn start(threads: Vec<Watched>, may_end: bool, mut finder: Option<WorkerWatch>) -> Self {
+    ///
+    /// # Errors
+    /// When the system starts no thread.
+    pub fn start(threads: Vec<Watched>, may_end: bool, mut finder: Option<WorkerWatch>) -> Result<Self, ThreadRefused> {
         let tracked = Arc::new(Mutex::new(threads.into_iter().map(Tracked::now).collect::<Vec<_>>()));
         let (workers, stop) = (Arc::default(), Arc::new(AtomicBool::new(false)));
         let began = Instant::now();
         let looker = {
             let (tracked, workers, stop) = (Arc::clone(&tracked), Arc::clone(&workers), Arc::clone(&stop));
-            std::thread::spawn(move || {
+            let looks = move || {
                 for number in 0_usize.. {
                     if stop.load(Ordering::Relaxed) {
                         break;
@@ -113,9 +116,10 @@ impl ThreadWatch {
                     look(&tracked, may_end && number.is_multiple_of(REMEMBER_EVERY));
                     std::thread::park_timeout(pause(&tracked));
                 }
-            })
+            };
+            Builder::new().spawn(looks)?
         };
-        Self { began, tracked, workers, stop, looker }
+        Ok(Self { began, tracked, workers, stop, looker })
     }
 
     /// Looks at one more from now on: one that began during the sample.

@@ -261,7 +261,7 @@ impl SubjectWatch {
             interference: Interference::start(self.sut.root.map(i32::unsigned_abs), &self.cpus()),
             memory: self.settings.memory.then(MemoryWatch::start),
             network: (self.clients_elsewhere.is_some() || self.partner.is_some()).then(NetworkWatch::start),
-            watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch()),
+            watch: ThreadWatch::start(self.watched.clone(), self.may_end, self.worker_watch())?,
             used: UsageMark::take(&self.sut),
         });
         Ok(())

@@ -2,6 +2,7 @@
 
 use crate::sut::SutError;
 use std::error::Error;
+use tare_cpuset::LimitTooLow;
 use tare_engine::EngineError;
 
 /// Characters of a statement that an error shows.
@@ -50,6 +51,14 @@ pub enum LoadError {
         held: u64,
         /// Pages of tables and indexes.
         data: u64,
+    },
+    /// This system has no room for so many threads.
+    #[error("{threads} client threads: {source}")]
+    Limit {
+        /// Threads that were asked for.
+        threads: usize,
+        /// The limit, and what to raise.
+        source: LimitTooLow,
     },
     /// The load needs a server, and there is none.
     #[error("this load drives a server, and none was started for it")]

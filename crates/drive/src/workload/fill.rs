@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 use std::time::Duration;
 use tare_engine::{Dialect, Interrupter, Session, SqlError};
 
@@ -107,8 +108,10 @@ pub fn in_parallel<E: Send>(
     std::thread::scope(|scope| {
         let (finished, done) = channel();
         let shared = &shared;
-        scope.spawn(move || shared.watch(&done));
-        let others: Vec<_> = (1..sessions).map(|_| scope.spawn(one)).collect();
+        // Threads that the system refuses are done without: sessions hear of an end between two statements too, and
+        // this one fills every table that no other takes.
+        let _ = Builder::new().spawn_scoped(scope, move || shared.watch(&done));
+        let others: Vec<_> = (1..sessions).filter_map(|_| Builder::new().spawn_scoped(scope, one).ok()).collect();
         one();
         // A thread that panicked passes that on when the scope ends.
         others.into_iter().for_each(|other| drop(other.join()));

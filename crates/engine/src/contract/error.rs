@@ -156,6 +156,17 @@ pub enum EngineError {
     /// Filling the data directory failed.
     #[error("filling the data directory: {0}")]
     Fill(#[source] Box<dyn Error + Send + Sync>),
+    /// The system lets no signal through to the server.
+    #[error(
+        "the server (process {pid}) cannot be stopped: sending it a signal failed: {source}; allow kill(2) in the \
+         seccomp filter or security module of this container"
+    )]
+    Unstoppable {
+        /// The server's process.
+        pid: u32,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The end of this program is wanted.
     #[error("interrupted")]
     Interrupted,

@@ -12,9 +12,11 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::thread::Builder;
 
 use procfs::process::{MMapPath, Process};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tare_cpuset::ThreadRefused;
 
 use crate::EngineError;
 
@@ -64,7 +66,11 @@ impl Aslr {
             return Err("randomisation is off for the whole machine: sudo sysctl kernel.randomize_va_space=2".into());
         }
         // The flag belongs to a thread, so a thread can try it.
-        let tried = std::thread::scope(|scope| scope.spawn(|| self.set_randomisation()).join());
+        let tried = std::thread::scope(|scope| {
+            let trial = Builder::new().spawn_scoped(scope, || self.set_randomisation());
+            Ok::<_, ThreadRefused>(trial?.join())
+        });
+        let tried = tried.map_err(|refused| refused.to_string())?;
         if let Ok(Err(error)) = tried {
             return Err(format!("personality(2) is not permitted here ({error}), as in some containers"));
         }

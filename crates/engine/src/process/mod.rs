@@ -9,6 +9,7 @@ pub(crate) mod identity;
 pub(crate) mod installer;
 pub(crate) mod instance;
 pub(crate) mod leftovers;
+pub(crate) mod listed_folder;
 pub(crate) mod log;
 pub(crate) mod port;
 pub(crate) mod process_tree;

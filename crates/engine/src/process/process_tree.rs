@@ -93,9 +93,11 @@ impl ProcessTree {
             if found.is_empty() || Instant::now() >= deadline {
                 return ended;
             }
-            for member in found {
-                member.kill();
-                ended.push(member);
+            let before = ended.len();
+            ended.extend(found.iter().copied().filter(|member| member.kill()));
+            // Those that may be sent no signal are not hunted for; those that ended by themselves are not seen again.
+            if ended.len() == before && found.iter().all(|member| member.lives()) {
+                return ended;
             }
         }
     }

@@ -12,6 +12,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, geteuid, kill_process, kill_process_group, pidfd_open,
     pidfd_send_signal, waitid,
@@ -88,9 +89,8 @@ impl Behind {
         matches!(poll(&mut descriptors, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(0))
     }
 
-    fn signal(&self, signal: Signal) {
-        // Already gone is as good as told.
-        let _ = pidfd_send_signal(&self.handle, signal);
+    fn signal(&self, signal: Signal) -> rustix::io::Result<()> {
+        pidfd_send_signal(&self.handle, signal)
     }
 }
 
@@ -175,10 +175,16 @@ impl ServerProcess {
             self.kill();
             return Ok(StopOutcome::AlreadyGone);
         }
-        match &self.behind {
+        let sent = match &self.behind {
             Some(behind) => behind.signal(self.manners.stop),
             // The child has not been waited for, so its number cannot belong to anyone else.
-            None => drop(kill_process(Pid::from_child(&self.child), self.manners.stop)),
+            None => kill_process(Pid::from_child(&self.child), self.manners.stop),
+        };
+        match sent {
+            // Already gone is as good as told.
+            Ok(()) | Err(Errno::SRCH) => {}
+            // Nothing that it was not told is worth waiting for.
+            Err(source) => return Err(EngineError::Unstoppable { pid: self.pid(), source: source.into() }),
         }
         let outcome = if self.wait(timeout)? { StopOutcome::Graceful } else { StopOutcome::Killed };
         if outcome == StopOutcome::Graceful {
@@ -261,11 +267,15 @@ impl ServerProcess {
     fn kill(&mut self) {
         if matches!(self.ended(), Ok(None)) {
             let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-            let _ = self.child.kill();
-            self.status = self.child.wait().ok();
+            match self.child.kill() {
+                Ok(()) => self.status = self.child.wait().ok(),
+                // Its control group may still end it; else it ends with the thread that started it.
+                Err(_) => drop(self.family.as_ref().map(ProcessTree::kill)),
+            }
         }
-        if let Some(behind) = &self.behind {
-            behind.signal(Signal::KILL);
+        if let Some(behind) = &self.behind
+            && behind.signal(Signal::KILL).is_ok()
+        {
             let deadline = Instant::now() + GONE;
             while behind.is_alive() && Instant::now() < deadline {
                 sleep(POLL);
@@ -307,6 +317,7 @@ pub(crate) fn verify_preload(pid: u32, library: &Path) -> Result<(), EngineError
 mod tests {
     use super::*;
     use crate::process::before_exec::INHERITED;
+    use crate::process::identity::Identity;
 
     fn launch<'a>(
         program: &'a str,
@@ -375,6 +386,31 @@ mod tests {
         until(|| stat().map_or(true, |stat| stat.state == 'Z'));
         // What the forgotten process would have done.
         launch.family.end();
+    }
+
+    #[test]
+    fn a_server_that_may_be_sent_no_signal_is_told_about_at_once() {
+        if !geteuid().is_root() {
+            return; // Who may send one is root's to give up.
+        }
+        let (_folder, log, none) = scratch();
+        let launch = launch("/bin/sh", "sleep 600", &log, &none);
+        let began = Instant::now();
+        let (pid, error) = std::thread::scope(|scope| {
+            let without_rights = scope.spawn(|| {
+                let mut process = ServerProcess::spawn(&launch).unwrap();
+                let nobody = rustix::process::Uid::from_raw(65_534);
+                // Of this thread alone, which ends with it.
+                rustix::thread::set_thread_res_uid(nobody, nobody, nobody).unwrap();
+                (process.pid(), process.stop(Duration::from_secs(30)).unwrap_err())
+            });
+            without_rights.join().unwrap()
+        });
+        assert!(matches!(error, EngineError::Unstoppable { pid: of, .. } if of == pid), "{error}");
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+        // This thread has its rights still.
+        launch.family.end();
+        assert!(Identity::of(pid.cast_signed()).is_none());
     }
 
     #[test]

@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
+
+use tare_cpuset::ThreadRefused;
 
 use crate::process::before_exec::{Before, before_exec, clean_environment};
 use crate::process::guard::interrupted;
@@ -71,6 +75,10 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     let listed = LISTED.get().and_then(|state| Registration::begin(state, Vec::new(), &family).ok());
     let door = family.begin(&mut command);
     before_exec(&mut command, Before { door, ..Before::default() });
+    let (answer, answered) = channel();
+    // It reads to the end of the pipe, which comes with `command` when nothing is started.
+    let reader = Builder::new().spawn(move || drop(answer.send(read(stdout)))).map_err(ThreadRefused::from);
+    let reader = reader.map_err(|refused| unheard(io::Error::other(refused)))?;
     let mut child = command.spawn().map_err(|error| {
         family.end();
         unheard(error)
@@ -78,12 +86,11 @@ pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     // With it go the ends of the pipe that would keep it open.
     drop(command);
     let group = Pid::from_child(&child);
-    let (answer, answered) = channel();
-    let reader = std::thread::spawn(move || drop(answer.send(read(stdout))));
     let told = wait(&answered);
     // What it started goes with it: a program behind a script would keep the pipe open.
-    let _ = kill_process_group(group, Signal::KILL);
-    let _ = child.wait();
+    if kill_process_group(group, Signal::KILL) != Err(Errno::PERM) {
+        let _ = child.wait();
+    }
     family.end();
     drop(listed);
     match told {

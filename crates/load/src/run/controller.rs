@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{Builder, ScopedJoinHandle, Thread, scope, sleep};
 use std::time::{Duration, Instant};
+use tare_cpuset::{Limits, Wanted};
 
 /// How often the observer is polled.
 const POLL: Duration = Duration::from_millis(100);
@@ -35,6 +36,8 @@ pub fn run<K: Connect, O: Observer>(
     observer: &mut O,
 ) -> Result<Vec<Sample>, Ended<K, O>> {
     settings.check()?;
+    let wanted = Wanted { threads: settings.threads as u64, ..Wanted::default() };
+    Limits::now().check(wanted).map_err(|source| RunError::Limit { threads: settings.threads, source })?;
     let shared = Shared::new(settings.threads, settings.intervals.is_some(), settings.events);
     let started = OnceLock::new();
     scope(|scope| {
@@ -48,7 +51,7 @@ pub fn run<K: Connect, O: Observer>(
             let handle = Builder::new()
                 .name(format!("client-{index}"))
                 .spawn_scoped(scope, move || live(&common, connect, index, sender))
-                .map_err(|source| RunError::Spawn { thread: index, source })?;
+                .map_err(|e| RunError::Spawn { thread: index, source: e.into() })?;
             clients.threads.push(handle.thread().clone());
             handles.push(handle);
         }

@@ -1,5 +1,7 @@
 //! Why a run ended before its end.
 
+use tare_cpuset::{LimitTooLow, ThreadRefused};
+
 /// Why a run ended before its end. `C` is the clients' error, `O` the observer's. No thread is left in any case.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -14,13 +16,21 @@ pub enum RunError<C, O> {
         /// The value that was given.
         given: String,
     },
+    /// So many threads are more than a limit of this system leaves room for.
+    #[error("{threads} client threads: {source}")]
+    Limit {
+        /// Threads that were asked for.
+        threads: usize,
+        /// The limit.
+        source: LimitTooLow,
+    },
     /// The OS gave no more threads.
     #[error("client thread {thread} could not be started: {source}")]
     Spawn {
         /// Number of the thread, from 0.
         thread: usize,
-        /// The operating system's error.
-        source: std::io::Error,
+        /// The operating system's error, and what to raise.
+        source: ThreadRefused,
     },
     /// A thread could not be bound or connected.
     #[error("client thread {thread} could not connect: {source}")]

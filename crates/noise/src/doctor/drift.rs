@@ -72,7 +72,8 @@ fn on_cpu(cpu: u32, work: impl FnOnce() -> f64 + Send) -> Result<f64> {
     use tare_cpuset::ThreadRef;
     use tare_cpuset::bind_thread;
     std::thread::scope(|scope| {
-        let worker = scope.spawn(|| bind_thread(ThreadRef::of_this_thread(), &cpu.into()).map(|()| work()));
+        let work = || bind_thread(ThreadRef::of_this_thread(), &cpu.into()).map(|()| work());
+        let worker = std::thread::Builder::new().spawn_scoped(scope, work).map_err(tare_cpuset::ThreadRefused::from)?;
         let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         done.map_err(|source| crate::NoiseError::Bind { cpu, source })
     })

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use tare_cpuset::bind_thread;
-use tare_cpuset::{CpuSet, ThreadRef};
+use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused};
 
 use crate::error::{NoiseError, Result};
 
@@ -54,14 +54,17 @@ pub struct Jitter {
 /// Spins on one CPU for `duration` (after 40 ms of warm-up and calibration), in a thread of its own.
 ///
 /// # Errors
-/// [`NoiseError::Bind`] when this process may not run on that CPU.
+/// [`NoiseError::Bind`] when this process may not run on that CPU, [`NoiseError::Thread`] when there is no thread.
 pub fn measure_jitter(cpu: u32, duration: Duration) -> Result<Jitter> {
     let spinner = || {
         bind_thread(ThreadRef::of_this_thread(), &CpuSet::from(cpu))
             .map_err(|source| NoiseError::Bind { cpu, source })?;
         Ok(spin(cpu, duration))
     };
-    std::thread::scope(|scope| scope.spawn(spinner).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    std::thread::scope(|scope| {
+        let spinning = std::thread::Builder::new().spawn_scoped(scope, spinner).map_err(ThreadRefused::from)?;
+        spinning.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 fn spin(cpu: u32, duration: Duration) -> Jitter {

@@ -3,10 +3,10 @@
 use super::chain::{Chain, spin_ns};
 use super::wakeup::{bind_here, round_trip_ns};
 use crate::error::{NoiseError, Result};
-use std::thread;
+use std::thread::{self, Builder};
 use std::time::Duration;
 use tare_cpuset::AffinityError;
-use tare_cpuset::CpuSet;
+use tare_cpuset::{CpuSet, ThreadRefused};
 
 /// Shares of a reading's time.
 const CHAIN: f64 = 0.55;
@@ -60,9 +60,10 @@ impl Probe {
     pub fn new(seats: Seats) -> Result<Self> {
         let first = seats.workers.first().cloned().flatten();
         let made = thread::scope(|scope| {
-            let maker = scope.spawn(|| bind_here(first.as_ref()).map(|()| Chain::new()));
-            maker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
+            let maker = || bind_here(first.as_ref()).map(|()| Chain::new());
+            let maker = Builder::new().spawn_scoped(scope, maker).map_err(ThreadRefused::from)?;
+            Ok::<_, ThreadRefused>(maker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })?;
         let chain = made.map_err(|source| refused(&seats, source))?;
         let count = seats.workers.len();
         let from = (0..count).map(|part| chain.at(part, count)).collect();
@@ -75,23 +76,25 @@ impl Probe {
     /// [`NoiseError::Bind`] when a thread could not be put into its seat.
     pub fn read(&mut self, length: Duration) -> Result<Reading> {
         let chain = &self.chain;
-        let worked: std::result::Result<Vec<(f64, f64)>, AffinityError> = thread::scope(|scope| {
-            let workers: Vec<_> = self
+        let worked = thread::scope(|scope| {
+            let workers: std::result::Result<Vec<_>, ThreadRefused> = self
                 .seats
                 .workers
                 .iter()
                 .zip(&mut self.from)
                 .map(|(seat, from)| {
-                    scope.spawn(move || {
+                    let work = move || {
                         bind_here(seat.as_ref())?;
                         let loads = chain.ns(from, length.mul_f64(CHAIN));
                         Ok((loads, spin_ns(length.mul_f64(SPIN))))
-                    })
+                    };
+                    Ok(Builder::new().spawn_scoped(scope, work)?)
                 })
                 .collect();
-            let joined = workers.into_iter().map(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            joined.collect()
-        });
+            let joined =
+                workers?.into_iter().map(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            Ok::<_, ThreadRefused>(joined.collect::<std::result::Result<Vec<(f64, f64)>, AffinityError>>())
+        })?;
         let worked = worked.map_err(|source| refused(&self.seats, source))?;
         let mean = |of: fn(&(f64, f64)) -> f64| worked.iter().map(of).sum::<f64>() / worked.len().max(1) as f64;
         let [client, server] = &self.seats.pair;

@@ -3,11 +3,11 @@
 use super::chain::middle;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
-use std::thread;
+use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
 use tare_cpuset::AffinityError;
 use tare_cpuset::bind_thread;
-use tare_cpuset::{CpuSet, ThreadRef};
+use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused};
 
 /// Nanoseconds there and back over a socket between a thread on `first` and one on `second`, for about `time`.
 pub(super) fn round_trip_ns(
@@ -20,7 +20,7 @@ pub(super) fn round_trip_ns(
         Err(error) => return Ok(Err(error)),
     };
     thread::scope(|scope| {
-        let answerer = scope.spawn(move || {
+        let answerer = Builder::new().spawn_scoped(scope, move || {
             let bound = bind_here(second);
             // Dropped at the end, which is how the caller learns that no one answers.
             if bound.is_ok() {
@@ -28,8 +28,16 @@ pub(super) fn round_trip_ns(
             }
             bound
         });
+        let answerer = match answerer {
+            Ok(answerer) => answerer,
+            Err(refused) => return Ok(Err(io::Error::other(ThreadRefused::from(refused)))),
+        };
         // The socket goes with the caller, so that the answerer ends when it does.
-        let caller = scope.spawn(move || bind_here(first).map(|()| call(near, time)));
+        let caller = move || bind_here(first).map(|()| call(near, time));
+        let caller = match Builder::new().spawn_scoped(scope, caller) {
+            Ok(caller) => caller,
+            Err(refused) => return Ok(Err(io::Error::other(ThreadRefused::from(refused)))),
+        };
         let called = caller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         answerer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         called

@@ -1,10 +1,13 @@
 //! A chart of the page as a picture of its own: the page's rules inside, with light colours in place of variables, as
 //! programs that draw SVG but know no CSS variables need.
 
+use std::borrow::Cow;
+
 const STYLE: &str = include_str!("../html/style.css");
 
 /// An `svg` element as a whole document on white.
 pub fn standalone(svg: &str) -> String {
+    let svg = characters_of_xml(svg);
     let Some((head, rest)) = svg.split_once('>') else {
         return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"></svg>\n".to_owned();
     };
@@ -16,6 +19,15 @@ pub fn standalone(svg: &str) -> String {
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\" stroke=\"none\"/>{rest}\n",
         rules()
     )
+}
+
+/// XML 1.0 has no way to write other characters, and a picture with one of them is no picture (section 2.2).
+fn characters_of_xml(text: &str) -> Cow<'_, str> {
+    let not_allowed = |c: char| c < ' ' && !matches!(c, '\t' | '\n' | '\r') || matches!(c, '\u{fffe}' | '\u{ffff}');
+    match text.contains(not_allowed) {
+        true => Cow::Owned(text.replace(not_allowed, "\u{fffd}")),
+        false => Cow::Borrowed(text),
+    }
 }
 
 /// The page's rules for elements of charts, their variables resolved.
@@ -72,5 +84,11 @@ mod tests {
         assert!(text.contains("xmlns=") && text.contains("width=\"960\" height=\"172\""), "{text}");
         assert!(text.contains(".m0{fill:#0b68b3") && !text.contains("var("), "{text}");
         assert!(!text.contains("@media") && !text.contains("body{"), "{text}");
+    }
+
+    #[test]
+    fn what_xml_cannot_hold_is_replaced() {
+        let text = standalone("<svg class=\"chart\"><title>a\u{1}b\u{ffff}c\td</title></svg>");
+        assert!(text.contains("<title>a\u{fffd}b\u{fffd}c\td</title>"), "{text}");
     }
 }

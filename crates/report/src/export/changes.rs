@@ -63,7 +63,7 @@ fn word(metric: &MetricComparison) -> String {
 /// What GitHub Actions reads from a step's log: an error for each metric that is slower when the gate failed, a warning
 /// when it could not decide.
 pub fn annotations(judged: &[Judged<'_>], gate: Option<Gate>) -> Vec<String> {
-    let line = |level: &str, text: &str| format!("::{level} title=tare::{}", data(text));
+    let line = |level: &str, text: &str| format!("::{level} title=tare::{}", data(&tare_text::shown(text)));
     match gate {
         Some(Gate::Failed) => {
             let slower = judged.iter().filter(|(_, metric)| metric.verdict == Verdict::Slower);

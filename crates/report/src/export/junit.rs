@@ -43,7 +43,7 @@ fn suite(xml: &mut Writer<&mut dyn Write>, source: &Source<'_>, condition: &Cond
     let means = means.iter().flat_map(|found| &found.metrics).filter(|metric| source.wants(&metric.name));
     let properties = means.map(|metric| {
         let mut property = BytesStart::new("property");
-        property.push_attribute(("name", metric.name.as_str()));
+        property.push_attribute(("name", clean(&metric.name).as_str()));
         property.push_attribute(("value", metric.mean.to_string().as_str()));
         property
     });

@@ -7,6 +7,7 @@ use crate::error::ReadError;
 use crate::everything::{Results, Source};
 use crate::lines;
 use crate::machines::{self, ENVIRONMENT};
+use crate::names;
 use crate::schema::Environment;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,7 +18,8 @@ use tare_files::Trust;
 /// # Errors
 /// When a part cannot be read.
 pub(crate) fn read(path: &Path) -> Result<Results, ReadError> {
-    let found = parts::find(&[path.to_owned()])?;
+    let mut found = parts::find(&[path.to_owned()])?;
+    names::of_plan(&mut found.plan);
     let (mut trials, mut damaged, mut warnings, mut read_captures) =
         (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
     for (index, part) in found.parts.iter().enumerate() {

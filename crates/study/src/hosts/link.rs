@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendErr
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
-use tare_text::shown_line;
+use tare_text::shown_name;
 
 /// Time between two signs of life.
 const SIGN_EVERY: Duration = Duration::from_secs(1);
@@ -186,7 +186,7 @@ fn listen<I: DeserializeOwned>(input: impl Read, heard: &SyncSender<Result<I, Li
                 greeting_bytes += line.len();
             }
             Err(error) => {
-                let text = shown_line(&String::from_utf8_lossy(&text[..text.len().min(SHOWN)]));
+                let text = shown_name(&String::from_utf8_lossy(&text[..text.len().min(SHOWN)]));
                 let _ = heard.send(Err(LinkEnd::Garbled(format!("{text} ({error})"))));
                 return;
             }

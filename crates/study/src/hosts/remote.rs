@@ -8,7 +8,7 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tare_engine::{dies_with_parent, interrupted};
-use tare_text::shown_line;
+use tare_text::shown_name;
 
 /// How long it may take until the other side has said who it is.
 const GREETING: Duration = Duration::from_secs(60);
@@ -258,7 +258,8 @@ fn end(child: &mut Child) -> Option<ExitStatus> {
 
 /// Keeps the last of what ssh and the other side say alongside their messages.
 fn listen_to(mut errors: ChildStderr, complaint: Arc<Mutex<String>>) {
-    std::thread::spawn(move || {
+    // Where the system starts no thread, what is said is lost.
+    let _ = std::thread::Builder::new().spawn(move || {
         let mut bytes = [0; 1024];
         while let Ok(read @ 1..) = errors.read(&mut bytes) {
             let mut kept = complaint.lock().unwrap_or_else(PoisonError::into_inner);
@@ -273,7 +274,7 @@ fn listen_to(mut errors: ChildStderr, complaint: Arc<Mutex<String>>) {
 fn why(how: Option<&str>, status: Option<ExitStatus>, complaint: &Mutex<String>) -> String {
     // Its last words are on their way when it has ended.
     std::thread::sleep(LOOK_EVERY);
-    let said = shown_line(complaint.lock().unwrap_or_else(PoisonError::into_inner).trim());
+    let said = shown_name(complaint.lock().unwrap_or_else(PoisonError::into_inner).trim()).into_owned();
     let status = status.map(|status| status.to_string());
     let said = (!said.is_empty()).then(|| format!("it said: {said}"));
     [how.map(str::to_owned), status, said].into_iter().flatten().collect::<Vec<_>>().join("; ")
@@ -283,5 +284,5 @@ fn why(how: Option<&str>, status: Option<ExitStatus>, complaint: &Mutex<String>)
 pub fn cut(text: &str, most: usize) -> String {
     let whole: String = text.chars().take(most).collect();
     let dots = if whole.len() < text.len() { "..." } else { "" };
-    shown_line(&whole) + dots
+    shown_name(&whole).into_owned() + dots
 }

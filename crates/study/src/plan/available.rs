@@ -3,6 +3,8 @@
 use super::programs::Programs;
 use crate::language::process::ProcessSettings;
 use crate::language::settings::Settings;
+use std::sync::OnceLock;
+use tare_cpuset::{Limits, Wanted};
 use tare_engine::{Address, Binary, engine_by_name};
 use tare_noise::{Availability, System};
 use tare_topology::{MemoryPolicy, Side};
@@ -13,6 +15,7 @@ use tare_topology::{MemoryPolicy, Side};
 /// The first reason why not.
 pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Programs>) -> Result<(), String> {
     machine(settings)?;
+    threads(settings)?;
     process(settings)?;
     running(settings)?;
     let starts_one = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
@@ -26,6 +29,24 @@ pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Pro
     let load = settings.workload.load.load();
     load.drives(&settings.engine.name)?;
     load.available(settings.workload.threads)
+}
+
+/// Each client has a thread and a connection, and each connection a thread or process of its server, on this machine
+/// or another.
+fn threads(settings: &Settings) -> Result<(), String> {
+    /// A plan is made in a moment: the limits are read once for its thousands of conditions.
+    static NOW: OnceLock<Limits> = OnceLock::new();
+    let (asked, running) = (settings.workload.threads as u64, &settings.engine.running);
+    let elsewhere = running.host.as_ref().is_some_and(|host| !Address::Tcp(host.clone(), 0).is_here());
+    let has_server = settings.workload.load.load().needs_server();
+    let clients = if settings.client.on.host.is_some() { 0 } else { asked };
+    let wanted = Wanted {
+        threads: clients,
+        of_others: if has_server && !elsewhere { asked } else { 0 },
+        descriptors: if has_server { clients } else { 0 },
+    };
+    let room = NOW.get_or_init(Limits::now).check(wanted);
+    room.map_err(|low| format!("workload.threads = {asked}: {low}"))
 }
 
 fn machine(settings: &Settings) -> Result<(), String> {
@@ -105,6 +126,15 @@ fn options(settings: &Settings) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn more_threads_than_the_system_has_room_for_have_the_limit_as_their_reason() {
+        let mut settings = Settings::default();
+        assert_eq!(threads(&settings), Ok(()));
+        settings.workload.threads = usize::MAX;
+        let reason = threads(&settings).unwrap_err();
+        assert!(reason.contains("vm.max_map_count") && reason.contains("sudo sysctl -w"), "{reason}");
+    }
 
     #[test]
     fn an_option_that_an_engine_does_not_know_has_its_reason() {

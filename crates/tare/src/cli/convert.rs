@@ -179,7 +179,9 @@ impl From<LoadError> for Problem {
             LoadError::SystemUnderTest(SutError::Bind(_) | SutError::Place(_)) => {
                 Self::new(Exit::Machine, e.to_string()).advice("run tare as the server's user, or as root")
             }
-            LoadError::SystemUnderTest(_) | LoadError::NoServer => Self::new(Exit::Machine, e.to_string()),
+            LoadError::SystemUnderTest(_) | LoadError::NoServer | LoadError::Limit { .. } => {
+                Self::new(Exit::Machine, e.to_string())
+            }
             LoadError::Generator(_) => Self::new(Exit::Usage, e.to_string()),
             LoadError::Own(_) | LoadError::Ended(_) | LoadError::NotResident { .. } => {
                 Self::new(Exit::TrialFailed, e.to_string())

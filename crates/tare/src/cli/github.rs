@@ -34,7 +34,7 @@ pub fn tell(told: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem
         })?;
     }
     if in_step {
-        annotations(&told.judged, told.gate).iter().for_each(|line| output::note(line));
+        annotations(&told.judged, told.gate).iter().for_each(|line| output::command(line));
         if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from)
             && let Err(error) = append(&path, &text)
         {

@@ -2,14 +2,21 @@
 
 use super::{Exit, Problem};
 use crate::run::Stop;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 static AT_ONCE: AtomicBool = AtomicBool::new(false);
 static LISTENER: OnceLock<()> = OnceLock::new();
+
+/// A write beyond the limit of this process's files (`ulimit -f`) is an error like that of a full disk, and no signal
+/// that ends the process with its settings not put back. Programs that it starts have the signal as ever.
+pub fn outlive_file_limit() {
+    // What cannot be handled ends the process, as it would have.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
 
 /// Both flags; the handlers are installed by the first call. Whatever they say, everything is put back.
 ///

@@ -20,6 +20,11 @@ pub fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", tare_text::shown(line));
 }
 
+/// A command to the CI system that reads the log; what is in it from outside is escaped already.
+pub fn command(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
 /// Prints one JSON document.
 pub fn json<T: Serialize>(value: &T) -> Result<(), Problem> {
     let document = serde_json::to_string_pretty(value)

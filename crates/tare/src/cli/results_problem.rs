@@ -56,6 +56,12 @@ impl From<ReadError> for Problem {
                     ))
                     .advice("split the file by a factor, and analyse each part")
             }
+            ReadError::TooMany { path, what, limit } => {
+                Self::new(Exit::Usage, format!("these results hold more than {limit} {what}"))
+                    .at(path.display().to_string())
+                    .expected(format!("at most {limit} {what}, which are held in memory together"))
+                    .advice("split the file, and analyse each part")
+            }
             ReadError::Malformed { path, line, column, expected, .. } => {
                 problem.at(format!("{}, line {line}, column {column}", path.display())).expected(expected)
             }

@@ -2,6 +2,7 @@
 
 use super::{Attempt, Failure};
 use crate::state;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -9,7 +10,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
+use tare_cpuset::ThreadRefused;
 use tare_drive::workload::Progress;
 use tare_files::Folder;
 use tare_results::store::LOGS;
@@ -90,7 +93,13 @@ pub fn run_child(
         // A pipe holds less than a plan may have; a trial that is gone needs nothing.
         std::thread::spawn(move || input.write_all(&handed));
     }
-    let lines = listen(&mut child);
+    let lines = match listen(&mut child) {
+        Ok(lines) => lines,
+        Err(refused) => {
+            stop(&mut child, INTERRUPT_GRACE, interrupt.at_once)?;
+            return Err(refused);
+        }
+    };
     let deadline = Instant::now().checked_add(timeout);
     loop {
         match lines.recv_timeout(Duration::from_millis(100)) {
@@ -109,10 +118,10 @@ pub fn run_child(
     }
 }
 
-fn listen(child: &mut Child) -> Receiver<Message> {
+fn listen(child: &mut Child) -> io::Result<Receiver<Message>> {
     let (sender, receiver) = channel();
     if let Some(out) = child.stdout.take() {
-        std::thread::spawn(move || {
+        let hear = move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 if let Ok(message) = serde_json::from_str(&line)
                     && sender.send(message).is_err()
@@ -120,19 +129,19 @@ fn listen(child: &mut Child) -> Receiver<Message> {
                     return;
                 }
             }
-        });
+        };
+        Builder::new().spawn(hear).map_err(|e| io::Error::other(ThreadRefused::from(e)))?;
     }
-    receiver
+    Ok(receiver)
 }
 
 /// SIGTERM, time to put things back, then SIGKILL; and no more time when that is wanted at once.
 fn stop(child: &mut Child, grace: Duration, at_once: &AtomicBool) -> io::Result<()> {
-    if let Some(pid) = rustix::process::Pid::from_raw(child.id().cast_signed()) {
-        // Already gone is as good as told.
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-    }
+    // Already gone is as good as told.
+    let _ = kill_process(Pid::from_child(child), Signal::TERM);
     let deadline = Instant::now() + grace;
-    while Instant::now() < deadline && !at_once.load(Ordering::Relaxed) {
+    // One that is stopped (SIGSTOP, Ctrl-Z) hears nothing, however long it is waited for.
+    while Instant::now() < deadline && !at_once.load(Ordering::Relaxed) && !is_stopped(child) {
         if child.try_wait()?.is_some() {
             return Ok(());
         }
@@ -143,4 +152,9 @@ fn stop(child: &mut Child, grace: Duration, at_once: &AtomicBool) -> io::Result<
     // It could put nothing back and stop no server: that falls to the one who ended it, before anything else is
     // measured.
     state::reap().map(drop).map_err(io::Error::other)
+}
+
+fn is_stopped(child: &Child) -> bool {
+    let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    matches!(waitid(WaitId::Pid(Pid::from_child(child)), look), Ok(Some(_)))
 }

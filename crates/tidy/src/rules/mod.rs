@@ -15,6 +15,7 @@ mod proofs;
 mod prose;
 mod quotes;
 mod test_names;
+mod threads;
 mod variables;
 mod words;
 

@@ -2,7 +2,7 @@
 
 use super::{
     book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, opening, proofs, prose,
-    quotes, test_names, variables, words,
+    quotes, test_names, threads, variables, words,
 };
 use crate::{Finding, Tree};
 
@@ -28,4 +28,5 @@ pub const RULES: &[(&str, Rule)] = &[
     ("variables", variables::check),
     ("words", words::check),
     ("test names", test_names::check),
+    ("threads", threads::check),
 ];

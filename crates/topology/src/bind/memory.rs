@@ -11,7 +11,7 @@ use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
 use super::error::BindError;
 use crate::observe::numa_maps::mappings;
 use crate::{MemoryPolicy, Nodes};
-use tare_cpuset::NodeSet;
+use tare_cpuset::{NodeSet, keep_affinity};
 
 /// Sets the memory policy of the calling thread, which threads and processes started from it inherit, and makes sure
 /// that the kernel has it. Nodes must be spelt out: see [`MemoryPolicy::resolve`].
@@ -31,7 +31,8 @@ pub fn set_memory_policy(policy: &MemoryPolicy) -> Result<(), BindError> {
 }
 
 fn apply(policy: &MemoryPolicy) -> Result<(), String> {
-    let topology = Topology::new().map_err(|e| e.to_string())?;
+    // hwloc visits every CPU to look at it.
+    let topology = keep_affinity(Topology::new).map_err(|e| e.to_string())?.map_err(|e| e.to_string())?;
     let bind = |nodes: &HwlocNodeSet, kind: Policy, flags: Flags| {
         topology.bind_memory(nodes, kind, Flags::THREAD | flags).map_err(|e| e.to_string())
     };

@@ -11,7 +11,7 @@ use super::arm;
 use super::error::MachineError;
 use super::hwloc::{guarded, indexes, nodes, snapshot};
 use super::model::{Excluded, Machine, Node, Origin};
-use tare_cpuset::{NodeSet, ThreadRef, affinity_of};
+use tare_cpuset::{AffinityError, NodeSet, ThreadRef, affinity_of, keep_affinity};
 
 impl Machine {
     /// The machine this process runs on, limited to the CPUs on which the calling thread may run (online, inside the
@@ -22,17 +22,15 @@ impl Machine {
     /// When hwloc cannot read the machine, or this process may use none of its CPUs.
     pub fn this() -> Result<Self, MachineError> {
         let discovery = |e: &dyn std::fmt::Display| MachineError::Discovery(e.to_string());
+        let affinity = |e| MachineError::Affinity(std::io::Error::other::<AffinityError>(e));
         // Objects that the cgroup withholds are kept at first, to be able to say that they exist.
-        let mut topology = Topology::builder()
-            .with_flags(BuildFlags::INCLUDE_DISALLOWED)
-            .map_err(|e| discovery(&e))?
-            .build()
-            .map_err(|e| discovery(&e))?;
+        let builder = Topology::builder().with_flags(BuildFlags::INCLUDE_DISALLOWED).map_err(|e| discovery(&e))?;
+        // hwloc asks for this thread's CPUs until it is told, and leaves it where it put it when it may not go back.
+        let mut topology = keep_affinity(|| builder.build()).map_err(affinity)?.map_err(|e| discovery(&e))?;
         if !topology.is_this_system() {
             return Err(MachineError::NotThisMachine);
         }
-        let affinity =
-            affinity_of(ThreadRef::of_this_thread()).map_err(|e| MachineError::Affinity(std::io::Error::other(e)))?;
+        let affinity = affinity_of(ThreadRef::of_this_thread()).map_err(affinity)?;
         let online = indexes(topology.cpuset().iter_set());
         let allowed = indexes(topology.allowed_cpuset().iter_set());
         let usable = online.intersection(&allowed).intersection(&affinity);

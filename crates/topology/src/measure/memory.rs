@@ -1,7 +1,7 @@
 //! Latency and bandwidth of a node's memory from CPUs of another.
 
 use std::hint::black_box;
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -42,17 +42,31 @@ pub(super) fn bandwidth_bytes_per_s(set: &WorkingSet, cpus: &[u32], time: Durati
 
 /// All parts read at once, each by a thread on its CPU: how long the slowest takes.
 fn pass(parts: &[&[Line]], cpus: &[u32]) -> Result<Duration, MeasureError> {
-    let gate = Barrier::new(parts.len());
+    // So many are still to come to the gate.
+    let gate = AtomicUsize::new(parts.len());
     let read = |cpu: u32, part: &[Line]| {
         let bound = bind_thread(ThreadRef::of_this_thread(), &cpu.into());
         // One that could not be bound must not leave the others waiting.
-        gate.wait();
+        gate.fetch_sub(1, Ordering::AcqRel);
+        while gate.load(Ordering::Acquire) > 0 {
+            thread::yield_now();
+        }
         let began = Instant::now();
         black_box(sum(black_box(part)));
         bound.map(|()| began.elapsed())
     };
     thread::scope(|scope| {
-        let readers: Vec<_> = cpus.iter().zip(parts).map(|(cpu, part)| scope.spawn(|| read(*cpu, part))).collect();
+        let mut readers = Vec::with_capacity(parts.len());
+        for (cpu, part) in cpus.iter().zip(parts) {
+            match thread::Builder::new().spawn_scoped(scope, || read(*cpu, part)) {
+                Ok(reader) => readers.push(reader),
+                Err(e) => {
+                    // Nor must those that were never started.
+                    gate.fetch_sub(parts.len() - readers.len(), Ordering::AcqRel);
+                    return Err(MeasureError::Thread(e.to_string()));
+                }
+            }
+        }
         let took = readers.into_iter().map(|reader| {
             let took = reader.join().map_err(|_| MeasureError::Thread("it panicked".to_owned()))?;
             Ok::<Duration, MeasureError>(took?)

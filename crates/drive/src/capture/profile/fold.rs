@@ -6,6 +6,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::Builder;
 use std::time::Duration;
 use tare_engine::{Unavailable, dies_with_parent, interrupted};
 
@@ -32,8 +33,8 @@ pub(super) fn fold(data: &Path, pid: u32, to: &Path) -> Result<Chains, Unavailab
     let output = perf.stdout.take();
     let read = std::thread::scope(|scope| {
         let (done, over) = channel::<()>();
-        // It may take a minute; without it there is nothing more to read.
-        scope.spawn(move || {
+        // It may take a minute; without it there is nothing more to read. Without a thread it is waited for.
+        let _ = Builder::new().spawn_scoped(scope, move || {
             while over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 if interrupted() {
                     let _ = kill_process(process, Signal::KILL);

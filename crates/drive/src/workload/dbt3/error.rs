@@ -3,6 +3,7 @@
 use crate::workload::error::shown;
 use std::io;
 use std::path::PathBuf;
+use tare_cpuset::ThreadRefused;
 use tare_engine::SqlError;
 
 /// What can go wrong with the workload dbt3 or its tables.
@@ -11,6 +12,9 @@ pub enum Dbt3Error {
     /// A session for filling tables could not be opened.
     #[error("cannot connect: {0}")]
     Connect(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// No thread for what is done at the same time.
+    #[error(transparent)]
+    Thread(#[from] ThreadRefused),
     /// A statement failed.
     #[error("{what}: {source}")]
     Statement {

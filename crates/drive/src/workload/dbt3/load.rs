@@ -6,6 +6,8 @@ use super::{Dbt3Settings, Fill, Indexes, Order, QuerySet, RECIPE};
 use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, PoolContents, ServerAt, Stage};
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
+use std::thread::Builder;
+use tare_cpuset::ThreadRefused;
 use tare_engine::Server;
 
 impl Dbt3Settings {
@@ -92,7 +94,9 @@ impl Load for Dbt3Settings {
                 server_is_placed: !stage.placement.placement.server.is_empty(),
                 server_at: stage.server_at,
             };
-            scope.spawn(move || client(connect, dialect, &place, &for_client, &from_client));
+            let client = move || client(connect, dialect, &place, &for_client, &from_client);
+            let spawned = Builder::new().spawn_scoped(scope, client).map_err(ThreadRefused::from);
+            spawned.map_err(LoadError::own)?;
             let timeout_s = self.query_timeout_s;
             let client =
                 Client { server: stage.server, interrupter: None, host: stage.host, timeout_s, tasks, replies };

@@ -8,7 +8,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
+use tare_cpuset::ThreadRefused;
 use tare_engine::Session;
 
 /// Time between two looks whether the server has opened the pipe.
@@ -25,11 +27,12 @@ pub(super) fn load(
     let sql = fill.dialect.load_from(table.name, &pipe.0);
     let ended = AtomicBool::new(false);
     let (found, made) = std::thread::scope(|scope| {
-        let feeder = scope.spawn(|| feed(&pipe.0, fill, table, &ended, progress));
+        let feeder = || feed(&pipe.0, fill, table, &ended, progress);
+        let feeder = Builder::new().spawn_scoped(scope, feeder).map_err(ThreadRefused::from)?;
         let found = run(session, &sql);
         ended.store(true, Ordering::Release);
-        (found, feeder.join())
-    });
+        Ok::<_, ThreadRefused>((found, feeder.join()))
+    })?;
     let made = made.unwrap_or(Err(Feed::Stopped(Dbt3Error::Interrupted)));
     match (found, made) {
         // That the feeder wants no more ends the statement early, and well: the feeder knows better.

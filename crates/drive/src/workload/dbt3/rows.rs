@@ -3,6 +3,7 @@
 use super::{Scale, Table};
 use std::fmt::{Display, Write};
 use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::Builder;
 use tpchgen::generators::{
     CustomerGenerator, LineItemGenerator, NationGenerator, OrderGenerator, PartGenerator, PartSuppGenerator,
     RegionGenerator, SupplierGenerator,
@@ -36,23 +37,28 @@ pub fn generate<E>(
     let mut rows = 0;
     std::thread::scope(|scope| {
         // Thread t makes pieces t, t + threads ...; reading the threads in turn gives the order back.
-        let makers: Vec<Receiver<Piece>> = (0..threads)
+        let makers: Vec<Option<Receiver<Piece>>> = (0..threads)
             .map(|first| {
                 let (sender, receiver) = sync_channel(1);
-                scope.spawn(move || {
+                let maker = move || {
                     for piece in (first..pieces).step_by(threads) {
                         // No one listens any more: the taker failed.
                         if sender.send(make(table, scale, piece, pieces)).is_err() {
                             return;
                         }
                     }
-                });
-                receiver
+                };
+                Builder::new().spawn_scoped(scope, maker).ok().map(|_| receiver)
             })
             .collect();
-        for maker in (0..pieces).map(|piece| &makers[piece % threads]) {
+        for piece in 0..pieces {
+            let made = match &makers[piece % threads] {
+                Some(maker) => maker.recv().ok(),
+                // The system started no thread for it: this one makes what it would have.
+                None => Some(make(table, scale, piece, pieces)),
+            };
             // A maker that panicked sends nothing; the scope passes its panic on.
-            let Ok(piece) = maker.recv() else { break };
+            let Some(piece) = made else { break };
             rows += piece.rows;
             take(piece)?;
         }

@@ -7,6 +7,7 @@ use crate::workload::LoadError;
 use crate::workload::sessions::Connections;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 use tare_engine::{Dialect, EngineError, Session, SqlErrorKind};
 use tare_load::{Attempt, Client, Random};
@@ -131,7 +132,8 @@ impl<'a> WorkloadClient<'a> {
             // In a thread of its own, for a server that hangs holds it for seconds, and a run may end meanwhile.
             let (sender, receiver) = channel();
             let open = Arc::clone(&reconnect.open);
-            std::thread::spawn(move || sender.send(open()));
+            // Where the system starts none, no one sends: that is an attempt that failed.
+            let _ = Builder::new().spawn(move || sender.send(open()));
             receiver
         });
         let opened = match answer.recv_timeout(WAIT) {

@@ -25,7 +25,8 @@ impl TimedClient for PgbenchSettings {
     fn job(&self, run: TimedRun, of: &ServerValues, stage: &Stage<'_>) -> Result<Job, LoadError> {
         let target = stage.server()?.target();
         let seed = stage.seed.wrapping_add(run.sample as u64);
-        let words = self.run(target, stage.threads, seed, run.total_s(), &of.folder().join(prefix(run)));
+        let logs = of.folder().map_err(LoadError::own)?.join(prefix(run));
+        let words = self.run(target, stage.threads, seed, run.total_s(), &logs);
         job(words, target, of).map_err(LoadError::own)
     }
 
@@ -41,7 +42,7 @@ impl TimedClient for PgbenchSettings {
         let prefix = prefix(run);
         let measured_s = run.measured_s as f64;
         let mut logged = parse::pgbench::Logged::default();
-        let logs = std::fs::read_dir(of.folder()).into_iter().flatten().flatten().map(|entry| entry.path());
+        let logs = std::fs::read_dir(of.folder().ok()?).into_iter().flatten().flatten().map(|entry| entry.path());
         for log in logs.filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(&prefix))) {
             let lines = File::open(&log).map(BufReader::new).into_iter().flat_map(BufRead::lines);
             lines.map_while(Result::ok).for_each(|line| logged.line(&line));
@@ -73,7 +74,7 @@ fn prefix(run: TimedRun) -> String {
 fn job(words: Vec<String>, target: &ConnectTarget, of: &ServerValues) -> Result<Job, ProgramError> {
     let mut environment = arguments::encryption(target);
     if let Some(line) = arguments::password_line(target) {
-        environment.push(("PGPASSFILE".to_owned(), of.write("pgpass", &line)?.into()));
+        environment.push(("PGPASSFILE".to_owned(), of.secret("pgpass", &line)?.into()));
     }
     Ok(Job { words, environment, ..Job::default() })
 }

@@ -25,6 +25,12 @@ pub enum ProgramError {
         /// What is wrong with the state directory.
         source: Box<EngineError>,
     },
+    /// There is no place for the files that it reads and writes.
+    #[error("no private folder for files of the client: {source}")]
+    Folder {
+        /// What is wrong with the temporary folder or the state directory.
+        source: Box<EngineError>,
+    },
     /// A line of the study names what this server does not have.
     #[error("{{{placeholder}}} means nothing here: {reason}")]
     Placeholder {

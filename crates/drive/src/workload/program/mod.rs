@@ -9,6 +9,7 @@
 //! | `quiet` | one run that is not measured |
 //! | `timed` | one run of it a sample, where it runs for a given time |
 //! | `values` | what placeholders become on this server |
+//! | `secret_file` | a password for a program that takes the path of a file |
 //! | `sample` | what the client's figures and the kernel's say together |
 //! | `installed` | whether a client is there |
 //! | `parse/` | results in the words of the programs that measured them |
@@ -24,6 +25,7 @@ pub mod parse;
 mod process;
 mod quiet;
 mod sample;
+mod secret_file;
 pub mod timed;
 mod usage;
 mod values;

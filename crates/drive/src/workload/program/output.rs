@@ -6,7 +6,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{Builder, JoinHandle};
+use tare_cpuset::ThreadRefused;
 
 /// Bytes that a program may write before it is taken for one that never stops.
 pub const LIMIT: u64 = 64 << 20;
@@ -38,7 +39,14 @@ struct Shared {
 
 impl Output {
     /// Reads both to their ends, each in a thread of its own. All goes to `log`, where there is one.
-    pub fn read(out: Option<impl Read + Send + 'static>, err: impl Read + Send + 'static, log: Option<File>) -> Self {
+    ///
+    /// # Errors
+    /// When the system starts no thread.
+    pub fn read(
+        out: Option<impl Read + Send + 'static>,
+        err: impl Read + Send + 'static,
+        log: Option<File>,
+    ) -> Result<Self, ThreadRefused> {
         let shared = Arc::new(Shared {
             written: AtomicU64::new(0),
             log: Mutex::new(log),
@@ -49,11 +57,11 @@ impl Output {
         let mut readers = Vec::new();
         if let Some(out) = out {
             let (shared, tell) = (Arc::clone(&shared), tell.clone());
-            readers.push(std::thread::spawn(move || shared.read(out, true, &tell)));
+            readers.push(Builder::new().spawn(move || shared.read(out, true, &tell))?);
         }
         let also = Arc::clone(&shared);
-        readers.push(std::thread::spawn(move || also.read(err, false, &tell)));
-        Self { shared, lines, readers }
+        readers.push(Builder::new().spawn(move || also.read(err, false, &tell))?);
+        Ok(Self { shared, lines, readers })
     }
 
     /// A line that has come since the last call.
@@ -167,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_noticed_and_costs_no_memory() {
-        let output = Output::read(Some(io::repeat(b'y').take(LIMIT * 2)), io::empty(), None);
+        let output = Output::read(Some(io::repeat(b'y').take(LIMIT * 2)), io::empty(), None).unwrap();
         while !output.is_flood() {
             std::thread::yield_now();
         }

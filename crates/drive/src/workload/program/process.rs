@@ -5,6 +5,7 @@ use super::output::{LIMIT, Output};
 use super::usage::{Usage, reap};
 use procfs::process::Process;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, kill_process, kill_process_group, pidfd_open, set_child_subreaper,
 };
@@ -109,13 +110,15 @@ impl Running {
         let began = Instant::now();
         let mut child = command.spawn().map_err(|source| ProgramError::Start { program: program.clone(), source })?;
         let pid = Pid::from_child(&child);
-        let output = child.stderr.take().map(|err| Output::read(child.stdout.take(), err, log));
-        let handle = match pidfd_open(pid, PidfdFlags::empty()) {
-            Ok(handle) => handle,
+        let output = child.stderr.take().map(|err| Output::read(child.stdout.take(), err, log)).transpose();
+        let watched =
+            output.map_err(io::Error::other).and_then(|output| Ok((output, pidfd_open(pid, PidfdFlags::empty())?)));
+        let (output, handle) = match watched {
+            Ok(watched) => watched,
             Err(e) => {
-                // Without a handle no one could tell when it ends.
+                // No one could tell what it says, or when it ends.
                 let _ = child.kill().and_then(|()| child.wait());
-                return Err(watch(e.into()));
+                return Err(watch(e));
             }
         };
         Ok(Self { program, pid, handle, began, ended: None, before, output, reaped: false, marked })
@@ -187,7 +190,9 @@ impl Drop for Running {
         }
         // It has not been waited for: its number is its own. Gone already is as good as killed.
         let _ = kill_process_group(self.pid, Signal::KILL);
-        let _ = kill_process(self.pid, Signal::KILL);
+        if kill_process(self.pid, Signal::KILL).is_err() {
+            return; // It may be sent no signal, and ends with the thread that started it.
+        }
         let mut usage = self.reap().map(|(_, usage)| usage).unwrap_or_default();
         end_all(&self.before, &self.marked, &mut usage);
     }
@@ -214,7 +219,9 @@ fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, usage: &mut Usage) 
             if let Some(stat) = stat.ok().filter(|stat| stat.state != 'Z') {
                 left.push(format!("{} ({number})", stat.comm));
             }
-            let _ = kill_process(pid, Signal::KILL);
+            if kill_process(pid, Signal::KILL) == Err(Errno::PERM) {
+                return left;
+            }
             match reap(pid) {
                 Ok((_, used)) => usage.add(&used),
                 // Someone else in this process has waited for it.

@@ -1,66 +1,61 @@
-//! What placeholders become on the server of a trial, and the private file that holds its password.
+//! What placeholders become on the server of a trial, and the files that its programs are given.
 
+use super::secret_file::{SecretFile, folder};
 use super::{ProgramError, Values};
 use crate::workload::Stage;
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use tare_engine::ConnectTarget;
-use tare_files::{Access, PrivateFolder};
+use tare_engine::{ConnectTarget, ListedFolder};
 
 /// The values of a server; its password file goes with it.
+#[derive(Default)]
 pub struct ServerValues {
     /// What stands for the placeholders.
     pub values: Values,
-    folder: Option<PathBuf>,
+    secrets: RefCell<BTreeMap<&'static str, SecretFile>>,
+    folder: OnceCell<ListedFolder>,
 }
 
 impl ServerValues {
     /// Values without a server.
     pub fn none() -> Self {
-        Self { values: Values::default(), folder: None }
+        Self::default()
     }
 
-    /// Values of a server, with a file for its password in a private folder of this process.
+    /// Values of a server, with a file for its password that no other user can read.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When the file cannot be made.
     pub fn of(engine: &str, target: &ConnectTarget) -> Result<Self, ProgramError> {
-        let folder = std::env::temp_dir().join(format!("tare-client-{}", std::process::id()));
-        let failed = |source| ProgramError::File { doing: "make", path: folder.clone(), source };
-        PrivateFolder::open_or_create(&folder, Access::Closed).map_err(|e| failed(std::io::Error::other(e)))?;
-        let mut made = Self { values: Values::default(), folder: Some(folder.clone()) };
-        made.write("password", &target.password)?;
-        made.values.server(engine, target, &folder.join("password"));
+        let mut made = Self::default();
+        let password = made.secret("password", &target.password)?;
+        made.values.server(engine, target, &password);
         Ok(made)
     }
 
-    /// Writes a file that only this user can read, alongside that of the password.
+    /// A file with this text that only this user can read, in place of the one that had this name.
     ///
     /// # Errors
-    /// When it cannot be written.
-    pub fn write(&self, name: &str, text: &str) -> Result<PathBuf, ProgramError> {
-        let path = self.folder().join(name);
-        // The folder is this user's alone; libpq wants the file itself to be, too.
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path);
-        match file.and_then(|mut file| file.write_all(text.as_bytes())) {
-            Ok(()) => Ok(path),
-            Err(source) => Err(ProgramError::File { doing: "write", path, source }),
-        }
+    /// When it cannot be made.
+    pub fn secret(&self, name: &'static str, text: &str) -> Result<PathBuf, ProgramError> {
+        let file = SecretFile::with(text)?;
+        let path = file.path();
+        self.secrets.borrow_mut().insert(name, file);
+        Ok(path)
     }
 
-    /// The private folder; where there is no server, none of its own.
-    pub fn folder(&self) -> &Path {
-        self.folder.as_deref().unwrap_or(Path::new("."))
-    }
-}
-
-impl Drop for ServerValues {
-    fn drop(&mut self) {
-        if let Some(folder) = &self.folder {
-            // What cannot be removed holds a password of a server that is gone.
-            let _ = std::fs::remove_dir_all(folder);
+    /// A private folder for what programs write, made when it is first asked for.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn folder(&self) -> Result<&Path, ProgramError> {
+        match self.folder.get() {
+            Some(folder) => Ok(folder.path()),
+            None => {
+                let made = folder()?;
+                Ok(self.folder.get_or_init(|| made).path())
+            }
         }
     }
 }
@@ -77,4 +72,34 @@ pub fn of_stage(stage: &Stage<'_>) -> Result<ServerValues, ProgramError> {
     of.values.set("threads", stage.threads);
     of.values.set("seed", stage.seed);
     Ok(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_engine::Address;
+
+    #[test]
+    fn a_password_lies_in_no_folder_and_no_planted_name_stops_it() {
+        // As another user would plant it, for every process number.
+        let guessed = std::env::temp_dir().join(format!("tare-client-{}", std::process::id()));
+        let _planted = std::fs::File::create(&guessed);
+        let target = ConnectTarget {
+            address: Address::Socket("/s".into()),
+            user: "u".into(),
+            password: "secret".into(),
+            database: None,
+            tls: Default::default(),
+        };
+        let of = ServerValues::of("e", &target);
+        let _ = std::fs::remove_file(&guessed);
+        let of = of.unwrap();
+        let path = PathBuf::from(of.values.fill("{password_file}").unwrap());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "secret");
+        assert!(path.starts_with("/proc"), "{} is on a disk", path.display());
+        let folder = of.folder().unwrap().to_owned();
+        assert_eq!(of.folder().unwrap(), folder);
+        drop(of);
+        assert!(!path.exists() && !folder.exists());
+    }
 }

@@ -6,6 +6,7 @@ use super::watcher::Watcher;
 use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadError, Stage};
 use tare_engine::SET_UP;
+use tare_cpuset::{Limits, Wanted};
 use tare_load::{Arrivals, Connect, LoadSettings, Pace, RunError, Sample};
 
 /// One sample with what was seen alongside it and what the clients counted.
@@ -52,6 +53,8 @@ where
         connect_s: SET_UP.as_secs_f64(),
         ..LoadSettings::default()
     };
+    let sockets = Wanted { descriptors: stage.threads as u64, ..Wanted::default() };
+    Limits::now().check(sockets).map_err(|source| LoadError::Limit { threads: stage.threads, source })?;
     let mut watcher = Watcher { stage, connections, around: Vec::new() };
     let samples = tare_load::run(&settings, connector, &mut watcher).map_err(failure)?;
     let counted = counted(samples.len());
@@ -63,6 +66,7 @@ where
 pub fn failure(error: RunError<LoadError, LoadError>) -> LoadError {
     match error {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
+        RunError::Limit { threads, source } => LoadError::Limit { threads, source },
         asked @ RunError::Setting { .. } => LoadError::Generator(asked.to_string()),
         // A server that does not answer, above all: no mistake of the one who asked.
         other => LoadError::own(other),

@@ -47,7 +47,7 @@ fn job(mut words: Vec<String>, engine: &str, target: &ConnectTarget, of: &Server
         return Err(ProgramError::Unencrypted { program: words.swap_remove(0), mode });
     }
     if let Some(options) = secret_options(engine, target) {
-        let path = of.write("sysbench.options", &options)?;
+        let path = of.secret("sysbench.options", &options)?;
         words.insert(1, format!("--config-file={}", path.display()));
     }
     Ok(Job { words, ..Job::default() })

@@ -1,6 +1,7 @@
 //! How runs end early: kills, Ctrl-C, full disks, hostile users; and what is left then.
 
 mod crash_points;
+mod denied;
 mod disk;
 mod extremes;
 mod failures;

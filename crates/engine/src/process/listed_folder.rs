@@ -1,0 +1,81 @@
+//! Folders for files that programs of a trial write, removed by the next start after a kill.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
+
+use super::leftovers::Registration;
+use super::process_tree::ProcessTree;
+use crate::EngineError;
+use crate::data::directories::PrivateDirectory;
+
+/// A private folder at a name that no one can guess and take, listed in the state directory before it is made. It goes
+/// with its content when dropped; after a kill of this process, by the next start.
+#[derive(Debug)]
+pub struct ListedFolder {
+    // Fields drop in order: what is listed no longer is gone.
+    folder: PrivateDirectory,
+    _listed: Option<Registration>,
+}
+
+impl ListedFolder {
+    /// A new one below `base`. Where nothing says where the state directory is, it is listed nowhere.
+    ///
+    /// # Errors
+    /// When it cannot be made, or the state directory cannot be written or is not this user's alone.
+    pub fn create(base: &Path) -> Result<Self, EngineError> {
+        let state = tare_noise::default_state_dir().ok();
+        Self::create_listed(base, state.as_deref())
+    }
+
+    fn create_listed(base: &Path, state: Option<&Path>) -> Result<Self, EngineError> {
+        let path = unguessable(base);
+        let family = ProcessTree::without_group();
+        let listed = state.map(|state| Registration::begin(state, vec![path.clone()], &family)).transpose()?;
+        Ok(Self { folder: PrivateDirectory::create(&path)?, _listed: listed })
+    }
+
+    /// Its absolute path, links resolved.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Every new state of the standard library's hasher has keys from the system's random numbers.
+fn unguessable(base: &Path) -> PathBuf {
+    let random = RandomState::new().build_hasher().finish();
+    base.join(format!("tare-files-{}-{random:016x}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reap_leftovers;
+    use std::fs;
+
+    #[test]
+    fn files_of_programs_are_removed_by_the_next_start_after_a_kill() {
+        let (state, base) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let made = ListedFolder::create_listed(base.path(), Some(state.path())).unwrap();
+        fs::write(made.path().join("log"), "x").unwrap();
+        let path = made.path().to_owned();
+        reap_leftovers(state.path()).unwrap();
+        assert!(path.exists(), "the folder of a living owner was removed");
+
+        // As after SIGKILL: nothing is dropped, and the number and start time are no one's.
+        std::mem::forget(made);
+        let listed = fs::read_dir(state.path()).unwrap().next().unwrap().unwrap().path();
+        let text = fs::read_to_string(&listed).unwrap();
+        let start = crate::process::identity::Identity::of(std::process::id().cast_signed()).unwrap().start_ticks;
+        fs::write(&listed, text.replace(&start.to_string(), "1")).unwrap();
+        let reaped = reap_leftovers(state.path()).unwrap();
+        assert_eq!(reaped[0].removed, [path]);
+        assert_eq!(fs::read_dir(base.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_dropped_folder_leaves_neither_files_nor_a_listing() {
+        let (state, base) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        drop(ListedFolder::create_listed(base.path(), Some(state.path())).unwrap());
+        assert_eq!(fs::read_dir(base.path()).unwrap().count() + fs::read_dir(state.path()).unwrap().count(), 0);
+    }
+}

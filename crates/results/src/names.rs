@@ -1,0 +1,81 @@
+//! Names that files give to conditions, levels, metrics and threads: one line of plain text each, from here on. Tables,
+//! pictures, logs of CI systems and other formats hold them, and each would have to guard against them.
+
+use super::schema::{Levels, Plan, SampleRecord, TrialRecord};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use tare_text::shown_name;
+
+/// Makes the names of a record such names.
+pub(super) fn of_trial(trial: &mut TrialRecord) {
+    plain(&mut trial.condition);
+    levels(&mut trial.levels);
+    trial.samples.iter_mut().chain(&mut trial.dropped).for_each(of_sample);
+    keys(&mut trial.warm_up);
+    keys(&mut trial.plans);
+}
+
+fn of_sample(sample: &mut SampleRecord) {
+    keys(&mut sample.metrics);
+    keys(&mut sample.covariates);
+    keys(&mut sample.histograms);
+    sample.threads.iter_mut().for_each(|thread| plain(&mut thread.name));
+}
+
+/// Makes the names of a plan such names.
+pub(super) fn of_plan(plan: &mut Plan) {
+    plain(&mut plan.study);
+    for condition in &mut plan.conditions {
+        plain(&mut condition.name);
+        levels(&mut condition.levels);
+    }
+    plan.trials.iter_mut().for_each(|trial| plain(&mut trial.condition));
+}
+
+fn plain(name: &mut String) {
+    if let Cow::Owned(other) = shown_name(name) {
+        *name = other;
+    }
+}
+
+fn levels(levels: &mut Levels) {
+    keys(levels);
+    levels.values_mut().for_each(plain);
+}
+
+fn keys<V>(map: &mut BTreeMap<String, V>) {
+    if map.keys().all(|name| matches!(shown_name(name), Cow::Borrowed(_))) {
+        return;
+    }
+    *map = std::mem::take(map).into_iter().map(|(name, value)| (shown_name(&name).into_owned(), value)).collect();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::PlannedTrial;
+
+    #[test]
+    fn every_name_of_a_record_is_one_line_of_plain_text() {
+        let hostile = "a\n::stop-commands::x\u{1b}[2J";
+        let planned = PlannedTrial { trial: 0, block: 0, condition: hostile.into(), lifetime: None };
+        let levels = Levels::from([(hostile.into(), hostile.into())]);
+        let mut trial = TrialRecord::new(&planned, 1, levels, String::new());
+        trial.samples.push(SampleRecord {
+            sample: 0,
+            started_at: String::new(),
+            elapsed_s: 0.0,
+            metrics: BTreeMap::from([(hostile.into(), 1.0)]),
+            tps_each_second: Vec::new(),
+            covariates: BTreeMap::from([(hostile.into(), 1.0)]),
+            histograms: BTreeMap::new(),
+            threads: Vec::new(),
+        });
+        of_trial(&mut trial);
+        let shown = "a\\u{a}::stop-commands::x\\u{1b}[2J";
+        assert_eq!(trial.condition, shown);
+        assert_eq!(trial.levels, Levels::from([(shown.into(), shown.into())]));
+        assert_eq!(trial.samples[0].metrics, BTreeMap::from([(shown.into(), 1.0)]));
+        assert_eq!(trial.samples[0].covariates, BTreeMap::from([(shown.into(), 1.0)]));
+    }
+}

@@ -1,0 +1,63 @@
+//! Systems that deny what a run needs: calls that a container's filter refuses, limits of files and threads. Each is an
+//! error that names it, in seconds, with nothing left.
+
+use crate::support::{World, text};
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const STUDY: &str = "name = \"denied\"\n[workload]\nname = \"point_select\"\nrows = 20\n[placement]\nserver = \
+                     \"cpus:0\"\n[sampling]\ntrials = 1\nwarmup_s = 0\nsample_s = 0.1\nsteal_limit = \"off\"\n\
+                     foreign_cpu_limit = \"off\"\n";
+
+/// Runs `wrapper`, followed by this world's `tare run`, which must end within seconds: its exit code and what it said.
+fn run_under(world: &World, wrapper: &[&str], sets: &[&str]) -> (Option<i32>, String) {
+    let study = world.study(STUDY);
+    let sets: Vec<&str> = sets.iter().flat_map(|set| ["--set", *set]).collect();
+    let plain = world.tare(&[&["run", &study, "--out", "results"], &sets[..]].concat());
+    let mut wrapped = Command::new(wrapper[0]);
+    wrapped.args(&wrapper[1..]).arg(plain.get_program()).args(plain.get_args()).current_dir(world.path(""));
+    wrapped.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let began = Instant::now();
+    let output = wrapped.output().unwrap();
+    let said = text(&output.stderr);
+    assert!(began.elapsed() < Duration::from_secs(25), "{wrapper:?} took {:?}: {said}", began.elapsed());
+    assert!(!said.contains("panicked"), "{wrapper:?}: {said}");
+    (output.status.code(), said)
+}
+
+fn denied(calls: &str) -> (Option<i32>, String) {
+    let world = World::new();
+    let filter = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/all/ends/denied.py");
+    let result = run_under(&world, &["python3", filter.to_str().unwrap(), calls], &[]);
+    world.assert_clean();
+    result
+}
+
+#[test]
+fn a_system_call_that_is_denied_is_an_error_in_seconds() {
+    let (code, said) = denied("sched_getaffinity");
+    assert!(code == Some(3) && said.contains("CPU affinity") && said.contains("not permitted"), "{code:?} {said}");
+    let (code, said) = denied("kill,pidfd_send_signal");
+    assert!(code == Some(3) && said.contains("sending it a signal failed"), "{code:?} {said}");
+    let (code, said) = denied("threads");
+    assert!(code == Some(3) && said.contains("cannot handle signals"), "{code:?} {said}");
+}
+
+#[test]
+fn a_limit_of_the_length_of_files_is_an_error_and_no_signal() {
+    let world = World::new();
+    // Blocks of 1 KiB, or of 512 bytes: neither holds what is known of the machine.
+    let (code, said) = run_under(&world, &["sh", "-c", "ulimit -f 1; exec \"$@\"", "sh"], &[]);
+    assert!(code == Some(3) && said.contains("File too large"), "{code:?} {said}");
+    world.assert_clean();
+}
+
+#[test]
+fn threads_beyond_a_limit_of_the_system_are_refused_with_what_to_raise() {
+    let world = World::new();
+    let limited = ["sh", "-c", "ulimit -n 300; exec \"$@\"", "sh"];
+    let (code, said) = run_under(&world, &limited, &["workload.threads=400"]);
+    assert!(code == Some(3) && said.contains("RLIMIT_NOFILE") && said.contains("ulimit -n "), "{code:?} {said}");
+    world.assert_clean();
+}

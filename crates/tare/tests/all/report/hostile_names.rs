@@ -1,0 +1,44 @@
+//! Names in files of others that steer terminals, logs of CI systems and formats: one line of plain text in all of them.
+
+use crate::support::World;
+use std::fmt::Write as _;
+
+/// A condition and a metric each, and what XML cannot hold.
+const NAMES: [(&str, &str); 3] = [
+    ("a\n::stop-commands::x", "tps"),
+    ("b\u{1}\u{b}\u{2028}\u{85}", "tps\n::stop-commands::y"),
+    ("::stop-commands::z\u{fffe}", "lat\u{1b}[31mency"),
+];
+
+#[test]
+fn a_name_is_no_command_to_a_terminal_or_ci_system_and_breaks_no_format() {
+    let world = World::new();
+    let mut csv = "condition,trial,sample,metric,value\n".to_owned();
+    for (condition, metric) in NAMES {
+        for (trial, metric) in (0..6).flat_map(|trial| [(trial, metric), (trial, "tps2")]) {
+            writeln!(csv, "\"{condition}\",{trial},0,\"{metric}\",{}", 100 + trial).unwrap();
+        }
+    }
+    std::fs::write(world.path("x.csv"), &csv).unwrap();
+    std::fs::write(world.path("twice.csv"), format!("{csv}\"a\n::stop-commands::x\",0,0,tps,1\n")).unwrap();
+    let exports = ["csv", "svg", "latex", "markdown", "junit", "benchstat", "bmf", "otava", "openmetrics"];
+    let exports = exports.map(|format| vec!["export", "--format", format, "x.csv"]);
+    let others = [
+        vec!["show", "x.csv"],
+        vec!["show", "x.csv", "--json"],
+        vec!["show", "twice.csv"],
+        vec!["compare", "x.csv", "x.csv"],
+        vec!["compare", "x.csv:a", "x.csv:b"],
+    ];
+    for args in exports.into_iter().chain(others) {
+        let output = world.output(&args);
+        for written in [&output.stdout, &output.stderr] {
+            let written = std::str::from_utf8(written).unwrap();
+            for line in written.lines() {
+                assert!(!line.trim_start().starts_with("::stop-commands"), "{args:?}: {written}");
+            }
+            let steers = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{2028}' | '\u{fffe}');
+            assert!(!written.contains(steers), "{args:?}: {written:?}");
+        }
+    }
+}
