@@ -6,7 +6,7 @@ use super::ends;
 use super::grid::PlacementGrid;
 use super::hosts::Hosts;
 use super::lifetimes::Lifetimes;
-use super::mode::{Mode, ModeCause};
+use super::mode::{Mode, ModeCause, ModesTested};
 use super::nodes::NodeSummary;
 use super::outliers::Outlier;
 use super::plans::QueryPlans;
@@ -39,6 +39,8 @@ pub struct Summary {
     pub answer: Answer,
     /// Conditions that this machine cannot do.
     pub unrealizable: Vec<Unrealizable>,
+    /// Whether the headline metric has modes, and what would have been seen of them; none where nothing could be tested.
+    pub modes_tested: Option<ModesTested>,
     /// Trials that lie far from the others of their condition, in a primary metric.
     pub outliers: Vec<Outlier>,
     /// Whether trials resembled the ones before them; null where too few ran in a known order.

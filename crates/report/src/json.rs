@@ -8,7 +8,7 @@ use tare_findings::distributions::Distribution;
 use tare_findings::grid::PlacementGrid;
 use tare_findings::hosts::Hosts;
 use tare_findings::lifetimes::Lifetimes;
-use tare_findings::mode::Mode;
+use tare_findings::mode::{Mode, ModesTested};
 use tare_findings::nodes::NodeSummary;
 use tare_findings::outliers::Outlier;
 use tare_findings::plans::QueryPlans;
@@ -36,6 +36,8 @@ pub struct SummaryJson<'a> {
     further_reading: Vec<String>,
     odd: Vec<String>,
     unrealizable: &'a [Unrealizable],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modes_tested: &'a Option<ModesTested>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     outliers: &'a [Outlier],
     run_order: Option<Drift>,
@@ -112,6 +114,7 @@ impl<'a> SummaryJson<'a> {
             further_reading: words::further(summary, results),
             odd: words::warnings(summary, results),
             unrealizable: &summary.unrealizable,
+            modes_tested: &summary.modes_tested,
             outliers: &summary.outliers,
             run_order: summary.run_order,
             residual_causes: &summary.residual_causes,
