@@ -7,7 +7,7 @@ use super::question::Asked;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{
     builds, captures, composite, distributions, dropped, effects, estimate, grid, hosts, lifetimes, modes, nodes,
-    outliers, plans, probes, residuals, run_order, scaling, spread, warm_up,
+    outliers, plans, probes, residuals, run_order, scaling, searches, spread, warm_up,
 };
 use tare_results::Results;
 use tare_results::metric;
@@ -56,6 +56,7 @@ pub fn summarize(results: &Results) -> Summary {
         placement_grids,
         lifetimes: headline.and_then(|metric| lifetimes::find(&conditions, metric)),
         plans: plans::find(&conditions),
+        searches: searches::find(&conditions),
         warm_up: warm_up::find(&conditions),
         residual_causes: residuals::causes(&conditions, machine),
         dropped: headline.and_then(|metric| dropped::find(&conditions, metric)),

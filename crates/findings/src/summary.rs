@@ -12,6 +12,7 @@ use super::outliers::Outlier;
 use super::plans::QueryPlans;
 use super::probes::{Refusal, Weighed};
 use super::run_order::Drift;
+use super::searches::SearchNotes;
 use super::term::Term;
 use super::verdict::Answer;
 use super::warm_up::WarmUp;
@@ -62,6 +63,8 @@ pub struct Summary {
     pub lifetimes: Option<Lifetimes>,
     /// Queries that ran with more than one plan.
     pub plans: Vec<QueryPlans>,
+    /// Conditions whose searches for the highest rate ask for a note.
+    pub searches: Vec<SearchNotes>,
     /// Executions of queries before the measured ones.
     pub warm_up: Vec<WarmUp>,
     /// The machines side by side, where several ran the study.

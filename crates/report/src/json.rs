@@ -14,6 +14,7 @@ use tare_findings::outliers::Outlier;
 use tare_findings::plans::QueryPlans;
 use tare_findings::probes::Weighed;
 use tare_findings::run_order::Drift;
+use tare_findings::searches::SearchNotes;
 use tare_findings::summary::{
     BuildComparison, CaptureSummary, Components, ConditionSummary, Effect, GrowthRanking, MetricSummary, ResidualCause,
     Scaling, Spread, SpreadSources, Summary, Unrealizable,
@@ -56,6 +57,8 @@ pub struct SummaryJson<'a> {
     lifetimes: &'a Option<Lifetimes>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     plans: &'a [QueryPlans],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    searches: &'a [SearchNotes],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     warm_up: &'a [WarmUp],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,6 +128,7 @@ impl<'a> SummaryJson<'a> {
             placement_grids: &summary.placement_grids,
             lifetimes: &summary.lifetimes,
             plans: &summary.plans,
+            searches: &summary.searches,
             warm_up: &summary.warm_up,
             machines: &summary.machines,
         }

@@ -9,6 +9,7 @@ mod first_screen;
 mod further;
 mod machines;
 mod plans;
+mod searches;
 mod sentence;
 mod steadiness;
 mod terms;
