@@ -145,9 +145,9 @@ mod tests {
     #[test]
     fn a_search_without_an_end_says_between_which_rates_it_turned() {
         let mut drifting = Search::new(500.0, 0.001);
-        (0..MOST_STEPS).for_each(|step| drifting.note(700.0 + 10.0 * step as f64, step % 2 == 0));
+        (0..MOST_STEPS).for_each(|step| drifting.note(700.0 + 20.0 * step as f64, step % 2 == 0));
         let Next::NoEnd(bracket) = drifting.next() else { panic!("{:?}", drifting.next()) };
-        assert_eq!(bracket, Bracket { found: 700.0, low: 700.0, high: 1090.0 });
+        assert_eq!(bracket, Bracket { found: 700.0, low: 700.0, high: 1480.0 });
     }
 
     #[test]
