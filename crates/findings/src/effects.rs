@@ -232,21 +232,21 @@ fn share_anew(
 fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column], rate: f64) -> Option<effects::SpreadRanking> {
     let names: Vec<String> = columns.iter().map(|column| column.term.to_string()).collect();
     let metrics = collect::all_metrics(conditions);
-    let primary: Vec<Vec<Cell>> = metrics
-        .iter()
-        .filter(|name| metric::describe(name).is_primary())
-        .map(|name| {
-            let trials: Vec<Vec<(usize, f64)>> = conditions.iter().map(|c| c.numbered(name)).collect();
-            Response::new(conditions, columns, &trials).cells
-        })
-        .collect();
+    let of_metric = |name: &String| {
+        let trials: Vec<Vec<(usize, f64)>> = conditions.iter().map(|c| c.numbered(name)).collect();
+        Response::new(conditions, columns, &trials)
+    };
+    let primary: Vec<Response> =
+        metrics.iter().filter(|name| metric::describe(name).is_primary()).map(of_metric).collect();
     // Trials are matched between metrics by position: a metric that some trial lacks cannot take part.
-    let shape = |cells: &Vec<Cell>| cells.iter().map(|cell| cell.trials.len()).collect::<Vec<_>>();
-    let first = shape(primary.first()?);
-    if primary.iter().any(|cells| shape(cells) != first) {
+    let shape = |response: &Response| response.cells.iter().map(|cell| cell.trials.len()).collect::<Vec<_>>();
+    let first = primary.first()?;
+    if primary.iter().any(|response| shape(response) != shape(first)) {
         return None;
     }
-    effects::sources_at(&names, &primary, CONFIDENCE, rate).ok()
+    let blocks = first.blocks.clone();
+    let cells: Vec<Vec<Cell>> = primary.into_iter().map(|response| response.cells).collect();
+    effects::sources_at(&names, &cells, &blocks, CONFIDENCE, rate).ok()
 }
 
 /// The columns of the factors that vary; none when a condition does not name one of them, or there are too many.

@@ -38,6 +38,7 @@ mod question;
 mod residuals;
 pub mod run_order;
 mod scaling;
+pub mod searches;
 pub mod spread;
 pub mod state;
 pub mod summarize;

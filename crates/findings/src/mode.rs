@@ -1,9 +1,30 @@
 //! The modes that trials of one condition fall into, and their cause.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+/// Whether the trials of a metric fall into modes, and what would have been seen: silence about modes is worth as much.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModesTested {
+    /// Name of the metric.
+    pub metric: String,
+    /// Conditions with enough trials for a test of their own.
+    pub conditions: usize,
+    /// Of these, the ones whose trials fall into modes.
+    pub seen_in: usize,
+    /// Modes of the trials of all conditions together, each trial over its condition's mean, lower first; empty where
+    /// none are shown.
+    pub together: Vec<Mode>,
+    /// Distance of the two modes that the shares below are of, in standard deviations of a mode.
+    pub apart_sd: f64,
+    /// Share of studies like this one in which two such modes of a single condition would be seen; null where no
+    /// condition has enough trials.
+    pub power_in_one: Option<f64>,
+    /// The same for modes that all conditions have alike; null where there is one condition, or too few trials.
+    pub power_together: Option<f64>,
+}
 
 /// One mode of a bimodal metric.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mode {
     /// The centre that its trials lie around.
     pub mean: f64,

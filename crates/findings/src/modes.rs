@@ -1,23 +1,150 @@
 //! Two modes and what tells them apart.
 
 use super::collect::ConditionTrials;
-use super::mode::{InCommon, Mode, ModeCause, ModeSide};
+use super::confidence::{FURTHER, MODES};
+use super::mode::{InCommon, Mode, ModeCause, ModeSide, ModesTested};
 use super::threads::{self, Feature, PAIRS};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use tare_results::latencies::percentile;
+use tare_results::metric;
 use tare_results::schema::TrialRecord;
 use tare_stats::covariates::{Association, Covariate, PERMUTATIONS, Values};
-use tare_stats::modes::{Modes, association, detect};
+use tare_stats::digits::{last_digit, with_noise};
+use tare_stats::modes::{Modes, association, detect, p_value, strata, together};
+use tare_stats::multiple::holm;
+use tare_stats::{descriptive, mode_power};
 use tare_topology::Machine;
 
-/// A covariate is named as a cause when its adjusted p-value is at most this.
+/// A covariate is named as a cause when its adjusted p-value is at most this, over all conditions with modes.
 const NAMED_BELOW: f64 = 0.05;
 /// Fixed, so that the same results always read the same.
 const SEED: u64 = 1;
+/// Percentiles are those of a histogram, which are known to a thousandth.
+const HISTOGRAM: f64 = 1e-3;
+/// How far apart the modes are that the power is told of, in standard deviations of a mode.
+const APART: f64 = 4.0;
 
-/// Modes of a metric, lower first. Empty when one mode describes the trials.
-pub(super) fn find(condition: &ConditionTrials<'_>, metric: &str) -> Vec<Mode> {
-    let means: Vec<f64> = condition.with(metric).iter().map(|(_, mean)| *mean).collect();
-    detect(&means).map_or(Vec::new(), |found| described(&found, &means))
+/// The modes of all metrics of all conditions, tested together.
+pub(super) struct Seen<'a> {
+    found: HashMap<(&'a str, String), Modes>,
+    tested: HashMap<String, Tested>,
+}
+
+/// How a metric was tested.
+#[derive(Default)]
+struct Tested {
+    /// Numbers of trials of the conditions that have enough of them.
+    trials: Vec<usize>,
+    /// The chance at which the first of all cells is shown.
+    chance: f64,
+}
+
+impl<'a> Seen<'a> {
+    /// Tests these metrics: the primary ones and the headline's at [`MODES`], all cells of them together, the others at
+    /// [`FURTHER`].
+    pub(super) fn of(conditions: &[&ConditionTrials<'a>], metrics: &[String], headline: Option<&str>) -> Self {
+        let mut seen = Self { found: HashMap::new(), tested: HashMap::new() };
+        let is_main = |name: &str| metric::describe(name).is_primary() || headline == Some(name);
+        for (main, rate) in [(true, MODES), (false, FURTHER)] {
+            let mut cells: Vec<(&'a str, &String, Vec<f64>)> = Vec::new();
+            let mut chances = Vec::new();
+            for name in metrics.iter().filter(|name| is_main(name) == main) {
+                for condition in conditions {
+                    let values = told_apart(condition, name);
+                    if let Some(p) = p_value(&values) {
+                        chances.push(p);
+                        cells.push((condition.name, name, values));
+                    }
+                }
+            }
+            let first = rate / cells.len().max(1) as f64;
+            for ((condition, name, values), p) in cells.into_iter().zip(holm(&chances)) {
+                let tested = seen.tested.entry(name.clone()).or_default();
+                tested.chance = first;
+                tested.trials.push(values.len());
+                if let Some(modes) = detect(&values).filter(|_| p <= rate) {
+                    seen.found.insert((condition, name.clone()), modes);
+                }
+            }
+        }
+        seen
+    }
+
+    fn get(&self, condition: &ConditionTrials<'a>, metric: &str) -> Option<&Modes> {
+        self.found.get(&(condition.name, metric.to_owned()))
+    }
+
+    /// Modes of a metric, lower first. Empty when one mode describes the trials.
+    pub(super) fn modes(&self, condition: &ConditionTrials<'a>, metric: &str) -> Vec<Mode> {
+        let means: Vec<f64> = condition.with(metric).iter().map(|(_, mean)| *mean).collect();
+        self.get(condition, metric).map_or(Vec::new(), |found| described(found, &means))
+    }
+
+    /// Into how many modes a metric's trials fall; 1 where one describes them.
+    pub(super) fn count(&self, condition: &ConditionTrials<'a>, metric: &str) -> usize {
+        self.get(condition, metric).map_or(1, |found| found.modes.len())
+    }
+
+    /// The modes of a condition, with their cause where one is shown.
+    pub(super) fn with_cause(
+        &self,
+        condition: &ConditionTrials<'a>,
+        metric: &str,
+        machine: Option<&Machine>,
+    ) -> (Vec<Mode>, Option<ModeCause>) {
+        let trials = condition.with(metric);
+        let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
+        let Some(found) = self.get(condition, metric) else { return (Vec::new(), None) };
+        let records: Vec<&TrialRecord> = trials.iter().map(|(trial, _)| *trial).collect();
+        let with_modes = self.found.keys().filter(|(_, name)| name == metric).count();
+        let rate = NAMED_BELOW / with_modes.max(1) as f64;
+        (described(found, &means), cause((found, &means), &records, machine, rate))
+    }
+
+    /// Whether a metric has modes, with what would have been seen of them. None where nothing could be tested.
+    pub(super) fn tested(&self, conditions: &[ConditionTrials<'a>], metric: &str) -> Option<ModesTested> {
+        let none = Tested::default();
+        let tested = self.tested.get(metric).unwrap_or(&none);
+        let left: Vec<Vec<f64>> =
+            conditions.iter().map(|c| logarithms(&told_apart(c, metric))).filter(|c| c.len() > 1).collect();
+        let several = left.len() > 1;
+        let all = together(&left);
+        let shown = p_value(&all).filter(|p| several && *p <= FURTHER).and_then(|_| detect(&all));
+        let sizes: Vec<usize> = left.iter().map(Vec::len).collect();
+        let power_together = (several && all.len() > 5).then(|| mode_power::of_all(&sizes, APART, FURTHER, SEED));
+        let usual = descriptive::median(&tested.trials.iter().map(|n| *n as f64).collect::<Vec<_>>());
+        let power_in_one = usual.map(|n| mode_power::of_one(n as usize, APART, tested.chance, SEED));
+        (power_in_one.is_some() || power_together.is_some()).then(|| ModesTested {
+            metric: metric.to_owned(),
+            conditions: tested.trials.len(),
+            seen_in: self.found.keys().filter(|(_, name)| name == metric).count(),
+            together: shown.map_or(Vec::new(), |found| {
+                described(&found, &all).into_iter().map(|mode| Mode { mean: mode.mean.exp(), ..mode }).collect()
+            }),
+            apart_sd: APART,
+            power_in_one,
+            power_together,
+        })
+    }
+}
+
+/// The value of each trial, with noise of the last digit that its samples are known to: rounding alone is no mode.
+fn told_apart(condition: &ConditionTrials<'_>, metric: &str) -> Vec<f64> {
+    let trials = condition.with(metric);
+    let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
+    let samples: Vec<f64> = trials.iter().flat_map(|(trial, _)| trial.finite(metric)).collect();
+    let of_histogram =
+        percentile(metric).and_then(|_| descriptive::median(&means)).map(|usual| usual.abs() * HISTOGRAM);
+    let digit = last_digit(&samples).into_iter().chain(of_histogram).reduce(f64::max);
+    digit.map_or(means.clone(), |digit| with_noise(&means, digit, SEED))
+}
+
+/// Of positive values, so that conditions of other levels are alike; none where one is not positive.
+fn logarithms(values: &[f64]) -> Vec<f64> {
+    match values.iter().all(|v| *v > 0.0) {
+        true => values.iter().map(|v| v.ln()).collect(),
+        false => Vec::new(),
+    }
 }
 
 fn described(found: &Modes, means: &[f64]) -> Vec<Mode> {
@@ -25,37 +152,17 @@ fn described(found: &Modes, means: &[f64]) -> Vec<Mode> {
     found.modes.iter().zip(centres).map(|(mode, mean)| Mode { mean, weight: mode.weight }).collect()
 }
 
-/// The modes of a condition, with their cause where one is shown.
-pub(super) fn with_cause(
-    condition: &ConditionTrials<'_>,
-    metric: &str,
+fn cause(
+    (found, means): (&Modes, &[f64]),
+    trials: &[&TrialRecord],
     machine: Option<&Machine>,
-) -> (Vec<Mode>, Option<ModeCause>) {
-    let trials = condition.with(metric);
-    let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
-    let Some(found) = detect(&means) else { return (Vec::new(), None) };
-    let modes = described(&found, &means);
-    let records: Vec<&TrialRecord> = trials.iter().map(|(trial, _)| *trial).collect();
-    (modes, cause((&found, &means), &records, machine))
-}
-
-/// Into how many modes a metric's trials fall; 1 where one describes them.
-pub(super) fn count(condition: &ConditionTrials<'_>, metric: &str) -> usize {
-    let means: Vec<f64> = condition.with(metric).iter().map(|(_, mean)| *mean).collect();
-    detect(&means).map_or(1, |found| found.modes.len())
-}
-
-fn cause((found, means): (&Modes, &[f64]), trials: &[&TrialRecord], machine: Option<&Machine>) -> Option<ModeCause> {
+    rate: f64,
+) -> Option<ModeCause> {
     let features: Vec<BTreeMap<String, Feature>> =
         trials.iter().map(|trial| threads::features(trial, machine)).collect();
-    let mut covariates = covariates(&features);
-    // Where the modes follow the order of the run, so does every number that drifts: then only words say something.
-    let order = Values::Numeric(trials.iter().map(|trial| Some(trial.trial as f64)).collect());
-    let order = [Covariate { name: "order".to_owned(), values: order }];
-    let drifted = association(found, &order, PERMUTATIONS, SEED).ok()?.iter().any(|o| o.p_value <= NAMED_BELOW);
-    covariates.retain(|covariate| !drifted || matches!(covariate.values, Values::Categorical(_)));
-    let ranked = association(found, &covariates, PERMUTATIONS, SEED).ok()?;
-    let name = &best(&ranked)?.name;
+    let order: Vec<usize> = trials.iter().map(|trial| trial.trial).collect();
+    let ranked = association(found, &strata(found, &order), &covariates(&features), PERMUTATIONS, SEED).ok()?;
+    let name = &best(&ranked, rate)?.name;
     let centres = tare_stats::modes::means(found, means);
     let sides = found.modes.iter().zip(centres).map(|(mode, centre)| {
         let values: Vec<&Feature> = mode.members.iter().filter_map(|index| features.get(*index)?.get(name)).collect();
@@ -65,8 +172,8 @@ fn cause((found, means): (&Modes, &[f64]), trials: &[&TrialRecord], machine: Opt
 }
 
 /// The best shown association; among equally good ones how pairs sat, which says the most.
-fn best(ranked: &[Association]) -> Option<&Association> {
-    let shown: Vec<&Association> = ranked.iter().filter(|found| found.p_adjusted <= NAMED_BELOW).collect();
+fn best(ranked: &[Association], rate: f64) -> Option<&Association> {
+    let shown: Vec<&Association> = ranked.iter().filter(|found| found.p_adjusted <= rate).collect();
     let most = shown.iter().map(|found| found.share).fold(0.0, f64::max);
     let equal = shown.iter().filter(|found| found.share >= most - 1e-9);
     equal.clone().find(|found| found.name == PAIRS).or_else(|| equal.clone().next()).copied()

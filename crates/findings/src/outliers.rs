@@ -1,13 +1,14 @@
 //! A trial far from all others of its condition: named, with its log, what was odd about it, and the result without it.
 
 use super::collect::ConditionTrials;
-use super::confidence::CONFIDENCE;
+use super::confidence::{CONFIDENCE, FURTHER};
 use super::ends;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_results::covariate;
 use tare_results::schema::TrialRecord;
-use tare_stats::outliers::farthest;
+use tare_stats::multiple::holm;
+use tare_stats::outliers::{Outlier as Far, farthest};
 use tare_stats::trials::mean_interval;
 use tare_stats::{Interval, descriptive};
 
@@ -40,25 +41,31 @@ pub struct Outlier {
     pub beside: Vec<(String, f64, f64)>,
 }
 
-/// The outlying trials of all conditions in these metrics; the first metric in which a trial is one.
+/// The outlying trials of all conditions in these metrics, tested together; the first metric in which a trial is one.
 pub(super) fn find(conditions: &[ConditionTrials<'_>], metrics: &[String]) -> Vec<Outlier> {
+    let cells: Vec<(&ConditionTrials<'_>, &String, Far)> = conditions
+        .iter()
+        .flat_map(|condition| metrics.iter().map(move |metric| (condition, metric)))
+        .filter_map(|(condition, metric)| {
+            let means: Vec<f64> = condition.with(metric).iter().map(|(_, mean)| *mean).collect();
+            Some((condition, metric, farthest(&means)?))
+        })
+        .collect();
+    let adjusted = holm(&cells.iter().map(|(.., far)| far.p_value).collect::<Vec<_>>());
     let mut found: Vec<Outlier> = Vec::new();
-    for condition in conditions {
-        for metric in metrics {
-            let outlier = of(condition, metric);
-            let known = |o: &Outlier| found.iter().any(|f| f.condition == o.condition && f.trial == o.trial);
-            found.extend(outlier.filter(|o| !known(o)));
-        }
+    for ((condition, metric, far), _) in cells.iter().zip(adjusted).filter(|(_, p)| *p <= FURTHER) {
+        let outlier = of(condition, metric, far.index);
+        let known = |o: &Outlier| found.iter().any(|f| f.condition == o.condition && f.trial == o.trial);
+        found.extend(outlier.filter(|o| !known(o)));
     }
     found
 }
 
-fn of(condition: &ConditionTrials<'_>, metric: &str) -> Option<Outlier> {
+fn of(condition: &ConditionTrials<'_>, metric: &str, index: usize) -> Option<Outlier> {
     let trials = condition.with(metric);
-    let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
-    let far = farthest(&means)?;
-    let (trial, value) = trials.get(far.index)?;
-    let without: Vec<f64> = (0..means.len()).filter(|i| *i != far.index).map(|i| means[i]).collect();
+    let (trial, value) = trials.get(index)?;
+    let without: Vec<f64> =
+        trials.iter().enumerate().filter(|(place, _)| *place != index).map(|(_, (_, mean))| *mean).collect();
     let others: Vec<&TrialRecord> = trials.iter().map(|(other, _)| *other).filter(|o| o.trial != trial.trial).collect();
     Some(Outlier {
         condition: condition.name.to_owned(),

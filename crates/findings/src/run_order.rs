@@ -2,15 +2,13 @@
 
 use super::collect::ConditionTrials;
 use super::composite::Composite;
+use super::confidence::FURTHER;
 use serde::{Deserialize, Serialize};
 use tare_stats::descriptive::mean;
 use tare_stats::serial::{self, RunOrder};
 
 /// Fixed, so that the same results always read the same.
 const SEED: u64 = 1;
-/// From which chance on a resemblance is called drift.
-const SHOWN: f64 = 0.05;
-
 /// How the machine drifted during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
@@ -27,7 +25,7 @@ pub struct Drift {
 impl Drift {
     /// Whether the trials are shown to resemble each other.
     pub fn shown(&self) -> bool {
-        self.p_value <= SHOWN
+        self.p_value <= FURTHER
     }
 
     /// By how much the variance of a mean over `n` trials exceeds what their spread says.

@@ -7,7 +7,7 @@ use super::question::Asked;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{
     builds, captures, composite, distributions, dropped, effects, estimate, grid, hosts, lifetimes, modes, nodes,
-    outliers, plans, probes, residuals, run_order, scaling, spread, warm_up,
+    outliers, plans, probes, residuals, run_order, scaling, searches, spread, warm_up,
 };
 use tare_results::Results;
 use tare_results::metric;
@@ -25,7 +25,9 @@ pub fn summarize(results: &Results) -> Summary {
     let headline_metric = headline_metric(&metrics);
     let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
     let asked = Asked::of(results);
-    let given = Given { all: &conditions, machine, adjusts };
+    let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
+    let seen = modes::Seen::of(&all, &metrics, headline_metric.as_deref());
+    let given = Given { all: &conditions, machine, adjusts, modes: &seen };
     let summaries: Vec<ConditionSummary> =
         conditions.iter().map(|condition| condition_summary(condition, &given)).collect();
     let headline_name = headline_metric.clone();
@@ -42,6 +44,7 @@ pub fn summarize(results: &Results) -> Summary {
         scaling: scaling::scaling(&conditions, asked.rate(&Question::Scaling)),
         spread_sources: effects::sources(&conditions, asked.rate(&Question::Spread)),
         answer: answer::answer(&asked, &conditions),
+        modes_tested: headline.and_then(|metric| seen.tested(&conditions, metric)),
         outliers: outliers::find(&conditions, &answer::primary(&conditions)),
         run_order: composite.as_ref().filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, c)),
         unrealizable: unrealizable(results),
@@ -53,6 +56,7 @@ pub fn summarize(results: &Results) -> Summary {
         placement_grids,
         lifetimes: headline.and_then(|metric| lifetimes::find(&conditions, metric)),
         plans: plans::find(&conditions),
+        searches: searches::find(&conditions),
         warm_up: warm_up::find(&conditions),
         residual_causes: residuals::causes(&conditions, machine),
         dropped: headline.and_then(|metric| dropped::find(&conditions, metric)),
@@ -69,9 +73,10 @@ struct Given<'a> {
     machine: Option<&'a Machine>,
     /// The probe that conditions are adjusted by.
     adjusts: Option<Probe>,
+    modes: &'a modes::Seen<'a>,
 }
 
-fn condition_summary(condition: &ConditionTrials<'_>, given: &Given<'_>) -> ConditionSummary {
+fn condition_summary<'a>(condition: &ConditionTrials<'a>, given: &Given<'a>) -> ConditionSummary {
     let metrics: Vec<MetricSummary> =
         condition.metrics().iter().filter_map(|name| metric_summary(condition, name, given)).collect();
     ConditionSummary {
@@ -88,12 +93,12 @@ fn condition_summary(condition: &ConditionTrials<'_>, given: &Given<'_>) -> Cond
     }
 }
 
-fn metric_summary(condition: &ConditionTrials<'_>, name: &str, given: &Given<'_>) -> Option<MetricSummary> {
+fn metric_summary<'a>(condition: &ConditionTrials<'a>, name: &str, given: &Given<'a>) -> Option<MetricSummary> {
     let described = metric::describe(name);
     let (samples, values) = (condition.values(name), condition.of_trials(name));
     let (found, within) = estimate::both(condition, name, &values)?;
     let of_samples = trials::summarize(Trials::new(&samples).ok()?, CONFIDENCE)?;
-    let (modes, mode_cause) = modes::with_cause(condition, name, given.machine);
+    let (modes, mode_cause) = given.modes.with_cause(condition, name, given.machine);
     Some(MetricSummary {
         name: name.to_owned(),
         unit: described.unit.to_owned(),

@@ -6,12 +6,13 @@ use super::ends;
 use super::grid::PlacementGrid;
 use super::hosts::Hosts;
 use super::lifetimes::Lifetimes;
-use super::mode::{Mode, ModeCause};
+use super::mode::{Mode, ModeCause, ModesTested};
 use super::nodes::NodeSummary;
 use super::outliers::Outlier;
 use super::plans::QueryPlans;
 use super::probes::{Refusal, Weighed};
 use super::run_order::Drift;
+use super::searches::SearchNotes;
 use super::term::Term;
 use super::verdict::Answer;
 use super::warm_up::WarmUp;
@@ -39,6 +40,8 @@ pub struct Summary {
     pub answer: Answer,
     /// Conditions that this machine cannot do.
     pub unrealizable: Vec<Unrealizable>,
+    /// Whether the headline metric has modes, and what would have been seen of them; none where nothing could be tested.
+    pub modes_tested: Option<ModesTested>,
     /// Trials that lie far from the others of their condition, in a primary metric.
     pub outliers: Vec<Outlier>,
     /// Whether trials resembled the ones before them; null where too few ran in a known order.
@@ -60,6 +63,8 @@ pub struct Summary {
     pub lifetimes: Option<Lifetimes>,
     /// Queries that ran with more than one plan.
     pub plans: Vec<QueryPlans>,
+    /// Conditions whose searches for the highest rate ask for a note.
+    pub searches: Vec<SearchNotes>,
     /// Executions of queries before the measured ones.
     pub warm_up: Vec<WarmUp>,
     /// The machines side by side, where several ran the study.

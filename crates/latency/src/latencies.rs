@@ -151,6 +151,19 @@ impl Latencies {
 mod tests {
     use super::*;
 
+    /// The rank of p99.9 of a whole number of thousands is a whole number too.
+    #[test]
+    fn a_percentile_is_of_its_own_rank_and_not_of_the_next() {
+        for thousands in 1..=12u64 {
+            let mut latencies = Latencies::new();
+            (0..999 * thousands).for_each(|_| latencies.record(1_000_000));
+            (0..thousands).for_each(|_| latencies.record(5_000_000));
+            let found = latencies.percentile_ms(99.9).unwrap();
+            assert!((found - 1.0).abs() < 0.01, "{found} ms of {thousands} thousand");
+            assert!(latencies.percentile_ms(99.95).unwrap() > 4.9);
+        }
+    }
+
     #[test]
     fn percentiles_of_merged_parts_are_those_of_all_within_a_thousandth() {
         // Evenly in the logarithm, from a microsecond to ten seconds; each part of its own memory.

@@ -8,12 +8,13 @@ use tare_findings::distributions::Distribution;
 use tare_findings::grid::PlacementGrid;
 use tare_findings::hosts::Hosts;
 use tare_findings::lifetimes::Lifetimes;
-use tare_findings::mode::Mode;
+use tare_findings::mode::{Mode, ModesTested};
 use tare_findings::nodes::NodeSummary;
 use tare_findings::outliers::Outlier;
 use tare_findings::plans::QueryPlans;
 use tare_findings::probes::Weighed;
 use tare_findings::run_order::Drift;
+use tare_findings::searches::SearchNotes;
 use tare_findings::summary::{
     BuildComparison, CaptureSummary, Components, ConditionSummary, Effect, GrowthRanking, MetricSummary, ResidualCause,
     Scaling, Spread, SpreadSources, Summary, Unrealizable,
@@ -36,6 +37,8 @@ pub struct SummaryJson<'a> {
     further_reading: Vec<String>,
     odd: Vec<String>,
     unrealizable: &'a [Unrealizable],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modes_tested: &'a Option<ModesTested>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     outliers: &'a [Outlier],
     run_order: Option<Drift>,
@@ -54,6 +57,8 @@ pub struct SummaryJson<'a> {
     lifetimes: &'a Option<Lifetimes>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     plans: &'a [QueryPlans],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    searches: &'a [SearchNotes],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     warm_up: &'a [WarmUp],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -112,6 +117,7 @@ impl<'a> SummaryJson<'a> {
             further_reading: words::further(summary, results),
             odd: words::warnings(summary, results),
             unrealizable: &summary.unrealizable,
+            modes_tested: &summary.modes_tested,
             outliers: &summary.outliers,
             run_order: summary.run_order,
             residual_causes: &summary.residual_causes,
@@ -122,6 +128,7 @@ impl<'a> SummaryJson<'a> {
             placement_grids: &summary.placement_grids,
             lifetimes: &summary.lifetimes,
             plans: &summary.plans,
+            searches: &summary.searches,
             warm_up: &summary.warm_up,
             machines: &summary.machines,
         }

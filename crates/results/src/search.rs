@@ -14,6 +14,10 @@ pub struct SearchRecord {
     pub closed_loop_tps: f64,
     /// The highest rate that met it, transactions a second; none where no rate did.
     pub found_tps: Option<f64>,
+    /// Between which rates the highest one lies, transactions a second, where lower rates did not meet the objective and
+    /// higher ones did until the steps were used up; `found_tps` is then the highest below which all met it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bracket_tps: Option<[f64; 2]>,
     /// Why no higher rate was found; none where the search ended without an end.
     pub limit: Option<Limit>,
     /// In the order in which they were measured.
@@ -31,12 +35,24 @@ pub struct StepRecord {
     pub value: Option<f64>,
     /// That value, had the client begun every transaction as soon as it was due and its connection free.
     pub value_of_prompt_client: Option<f64>,
+    /// Transactions that lie beyond the percentile that the objective is about; none for a mean, a maximum and in older
+    /// results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<f64>,
     /// Whether the objective was met.
     pub met: bool,
     /// Whose limit it was, where it was not met.
     pub limit: Option<Limit>,
     /// Whether the same rate was measured again because the client was the limit.
     pub repeated: bool,
+}
+
+impl SearchRecord {
+    /// The step at the rate that was found.
+    pub fn found_step(&self) -> Option<&StepRecord> {
+        let found = self.found_tps?;
+        self.steps.iter().rfind(|step| step.met && step.asked_tps == found)
+    }
 }
 
 /// Whose limit a rate was.

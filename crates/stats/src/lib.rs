@@ -14,6 +14,8 @@
 //! | [`ratio`] | is B faster than A, and by how much |
 //! | [`bootstrap`] | the same by resampling, where normal theory is in doubt |
 //! | [`modes`] | does the metric have two or three modes, and what tells them apart |
+//! | [`digits`] | to which digit values were rounded |
+//! | [`mode_power`] | how far apart modes have to be to be seen |
 //! | [`effects`] | which factor moves the mean, which one the spread |
 //! | [`covariates`] | which recorded covariate explains a response, by permutation |
 //! | [`scaling`] | the universal scalability law over threads or nodes |
@@ -40,6 +42,7 @@ pub mod components;
 pub mod control;
 pub mod covariates;
 pub mod descriptive;
+pub mod digits;
 pub mod effects;
 mod error;
 pub mod groups;
@@ -48,6 +51,8 @@ mod interval;
 pub mod ladder;
 mod linear;
 pub mod machines;
+mod mode_limits;
+pub mod mode_power;
 pub mod modes;
 pub mod multiple;
 pub mod order;

@@ -5,7 +5,8 @@
 
 use crate::descriptive::{mean, variance};
 use crate::interval::{Estimate, Interval};
-use crate::quantiles::{t_two_sided, t_upper_tail};
+use crate::order::{generator, shuffle};
+use crate::quantiles::t_two_sided;
 use crate::samples::Groups;
 
 /// What is found over all machines.
@@ -45,26 +46,74 @@ pub fn compare(machines: Groups<'_>, confidence: f64) -> Option<Machines> {
     Some(Machines { between: between.sqrt() * unit, within: within.sqrt() * unit, differences })
 }
 
+/// Draws of the permutation test in [`odd`].
+const PERMUTATIONS: usize = 999;
+/// Fixed, so that the same blocks always name the same machines.
+const SEED: u64 = 1;
+
 /// The machines that are shown to differ from the others, at `alpha` over all of them together: the one farthest out
 /// first, then again among the rest (of two machines no one can say which is odd). Given the logarithms of the spread
 /// in each block in place of its mean, the ones that are more or less noisy.
+///
+/// The farthest machine is held against the farthest one of blocks that are dealt to the machines anew, which is exact
+/// for blocks of any shape. Distances are in units of the spread within machines, pooled over them, or of the machine's
+/// own where that is larger: five blocks tell their own spread too badly, and a noisy machine is not far out.
 pub fn odd(machines: Groups<'_>, alpha: f64) -> Vec<usize> {
     let unit = unit(machines);
-    let Some(groups) = machines.iter().map(|blocks| Group::of(blocks, unit)).collect::<Option<Vec<_>>>() else {
-        return Vec::new();
-    };
-    let mut left: Vec<usize> = (0..groups.len()).collect();
+    let blocks: Vec<Vec<f64>> = machines.iter().map(|blocks| blocks.iter().map(|v| v / unit).collect()).collect();
+    let mut left: Vec<usize> = (0..blocks.len()).collect();
     let mut odd = Vec::new();
     while left.len() >= 3 {
-        let tested = left.iter().map(|one| (*one, Contrast::of(&groups, *one, &left).p_value()));
-        let Some((farthest, p)) = tested.min_by(|a, b| a.1.total_cmp(&b.1)) else { break };
-        if p * left.len() as f64 > alpha {
+        let among: Vec<&[f64]> = left.iter().map(|one| blocks[*one].as_slice()).collect();
+        let Some((place, p_value)) = farthest(&among) else { break };
+        if p_value > alpha {
             break;
         }
-        odd.push(farthest);
-        left.retain(|one| *one != farthest);
+        odd.push(left.remove(place));
     }
     odd
+}
+
+/// The place of the machine that lies farthest from the others, and the chance of one as far where all are alike.
+fn farthest(machines: &[&[f64]]) -> Option<(usize, f64)> {
+    let sizes: Vec<usize> = machines.iter().map(|blocks| blocks.len()).collect();
+    let mut all = machines.concat();
+    let (place, distance) = extreme(&all, &sizes)?;
+    let mut rng = generator(SEED);
+    let mut reached = 0usize;
+    for _ in 0..PERMUTATIONS {
+        shuffle(&mut rng, &mut all);
+        reached += usize::from(extreme(&all, &sizes).is_some_and(|(_, other)| other >= distance * (1.0 - 1e-9)));
+    }
+    Some((place, (1 + reached) as f64 / (1 + PERMUTATIONS) as f64))
+}
+
+/// The machine whose mean is farthest from the mean of the others' means, in standard errors; `all` holds the blocks of
+/// one machine after the other. None without spread within any machine.
+fn extreme(all: &[f64], sizes: &[usize]) -> Option<(usize, f64)> {
+    let mut rest = all;
+    let mut groups: Vec<(f64, f64, f64)> = Vec::with_capacity(sizes.len());
+    for size in sizes {
+        let (own, others) = rest.split_at_checked(*size)?;
+        let n = own.len() as f64;
+        let centre = own.iter().sum::<f64>() / n;
+        groups.push((n, centre, own.iter().map(|v| (v - centre) * (v - centre)).sum()));
+        rest = others;
+    }
+    let free: f64 = groups.iter().map(|(n, ..)| n - 1.0).sum();
+    let pooled = groups.iter().map(|(.., squares)| squares).sum::<f64>() / free;
+    if free < 1.0 || pooled <= 0.0 || !pooled.is_finite() {
+        return None;
+    }
+    let others = groups.len() as f64 - 1.0;
+    let (total, inverse) =
+        groups.iter().fold((0.0, 0.0), |(sum, inverse), (n, mean, _)| (sum + mean, inverse + 1.0 / n));
+    let distance = |(n, mean, squares): &(f64, f64, f64)| {
+        let own = if *n > 1.0 { (squares / (n - 1.0)).max(pooled) } else { pooled };
+        let of_others = pooled * (inverse - 1.0 / n) / (others * others);
+        (mean - (total - mean) / others).abs() / (own / n + of_others).sqrt()
+    };
+    groups.iter().map(distance).enumerate().max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// The largest of all values: in units of it no square overflows.
@@ -111,14 +160,6 @@ impl Contrast {
             spread += part * part / (group.n - 1.0);
         }
         Self { value, error: square.sqrt(), df: if spread > 0.0 { square * square / spread } else { f64::INFINITY } }
-    }
-
-    fn p_value(&self) -> f64 {
-        if self.error > 0.0 && self.error.is_finite() {
-            (2.0 * t_upper_tail((self.value / self.error).abs(), self.df)).min(1.0)
-        } else {
-            1.0
-        }
     }
 
     fn estimate(&self, confidence: f64) -> Estimate {

@@ -1,9 +1,11 @@
 //! Does a metric have two or three modes, and which covariate tells them apart. Placement luck makes throughput
 //! bimodal, and then its mean describes no run at all.
 
-use crate::covariates::{Association, Covariate, Shape, explain};
+use crate::covariates::{Association, Covariate, Shape, explain, neighbours};
 use crate::descriptive::{mean, median};
 use crate::error::Error;
+use crate::mode_limits::{THREE, TWO};
+use crate::serial::run_order;
 
 /// Fewest trials a mode.
 const FEWEST: usize = 3;
@@ -11,34 +13,9 @@ const FEWEST: usize = 3;
 const MOST_CUTS: usize = 1000;
 /// A cluster without any spread counts as this share of the spread of all: the logarithm stays finite.
 const LEAST: f64 = 1e-12;
-/// (n, 98% quantile of ln(W1 / min W2) under n uniform values): 400,000 draws, 60,000 above 50.
-const TWO: [(f64, f64); 12] = [
-    (6.0, 1.870),
-    (7.0, 1.705),
-    (8.0, 1.641),
-    (9.0, 1.537),
-    (10.0, 1.491),
-    (12.0, 1.386),
-    (15.0, 1.279),
-    (20.0, 1.186),
-    (30.0, 1.075),
-    (50.0, 0.975),
-    (100.0, 0.885),
-    (200.0, 0.824),
-];
-/// (n, 99.8% quantile of ln(W1 / min W3) under n uniform values): 200,000 draws, 20,000 above 50. Stricter, for it is
-/// a second chance of a false alarm alongside that of [`TWO`].
-const THREE: [(f64, f64); 9] = [
-    (9.0, 2.350),
-    (10.0, 2.365),
-    (12.0, 2.262),
-    (15.0, 2.080),
-    (20.0, 1.897),
-    (30.0, 1.699),
-    (50.0, 1.529),
-    (100.0, 1.379),
-    (200.0, 1.287),
-];
+/// Three modes are a second way to see more than one, and looked for at a tenth of the chance: both together cost this
+/// much of it more.
+const BOTH: f64 = 1.1;
 
 /// A group of values around a centre of its own.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,18 +61,42 @@ pub fn detect(trial_means: &[f64]) -> Option<Modes> {
     modes.iter().all(|m| m.centre.is_finite()).then_some(Modes { modes, excess })
 }
 
+/// Chance that one mode, of whatever shape, looks as much like several as these values do: what [`detect`] holds against
+/// 2%. Of many metrics and conditions these chances are to be taken together ([`crate::multiple::holm`]). None for
+/// fewer than 6 values or values without spread, of which nothing is tested.
+pub fn p_value(trial_means: &[f64]) -> Option<f64> {
+    let mut sorted = trial_means.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let spread = Distances::of(&sorted)?;
+    let n = sorted.len();
+    let two = spread.best_two(0, n).map_or(1.0, |(_, w)| TWO.p_value(n, (spread.all / w).ln()));
+    let three = spread.best_three().map_or(1.0, |(_, w)| THREE.p_value(n, (spread.all / w).ln()));
+    Some((BOTH * two.min(10.0 * three)).min(1.0))
+}
+
+/// What conditions leave of their trials, as one series of the spread that trials have: two modes that many conditions
+/// have alike are seen in all of them together before they are in any. Conditions of a single trial leave nothing.
+pub fn together(conditions: &[Vec<f64>]) -> Vec<f64> {
+    let left = conditions.iter().filter(|trials| trials.len() > 1).filter_map(|trials| {
+        let n = trials.len() as f64;
+        let centre = mean(trials)?;
+        Some(trials.iter().map(move |v| (v - centre) * (n / (n - 1.0)).sqrt()))
+    });
+    left.flatten().collect()
+}
+
 /// Where the sorted values fall apart, and by how much the evidence exceeds its limit.
 fn cut(sorted: &[f64]) -> Option<(Vec<usize>, f64)> {
     let spread = Distances::of(sorted)?;
     let n = sorted.len();
-    let two = spread.best_two(0, n).map(|(at, w)| (at, (spread.all / w).ln() - limit(&TWO, n)));
-    let three = spread.best_three().map(|(at, w)| (at, (spread.all / w).ln() - limit(&THREE, n)));
+    let two = spread.best_two(0, n).map(|(at, w)| (at, (spread.all / w).ln() - TWO.first(n)));
+    let three = spread.best_three().map(|(at, w)| (at, (spread.all / w).ln() - THREE.first(n)));
     match (two, three) {
         (Some((at, excess)), three) if excess > 0.0 => {
             let apart = |from: usize, to: usize| {
                 let part = Distances::of(&sorted[from..to])?;
                 let (inner, w) = part.best_two(0, to - from)?;
-                ((part.all / w).ln() > limit(&TWO, to - from)).then_some(from + inner)
+                ((part.all / w).ln() > TWO.first(to - from)).then_some(from + inner)
             };
             match (three.filter(|t| t.1 > 0.0), apart(0, at).or_else(|| apart(at, n))) {
                 (_, None) => Some((vec![at], excess)),
@@ -105,20 +106,6 @@ fn cut(sorted: &[f64]) -> Option<(Vec<usize>, f64)> {
         }
         (_, Some((cuts, excess))) if excess > 0.0 => Some((cuts.to_vec(), excess)),
         _ => None,
-    }
-}
-
-/// The limit for n values: between tabulated numbers by ln n, beyond them the last one.
-fn limit(table: &[(f64, f64)], n: usize) -> f64 {
-    let n = n as f64;
-    let above = table.iter().position(|(at, _)| *at >= n);
-    match above {
-        Some(0) => table[0].1,
-        Some(i) => {
-            let ((from, low), (to, high)) = (table[i - 1], table[i]);
-            low + (high - low) * (n / from).ln() / (to / from).ln()
-        }
-        None => table[table.len() - 1].1,
     }
 }
 
@@ -200,23 +187,47 @@ impl<'a> Distances<'a> {
     }
 }
 
+/// A resemblance of neighbours that is at most this likely by chance keeps the trials from being shuffled at will.
+const RESEMBLES: f64 = 0.3;
+
+/// Which mode each trial belongs to, the lowest one being 0.
+fn places(found: &Modes) -> Vec<f64> {
+    let mut places = vec![0.0; found.modes.iter().map(|m| m.members.len()).sum()];
+    for (place, mode) in found.modes.iter().enumerate() {
+        mode.members.iter().for_each(|&i| places[i] = place as f64);
+    }
+    places
+}
+
+/// Which trials may change places where a cause of the modes is tested; `order` is the place of each in the run. All of
+/// them, where the modes come in no order: whatever a covariate does then, it goes with them by chance alone. Where
+/// neighbours tend to be in one mode the machine has states, and everything that changes with them goes with the modes:
+/// then neighbours alone change places.
+pub fn strata(found: &Modes, order: &[usize]) -> Vec<usize> {
+    let mut trials: Vec<(usize, f64)> = order.iter().copied().zip(places(found)).collect();
+    trials.sort_by_key(|(at, _)| *at);
+    let in_order: Vec<f64> = trials.into_iter().map(|(_, place)| place).collect();
+    match run_order(&in_order, 1) {
+        Some(found) if found.p_value > RESEMBLES => vec![0; order.len()],
+        _ => neighbours(order),
+    }
+}
+
 /// Covariates (one entry a trial, in the order given to [`detect`]), the one that separates the modes best first; see
-/// [`explain`] for the shares and p-values. A numeric covariate separates by a threshold.
+/// [`explain`] for the shares, the p-values and the [`strata`]. A numeric covariate separates by a threshold.
 ///
 /// # Errors
 /// As [`explain`].
 pub fn association(
     found: &Modes,
+    strata: &[usize],
     covariates: &[Covariate],
     permutations: usize,
     seed: u64,
 ) -> Result<Vec<Association>, Error> {
-    let mut response = vec![0.0; found.modes.iter().map(|m| m.members.len()).sum()];
-    for (place, mode) in found.modes.iter().enumerate() {
-        mode.members.iter().for_each(|&i| response[i] = place as f64);
-    }
+    let response = places(found);
     let alone = vec![0; response.len()];
-    explain(&response, &alone, &alone, covariates, Shape::Threshold, permutations, seed)
+    explain(&response, &alone, strata, covariates, Shape::Threshold, permutations, seed)
 }
 
 /// Mean of the trials of each mode, the lowest mode first.
@@ -300,7 +311,7 @@ mod tests {
             Covariate { name: "server node".into(), values: text(&["0", "1", "0", "0", "1", "1", "0", "1", "0"]) },
             Covariate { name: "trial".into(), values: Values::Numeric((0..9).map(|i| Some(f64::from(i))).collect()) },
         ];
-        let named = association(&found, &covariates, 1999, 1).unwrap();
+        let named = association(&found, &[0; 9], &covariates, 1999, 1).unwrap();
         assert_eq!(named[0].name, "server node");
         assert!((named[0].share - 1.0).abs() < 1e-12);
         // Of the 126 ways to choose 4 of 9 trials one reproduces the split: p is near 1/126.

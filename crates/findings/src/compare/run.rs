@@ -167,14 +167,18 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec
     }
     let judged: BTreeSet<&String> =
         pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| &pair.comparison.name).collect();
-    for (side, label) in sides() {
+    let metrics: Vec<String> = judged.iter().map(|name| (*name).clone()).collect();
+    let all_a: Vec<_> = matched.iter().map(|(a, _)| *a).collect();
+    let all_b: Vec<_> = matched.iter().map(|(_, b)| *b).collect();
+    let seen = [all_a, all_b].map(|side| modes::Seen::of(&side, &metrics, None));
+    for (place, (side, label)) in sides().enumerate() {
         let (failed, put_aside) = (side.failed.len(), side.contaminated.len());
         if failed + put_aside > 0 {
             let (side, condition) = (label.to_owned(), side.name.to_owned());
             notes.push(Note::NotCompared { side, condition, failed, put_aside });
         }
         for name in &judged {
-            let modes = modes::count(side, name);
+            let modes = seen[place % 2].count(side, name);
             if modes > 1 {
                 let (condition, metric) = (side.name.to_owned(), (*name).clone());
                 let note = Note::Modes { side: label.to_owned(), condition, metric, modes };

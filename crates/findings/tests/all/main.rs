@@ -4,3 +4,5 @@
 
 mod disturbed;
 mod made_up;
+mod searches;
+mod singled_out;

@@ -54,7 +54,11 @@ pub fn draw(name: &str, search: &SearchRecord) -> Markup {
 
 /// The rate that was found, as people read it.
 fn found_words(search: &SearchRecord) -> String {
-    search.found_tps.map_or("no rate found".to_owned(), |found| format!("found {}", figure(found, "1/s")))
+    match (search.found_tps, search.bracket_tps) {
+        (_, Some([low, high])) => format!("between {} and {}", figure(low, "1/s"), figure(high, "1/s")),
+        (Some(found), None) => format!("found {}", figure(found, "1/s")),
+        (None, None) => "no rate found".to_owned(),
+    }
 }
 
 /// The limit, with its words in the half of the chart where no steps crowd, and the rate that was found.
@@ -109,7 +113,17 @@ mod tests {
 
     fn step(asked_tps: f64, value: Option<f64>, limit: Option<Limit>) -> StepRecord {
         let met = limit.is_none() && value.is_some();
-        StepRecord { asked_tps, done_tps: asked_tps, value, value_of_prompt_client: None, met, limit, repeated: false }
+        let done_tps = asked_tps;
+        StepRecord {
+            asked_tps,
+            done_tps,
+            value,
+            value_of_prompt_client: None,
+            beyond: None,
+            met,
+            limit,
+            repeated: false,
+        }
     }
 
     #[test]
@@ -120,6 +134,7 @@ mod tests {
             objective: "latency_ms_p99 <= 5".into(),
             closed_loop_tps: 2000.0,
             found_tps: Some(1000.0),
+            bracket_tps: None,
             limit: Some(Limit::Server),
             steps: vec![
                 step(1000.0, Some(2.0), None),
@@ -140,6 +155,8 @@ mod tests {
         // Half of the axis, from 0 to 2000.
         let middle = px((LEFT + RIGHT) / 2.0);
         assert!(drawn.contains(&format!("line class=\"none\" x1=\"{middle}\" x2=\"{middle}\"")), "{drawn}");
+        let turned = SearchRecord { bracket_tps: Some([900.0, 1500.0]), ..search.clone() };
+        assert!(draw("base", &turned).into_string().contains("between 900 /s and 1.50 k/s"));
         let none = SearchRecord { found_tps: None, steps: Vec::new(), ..search };
         let drawn = draw("base", &none).into_string();
         assert!(drawn.contains("no rate found") && !drawn.contains("NaN"), "{drawn}");

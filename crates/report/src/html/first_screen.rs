@@ -30,7 +30,7 @@ pub(super) fn notes(page: &Page<'_>) -> Option<Markup> {
             dt { "On what" } dd { (screen.machine) }
             dt { "How sure" } dd { (screen.sure) }
             @if odd.is_empty() {
-                dt { "What is odd" } dd { "Nothing: no trial failed, was disturbed or lies far out, and no result has several modes." }
+                dt { "What is odd" } dd { "Nothing: no trial failed or was disturbed, none is shown to lie far out, and no modes are shown." }
             }
         }
     })

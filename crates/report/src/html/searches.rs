@@ -48,6 +48,7 @@ fn of_trial<'a>(condition: &'a str, trial: &'a TrialRecord) -> impl Iterator<Ite
 fn outcome(search: &SearchRecord) -> String {
     let steps = tare_text::count(search.steps.len(), "step");
     match search.found_tps {
+        _ if search.bracket_tps.is_some() => format!("no end in {steps}"),
         Some(found) => format!("{} in {steps}", figure(found, "1/s")),
         None => format!("no rate in {steps}"),
     }

@@ -1,9 +1,11 @@
 //! Sentences after the answer: true, careful, and with a unit on every number.
 
 use super::comparison::refusal;
-use super::terms::{mode_cause, modes};
+use super::terms::{mode_cause, modes, phrase};
 use super::{culprits, details, machines, plans, steadiness, trials, two_hosts, warm_up};
 use tare_findings::collect;
+use tare_findings::figures::{list, percent, times};
+use tare_findings::mode::ModesTested;
 use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
 use tare_findings::verdict::Verdict;
 use tare_results::Results;
@@ -28,7 +30,40 @@ pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
     all.extend(decision.map(|decision| decision.reason.clone()));
     all.extend(summary.not_adjusted.as_ref().map(refusal));
     all.extend(two_hosts::sentences(&collect::conditions(results)));
+    all.extend(summary.modes_tested.as_ref().and_then(modes_tested));
     all
+}
+
+/// What silence about modes is worth; nothing where a condition has them, for that is said.
+fn modes_tested(found: &ModesTested) -> Option<String> {
+    let metric = phrase(&found.metric);
+    if !found.together.is_empty() {
+        let centres: Vec<String> = found
+            .together
+            .iter()
+            .map(|mode| format!("{} of it in {}", times(mode.mean), percent(mode.weight)))
+            .collect();
+        return Some(format!(
+            "Over all conditions together the {metric} of a trial has {} modes about its condition's mean: {} of trials.",
+            found.together.len(),
+            list(&centres)
+        ));
+    }
+    let seen =
+        [(found.power_in_one, "one condition has them"), (found.power_together, "all conditions have them alike")];
+    let seen: Vec<String> = seen
+        .into_iter()
+        .filter_map(|(power, of)| {
+            power.map(|power| format!("in {} of studies like this one where {of}", percent(power)))
+        })
+        .collect();
+    (found.seen_in == 0).then(|| {
+        format!(
+            "No modes of {metric} are seen; two that lie {} standard deviations of a mode apart would be seen {}.",
+            found.apart_sd,
+            list(&seen)
+        )
+    })
 }
 
 fn of_headline(summary: &Summary, metric: &str) -> Vec<String> {

@@ -11,6 +11,7 @@ mod further;
 mod headline;
 mod machines;
 mod plans;
+mod searches;
 mod steadiness;
 mod terms;
 mod trials;

@@ -51,7 +51,8 @@ pub(super) fn spread(summary: &Summary) -> Option<String> {
     match spreads.len() {
         1 => Some(format!("From the best to the worst trial: {}.", words(best))),
         _ => Some(format!(
-            "From the best to the worst trial, {} is the steadiest, {} the least steady.",
+            "From the best to the worst trial it is least in {} and most in {}; whether conditions differ in that is not \
+             tested by it.",
             words(best),
             words(worst)
         )),

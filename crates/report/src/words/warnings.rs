@@ -1,7 +1,7 @@
 //! What a reader must know before believing a figure, most serious first.
 
 use super::terms::{self, mode_cause};
-use super::{client_limit, plans, trials, warm_up};
+use super::{client_limit, plans, searches, trials, warm_up};
 use std::collections::BTreeMap;
 use tare_findings::collect::{self, is_usable};
 use tare_findings::figures::{count, list, percent};
@@ -29,6 +29,7 @@ pub fn warnings(summary: &Summary, results: &Results) -> Vec<String> {
     );
     odd.extend(modes(summary));
     odd.extend(summary.outliers.iter().take(LISTED).map(trials::outlier));
+    odd.extend(searches::notes(&summary.searches));
     odd.extend(plans::changed(&summary.plans));
     odd.extend(warm_up::cold(&summary.warm_up));
     odd.extend(single_trials(summary));

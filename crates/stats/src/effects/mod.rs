@@ -1,5 +1,6 @@
 //! Two-level factors: what each does to the mean and to the spread between trials, and which one the spread comes from.
 
+mod block_spread;
 mod design;
 mod dispersion;
 mod location;

@@ -135,7 +135,7 @@ fn the_covariate_behind_the_modes_is_named() {
             let values = text(&mut |_| rand::RngExt::random_range(&mut rng, 0..4).to_string());
             covariates.push(Covariate { name: format!("thread {c}"), values });
         }
-        let named = association(&found, &covariates, 499, 8).unwrap();
+        let named = association(&found, &[0; 20], &covariates, 499, 8).unwrap();
         named[0].name == "server node" && named[0].p_adjusted < 0.05
     });
     assert!(right >= 0.95, "{right}");

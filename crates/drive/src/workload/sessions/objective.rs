@@ -71,6 +71,16 @@ impl Objective {
         }
     }
 
+    /// How many of so many transactions lie beyond its percentile: what it is known by. None for a mean and a maximum.
+    pub fn beyond(&self, transactions: u64) -> Option<f64> {
+        match self.figure {
+            Figure::Percentile(percentile) if percentile < 100.0 => {
+                Some(transactions as f64 * (1.0 - percentile / 100.0))
+            }
+            Figure::Mean | Figure::Percentile(_) => None,
+        }
+    }
+
     /// Whether such a figure is good enough.
     pub fn is_met_by(&self, value_ms: f64) -> bool {
         value_ms <= self.limit_ms
@@ -130,6 +140,9 @@ mod tests {
         assert_eq!(of("latency_ms_mean <= 1"), Some(50.5));
         assert!((of("latency_ms_p95 <= 1").unwrap() / 95.0 - 1.0).abs() < 1e-3);
         assert_eq!(of("latency_ms_max <= 1"), Some(100.0));
+        let beyond = |words: &str| words.parse::<Objective>().unwrap().beyond(5000);
+        assert!((beyond("latency_ms_p99 <= 1").unwrap() - 50.0).abs() < 1e-6);
+        assert_eq!([beyond("latency_ms_max <= 1"), beyond("latency_ms_mean <= 1")], [None, None]);
         assert!("latency_ms_p99 <= 5".parse::<Objective>().unwrap().is_met_by(5.0));
         assert_eq!("latency_ms_p99 <= 5".parse::<Objective>().unwrap().figure_of(&Latencies::default()), None);
     }

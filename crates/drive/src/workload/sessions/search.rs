@@ -27,7 +27,21 @@ pub enum Next {
     /// No rate did, down to the least.
     NoRate,
     /// There is no end: rates met it and did not by turns.
-    NoEnd,
+    NoEnd(Bracket),
+    /// There is no end: every rate met it.
+    NoLimit,
+}
+
+/// Between which rates the highest one lies, where lower rates did not meet the objective and higher ones did: the
+/// server changed while it was searched for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bracket {
+    /// The highest rate below which all met it; where there is none, the lowest that did.
+    pub found: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
 }
 
 impl Search {
@@ -60,17 +74,34 @@ impl Search {
                 None => return Next::Found(lower),
             },
         };
-        if self.seen.len() < MOST_STEPS { Next::Measure(rate) } else { Next::NoEnd }
+        match self.seen.len() < MOST_STEPS {
+            true => Next::Measure(rate),
+            false => self.bracket().map_or(Next::NoLimit, Next::NoEnd),
+        }
     }
 
-    /// The highest rate that met it, and the lowest above that did not; of a rate the last measurement counts.
+    /// The highest rate that met it, and the lowest above that did not.
     fn bounds(&self) -> (Option<f64>, Option<f64>) {
-        let last = |place: usize, rate: f64| self.seen[place + 1..].iter().all(|(later, _)| *later != rate);
-        let counting = || self.seen.iter().enumerate().filter(move |(place, (rate, _))| last(*place, *rate));
-        let of = |met: bool| counting().filter(move |(_, (_, did))| *did == met).map(|(_, (rate, _))| *rate);
-        let lower = of(true).reduce(f64::max);
-        let upper = of(false).filter(|rate| lower.is_none_or(|lower| *rate > lower)).reduce(f64::min);
+        let lower = self.rates(true).reduce(f64::max);
+        let upper = self.rates(false).filter(|rate| lower.is_none_or(|lower| *rate > lower)).reduce(f64::min);
         (lower, upper)
+    }
+
+    /// Rates that met it, or that did not; of a rate the last measurement counts.
+    fn rates(&self, met: bool) -> impl Iterator<Item = f64> + '_ {
+        let last = |place: usize, rate: f64| self.seen[place + 1..].iter().all(|(later, _)| *later != rate);
+        let counting =
+            self.seen.iter().enumerate().filter(move |(place, (rate, did))| *did == met && last(*place, *rate));
+        counting.map(|(_, (rate, _))| *rate)
+    }
+
+    /// None where no rate met it, or all did.
+    fn bracket(&self) -> Option<Bracket> {
+        let lowest_not = self.rates(false).reduce(f64::min)?;
+        let lowest_met = self.rates(true).reduce(f64::min)?;
+        let found = self.rates(true).filter(|rate| *rate < lowest_not).reduce(f64::max).unwrap_or(lowest_met);
+        let (lower, upper) = self.bounds();
+        Some(Bracket { found, low: found.min(lowest_not), high: upper.or(lower)? })
     }
 
     fn is_doubtful(&self, bound: f64) -> bool {
@@ -108,7 +139,15 @@ mod tests {
             assert!((762.0..=770.0).contains(&rate) && steps < 32, "{first}: {rate} in {steps}");
         }
         assert_eq!(found(5.0, |_| false).0, Next::NoRate);
-        assert_eq!(found(5.0, |_| true).0, Next::NoEnd);
+        assert_eq!(found(5.0, |_| true).0, Next::NoLimit);
+    }
+
+    #[test]
+    fn a_search_without_an_end_says_between_which_rates_it_turned() {
+        let mut drifting = Search::new(500.0, 0.001);
+        (0..MOST_STEPS).for_each(|step| drifting.note(700.0 + 20.0 * step as f64, step % 2 == 0));
+        let Next::NoEnd(bracket) = drifting.next() else { panic!("{:?}", drifting.next()) };
+        assert_eq!(bracket, Bracket { found: 700.0, low: 700.0, high: 1480.0 });
     }
 
     #[test]

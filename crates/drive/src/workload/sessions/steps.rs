@@ -31,10 +31,8 @@ enum SearchError {
          or a longer sample_s"
     )]
     NoRate { objective: Objective, asked: f64, value: String, client: String },
-    #[error(
-        "the search for the highest rate under {objective} came to no end in {steps} steps: give it a longer sample_s"
-    )]
-    NoEnd { objective: Objective, steps: usize },
+    #[error("every rate meets {objective}, up to {asked:.0} transactions a second: give it a lower limit")]
+    NoLimit { objective: Objective, asked: f64 },
     #[error(
         "a probe needs a server that idles around samples, and an objective loads it at a rate: set sampling.probe = \"off\""
     )]
@@ -147,22 +145,26 @@ impl<T, R: Fn(Option<f64>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>> St
             objective: objective.to_string(),
             closed_loop_tps: closed_tps,
             found_tps: None,
+            bracket_tps: None,
             limit: None,
             steps: Vec::new(),
         };
         let mut search = Search::new(closed_tps / 2.0, LEAST_TRANSACTIONS / self.asked.sample_s);
-        loop {
+        let found = loop {
             let rate = match search.next() {
                 Next::Measure(rate) => rate,
                 Next::Found(rate) => {
-                    record.found_tps = Some(rate);
                     record.limit = search.bound().and_then(|bound| limit_at(&record.steps, bound));
-                    // There is one: a rate is found only where it met the objective.
-                    let best = met.into_iter().rfind(|(of, _)| *of == rate).map(|(_, ran)| ran);
-                    return Ok((best.ok_or_else(|| LoadError::own(SearchError::Nothing(closed_s)))?, record, whole));
+                    break rate;
                 }
-                Next::NoEnd => {
-                    return Err(LoadError::own(SearchError::NoEnd { objective, steps: record.steps.len() }));
+                // The server changed meanwhile: between which rates is what there is to say.
+                Next::NoEnd(bracket) => {
+                    record.bracket_tps = Some([bracket.low, bracket.high]);
+                    break bracket.found;
+                }
+                Next::NoLimit => {
+                    let asked = record.steps.last().map_or(0.0, |step| step.asked_tps);
+                    return Err(LoadError::own(SearchError::NoLimit { objective, asked }));
                 }
                 Next::NoRate => return Err(LoadError::own(no_rate(objective, &record.steps))),
             };
@@ -172,7 +174,11 @@ impl<T, R: Fn(Option<f64>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>> St
             if is_met {
                 met.push((rate, ran));
             }
-        }
+        };
+        record.found_tps = Some(found);
+        // There is one: a rate is found only where it met the objective.
+        let best = met.into_iter().rfind(|(of, _)| *of == found).map(|(_, ran)| ran);
+        Ok((best.ok_or_else(|| LoadError::own(SearchError::Nothing(closed_s)))?, record, whole))
     }
 
     /// One rate: again where the client was the limit, which may be an accident.
@@ -228,7 +234,9 @@ fn judged<T>(objective: Objective, rate: f64, ran: &Ran<T>) -> StepRecord {
             .or(late.map(|(_, prompt)| ClientLimit::BeganLateElse(prompt)))
     };
     let limit = (!met).then(|| own().map_or(Limit::Server, Limit::Client));
-    StepRecord { asked_tps: rate, done_tps: sample.tps(), value, value_of_prompt_client, met, limit, repeated: false }
+    let beyond = objective.beyond(sample.transactions);
+    let done_tps = sample.tps();
+    StepRecord { asked_tps: rate, done_tps, value, value_of_prompt_client, beyond, met, limit, repeated: false }
 }
 
 /// Whether a queue grows, which a step that is short compared with the limit would not show in its latencies: a tenth

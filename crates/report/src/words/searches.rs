@@ -1,0 +1,55 @@
+//! Sentences on searches for the highest rate under an objective.
+
+use tare_findings::figures::{count, figure};
+use tare_findings::searches::{FEWEST_BEYOND, SearchNotes};
+
+/// What a reader must know before believing a rate.
+pub(super) fn notes(found: &[SearchNotes]) -> Vec<String> {
+    found.iter().flat_map(|notes| scarce(notes).into_iter().chain(without_end(notes))).collect()
+}
+
+fn scarce(notes: &SearchNotes) -> Option<String> {
+    let fewest = notes.fewest_beyond.filter(|_| notes.scarce > 0)?;
+    Some(format!(
+        "{}: {} of {} were found from fewer than {FEWEST_BEYOND} transactions beyond the objective's percentile, the \
+         fewest by {fewest:.0}: such a rate is too high on average; a sample_s {:.1} times as long has {FEWEST_BEYOND}",
+        notes.condition,
+        notes.scarce,
+        count(notes.searches, "rate"),
+        FEWEST_BEYOND / fewest.max(1.0),
+    ))
+}
+
+fn without_end(notes: &SearchNotes) -> Option<String> {
+    let [low, high] = notes.bracket_tps?;
+    Some(format!(
+        "{}: {} of {} are of searches that came to no end, for lower rates did not meet the objective and higher ones did: the highest rate \
+         lies between {} and {}, and the server or the machine changed meanwhile",
+        notes.condition,
+        notes.without_end,
+        count(notes.searches, "rate"),
+        figure(low, "1/s"),
+        figure(high, "1/s"),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_of_few_transactions_and_searches_without_an_end_are_told() {
+        let notes = SearchNotes {
+            condition: "base".into(),
+            searches: 5,
+            scarce: 2,
+            fewest_beyond: Some(20.0),
+            without_end: 1,
+            bracket_tps: Some([700.0, 1090.0]),
+        };
+        let [scarce, without_end] = super::notes(&[notes]).try_into().unwrap();
+        assert!(scarce.starts_with("base: 2 of 5 rates were found from fewer than 100"), "{scarce}");
+        assert!(scarce.ends_with("a sample_s 5.0 times as long has 100"), "{scarce}");
+        assert!(without_end.contains("between 700 /s and 1.09 k/s"), "{without_end}");
+    }
+}

@@ -1,0 +1,66 @@
+//! How far apart modes have to be to be seen: what silence about modes is worth.
+
+use crate::descriptive::mean;
+use crate::modes::{p_value, together};
+use crate::order::generator;
+use crate::quantiles::normal;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+
+/// Studies that are made up for a figure of whole percents.
+const STUDIES: usize = 300;
+/// More trials than these are taken as so many: their power is all but that.
+const MOST: usize = 120;
+
+/// Share of conditions of `n` trials, each in one of two equally likely modes that lie `apart` standard deviations of a
+/// mode from each other, in which [`p_value`] is at most `chance`.
+pub fn of_one(n: usize, apart: f64, chance: f64, seed: u64) -> f64 {
+    let mut rng = generator(seed);
+    seen(|| p_value(&bimodal(&mut rng, n.min(MOST), apart)), chance)
+}
+
+/// Share of studies whose conditions, of so many trials each, all have two such modes, in which that of all trials
+/// [`together`] is.
+pub fn of_all(trials: &[usize], apart: f64, chance: f64, seed: u64) -> f64 {
+    let mut rng = generator(seed);
+    let taken = trials.iter().scan(0, |sum, n| {
+        *sum += n;
+        (*sum <= MOST).then_some(*n)
+    });
+    let taken: Vec<usize> = taken.collect();
+    let mut study = || {
+        let conditions: Vec<Vec<f64>> = taken.iter().map(|n| bimodal(&mut rng, *n, apart)).collect();
+        p_value(&together(&conditions))
+    };
+    seen(&mut study, chance)
+}
+
+fn seen(mut study: impl FnMut() -> Option<f64>, chance: f64) -> f64 {
+    let seen: Vec<f64> = (0..STUDIES).map(|_| f64::from(study().is_some_and(|p| p <= chance))).collect();
+    mean(&seen).unwrap_or(0.0)
+}
+
+fn bimodal(rng: &mut Xoshiro256PlusPlus, n: usize, apart: f64) -> Vec<f64> {
+    let value = |_| {
+        let upper = rng.next_u64() >> 63 == 1;
+        // In the middle of its interval, so that it is neither 0 nor 1.
+        let unit = ((rng.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+        normal(unit) + if upper { apart } else { 0.0 }
+    };
+    (0..n).map(value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn power_grows_with_distance_and_with_conditions() {
+        let one = |apart| of_one(12, apart, 0.02, 1);
+        assert!(one(0.0) < 0.03 && one(4.0) < 0.3 && one(12.0) > 0.9, "{} {} {}", one(0.0), one(4.0), one(12.0));
+        let all = |conditions| of_all(&vec![10; conditions], 4.0, 0.005, 1);
+        assert!(all(20) > all(2) + 0.2, "{} {}", all(20), all(2));
+        assert_eq!(of_one(5, 10.0, 0.02, 1), 0.0, "too few to be tested");
+        assert_eq!(of_all(&[1, 1], 10.0, 0.02, 1), 0.0);
+    }
+}
