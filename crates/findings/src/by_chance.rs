@@ -1,6 +1,7 @@
 //! What chance alone makes of a condition: the one whose trials, nothing being set differently, differ most.
 
-use super::collect::ConditionTrials;
+use super::collect::{self, ConditionTrials};
+use super::mode::Mode;
 use super::modes;
 use super::verdict::ByChance;
 use tare_results::metric;
@@ -8,21 +9,31 @@ use tare_results::metric;
 /// The condition with the largest ratio between the means of its modes, or, without modes, of its trials; none where
 /// no condition has two trials with positive means.
 pub(super) fn of(conditions: &[ConditionTrials<'_>], name: &str) -> Option<ByChance> {
-    let widest = |are_modes: bool| {
-        let all = conditions.iter().filter_map(|condition| {
-            let means = if are_modes { mode_means(condition, name) } else { ends(condition, name) };
-            let (first, last) = (*means.first()?, *means.last()?);
-            (means.len() > 1 && first > 0.0).then_some((last / first, condition, means))
-        });
-        let (_, condition, means) = all.max_by(|a, b| a.0.total_cmp(&b.0))?;
-        let unit = metric::describe(name).unit;
-        Some(ByChance { condition: condition.name.to_owned(), means, are_modes, unit })
-    };
-    widest(true).or_else(|| widest(false))
+    let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
+    let seen = modes::Seen::of(&all, &collect::all_metrics(conditions), Some(name));
+    let of_modes = |condition: &ConditionTrials<'_>| means(&seen.modes(condition, name));
+    let of_trials = |condition: &ConditionTrials<'_>| ends(condition, name);
+    let (are_modes, (condition, means)) = widest(conditions, of_modes)
+        .map(|found| (true, found))
+        .or_else(|| widest(conditions, of_trials).map(|found| (false, found)))?;
+    Some(ByChance { condition: condition.to_owned(), means, are_modes, unit: metric::describe(name).unit })
 }
 
-fn mode_means(condition: &ConditionTrials<'_>, name: &str) -> Vec<f64> {
-    modes::find(condition, name).iter().map(|mode| mode.mean).collect()
+/// The name and the values of the condition whose last value is the largest multiple of its first.
+fn widest<'c, 'r>(
+    conditions: &'c [ConditionTrials<'r>],
+    values: impl Fn(&'c ConditionTrials<'r>) -> Vec<f64>,
+) -> Option<(&'r str, Vec<f64>)> {
+    let all = conditions.iter().filter_map(|condition| {
+        let values = values(condition);
+        let (first, last) = (*values.first()?, *values.last()?);
+        (values.len() > 1 && first > 0.0).then_some((last / first, condition.name, values))
+    });
+    all.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name, values)| (name, values))
+}
+
+fn means(modes: &[Mode]) -> Vec<f64> {
+    modes.iter().map(|mode| mode.mean).collect()
 }
 
 fn ends(condition: &ConditionTrials<'_>, name: &str) -> Vec<f64> {

@@ -186,7 +186,7 @@ fn listen<I: DeserializeOwned>(input: impl Read, heard: &SyncSender<Result<I, Li
                 greeting_bytes += line.len();
             }
             Err(error) => {
-                let text = shown_name(&String::from_utf8_lossy(&text[..text.len().min(SHOWN)]));
+                let text = shown_name(&String::from_utf8_lossy(&text[..text.len().min(SHOWN)])).into_owned();
                 let _ = heard.send(Err(LinkEnd::Garbled(format!("{text} ({error})"))));
                 return;
             }

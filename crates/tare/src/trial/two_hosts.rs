@@ -3,8 +3,6 @@
 
 use super::{Trial, TrialError};
 use std::net::{IpAddr, TcpListener};
-use std::sync::atomic::Ordering;
-use std::path::Path;
 use std::time::{Duration, Instant};
 use tare_cpuset::CpuSet;
 use tare_drive::sut::{SubjectWatch, SutError};

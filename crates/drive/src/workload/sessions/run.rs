@@ -5,8 +5,8 @@ use super::judge::NotAsked;
 use super::watcher::Watcher;
 use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadError, Stage};
-use tare_engine::SET_UP;
 use tare_cpuset::{Limits, Wanted};
+use tare_engine::SET_UP;
 use tare_load::{Arrivals, Connect, LoadSettings, Pace, RunError, Sample};
 
 /// One sample with what was seen alongside it and what the clients counted.
