@@ -34,7 +34,7 @@ pub struct Wanted {
 pub struct LimitTooLow {
     /// The limit, as the system's manuals name it.
     pub name: String,
-    /// Its value now.
+    /// The number that it has here, in whatever it counts: mappings, threads or descriptors.
     pub limit: u64,
     /// What it must be, with what is in use now.
     pub needed: u64,

@@ -64,7 +64,7 @@ impl Trials {
         Self { most, ..Self::default() }
     }
 
-    /// Takes a row.
+    /// Takes a row whose value is new, as long as all of them fit into memory.
     ///
     /// # Errors
     /// [`Refused`].

@@ -164,7 +164,7 @@ mod tests {
             }
         }
         let out = Pieces(Cursor::new(b"one\n\ntwo words\nlast without end".to_vec()));
-        let output = Output::read(Some(out), Cursor::new(b"\xff\n".to_vec()), None);
+        let output = Output::read(Some(out), Cursor::new(b"\xff\n".to_vec()), None).unwrap();
         while output.readers.iter().any(|reader| !reader.is_finished()) {}
         let mut lines: Vec<String> = std::iter::from_fn(|| output.line()).collect();
         lines.retain(|line| line != "\u{fffd}");

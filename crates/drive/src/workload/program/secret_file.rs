@@ -13,7 +13,7 @@ pub enum SecretFile {
     /// In memory: a kill of this process leaves nothing.
     Anonymous(AnonymousFile),
     /// In a folder that the next start removes, where programs could not open an anonymous one.
-    Listed(ListedFolder),
+    Listed(Box<ListedFolder>),
 }
 
 /// Its name in a folder of its own.
@@ -37,7 +37,7 @@ impl SecretFile {
         // The folder is this user's alone; libpq wants the file itself to be, too.
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         match file.and_then(|mut file| file.write_all(text.as_bytes())) {
-            Ok(()) => Ok(Self::Listed(folder)),
+            Ok(()) => Ok(Self::Listed(Box::new(folder))),
             Err(source) => Err(ProgramError::File { doing: "write", path, source }),
         }
     }

@@ -1,4 +1,4 @@
-//! Names in files of others that steer terminals, logs of CI systems and formats: one line of plain text in all of them.
+//! Names in files of others that steer terminals, logs of CI systems and formats: one line of plain text everywhere.
 
 use crate::support::World;
 use std::fmt::Write as _;
