@@ -13,5 +13,6 @@ pub const ANSWER: f64 = 0.02;
 pub const FURTHER: f64 = 0.005;
 
 /// Chance that a condition is said to have modes in what the study is about where none has, over all conditions and
-/// such metrics together: with [`FURTHER`] for all other metrics and for all conditions together as much as an answer may.
+/// such metrics together: with [`FURTHER`] for all other metrics, and again for all conditions together, little more
+/// than an answer may.
 pub const MODES: f64 = 0.015;
