@@ -12,6 +12,7 @@ pub const ANSWER: f64 = 0.02;
 /// Chance that one of the further findings is none: sources of spread, causes of what is left, steps that give less.
 pub const FURTHER: f64 = 0.005;
 
-/// Chance that a condition is said to have modes in what the study is about where none has, over all conditions and such
-/// metrics together: with [`FURTHER`] for all other metrics and for all conditions together as much as an answer may.
+/// Chance that a condition is said to have modes in what the study is about where none has, over all conditions and
+/// such metrics together: with [`FURTHER`] for all other metrics, and again for all conditions together, little more
+/// than an answer may.
 pub const MODES: f64 = 0.015;

@@ -40,7 +40,7 @@ pub struct Summary {
     pub answer: Answer,
     /// Conditions that this machine cannot do.
     pub unrealizable: Vec<Unrealizable>,
-    /// Whether the headline metric has modes, and what would have been seen of them; none where nothing could be tested.
+    /// Whether the headline metric has modes, and what would have been seen of them; none where nothing was tested.
     pub modes_tested: Option<ModesTested>,
     /// Trials that lie far from the others of their condition, in a primary metric.
     pub outliers: Vec<Outlier>,

@@ -14,8 +14,8 @@ pub struct SearchRecord {
     pub closed_loop_tps: f64,
     /// The highest rate that met it, transactions a second; none where no rate did.
     pub found_tps: Option<f64>,
-    /// Between which rates the highest one lies, transactions a second, where lower rates did not meet the objective and
-    /// higher ones did until the steps were used up; `found_tps` is then the highest below which all met it.
+    /// Between which rates the highest one lies, transactions a second, where lower rates did not meet the objective
+    /// and higher ones did until the steps were used up; `found_tps` is then the highest below which all met it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bracket_tps: Option<[f64; 2]>,
     /// Why no higher rate was found; none where the search ended without an end.

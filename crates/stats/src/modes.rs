@@ -61,9 +61,9 @@ pub fn detect(trial_means: &[f64]) -> Option<Modes> {
     modes.iter().all(|m| m.centre.is_finite()).then_some(Modes { modes, excess })
 }
 
-/// Chance that one mode, of whatever shape, looks as much like several as these values do: what [`detect`] holds against
-/// 2%. Of many metrics and conditions these chances are to be taken together ([`crate::multiple::holm`]). None for
-/// fewer than 6 values or values without spread, of which nothing is tested.
+/// Chance that one mode, of whatever shape, looks as much like several as these values do: what [`detect`] holds
+/// against 2%. Of many metrics and conditions these chances are to be taken together ([`crate::multiple::holm`]). None
+/// for fewer than 6 values or values without spread, of which nothing is tested.
 pub fn p_value(trial_means: &[f64]) -> Option<f64> {
     let mut sorted = trial_means.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -49,19 +49,21 @@ fn modes_tested(found: &ModesTested) -> Option<String> {
             list(&centres)
         ));
     }
-    let seen =
-        [(found.power_in_one, "one condition has them"), (found.power_together, "all conditions have them alike")];
-    let seen: Vec<String> = seen
-        .into_iter()
-        .filter_map(|(power, of)| {
-            power.map(|power| format!("in {} of studies like this one where {of}", percent(power)))
-        })
-        .collect();
+    let share = |power: f64| if power < 0.01 { "under 1%".to_owned() } else { format!("{:.0}%", 100.0 * power) };
+    let seen = match (found.power_in_one.map(share), found.power_together.map(share)) {
+        (Some(one), None) => format!("in {one} of studies like this one"),
+        (None, Some(all)) => format!("in {all} of studies like this one whose conditions all have them alike"),
+        (Some(one), Some(all)) => {
+            format!(
+                "in {one} of studies like this one where one condition has them, in {all} where all have them alike"
+            )
+        }
+        (None, None) => return None,
+    };
     (found.seen_in == 0).then(|| {
         format!(
-            "No modes of {metric} are seen; two that lie {} standard deviations of a mode apart would be seen {}.",
-            found.apart_sd,
-            list(&seen)
+            "No modes of {metric} are seen; two that lie {} standard deviations of a mode apart would be seen {seen}.",
+            found.apart_sd
         )
     })
 }

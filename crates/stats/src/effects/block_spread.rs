@@ -111,7 +111,8 @@ pub(super) fn of_factor(metrics: &[Vec<Cell>], blocks: &[Vec<usize>], factor: us
     (!ratios.is_empty()).then_some(BlockSpread { ratios, p_value })
 }
 
-/// Chance that the distances of two levels differ as much: Brown & Forsythe's test. Of an odd number of blocks the least distance is left out where it is 0 by construction (see
+/// Chance that the distances of two levels differ as much: Brown & Forsythe's test. Of an odd number of blocks the
+/// least distance is left out where it is 0 by construction (see
 /// [`super::spread_test`]).
 fn differ(mut distances: [Vec<f64>; 2], has_zeros: bool) -> Option<f64> {
     for own in &mut distances {

@@ -51,8 +51,8 @@ pub struct SpreadRanking {
 /// tails and skew do not mislead.
 ///
 /// Where blocks are shown to move all conditions, both are done on what they leave: trials of conditions that differ in
-/// the factor alone, less their block's mean at that level. Without that a block sd of twice the trials' left 3% of what
-/// is found otherwise.
+/// the factor alone, less their block's mean at that level. Without that, blocks that vary more than trials hide every
+/// source.
 ///
 /// Shares: with shown factors S at their quiet level the variance is v(S) = prod 1 / ratio; a factor's share is its
 /// Shapley value in 1 - v, the average drop over all orders of quieting, so that shares add up.
@@ -63,7 +63,8 @@ pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Re
     sources_at(factors, metrics, &[], confidence, 1.0 - confidence)
 }
 
-/// [`sources`] in `blocks`, those of each cell's trials, or none; with a chance of naming a factor that is none which is not that of the intervals.
+/// [`sources`] in `blocks`, those of each cell's trials, or none; with a chance of naming a factor that is none which
+/// is not that of the intervals.
 ///
 /// # Errors
 /// As [`sources`].

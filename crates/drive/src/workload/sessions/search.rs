@@ -38,9 +38,9 @@ pub enum Next {
 pub struct Bracket {
     /// The highest rate below which all met it; where there is none, the lowest that did.
     pub found: f64,
-    /// The lower end.
+    /// The lowest rate that did not meet it, or `found` where that is lower.
     pub low: f64,
-    /// The upper end.
+    /// The lowest rate above all that met it, or the highest of these.
     pub high: f64,
 }
 
