@@ -106,11 +106,19 @@ impl<'a> ConditionTrials<'a> {
     }
 }
 
-/// The trial means of two conditions of one run, block by block; none where they did not run in the same blocks, or
-/// where a metric is not positive.
-pub fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Option<(Vec<f64>, Vec<f64>)> {
+/// The trial means of two conditions of one run, block by block; none where they did not run in the same blocks.
+pub(super) fn in_blocks(
+    a: &ConditionTrials<'_>,
+    b: &ConditionTrials<'_>,
+    metric: &str,
+) -> Option<(Vec<f64>, Vec<f64>)> {
     let blocked = a.blocked && b.blocked;
-    let (a, b) = tare_stats::ratio::by_block(&a.numbered(metric), &b.numbered(metric)).filter(|_| blocked)?;
+    tare_stats::ratio::by_block(&a.numbered(metric), &b.numbered(metric)).filter(|_| blocked)
+}
+
+/// [`in_blocks`] where every value is positive, as logarithms need it.
+pub fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Option<(Vec<f64>, Vec<f64>)> {
+    let (a, b) = in_blocks(a, b, metric)?;
     a.iter().chain(&b).all(|v| *v > 0.0).then_some((a, b))
 }
 
