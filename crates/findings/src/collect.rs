@@ -31,6 +31,8 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     // A pilot that was still warming up is kept in the record and says nothing about what followed.
     let first = decision.filter(|decision| !decision.pilot_counts).map_or(0, |decision| decision.first_trial);
+    // A CSV file has blocks where it has a column of them; without one they are all 0.
+    let blocked = results.plan.is_some() || results.trials.iter().any(|trial| trial.block > 0);
     for trial in results.trials.iter().filter(|trial| trial.trial >= first) {
         let index = *places.entry(trial.condition.as_str()).or_insert_with(|| {
             conditions.push(ConditionTrials {
@@ -39,7 +41,7 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
                 ok: Vec::new(),
                 failed: Vec::new(),
                 contaminated: Vec::new(),
-                blocked: results.plan.is_some(),
+                blocked,
             });
             conditions.len() - 1
         });

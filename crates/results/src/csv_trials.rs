@@ -12,6 +12,20 @@ pub(super) struct Row<'r> {
     pub sample: usize,
     pub metric: &'r str,
     pub value: f64,
+    /// 0 where the file has none.
+    pub block: usize,
+    /// What disturbed the trial; empty where nothing did.
+    pub disturbed: &'r str,
+}
+
+/// What became of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Added {
+    Yes,
+    /// Its value is there already.
+    Twice,
+    /// An earlier row of its trial says another block or disturbance.
+    Otherwise,
 }
 
 /// The trials of the rows so far; conditions and trials keep the order of the file.
@@ -29,9 +43,13 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    /// Takes a row; false when its value is there already.
-    pub fn add(&mut self, row: &Row<'_>) -> bool {
+    /// Takes a row.
+    pub fn add(&mut self, row: &Row<'_>) -> Added {
         let index = self.index(row);
+        let record = &self.records[index];
+        if (record.block, record.reason.as_deref().unwrap_or_default()) != (row.block, row.disturbed) {
+            return Added::Otherwise;
+        }
         let plain = &mut self.records[index].plain;
         let place = match plain.place(row.sample) {
             Some(Place::Known(place)) => place,
@@ -43,7 +61,7 @@ impl Trials {
                 *places.entry(row.sample).or_insert_with(|| plain.push(row.sample))
             }
         };
-        plain.set(place, row.metric, row.value)
+        if plain.set(place, row.metric, row.value) { Added::Yes } else { Added::Twice }
     }
 
     fn index(&mut self, row: &Row<'_>) -> usize {
@@ -63,9 +81,15 @@ impl Trials {
         }
         let records = &mut self.records;
         let index = *self.index_of.entry((self.condition, row.trial)).or_insert_with(|| {
-            let planned =
-                PlannedTrial { trial: row.trial, block: 0, condition: row.condition.to_owned(), lifetime: None };
-            records.push(TrialRecord::new(&planned, 1, levels_of(row.condition), String::new()));
+            let planned = PlannedTrial {
+                trial: row.trial,
+                block: row.block,
+                condition: row.condition.to_owned(),
+                lifetime: None,
+            };
+            let mut record = TrialRecord::new(&planned, 1, levels_of(row.condition), String::new());
+            record.reason = Some(row.disturbed.to_owned()).filter(|reason| !reason.is_empty());
+            records.push(record);
             records.len() - 1
         });
         self.last = Some(index);

@@ -1,7 +1,7 @@
 //! What a comparison makes of lost trials, of signs, of two sessions and of probes.
 
 use crate::made_up::{results, trial};
-use tare_findings::compare::{Gate, MetricComparison, Options, Side, compare};
+use tare_findings::compare::{CompareError, Gate, MetricComparison, Note, Options, Side, compare};
 use tare_results::Results;
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_stats::ratio::Verdict;
@@ -122,4 +122,63 @@ fn a_drift_that_the_probe_takes_out_does_not_widen_the_adjusted_interval() {
     let ci = found.adjusted.unwrap().ci.expect("an adjusted interval");
     assert!(ci.contains(0.97) && ci.width() < 0.02, "{ci:?}");
     assert_eq!(found.verdict, Verdict::Slower);
+}
+
+#[test]
+fn a_probe_that_the_treatment_moves_is_said() {
+    let (a, b) = (probed(1.0, |i| 1.0 + 0.01 * (i % 3) as f64), probed(1.0, |i| 1.1 + 0.01 * (i % 3) as f64));
+    let found = compare(whole(&a), whole(&b), &Options::default()).unwrap();
+    let change = found.metrics[0].adjusted.as_ref().and_then(|adjusted| adjusted.probe).unwrap();
+    assert!(change.shown && change.ci.unwrap().contains(1.0990), "{change:?}");
+    assert!(found.notes.iter().any(|note| matches!(note, Note::ProbeMoved { paired: false, .. })), "{:?}", found.notes);
+    let same = compare(whole(&a), whole(&probed(1.0, |i| 1.0 + 0.01 * (i % 3) as f64)), &Options::default()).unwrap();
+    let change = same.metrics[0].adjusted.as_ref().and_then(|adjusted| adjusted.probe).unwrap();
+    assert!(!change.shown && !same.notes.iter().any(|note| matches!(note, Note::ProbeMoved { .. })), "{change:?}");
+}
+
+#[test]
+fn two_runs_say_that_they_are_two_sessions_and_one_run_does_not() {
+    let (a, b) = (steady(6), steady(6));
+    let sessions = |notes: &[Note]| notes.iter().filter(|note| matches!(note, Note::Sessions { .. })).count();
+    let apart = compare(whole(&a), whole(&b), &Options::default()).unwrap();
+    assert_eq!((sessions(&apart.notes), apart.one_run), (1, false));
+    let both = (0..12).map(|i| trial(i, i / 2, if i % 2 == 0 { "x" } else { "y" }, 1000.0 + i as f64, false)).collect();
+    let both = results("best", both);
+    let of = |condition| Side { results: &both, condition: Some(condition) };
+    let together = compare(of("x"), of("y"), &Options::default()).unwrap();
+    assert_eq!((sessions(&together.notes), together.one_run, together.metrics[0].paired), (0, true, true));
+    // What is compared with itself tells nothing.
+    for (one, other) in [(whole(&both), whole(&both)), (of("x"), of("x"))] {
+        let refused = compare(one, other, &Options::default());
+        assert!(matches!(refused, Err(CompareError::SameTrials { .. })), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_file_keeps_blocks_and_marks_of_disturbed_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |head: &str, row: &dyn Fn(usize, &str) -> String| {
+        let rows: String = (0..6).flat_map(|i| [row(i, "x"), row(i, "y")]).collect();
+        let path = folder.path().join("values.csv");
+        std::fs::write(&path, format!("{head}\n{rows}")).unwrap();
+        tare_results::open(&path)
+    };
+    // The machine gets slower from block to block.
+    let value = |i: usize, side: &str| 1000.0 - 100.0 * i as f64 + if side == "y" { 20.0 + i as f64 } else { 0.0 };
+    let with = read("block,condition,trial,sample,metric,value,disturbed", &|i, side| {
+        format!("{i},{side},{i},0,tps,{},{}\n", value(i, side), if i == 2 { "stress (77)" } else { "" })
+    });
+    let with = with.unwrap();
+    let of = |results, condition| Side { results, condition: Some(condition) };
+    let found = compare(of(&with, "x"), of(&with, "y"), &Options::default()).unwrap().metrics.remove(0);
+    assert!(found.paired && found.disturbed && found.ci.unwrap().width() < 0.1, "{found:?}");
+    let without =
+        read("condition,trial,sample,metric,value", &|i, side| format!("{side},{i},0,tps,{}\n", value(i, side)));
+    let without = without.unwrap();
+    let found = compare(of(&without, "x"), of(&without, "y"), &Options::default()).unwrap().metrics.remove(0);
+    assert!(!found.paired && !found.disturbed && found.ci.unwrap().width() > 0.3, "{found:?}");
+    let two = read("block,condition,trial,sample,metric,value", &|i, side| {
+        format!("{i},{side},0,{i},tps,{}\n", value(i, side))
+    });
+    assert!(two.unwrap_err().to_string().contains("another block"), "a trial has one block");
 }

@@ -115,9 +115,17 @@ fn conditions_of_one_directory_are_compared_by_name() {
     let (code, _, err) = tare(&["compare", &side("placement=same-po"), &side("placement=float")]);
     assert_eq!(code, 2);
     assert!(err.contains("did you mean `placement=same-pu`?"), "{err}");
-    let (code, _, err) = tare(&["compare", path(dir.path()), path(dir.path()), "--metric", "tpss"]);
+    let (here, there) = (side("placement=same-pu"), side("placement=other-node"));
+    let (code, _, err) = tare(&["compare", &here, &there, "--metric", "tpss"]);
     assert_eq!(code, 2);
     assert!(err.contains("did you mean `tps`?"), "{err}");
+    // What is compared with itself says nothing, by whatever name.
+    let again = format!("{}/.", path(dir.path()));
+    for same in [[path(dir.path()), path(dir.path())], [path(dir.path()), &again], [&here, &here]] {
+        let (code, _, err) = tare(&["compare", same[0], same[1]]);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains("both sides are the same trials") && err.contains("DIR:CONDITION"), "{err}");
+    }
 }
 
 #[test]
@@ -174,8 +182,17 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     let gate = |b: &Path| tare(&["compare", path(base.path()), path(b), "--fail-if-slower", "5", "--metric", "tps"]);
     let (code, out, _) = gate(hog.path());
     assert_eq!(code, 5, "{out}");
-    assert!(out.contains("disturbed: inconclusive") && out.contains("quieter machine"), "{out}");
+    assert!(out.contains("disturbed: inconclusive") && out.contains("quieter machine, or both in one"), "{out}");
     assert!(out.contains("10 of 10 trials were disturbed and count all the same"), "{out}");
+    // Two levels of one study ran together already.
+    let both = tempfile::tempdir().unwrap();
+    fake::write(&fake::bimodal(), both.path());
+    disturb(both.path(), |trial| trial % 2 == 0, 0.99);
+    let side = |condition: &str| format!("{}:{condition}", path(both.path()));
+    let (a, b) = (side("placement=same-pu"), side("placement=other-node"));
+    let (_, out, _) = tare(&["compare", &a, &b, "--fail-if-slower", "408", "--metric", "tps"]);
+    let advice = out.contains("in one study") || out.contains("in one session");
+    assert!(out.contains("gate inconclusive") && out.contains("quieter machine") && !advice, "{out}");
     // A few disturbed trials that change nothing leave the verdict, and say that they are there.
     let some = tempfile::tempdir().unwrap();
     fake::write(&study(), some.path());
