@@ -77,7 +77,8 @@ fn of_probes(pairs: &mut [Pair]) {
     }
 }
 
-/// One outcome a pair; none of one that cannot be compared (no trial left, numbers too large), which must not spoil the family.
+/// One outcome a pair; none of one that cannot be compared (no trial left, numbers too large), which must not spoil
+/// the family.
 fn compared<'p>(
     pairs: &'p [Pair],
     min_effect: f64,

@@ -164,12 +164,14 @@ impl Arms<'_> {
 /// B against A for a family of metrics or queries, verdicts Holm-adjusted over the family.
 ///
 /// `min_effect` is the smallest change of interest as a fraction, e.g. 0.01: ratios from 1 / (1 + e) to 1 + e count as
-/// equal; of means that are not both positive, differences that are as large against A's magnitude. The claim "changed" is tested against the nearer end of that range at both sides' error rate, "equivalent"
-/// against both ends by two one-sided tests, each at the full error rate (Schuirmann 1987), for only one of the two can
-/// be at its limit. With `min_effect` 0 nothing can be equivalent, and what has no interval has no verdict.
+/// equal; of means that are not both positive, differences that are as large against A's magnitude. The claim
+/// "changed" is tested against the nearer end of that range at both sides' error rate, "equivalent" against both ends
+/// by two one-sided tests, each at the full error rate (Schuirmann 1987), for only one of the two can be at its limit.
+/// With `min_effect` 0 nothing can be equivalent, and what has no interval has no verdict.
 ///
 /// # Errors
-/// [`Error::TooFew`] for an empty arm, [`Error::NotFinite`], [`Error::Mismatch`] for blocks of unequal number, and [`Error::OutOfRange`] for a negative minimum effect.
+/// [`Error::TooFew`] for an empty arm, [`Error::NotFinite`], [`Error::Mismatch`] for blocks of unequal number, and
+/// [`Error::OutOfRange`] for a negative minimum effect.
 pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<Comparison>, Error> {
     if !(min_effect >= 0.0 && min_effect.is_finite()) {
         return Err(Error::OutOfRange { what: "minimum effect".into(), expected: "0 or more".into(), got: min_effect });

@@ -189,8 +189,8 @@ fn the_control_variate_covers_and_narrows() {
     }
 }
 
-/// How two runs of `n` trials each come out as comparisons are made: how often the interval covers, how much wider it is
-/// than that of independent trials in the median and in the upper tenth, and how often a drift is shown.
+/// How two runs of `n` trials each come out as comparisons are made: how often the interval covers, how much wider it
+/// is than that of independent trials in the median and in the upper tenth, and how often a drift is shown.
 fn two_runs(rng: &mut Generator, n: usize, rho: f64, studies: usize) -> [f64; 4] {
     let (mut widths, mut shown) = (Vec::new(), 0usize);
     let covered = share(studies, || {
