@@ -43,7 +43,7 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    /// Takes a row.
+    /// Takes a row, unless it contradicts an earlier one.
     pub fn add(&mut self, row: &Row<'_>) -> Added {
         let index = self.index(row);
         let record = &self.records[index];

@@ -5,7 +5,7 @@
 pub struct Count {
     /// Those in which it happened.
     pub hits: usize,
-    /// All of them.
+    /// Trials, or whatever was tried.
     pub of: usize,
 }
 

@@ -125,7 +125,7 @@ pub struct MetricComparison {
 /// B - A of the means, in the metric's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Change {
-    /// The difference.
+    /// In the unit of the metric; above 0 where B is larger.
     pub value: f64,
     /// 95% interval of this difference alone; null with a single trial on a side.
     #[serde(flatten, with = "ends::ci")]
