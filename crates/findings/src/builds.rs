@@ -39,13 +39,14 @@ pub(super) fn builds(
     pairs
         .iter()
         .zip(judged)
-        .map(|(pair, found)| BuildComparison {
+        .filter_map(|(pair, found)| Some((pair, found, found.effect.ratio()?)))
+        .map(|(pair, found, ratio)| BuildComparison {
             metric: metric.to_owned(),
             a: pair.names[0].to_owned(),
             b: pair.names[1].to_owned(),
             levels: pair.levels.clone(),
-            ratio: found.ratio.value,
-            ci: found.ratio.ci,
+            ratio: ratio.value,
+            ci: ratio.ci,
             verdict: if found.p_value <= ANSWER { found.verdict } else { Verdict::Inconclusive },
             symbols: changed(pair, results, Profiled::Symbols),
             locks: changed(pair, results, Profiled::Locks),

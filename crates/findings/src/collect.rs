@@ -31,6 +31,8 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     // A pilot that was still warming up is kept in the record and says nothing about what followed.
     let first = decision.filter(|decision| !decision.pilot_counts).map_or(0, |decision| decision.first_trial);
+    // A CSV file has blocks where it has a column of them; without one they are all 0.
+    let blocked = results.plan.is_some() || results.trials.iter().any(|trial| trial.block > 0);
     for trial in results.trials.iter().filter(|trial| trial.trial >= first) {
         let index = *places.entry(trial.condition.as_str()).or_insert_with(|| {
             conditions.push(ConditionTrials {
@@ -39,7 +41,7 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
                 ok: Vec::new(),
                 failed: Vec::new(),
                 contaminated: Vec::new(),
-                blocked: results.plan.is_some(),
+                blocked,
             });
             conditions.len() - 1
         });
@@ -106,11 +108,19 @@ impl<'a> ConditionTrials<'a> {
     }
 }
 
-/// The trial means of two conditions of one run, block by block; none where they did not run in the same blocks, or
-/// where a metric is not positive.
-pub fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Option<(Vec<f64>, Vec<f64>)> {
+/// The trial means of two conditions of one run, block by block; none where they did not run in the same blocks.
+pub(super) fn in_blocks(
+    a: &ConditionTrials<'_>,
+    b: &ConditionTrials<'_>,
+    metric: &str,
+) -> Option<(Vec<f64>, Vec<f64>)> {
     let blocked = a.blocked && b.blocked;
-    let (a, b) = tare_stats::ratio::by_block(&a.numbered(metric), &b.numbered(metric)).filter(|_| blocked)?;
+    tare_stats::ratio::by_block(&a.numbered(metric), &b.numbered(metric)).filter(|_| blocked)
+}
+
+/// [`in_blocks`] where every value is positive, as logarithms need it.
+pub fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Option<(Vec<f64>, Vec<f64>)> {
+    let (a, b) = in_blocks(a, b, metric)?;
     a.iter().chain(&b).all(|v| *v > 0.0).then_some((a, b))
 }
 

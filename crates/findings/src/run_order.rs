@@ -5,10 +5,11 @@ use super::composite::Composite;
 use super::confidence::FURTHER;
 use serde::{Deserialize, Serialize};
 use tare_stats::descriptive::mean;
-use tare_stats::serial::{self, RunOrder};
+use tare_stats::serial;
 
 /// Fixed, so that the same results always read the same.
-const SEED: u64 = 1;
+pub(super) const SEED: u64 = 1;
+
 /// How the machine drifted during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
@@ -27,15 +28,10 @@ impl Drift {
     pub fn shown(&self) -> bool {
         self.p_value <= FURTHER
     }
-
-    /// By how much the variance of a mean over `n` trials exceeds what their spread says.
-    pub(super) fn inflation(&self, n: usize) -> f64 {
-        RunOrder { correlation: self.correlation, p_value: self.p_value, trials: self.trials }.inflation(n)
-    }
 }
 
 /// What conditions leave of each trial, in the order the trials ran.
-fn residuals(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<f64> {
+pub(super) fn residuals(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<f64> {
     let mut left: Vec<(usize, u32, f64)> = Vec::new();
     for (condition, cell) in conditions.iter().zip(&composite.cells) {
         let Some(centre) = mean(&cell.iter().map(|(_, ln)| *ln).collect::<Vec<_>>()) else { continue };

@@ -2,7 +2,7 @@
 
 use crate::words::{self, AnswerJson};
 use serde::Serialize;
-use tare_findings::compare::{AgainstFirst, Comparison, Gate, Grouped, ManyComparison, MetricComparison};
+use tare_findings::compare::{AgainstFirst, Comparison, Gate, Grouped, Losses, ManyComparison, MetricComparison};
 use tare_findings::differences::Difference;
 use tare_findings::distributions::Distribution;
 use tare_findings::grid::PlacementGrid;
@@ -182,6 +182,8 @@ pub struct ComparisonJson<'a> {
     identical: Option<String>,
     differences: &'a [Difference],
     metrics: &'a [MetricComparison],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    losses: &'a [Losses],
     gate: Option<Gate>,
     notes: Vec<String>,
 }
@@ -193,6 +195,7 @@ impl<'a> ComparisonJson<'a> {
             identical: found.identical.as_deref().map(words::identical),
             differences: &found.differences,
             metrics: &found.metrics,
+            losses: &found.losses,
             gate: found.gate,
             notes: words::notes(&found.notes),
         }
@@ -206,6 +209,8 @@ pub struct ManyComparisonJson<'a> {
     metrics: &'a [AgainstFirst],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     groups: &'a [Grouped],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    losses: &'a [Losses],
     gate: Option<Gate>,
     notes: Vec<String>,
 }
@@ -217,6 +222,7 @@ impl<'a> ManyComparisonJson<'a> {
             sides: &found.sides,
             metrics: &found.metrics,
             groups: &found.groups,
+            losses: &found.losses,
             gate: found.gate,
             notes: words::notes(&found.notes),
         }

@@ -1,4 +1,5 @@
-//! Reads results that something else measured: a CSV file of condition,trial,sample,metric,value.
+//! Reads results that something else measured: a CSV file of condition,trial,sample,metric,value, and where they are
+//! known block,disturbed.
 
 use super::csv_trials::{Most, Refused, Row, Trials};
 use super::error::ReadError;
@@ -15,6 +16,15 @@ use tare_text::{of_text_cell, shown_name};
 const LARGEST: u64 = 1 << 30;
 
 const COLUMNS: [&str; 5] = ["condition", "trial", "sample", "metric", "value"];
+/// Columns that a file may have.
+const FURTHER: [&str; 2] = ["block", "disturbed"];
+
+/// Where each column stands in the file.
+struct Order {
+    needed: [usize; 5],
+    block: Option<usize>,
+    disturbed: Option<usize>,
+}
 
 /// Makes the errors of one file.
 struct File<'a> {
@@ -79,6 +89,11 @@ fn rows(file: &File<'_>, content: impl Read) -> Result<Vec<TrialRecord>, ReadErr
                 );
                 return Err(file.malformed(line, 1, what, "one row for each condition, trial, sample and metric"));
             }
+            Err(Refused::Otherwise) => {
+                let what =
+                    format!("another block or disturbance for condition `{}`, trial {}", row.condition, row.trial);
+                return Err(file.malformed(line, 1, what, "one block and one disturbance for each trial"));
+            }
             Err(Refused::TooMany(what, limit)) => {
                 return Err(ReadError::TooMany { path: file.path.to_owned(), what, limit });
             }
@@ -126,32 +141,28 @@ fn without_mark(content: impl Read) -> impl Read {
     content
 }
 
-/// Position of each of [`COLUMNS`] in the file; their order is free, their names are not.
-fn order_of(file: &File<'_>, header: &csv::StringRecord) -> Result<[usize; 5], ReadError> {
-    let expected = format!("the header {}", COLUMNS.join(","));
+/// Position of each column in the file; their order is free, their names are not.
+fn order_of(file: &File<'_>, header: &csv::StringRecord) -> Result<Order, ReadError> {
+    let expected = format!("the header {}, and maybe {}", COLUMNS.join(","), FURTHER.join(" and "));
     for (index, name) in header.iter().enumerate() {
-        if !COLUMNS.contains(&name) {
+        if !COLUMNS.contains(&name) && !FURTHER.contains(&name) {
             return Err(file.malformed(1, index + 1, format!("unknown column `{name}`"), expected));
         }
         if header.iter().take(index).any(|earlier| earlier == name) {
             return Err(file.malformed(1, index + 1, format!("column `{name}` appears twice"), expected));
         }
     }
-    let mut order = [0; 5];
-    for (place, column) in order.iter_mut().zip(COLUMNS) {
+    let mut needed = [0; 5];
+    for (place, column) in needed.iter_mut().zip(COLUMNS) {
         *place = header.iter().position(|name| name == column).ok_or_else(|| {
             file.malformed(1, header.len().max(1), format!("column `{column}` is missing"), expected.clone())
         })?;
     }
-    Ok(order)
+    let [block, disturbed] = FURTHER.map(|column| header.iter().position(|name| name == column));
+    Ok(Order { needed, block, disturbed })
 }
 
-fn row<'r>(
-    file: &File<'_>,
-    record: &'r csv::ByteRecord,
-    order: &[usize; 5],
-    line: usize,
-) -> Result<Row<'r>, ReadError> {
+fn row<'r>(file: &File<'_>, record: &'r csv::ByteRecord, order: &Order, line: usize) -> Result<Row<'r>, ReadError> {
     let field = |place: usize| match std::str::from_utf8(record.get(place).unwrap_or_default()) {
         Ok(text) => Ok((place + 1, text.trim())),
         Err(_) => Err(file.malformed(line, place + 1, "the field is not UTF-8 text", "UTF-8 text")),
@@ -169,17 +180,20 @@ fn row<'r>(
             file.malformed(line, column, format!("`{text}` in column `{name}` is not a whole number"), expected)
         })
     };
-    let (column, text) = field(order[4])?;
+    let needed = &order.needed;
+    let (column, text) = field(needed[4])?;
     let value = text.parse::<f64>().ok().filter(|value| value.is_finite()).ok_or_else(|| {
         let what = format!("`{text}` in column `value` is not a number");
         file.malformed(line, column, what, "a finite number such as 38656 or 1.25e-3")
     })?;
     Ok(Row {
-        condition: shown_name(of_text_cell(word(order[0], "condition")?)),
-        trial: count(order[1], "trial")?,
-        sample: count(order[2], "sample")?,
-        metric: shown_name(of_text_cell(word(order[3], "metric")?)),
+        condition: shown_name(of_text_cell(word(needed[0], "condition")?)),
+        trial: count(needed[1], "trial")?,
+        sample: count(needed[2], "sample")?,
+        metric: shown_name(of_text_cell(word(needed[3], "metric")?)),
         value,
+        block: order.block.map_or(Ok(0), |place| count(place, "block"))?,
+        disturbed: order.disturbed.map_or(Ok(""), |place| field(place).map(|(_, text)| text)).map(shown_name)?,
     })
 }
 
@@ -195,7 +209,7 @@ fn csv_error(file: &File<'_>, error: &csv::Error) -> ReadError {
         }
         csv::ErrorKind::Io(source) if source.get_ref().is_some_and(|source| source.is::<RowTooLong>()) => {
             let what = format!("the row is longer than {LONGEST_ROW} bytes");
-            file.malformed(line, 1, what, "five fields, and quotes that are closed")
+            file.malformed(line, 1, what, "five to seven fields, and quotes that are closed")
         }
         _ => file.malformed(line, 1, error.to_string(), "comma-separated values"),
     }

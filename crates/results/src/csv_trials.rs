@@ -14,6 +14,10 @@ pub(super) struct Row<'r> {
     pub sample: usize,
     pub metric: Cow<'r, str>,
     pub value: f64,
+    /// 0 where the file has none.
+    pub block: usize,
+    /// What disturbed the trial; empty where nothing did.
+    pub disturbed: Cow<'r, str>,
 }
 
 /// Why a row was not taken.
@@ -21,6 +25,8 @@ pub(super) struct Row<'r> {
 pub(super) enum Refused {
     /// Its value is there already.
     Twice,
+    /// An earlier row of its trial says another block or disturbance.
+    Otherwise,
     /// With it there are too many of these: their word in the plural, and the most.
     TooMany(&'static str, usize),
 }
@@ -64,7 +70,7 @@ impl Trials {
         Self { most, ..Self::default() }
     }
 
-    /// Takes a row whose value is new, as long as all of them fit into memory.
+    /// Takes a row that contradicts no earlier one, as long as all of them fit into memory.
     ///
     /// # Errors
     /// [`Refused`].
@@ -76,6 +82,10 @@ impl Trials {
         let index = self.index(row);
         at_most(self.most.conditions, self.conditions.len(), "conditions")?;
         at_most(self.most.trials, self.records.len(), "trials")?;
+        let record = &self.records[index];
+        if (record.block, record.reason.as_deref().unwrap_or_default()) != (row.block, &*row.disturbed) {
+            return Err(Refused::Otherwise);
+        }
         let plain = &mut self.records[index].plain;
         let before = plain.values();
         let place = match plain.place(row.sample) {
@@ -112,8 +122,10 @@ impl Trials {
         let records = &mut self.records;
         let index = *self.index_of.entry((self.condition, row.trial)).or_insert_with(|| {
             let condition = row.condition.clone().into_owned();
-            let planned = PlannedTrial { trial: row.trial, block: 0, condition, lifetime: None };
-            records.push(TrialRecord::new(&planned, 1, levels_of(&row.condition), String::new()));
+            let planned = PlannedTrial { trial: row.trial, block: row.block, condition, lifetime: None };
+            let mut record = TrialRecord::new(&planned, 1, levels_of(&row.condition), String::new());
+            record.reason = Some(row.disturbed.clone().into_owned()).filter(|reason| !reason.is_empty());
+            records.push(record);
             records.len() - 1
         });
         self.last = Some(index);

@@ -4,6 +4,7 @@ use crate::descriptive::mean;
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::t_two_sided;
+use crate::ratio::fewer;
 
 /// The trials of one side: a metric and, of the same trials, the probe.
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +82,7 @@ impl LogRatio {
             let left: f64 = side.x.iter().zip(&side.y).map(|(x, y)| (y - slope * x).powi(2)).sum();
             let own = inflation * left / df * (1.0 / n + moved * moved * side.sxx / (sxx * sxx));
             variance += own;
-            by_df += own * own * inflation / df;
+            by_df += own * own / fewer(df, inflation);
         }
         let df = if by_df > 0.0 { variance * variance / by_df } else { f64::INFINITY };
         Ok(Self { value, se: variance.sqrt(), df })
@@ -105,6 +106,18 @@ impl LogRatio {
         let value = sides[1].centre[1] - sides[0].centre[1] - line.slope * moved;
         Ok(Self { value, se: line.se_at(moved), df: line.df })
     }
+}
+
+/// What one slope for both sides leaves of each of them, on logarithms and about 0, in the order of the trials. Whether
+/// *these* resemble their neighbours says by how much an adjusted interval is to be wider: the drift that the probe has
+/// taken out is no longer there.
+///
+/// # Errors
+/// As [`adjusted`].
+pub fn residuals(a: &Arm<'_>, b: &Arm<'_>) -> Result<[Vec<f64>; 2], Error> {
+    let sides = [Side::of("A", a)?, Side::of("B", b)?];
+    let slope = (sides[0].sxy() + sides[1].sxy()) / varies(sides[0].sxx + sides[1].sxx)?;
+    Ok(sides.map(|side| side.x.iter().zip(&side.y).map(|(x, y)| y - slope * x).collect()))
 }
 
 /// Least squares through centred points.

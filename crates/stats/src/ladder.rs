@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::interval::Estimate;
-use crate::ratio::{Arms, Better, Design, Verdict, by_block, compare};
+use crate::ratio::{Arms, Better, Comparison, Design, Verdict, by_block, compare};
 
 /// One rung of a ladder, with all of its trials.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,21 +35,22 @@ pub struct Step {
 /// to be beyond, and its steps are not called retrograde, however much throughput drops.
 ///
 /// # Errors
-/// As [`compare`]; [`Error::NotFinite`] for an N that is not.
+/// As [`compare`]; [`Error::NotFinite`] for an N that is not, [`Error::NotPositive`] for a mean that is not.
 pub fn steps(rungs: &[Rung], confidence: f64) -> Result<Vec<Step>, Error> {
     crate::error::all_finite("threads or nodes", &rungs.iter().map(|r| r.n).collect::<Vec<_>>())?;
     let mut sorted: Vec<&Rung> = rungs.iter().collect();
     sorted.sort_by(|a, b| a.n.total_cmp(&b.n));
     let joined: Vec<Joined> = sorted.windows(2).map(|pair| Joined::of(pair[0], pair[1])).collect();
     let family: Vec<Arms> = joined.iter().map(Joined::arms).collect();
+    let ratios = family.iter().map(|arms| arms.ratio(confidence)).collect::<Result<Vec<_>, _>>()?;
     let outcomes = compare(&family, 0.0, confidence)?;
-    let step = |(pair, outcome): (&[&Rung], crate::ratio::Comparison)| Step {
+    let step = |((pair, ratio), outcome): ((&[&Rung], Estimate), Comparison)| Step {
         from: pair[0].n,
         to: pair[1].n,
-        ratio: outcome.ratio,
+        ratio,
         retrograde: outcome.verdict == Verdict::Slower,
     };
-    Ok(sorted.windows(2).zip(outcomes).map(step).collect())
+    Ok(sorted.windows(2).zip(ratios).zip(outcomes).map(step).collect())
 }
 
 /// Two neighbouring rungs, paired by block where they can be.

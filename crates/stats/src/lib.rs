@@ -29,6 +29,7 @@
 //! | [`outliers`] | does one trial lie far from all others |
 //! | [`machines`] | do several machines that shared a study differ, and which is odd |
 //! | [`control`] | a ratio with what a probe explains taken out |
+//! | [`counts`] | does one side fail more often than the other |
 //!
 //! Room is left for a sequential A/B test (alongside `ratio`) and change points over a history (a module of its own).
 //!
@@ -40,6 +41,7 @@
 pub mod bootstrap;
 pub mod components;
 pub mod control;
+pub mod counts;
 pub mod covariates;
 pub mod descriptive;
 pub mod digits;

@@ -13,6 +13,11 @@ const FEWEST_PERMUTATIONS: usize = 199;
 pub const FEWEST: usize = 6;
 /// Correlation beyond which nothing is claimed of its size: a trend has no end.
 const LARGEST: f64 = 0.9;
+/// The largest factor on a variance: an estimate from a few trials says no more than "several times".
+const LARGEST_INFLATION: f64 = 16.0;
+/// Chance up to which the resemblance of neighbours widens a comparison of runs: without this gate every second pair of
+/// independent runs is compared with intervals that noise has widened.
+const WIDENS: f64 = 0.1;
 
 /// How the trials of one run follow each other.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,8 +34,16 @@ impl RunOrder {
     /// By how much the variance of a mean over `n` trials exceeds that of independent ones of the same spread, when the
     /// correlation falls by its power with distance (an AR(1) process): [1 + 2 sum (1 - k/n) rho^k] over what the
     /// sample variance itself loses by it.
+    ///
+    /// At most 16, whatever the correlation.
     pub fn inflation(&self, n: usize) -> f64 {
         inflation(self.correlation, n)
+    }
+
+    /// The same of `n` trials of which each is `apart` trials of the run after the one before it, for those of other
+    /// conditions ran between them.
+    pub fn inflation_apart(&self, n: usize, apart: f64) -> f64 {
+        inflation(self.correlation.powf(apart.max(1.0)), n)
     }
 }
 
@@ -40,7 +53,7 @@ fn inflation(rho: f64, n: usize) -> f64 {
     let of_mean = 1.0 + 2.0 * sum;
     // E[s^2] = sigma^2 (n - of_mean) / (n - 1).
     let of_spread = ((n_f - of_mean) / (n_f - 1.0)).max(1.0 / n_f);
-    of_mean / of_spread
+    (of_mean / of_spread).min(LARGEST_INFLATION)
 }
 
 /// Whether trials, in the order they ran, resemble their neighbours. The values are what conditions leave (residuals),
@@ -52,21 +65,61 @@ pub fn run_order(residuals: &[f64], seed: u64) -> Option<RunOrder> {
         return None;
     }
     let found = lag1_autocorrelation(residuals)?;
-    let mut values = residuals.to_vec();
-    let mut rng = generator(seed);
-    let mut reached = 0usize;
-    let permutations = (SHUFFLES / n).clamp(FEWEST_PERMUTATIONS, PERMUTATIONS);
-    for _ in 0..permutations {
-        shuffle(&mut rng, &mut values);
-        reached += usize::from(lag1_autocorrelation(&values).is_some_and(|r| r >= found - 1e-12));
-    }
+    let p_value = permuted(&mut [residuals.to_vec()], found, seed, |runs| lag1_autocorrelation(&runs[0]));
     // Kendall 1954: E[r] = rho - (1 + 4 rho) / n.
     let corrected = (n as f64 * found + 1.0) / (n as f64 - 4.0);
-    Some(RunOrder {
-        correlation: corrected.clamp(0.0, LARGEST),
-        p_value: (1 + reached) as f64 / (1 + permutations) as f64,
-        trials: n,
-    })
+    Some(RunOrder { correlation: corrected.clamp(0.0, LARGEST), p_value, trials: n })
+}
+
+/// What several runs say together of how trials follow each other, for comparing them: one correlation of neighbours
+/// over all of them, tested by permutation inside each. It is 0 unless the chance is at most 10%: the correlation of a
+/// few trials is so noisy that half of all independent runs would seem to drift, and then the correction for the number
+/// of trials is the smaller one, r + (1 + 4 r) / n. `None` where no run has three trials with a spread, or all have
+/// fewer than 6 together.
+pub fn of_runs(runs: &[&[f64]], seed: u64) -> Option<RunOrder> {
+    let mut known: Vec<Vec<f64>> = runs.iter().filter(|run| lag1_autocorrelation(run).is_some()).map(centred).collect();
+    let trials: usize = known.iter().map(Vec::len).sum();
+    if trials < FEWEST {
+        return None;
+    }
+    let found = together(&known)?;
+    let n = trials as f64 / known.len() as f64;
+    let p_value = permuted(&mut known, found, seed, together);
+    let corrected = if p_value <= WIDENS { found + (1.0 + 4.0 * found) / n } else { 0.0 };
+    Some(RunOrder { correlation: corrected.clamp(0.0, LARGEST), p_value, trials })
+}
+
+/// In units of the largest, so that squares neither overflow nor vanish.
+fn centred(run: &&[f64]) -> Vec<f64> {
+    let centre = mean(run).unwrap_or(0.0);
+    let largest = run.iter().map(|v| (v - centre).abs()).fold(f64::MIN_POSITIVE, f64::max);
+    run.iter().map(|v| (v - centre) / largest).collect()
+}
+
+/// Lag-1 autocorrelation of centred runs, each counting by its trials.
+fn together(runs: &[Vec<f64>]) -> Option<f64> {
+    let (mut sum, mut trials) = (0.0, 0.0);
+    for run in runs {
+        let lagged: f64 = run.windows(2).map(|w| w[0] * w[1]).sum();
+        let total: f64 = run.iter().map(|v| v * v).sum();
+        sum += run.len() as f64 * lagged / total;
+        trials += run.len() as f64;
+    }
+    let found = sum / trials;
+    found.is_finite().then_some(found)
+}
+
+/// Chance that as high a figure as `found` comes from runs without order.
+fn permuted(runs: &mut [Vec<f64>], found: f64, seed: u64, figure: impl Fn(&[Vec<f64>]) -> Option<f64>) -> f64 {
+    let trials: usize = runs.iter().map(Vec::len).sum();
+    let mut rng = generator(seed);
+    let mut reached = 0usize;
+    let permutations = (SHUFFLES / trials.max(1)).clamp(FEWEST_PERMUTATIONS, PERMUTATIONS);
+    for _ in 0..permutations {
+        runs.iter_mut().for_each(|run| shuffle(&mut rng, run));
+        reached += usize::from(figure(runs).is_some_and(|r| r >= found - 1e-12));
+    }
+    (1 + reached) as f64 / (1 + permutations) as f64
 }
 
 /// A trend over a run in words of the values: mean of the last third over that of the first, less 1. `None` below 6
@@ -102,5 +155,18 @@ mod tests {
         // n large: (1 + rho) / (1 - rho).
         assert!((inflation(0.5, 10_000) - 3.0).abs() < 0.01);
         assert!(inflation(0.5, 10) > 2.9 && inflation(0.8, 10) > 9.0);
+        assert_eq!(inflation(0.9, 20), 16.0, "and has an end");
+        let order = RunOrder { correlation: 0.5, p_value: 0.01, trials: 40 };
+        assert!((order.inflation_apart(10, 4.0) - inflation(0.0625, 10)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn runs_are_seen_together_and_what_could_be_chance_widens_nothing() {
+        let trend: Vec<f64> = (0..6).map(|i| f64::from(i) + if i % 2 == 0 { 0.3 } else { -0.3 }).collect();
+        let both = of_runs(&[&trend, &trend], 1).unwrap();
+        assert!(both.p_value < 0.01 && both.correlation > 0.6 && both.trials == 12, "{both:?}");
+        let saw: Vec<f64> = (0..12).map(|i| f64::from(i % 2)).collect();
+        assert_eq!(of_runs(&[&saw, &trend[..3]], 1).unwrap().correlation, 0.0);
+        assert_eq!(of_runs(&[&trend[..3], &trend[..2]], 1), None);
     }
 }

@@ -64,13 +64,13 @@ pub fn summarize(trials: Trials<'_>, confidence: f64) -> Option<Summary> {
     })
 }
 
-/// Interval of the mean from t_{n-1} s / sqrt(n). Of positive values, times and throughputs, it is taken on the
-/// logarithm of the mean (the delta method), mean exp(+- t s / (sqrt(n) mean)): it never reaches 0, and is the usual
-/// mean +- t s / sqrt(n) where that is small against the mean. `None` below two values.
+/// Interval of the mean from t_{n-1} s / sqrt(n). Of values that are not negative, times and throughputs, it is taken
+/// on the logarithm of the mean (the delta method), mean exp(+- t s / (sqrt(n) mean)): it never reaches 0, and is the
+/// usual mean +- t s / sqrt(n) where that is small against the mean. `None` below two values.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let half = t_two_sided(confidence, values.len() as f64 - 1.0) * std_dev(values)? / (values.len() as f64).sqrt();
     let centre = mean(values)?;
-    if values.iter().all(|v| *v > 0.0) {
+    if centre > 0.0 && values.iter().all(|v| *v >= 0.0) {
         let factor = (half / centre).exp();
         return Interval::finite(centre / factor, centre * factor);
     }

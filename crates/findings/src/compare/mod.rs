@@ -2,6 +2,7 @@
 
 pub mod groups;
 mod identical;
+mod losses;
 mod model;
 mod pairs;
 pub mod rows;
@@ -9,8 +10,8 @@ mod run;
 mod verdicts;
 
 pub use model::{
-    Adjusted, AgainstFirst, CompareError, Comparison, ConditionPair, Gate, Grouped, InGroups, ManyComparison,
-    MetricComparison, Note, Options, Side,
+    Adjusted, AgainstFirst, Change, CompareError, Comparison, ConditionPair, Gate, Grouped, InGroups, Losses, Lost,
+    ManyComparison, MetricComparison, Note, Options, ProbeChange, Side,
 };
 pub use run::{compare, compare_many};
 pub use tare_stats::ratio::Verdict;

@@ -50,6 +50,12 @@ pub enum CompareError {
         /// Conditions of B.
         b: Vec<String>,
     },
+    /// Both sides are the same trials.
+    #[error("both sides are the same trials of {path}")]
+    SameTrials {
+        /// The results that they are of.
+        path: String,
+    },
     /// Conditions pair up, but no metric is in both.
     #[error("no metric was measured on both sides")]
     NoMetric,
@@ -67,11 +73,11 @@ pub enum CompareError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
-    /// No judged metric can be slower than allowed, at 95%.
+    /// No judged metric can be slower than allowed, at 95%, and neither side lost a trial.
     Passed,
-    /// A judged metric is slower than allowed.
+    /// A judged metric is slower than allowed, or B fails more often.
     Failed,
-    /// The trials do not tell.
+    /// The trials do not tell, or some of them are lost.
     Inconclusive,
 }
 
@@ -94,11 +100,14 @@ pub struct MetricComparison {
     pub trials_a: usize,
     /// Number of trials on side B.
     pub trials_b: usize,
-    /// B / A of the means; null when A's mean is zero.
+    /// B / A of the means; null when they are not both positive.
     pub ratio: Option<f64>,
     /// 95% interval of this ratio alone; null with a single trial on a side.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
+    /// What stands in place of a ratio where the means are not both positive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub difference: Option<Change>,
     /// The ratio with what the probe explains taken out, where the study said so in advance; the verdict rests on it
     /// then.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -113,6 +122,64 @@ pub struct MetricComparison {
     pub paired: bool,
 }
 
+/// B - A of the means, in the metric's unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Change {
+    /// In the unit of the metric; above 0 where B is larger.
+    pub value: f64,
+    /// 95% interval of this difference alone; null with a single trial on a side.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+}
+
+/// Trials of one side that gave no result by themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Lost {
+    /// Trials of which an attempt failed.
+    pub failed: usize,
+    /// Trials of which no attempt gave a result that is compared.
+    pub lost: usize,
+    /// All trials that failed or are compared.
+    pub trials: usize,
+}
+
+/// What two conditions lost, and whether B fails more often.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Losses {
+    /// The further side, as the caller named it, or `B`.
+    pub side: String,
+    /// The condition in A and in B.
+    pub condition: ConditionPair,
+    /// Of the first side.
+    pub a: Lost,
+    /// Of the further side.
+    pub b: Lost,
+    /// Chance of as many failures in B if both fail as often: Fisher's exact test, one-sided, adjusted for the number
+    /// of conditions that lost something.
+    pub p_value: f64,
+    /// Whether B is shown to fail more often, at 95%.
+    pub b_fails_more: bool,
+}
+
+impl Losses {
+    /// Whether a side has no trial left to compare.
+    pub fn leaves_nothing(&self) -> bool {
+        [self.a, self.b].iter().any(|side| side.lost > 0 && side.lost == side.trials)
+    }
+}
+
+/// What a probe itself did between two sides.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ProbeChange {
+    /// B / A of its mean readings; above 1 the machine was slower alongside B.
+    pub ratio: f64,
+    /// 95% interval of this ratio alone.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Whether it is shown to differ, at 95% over all judged metrics.
+    pub shown: bool,
+}
+
 /// A ratio with what a probe explains taken out.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Adjusted {
@@ -123,6 +190,8 @@ pub struct Adjusted {
     /// 95% interval of this ratio alone.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
+    /// What the probe itself did.
+    pub probe: Option<ProbeChange>,
 }
 
 /// One of several sides against the first.
@@ -164,6 +233,10 @@ pub struct ManyComparison {
     pub metrics: Vec<AgainstFirst>,
     /// Which sides cannot be told apart, by condition and judged metric; empty of two sides, and of more than are read.
     pub groups: Vec<Grouped>,
+    /// Failed trials, by side and condition; empty where none failed.
+    pub losses: Vec<Losses>,
+    /// Whether all sides are of one run, which compares them block by block.
+    pub one_run: bool,
     /// None without a gate.
     pub gate: Option<Gate>,
     /// What to know before believing it.
@@ -179,6 +252,10 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// All compared metrics, those that are judged first.
     pub metrics: Vec<MetricComparison>,
+    /// Failed trials, by condition; empty where none failed.
+    pub losses: Vec<Losses>,
+    /// Whether both sides are of one run, which compares them block by block.
+    pub one_run: bool,
     /// None without a gate.
     pub gate: Option<Gate>,
     /// What to know before believing it.
@@ -228,6 +305,42 @@ pub enum Note {
         /// Disturbed, and another attempt was left.
         put_aside: usize,
     },
+    /// A side lost trials by itself: no attempt at them gave a result.
+    Lost {
+        /// The side.
+        side: String,
+        /// The condition.
+        condition: String,
+        /// How many trials of how many.
+        lost: Lost,
+    },
+    /// A further side fails more often than the first.
+    FailsMore {
+        /// The first side.
+        first: String,
+        /// What both lost.
+        losses: Losses,
+    },
+    /// Sides that were measured in another session than the first.
+    Sessions {
+        /// The first side.
+        first: String,
+        /// The others.
+        others: Vec<String>,
+    },
+    /// The probe itself differs between two sides that are adjusted by it.
+    ProbeMoved {
+        /// `chain`, `spin` or `wakeup`.
+        probe: String,
+        /// The further side.
+        side: String,
+        /// The condition in A and in B.
+        condition: ConditionPair,
+        /// What it did.
+        change: ProbeChange,
+        /// Whether the sides ran in the same blocks, where the machine's own drift cannot be the reason.
+        paired: bool,
+    },
     /// A metric of several modes.
     Modes {
         /// The side.
@@ -245,6 +358,8 @@ pub enum Note {
     Drifted {
         /// How many times as wide as independent trials would make them intervals are, at most.
         widest: f64,
+        /// Whether they are shown to, at 95%; else they may.
+        shown: bool,
     },
 }
 

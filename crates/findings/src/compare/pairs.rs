@@ -1,20 +1,28 @@
 //! Which conditions and metrics of A and B belong together.
 
 use super::model::{CompareError, ConditionPair, MetricComparison, Note, Side};
-use crate::collect::{self, ConditionTrials, by_block};
-use crate::run_order::Drift;
+use crate::collect::{self, ConditionTrials, in_blocks};
+use crate::confidence::CONFIDENCE;
+use crate::run_order::SEED;
 use crate::{composite, probes, run_order};
 use std::collections::{HashMap, HashSet};
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::schema::Levels;
-use tare_stats::ratio::{Arms, Design, Verdict};
+use tare_stats::control::{self, Arm};
+use tare_stats::ratio::{Arms, Better, Design, Verdict};
+use tare_stats::serial::{self, RunOrder};
 
 /// The trial means of one metric on both sides.
+#[derive(Clone)]
 pub(super) struct Values {
     pub a: Vec<f64>,
     pub b: Vec<f64>,
     pub design: Design<'static>,
+    /// The design of what a probe leaves of them; else the same.
+    left: Design<'static>,
+    /// Whether the trials that verdicts rest on are shown to resemble the ones before them.
+    drifted: bool,
     /// What the probe read alongside the trials of A and of B, where they are adjusted by it.
     pub probes: Option<[Vec<f64>; 2]>,
 }
@@ -35,9 +43,36 @@ impl Pair {
     pub fn arms<'p>(&self, values: &'p Values) -> Arms<'p> {
         let plain = self.plain(values);
         match &values.probes {
-            Some([a, b]) => Arms { design: Design::Probed { probes: [a, b], trials: &values.design }, ..plain },
+            Some([a, b]) => Arms { design: Design::Probed { probes: [a, b], trials: &values.left }, ..plain },
             None => plain,
         }
+    }
+
+    /// The probe's own readings, where they adjust.
+    pub fn probe_arms<'p>(&self, values: &'p Values) -> Option<Arms<'p>> {
+        let [a, b] = values.probes.as_ref()?;
+        let design = match values.design {
+            Design::Apart(_) => Design::Apart(drift_of([a, b]).0),
+            together => together,
+        };
+        Some(Arms { a, b, better: Better::Lower, design })
+    }
+
+    /// How many times as wide as that of independent trials the interval is that the verdict rests on.
+    pub fn widened(&self) -> f64 {
+        let values = &self.all;
+        let Design::Apart(_) = values.left else { return 1.0 };
+        let independent = Values { left: Design::Independent, design: Design::Independent, ..values.clone() };
+        let width = |values: &Values| {
+            let found = self.arms(values).effect(CONFIDENCE).ok()?.estimate();
+            found.ci.map(|ci| ci.width()).filter(|width| *width > 0.0)
+        };
+        width(values).zip(width(&independent)).map_or(1.0, |(found, independent)| found / independent)
+    }
+
+    /// Whether its trials are shown to resemble the ones before them.
+    pub fn drifted(&self) -> bool {
+        self.all.drifted
     }
 
     /// What the interval shown alongside it rests on: no probe takes anything out.
@@ -51,21 +86,22 @@ impl Pair {
     }
 }
 
-/// The conditions of one side, and how its trials drifted.
+/// The conditions of one side, and the order in which its trials ran.
 pub(super) struct Run<'r> {
     pub conditions: Vec<ConditionTrials<'r>>,
     /// The levels that they were chosen by; empty when they are all, or one by its whole name.
     chosen: Levels,
-    drift: Option<Drift>,
+    /// What conditions leave of each trial, in the order they ran; none where that is not known.
+    order: Option<Vec<f64>>,
 }
 
 pub(super) fn run_of(side: Side<'_>) -> Result<Run<'_>, CompareError> {
     let all = collect::conditions(side.results);
-    let drift = drift(&all);
-    let Some(name) = side.condition else { return Ok(Run { conditions: all, chosen: Levels::new(), drift }) };
+    let order = order(&all);
+    let Some(name) = side.condition else { return Ok(Run { conditions: all, chosen: Levels::new(), order }) };
     let known = all.iter().map(|condition| condition.name.to_owned()).collect();
     if let Some(whole) = all.iter().position(|condition| condition.name == name) {
-        return Ok(Run { conditions: vec![all[whole].clone()], chosen: Levels::new(), drift });
+        return Ok(Run { conditions: vec![all[whole].clone()], chosen: Levels::new(), order });
     }
     // Some of the levels stand for all conditions that have them.
     let chosen = tare_results::levels_of(name);
@@ -76,7 +112,7 @@ pub(super) fn run_of(side: Side<'_>) -> Result<Run<'_>, CompareError> {
     if conditions.is_empty() {
         return Err(CompareError::NoCondition { name: name.to_owned(), known });
     }
-    Ok(Run { conditions, chosen, drift })
+    Ok(Run { conditions, chosen, order })
 }
 
 /// What is left of a condition's levels without the factors that either side was chosen by.
@@ -85,13 +121,27 @@ fn others<'l>(condition: &'l ConditionTrials<'_>, a: &Levels, b: &Levels) -> Vec
     levels.filter(|(factor, _)| !a.contains_key(*factor) && !b.contains_key(*factor)).collect()
 }
 
-/// How the trials of a run follow each other; none where their order is not known.
-fn drift(conditions: &[ConditionTrials<'_>]) -> Option<Drift> {
+/// What conditions leave of the trials of a run, one after the other; none where their order is not known.
+fn order(conditions: &[ConditionTrials<'_>]) -> Option<Vec<f64>> {
     let metrics = collect::all_metrics(conditions);
     let headline = metrics.iter().find(|name| metric::describe(name).is_primary()).or(metrics.first())?;
     let composite = composite::of(conditions, headline)?;
     let ordered = conditions.iter().all(|condition| condition.blocked);
-    run_order::check(conditions, &composite).filter(|_| ordered)
+    ordered.then(|| run_order::residuals(conditions, &composite))
+}
+
+/// From which chance on two runs are said to drift.
+const SHOWN: f64 = 0.05;
+
+/// By how much the variance of the mean of either of two runs exceeds that of independent trials, from the values
+/// themselves, and whether these are shown to resemble their neighbours.
+fn drift_of(runs: [&[f64]; 2]) -> ([f64; 2], bool) {
+    let found = serial::of_runs(&runs, SEED);
+    (runs.map(|run| found.map_or(1.0, |order| order.inflation(run.len()))), shown(found))
+}
+
+fn shown(order: Option<RunOrder>) -> bool {
+    order.is_some_and(|order| order.p_value <= SHOWN)
 }
 
 pub(super) type Matched<'c, 'r> = Vec<(&'c ConditionTrials<'r>, &'c ConditionTrials<'r>)>;
@@ -134,7 +184,10 @@ pub(super) fn unmatched(a: &Run<'_>, b: &Run<'_>, matched: &Matched<'_, '_>, lab
 #[derive(Clone, Copy)]
 pub(super) struct Origin {
     together: bool,
-    drifts: [Option<Drift>; 2],
+    /// How trials of two runs follow each other, both taken together.
+    order: Option<RunOrder>,
+    /// Trials of each run, where their order is known.
+    trials: [Option<usize>; 2],
     /// What both studies said in advance that comparisons are adjusted by.
     probe: Option<Probe>,
 }
@@ -145,9 +198,12 @@ const FEWEST_PROBED: usize = 4;
 impl Origin {
     pub fn of(a: (Side<'_>, &Run<'_>), b: (Side<'_>, &Run<'_>)) -> Self {
         let said = |side: Side<'_>| probes::declared(side.results).adjusts();
+        let together = std::ptr::eq(a.0.results, b.0.results);
+        let known: Vec<&[f64]> = [a.1, b.1].iter().filter_map(|run| run.order.as_deref()).collect();
         Self {
-            together: std::ptr::eq(a.0.results, b.0.results),
-            drifts: [a.1.drift, b.1.drift],
+            together,
+            order: if together { None } else { serial::of_runs(&known, SEED) },
+            trials: [a.1, b.1].map(|run| run.order.as_ref().map(Vec::len)),
             probe: said(a.0).filter(|probe| said(b.0) == Some(*probe)),
         }
     }
@@ -157,12 +213,18 @@ impl Origin {
         self.probe
     }
 
+    /// Whether both are of one run.
+    pub fn together(&self) -> bool {
+        self.together
+    }
+
     /// Values of both sides, with the probe's readings where `adjusted` and every trial has one.
     fn values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str, adjusted: bool) -> Values {
-        let values = self.plain_values(a, b, metric);
+        let mut values = self.plain_values(a, b, metric);
         let enough = values.a.len().min(values.b.len()) >= FEWEST_PROBED;
-        let probe = self.probe.filter(|_| adjusted && enough);
-        let probes = probe.and_then(|probe| {
+        let positive = values.a.iter().chain(&values.b).all(|v| *v > 0.0);
+        let probe = self.probe.filter(|_| adjusted && enough && positive);
+        values.probes = probe.and_then(|probe| {
             let [of_a, of_b] = [a, b].map(|side| probes::readings(side, metric, probe));
             let (of_a, of_b) = (of_a?, of_b?);
             if values.design != Design::Blocks {
@@ -174,26 +236,40 @@ impl Origin {
             let (of_a, of_b) = tare_stats::ratio::by_block(&numbered(a, of_a), &numbered(b, of_b))?;
             Some([of_a, of_b])
         });
-        Values { probes, ..values }
+        if let (Design::Apart(_), Some([of_a, of_b])) = (values.design, &values.probes) {
+            // The drift that the probe follows is taken out with it.
+            let arms = [(&values.a, of_a), (&values.b, of_b)].map(|(metric, probe)| Arm { metric, probe });
+            let left = control::residuals(&arms[0], &arms[1]).unwrap_or_default();
+            let (inflation, drifted) = drift_of([&left[0], &left[1]]);
+            let known = |side: usize| self.trials[side].map_or(1.0, |_| inflation[side]);
+            (values.left, values.drifted) = (Design::Apart([known(0), known(1)]), drifted);
+        }
+        values
     }
 
     fn plain_values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Values {
-        if let Some((a, b)) = by_block(a, b, metric).filter(|_| self.together) {
-            return Values { a, b, design: Design::Blocks, probes: None };
+        let of = |(a, b): (Vec<f64>, Vec<f64>), design: Design<'static>| Values {
+            a,
+            b,
+            design,
+            left: design,
+            drifted: shown(self.order),
+            probes: None,
+        };
+        if let Some(both) = in_blocks(a, b, metric).filter(|_| self.together) {
+            return of(both, Design::Blocks);
         }
         let means =
             |side: &ConditionTrials<'_>| side.with(metric).into_iter().map(|(_, mean)| mean).collect::<Vec<f64>>();
         let (a, b) = (means(a), means(b));
-        let inflation = |drift: Option<Drift>, n: usize| drift.map_or(1.0, |drift| drift.inflation(n.max(2)));
-        let inflations = [inflation(self.drifts[0], a.len()), inflation(self.drifts[1], b.len())];
+        // Trials of one condition lie as far apart as others ran between them.
+        let inflation = |side: usize, n: usize| match (self.order, self.trials[side]) {
+            (Some(order), Some(all)) => order.inflation_apart(n.max(2), all as f64 / n.max(1) as f64),
+            _ => 1.0,
+        };
+        let inflations = [inflation(0, a.len()), inflation(1, b.len())];
         let design = if self.together { Design::Independent } else { Design::Apart(inflations) };
-        Values { a, b, design, probes: None }
-    }
-
-    /// By how much the drift seen inside either run widens intervals; 1 where none was.
-    pub fn widest(&self) -> f64 {
-        let factor = |drift: &Option<Drift>| drift.map_or(1.0, |drift| drift.inflation(drift.trials).sqrt());
-        if self.together { 1.0 } else { self.drifts.iter().map(factor).fold(1.0, f64::max) }
+        of((a, b), design)
     }
 }
 
@@ -223,6 +299,7 @@ pub(super) fn metrics_of(
                 trials_b: all.b.len(),
                 ratio: None,
                 ci: None,
+                difference: None,
                 adjusted: None,
                 verdict: Verdict::Inconclusive,
                 judged: false,

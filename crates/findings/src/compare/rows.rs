@@ -5,7 +5,7 @@ use super::model::{AgainstFirst, Grouped, ManyComparison};
 use tare_stats::ratio::Verdict;
 
 /// Names of the columns.
-pub const COLUMNS: [&str; 20] = [
+pub const COLUMNS: [&str; 23] = [
     "base",
     "side",
     "condition",
@@ -26,15 +26,18 @@ pub const COLUMNS: [&str; 20] = [
     "verdict",
     "disturbed",
     "group",
+    "difference",
+    "difference_ci_low",
+    "difference_ci_high",
 ];
 
 /// One row for each metric of each further side, those that are judged first; what does not exist is empty.
-pub fn rows(found: &ManyComparison) -> Vec<[String; 20]> {
+pub fn rows(found: &ManyComparison) -> Vec<[String; 23]> {
     let base = found.sides.first().map_or("", String::as_str);
     found.metrics.iter().map(|row| of(base, row, &found.groups)).collect()
 }
 
-fn of(base: &str, row: &AgainstFirst, groups: &[Grouped]) -> [String; 20] {
+fn of(base: &str, row: &AgainstFirst, groups: &[Grouped]) -> [String; 23] {
     let (side, metric) = (row.against.as_str(), &row.metric);
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     let adjusted = metric.adjusted.as_ref();
@@ -65,5 +68,8 @@ fn of(base: &str, row: &AgainstFirst, groups: &[Grouped]) -> [String; 20] {
         verdict.to_owned(),
         metric.disturbed.to_string(),
         letters(groups, side, metric).to_owned(),
+        number(metric.difference.map(|found| found.value)),
+        number(metric.difference.and_then(|found| found.ci).map(|ci| ci.low)),
+        number(metric.difference.and_then(|found| found.ci).map(|ci| ci.high)),
     ]
 }

@@ -1,10 +1,12 @@
 //! The comparison from end to end.
 
 use super::groups::{self, Compared, MOST_SIDES};
-use super::identical;
-use super::model::{AgainstFirst, CompareError, Comparison, Grouped, ManyComparison, Note, Options, Side};
+use super::model::{
+    AgainstFirst, CompareError, Comparison, Grouped, Losses, ManyComparison, MetricComparison, Note, Options, Side,
+};
 use super::pairs::{Matched, Origin, Pair, Run, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{gate, judge, verdicts};
+use super::{identical, losses};
 use crate::differences::{self, Difference};
 use crate::{modes, probes};
 use std::collections::BTreeSet;
@@ -20,6 +22,8 @@ struct Prepared {
     notes: Vec<Note>,
     differences: Vec<Difference>,
     identical: Option<Vec<String>>,
+    losses: Vec<Losses>,
+    one_run: bool,
 }
 
 /// One side, its conditions and how it is called.
@@ -34,6 +38,9 @@ fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Prepared, Com
     let labels = [a.label, b.label];
     let matched = matched(a.run, b.run)?;
     let origin = Origin::of((a.side, a.run), (b.side, b.run));
+    if origin.together() && matched.iter().all(|(a, b)| a.name == b.name) {
+        return Err(CompareError::SameTrials { path: a.side.results.path.display().to_string() });
+    }
     let mut notes = unmatched(a.run, b.run, &matched, labels);
     let (a, b) = (a.side, b.side);
     let between = differences::between(a.results, b.results);
@@ -46,23 +53,32 @@ fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Prepared, Com
         pairs.extend(metrics_of(one, other, origin, refused.is_none()));
         notes.extend(refused.map(Note::Refused).filter(|note| !notes.contains(note)));
     }
-    judge(&mut pairs, &options.judged)?;
+    let losses = losses::of(&matched, labels[1]);
+    // Of a side that lost everything there is nothing to judge, and that is the result.
+    if !(pairs.is_empty() && losses.iter().any(Losses::leaves_nothing)) {
+        judge(&mut pairs, &options.judged)?;
+    }
     notes.extend(unprobed(&pairs, origin.probe(), &notes));
     notes.extend(cautions(&matched, &pairs, labels));
-    if origin.widest() > WIDER {
-        // To a tenth, as it is read: sides that say the same say it once.
-        notes.push(Note::Drifted { widest: (10.0 * origin.widest()).round() / 10.0 });
+    if !origin.together() {
+        notes.push(Note::Sessions { first: labels[0].to_owned(), others: vec![labels[1].to_owned()] });
     }
+    notes.extend(drifted(&pairs));
     let mut differences = between;
     if let [(one, other)] = matched.as_slice() {
         differences.splice(0..0, differences::of_levels(one.levels, other.levels));
     }
-    let mut identical = identical::programs_of(&matched, &differences);
-    // One condition compared with itself needs no telling.
-    if std::ptr::eq(a.results, b.results) && a.condition == b.condition {
-        identical = None;
-    }
-    Ok(Prepared { pairs, notes, differences, identical })
+    let identical = identical::programs_of(&matched, &differences);
+    Ok(Prepared { pairs, notes, differences, identical, losses, one_run: origin.together() })
+}
+
+/// What the drift inside two runs did to the intervals of judged metrics.
+fn drifted(pairs: &[Pair]) -> Option<Note> {
+    let judged = pairs.iter().filter(|pair| pair.comparison.judged);
+    let widest = judged.max_by(|a, b| a.widened().total_cmp(&b.widened()))?;
+    // To a tenth, as it is read: sides that say the same say it once.
+    let tenths = |factor: f64| (10.0 * factor).round() / 10.0;
+    (widest.widened() > WIDER).then(|| Note::Drifted { widest: tenths(widest.widened()), shown: widest.drifted() })
 }
 
 /// Compares B with A.
@@ -72,16 +88,38 @@ fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Prepared, Com
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
     let (of_a, of_b) = (run_of(a)?, run_of(b)?);
     let (of_a, of_b) = (Read { side: a, run: &of_a, label: "A" }, Read { side: b, run: &of_b, label: "B" });
-    let Prepared { pairs, notes, differences, identical } = prepared(of_a, of_b, options)?;
+    let Prepared { pairs, mut notes, differences, identical, losses, one_run } = prepared(of_a, of_b, options)?;
+    let losses = losses::tested(losses);
+    notes.splice(0..0, failing(&losses, "A"));
     let (judged, others): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|pair| pair.comparison.judged);
     // Metrics that only explain others are a family of their own, and make no verdict on those harder.
     let (details, others): (Vec<Pair>, Vec<Pair>) =
         others.into_iter().partition(|pair| metric::describe(&pair.comparison.name).is_detail());
     let judged = verdicts(judged, options.min_effect);
-    let gate = options.fail_if_slower.map(|margin| gate(&judged, margin));
+    notes.extend(judged.iter().filter_map(|pair| moved(&pair.comparison, "B")).next());
+    let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, margin));
     let explain = [others, details].into_iter().flat_map(|family| verdicts(family, options.min_effect));
     let metrics = judged.into_iter().chain(explain).map(|pair| pair.comparison).collect();
-    Ok(Comparison { identical, differences, metrics, gate, notes })
+    Ok(Comparison { identical, differences, metrics, losses, one_run, gate, notes })
+}
+
+/// Sides that fail more often than the first.
+fn failing(losses: &[Losses], first: &str) -> Vec<Note> {
+    let more = losses.iter().filter(|found| found.b_fails_more);
+    more.map(|found| Note::FailsMore { first: first.to_owned(), losses: found.clone() }).collect()
+}
+
+/// A probe that is shown to have moved.
+fn moved(metric: &MetricComparison, side: &str) -> Option<Note> {
+    let adjusted = metric.adjusted.as_ref()?;
+    let change = adjusted.probe.filter(|change| change.shown)?;
+    Some(Note::ProbeMoved {
+        probe: adjusted.by.clone(),
+        side: side.to_owned(),
+        condition: metric.condition.clone(),
+        change,
+        paired: metric.paired,
+    })
 }
 
 /// Compares every further side with the first; verdicts hold for all judged metrics of all sides together.
@@ -91,6 +129,7 @@ pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison
 pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<ManyComparison, CompareError> {
     let mut notes = Vec::new();
     let (mut judged, mut others) = (Vec::new(), Vec::new());
+    let (mut losses, mut one_run, mut apart) = (Vec::new(), true, Vec::new());
     let runs = sides.iter().map(|(_, side)| run_of(*side)).collect::<Result<Vec<_>, _>>()?;
     let read: Vec<Read<'_>> =
         sides.iter().zip(&runs).map(|((label, side), run)| Read { side: *side, run, label }).collect();
@@ -99,7 +138,13 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
         let name = &other.label;
         let found = prepared(*first, *other, options)?;
         let same = found.identical.map(|_| Note::Identical { side: (*name).to_owned(), first: first.label.to_owned() });
-        notes.extend(same.into_iter().chain(found.notes).filter(|note| !notes.contains(note)).collect::<Vec<_>>());
+        let own = found.notes.into_iter().filter(|note| !matches!(note, Note::Sessions { .. }));
+        notes.extend(same.into_iter().chain(own).filter(|note| !notes.contains(note)).collect::<Vec<_>>());
+        if !found.one_run {
+            apart.push((*name).to_owned());
+        }
+        one_run &= found.one_run;
+        losses.extend(found.losses);
         for pair in found.pairs {
             if pair.comparison.judged { judged.push((name, pair)) } else { others.push((name, pair)) }
         }
@@ -110,12 +155,20 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     };
     let (names, judged) = tested(judged);
     let (other_names, others) = tested(others);
-    let gate = options.fail_if_slower.map(|margin| gate(&judged, margin));
+    let losses = losses::tested(losses);
+    notes.splice(0..0, failing(&losses, first.label));
+    if !apart.is_empty() {
+        notes.push(Note::Sessions { first: first.label.to_owned(), others: apart });
+    }
+    notes.extend(names.iter().zip(&judged).filter_map(|(name, pair)| moved(&pair.comparison, name)).next());
+    let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, margin));
     let named = names.into_iter().zip(judged).chain(other_names.into_iter().zip(others));
     Ok(ManyComparison {
         sides: sides.iter().map(|(name, _)| name.clone()).collect(),
         metrics: named.map(|(against, pair)| AgainstFirst { against, metric: pair.comparison }).collect(),
         groups: grouped(&read, options),
+        losses,
+        one_run,
         gate,
         notes,
     })
@@ -176,6 +229,10 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &[Pair], labels: [&str; 2]) -> Vec
         if failed + put_aside > 0 {
             let (side, condition) = (label.to_owned(), side.name.to_owned());
             notes.push(Note::NotCompared { side, condition, failed, put_aside });
+        }
+        let lost = losses::lost(side);
+        if lost.lost > 0 {
+            notes.push(Note::Lost { side: label.to_owned(), condition: side.name.to_owned(), lost });
         }
         for name in &judged {
             let modes = seen[place % 2].count(side, name);

@@ -1,10 +1,10 @@
 //! Ratios, intervals and verdicts of paired metrics, and the gate.
 
-use super::model::{Adjusted, CompareError, Gate};
+use super::model::{Adjusted, Change, CompareError, Gate, Losses, ProbeChange};
 use super::pairs::{Pair, Values};
 use crate::confidence::CONFIDENCE;
 use tare_results::metric::{self, Better};
-use tare_stats::ratio::{self, Arms, Verdict};
+use tare_stats::ratio::{self, Arms, Effect, Verdict};
 
 /// Marks the metrics that the gate looks at.
 pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareError> {
@@ -41,25 +41,51 @@ pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
         let without = clean.get(index).map(|found| found.map_or(Verdict::Inconclusive, |found| found.verdict));
         let agreed = pair.clean.is_none() || without == Some(outcome.verdict);
         // Both are shown; the verdict rests on what was said in advance.
-        let plain = pair.plain(&pair.all).ratio(CONFIDENCE).ok();
-        pair.comparison.ratio = plain.map(|plain| plain.value);
-        pair.comparison.ci = plain.and_then(|plain| plain.ci);
+        match pair.plain(&pair.all).effect(CONFIDENCE) {
+            Ok(Effect::Ratio(plain)) => {
+                (pair.comparison.ratio, pair.comparison.ci) = (Some(plain.value), plain.ci);
+            }
+            Ok(Effect::Difference(plain)) => {
+                pair.comparison.difference = Some(Change { value: plain.value, ci: plain.ci });
+            }
+            Err(_) => {}
+        }
         let by = pair.all.probes.as_ref().and(pair.probe);
-        pair.comparison.adjusted =
-            by.map(|probe| Adjusted { by: probe.word().to_owned(), ratio: outcome.ratio.value, ci: outcome.ratio.ci });
+        pair.comparison.adjusted = by.zip(outcome.effect.ratio()).map(|(probe, found)| Adjusted {
+            by: probe.word().to_owned(),
+            ratio: found.value,
+            ci: found.ci,
+            probe: None,
+        });
         pair.comparison.verdict = if agreed { outcome.verdict } else { Verdict::Inconclusive };
     }
+    of_probes(&mut pairs);
     pairs
 }
 
-/// One outcome a pair; none of one that has no ratio (zero in A, no trial left), which must not spoil the family.
+/// What the probes themselves did, of every metric that is adjusted by one; all are one family.
+fn of_probes(pairs: &mut [Pair]) {
+    let places: Vec<usize> = (0..pairs.len()).filter(|i| pairs[*i].comparison.adjusted.is_some()).collect();
+    let arms: Vec<Arms<'_>> = places.iter().filter_map(|i| pairs[*i].probe_arms(&pairs[*i].all)).collect();
+    let found = ratio::compare(&arms, 0.0, CONFIDENCE).unwrap_or_default();
+    for (index, outcome) in places.into_iter().zip(found) {
+        let shown = matches!(outcome.verdict, Verdict::Faster | Verdict::Slower);
+        let change = outcome.effect.ratio().map(|found| ProbeChange { ratio: found.value, ci: found.ci, shown });
+        if let Some(adjusted) = &mut pairs[index].comparison.adjusted {
+            adjusted.probe = change;
+        }
+    }
+}
+
+/// One outcome a pair; none of one that cannot be compared (no trial left, numbers too large), which must not spoil
+/// the family.
 fn compared<'p>(
     pairs: &'p [Pair],
     min_effect: f64,
     values: impl Fn(&'p Pair) -> &'p Values,
 ) -> Vec<Option<ratio::Comparison>> {
     let usable: Vec<usize> =
-        (0..pairs.len()).filter(|i| pairs[*i].arms(values(&pairs[*i])).ratio(CONFIDENCE).is_ok()).collect();
+        (0..pairs.len()).filter(|i| pairs[*i].arms(values(&pairs[*i])).effect(CONFIDENCE).is_ok()).collect();
     let family: Vec<Arms<'_>> = usable.iter().map(|i| pairs[*i].arms(values(&pairs[*i]))).collect();
     let mut outcomes = vec![None; pairs.len()];
     for (index, outcome) in usable.into_iter().zip(ratio::compare(&family, min_effect, CONFIDENCE).unwrap_or_default())
@@ -72,7 +98,18 @@ fn compared<'p>(
 /// Failed: some judged metric is shown to be slower by more than the margin, adjusted for their number. Passed: the
 /// worse end of every judged interval lies within the margin; all must, so nothing needs adjusting. Else undecided, and
 /// undecided too where it would come out otherwise without the disturbed trials.
-pub(super) fn gate(judged: &[Pair], margin: f64) -> Gate {
+///
+/// Failed too where B is shown to lose trials more often; and nothing passes on what is left of a side that lost some.
+pub(super) fn gate(judged: &[Pair], losses: &[Losses], margin: f64) -> Gate {
+    let lost = losses.iter().any(|found| found.a.lost + found.b.lost > 0);
+    match of_metrics(judged, margin) {
+        _ if losses.iter().any(|found| found.b_fails_more) => Gate::Failed,
+        Gate::Passed if lost || judged.is_empty() => Gate::Inconclusive,
+        by_metrics => by_metrics,
+    }
+}
+
+fn of_metrics(judged: &[Pair], margin: f64) -> Gate {
     let with = gate_of(judged, margin, |pair| &pair.all);
     let disturbed = judged.iter().any(|pair| pair.clean.is_some());
     match disturbed && gate_of(judged, margin, Pair::undisturbed) != with {
@@ -87,10 +124,16 @@ fn gate_of<'p>(judged: &'p [Pair], margin: f64, values: impl Fn(&'p Pair) -> &'p
         return Gate::Failed;
     }
     let within = |(pair, outcome): (&Pair, &Option<ratio::Comparison>)| {
-        let ci = outcome.and_then(|outcome| outcome.ratio.ci);
+        let Some(effect) = outcome.map(|outcome| outcome.effect) else { return false };
+        let Some(ci) = effect.estimate().ci else { return false };
+        // A difference is held against the magnitude of A.
+        let relative = |end: f64| match effect {
+            Effect::Ratio(_) => end,
+            Effect::Difference(_) => 1.0 + end / pair.comparison.mean_a.abs(),
+        };
         match pair.comparison.better {
-            Better::Higher => ci.is_some_and(|ci| ci.low >= 1.0 / (1.0 + margin)),
-            Better::Lower => ci.is_some_and(|ci| ci.high <= 1.0 + margin),
+            Better::Higher => relative(ci.low) >= 1.0 / (1.0 + margin),
+            Better::Lower => relative(ci.high) <= 1.0 + margin,
         }
     };
     if judged.iter().zip(&outcomes).all(within) { Gate::Passed } else { Gate::Inconclusive }

@@ -1,8 +1,9 @@
 //! A comparison for pull requests: a Markdown table, and the commands by which GitHub marks a check's lines.
 
 use super::markdown::escaped;
+use crate::words;
 use std::fmt::Write;
-use tare_findings::compare::{Gate, MetricComparison, Verdict};
+use tare_findings::compare::{Gate, Losses, MetricComparison, Verdict};
 use tare_findings::figures::{Scale, change};
 use tare_stats::Interval;
 
@@ -10,9 +11,12 @@ use tare_stats::Interval;
 pub type Judged<'a> = (&'a str, &'a MetricComparison);
 
 /// The table of judged metrics with the gate's verdict above it.
-pub fn markdown(base: &str, judged: &[Judged<'_>], gate: Option<Gate>, notes: &[String]) -> String {
+pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>, notes: &[String]) -> String {
     let mut text = match gate {
         Some(Gate::Passed) => "### ✅ tare: gate passed\n\n".to_owned(),
+        Some(Gate::Failed) if losses.iter().any(|found| found.b_fails_more) => {
+            "### ❌ tare: more trials fail\n\n".to_owned()
+        }
         Some(Gate::Failed) => "### ❌ tare: slower than allowed\n\n".to_owned(),
         Some(Gate::Inconclusive) => "### ❔ tare: these trials cannot tell\n\n".to_owned(),
         None => "### tare: comparison\n\n".to_owned(),
@@ -25,18 +29,20 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], gate: Option<Gate>, notes: &[
     text.push_str("| --- | --- | --- | ---: | ---: | ---: | ---: | --- |\n");
     for (side, metric) in judged {
         let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
-        let interval = metric.ci.map_or("-".to_owned(), |Interval { low, high }| {
-            format!("{} to {}", change(low - 1.0), change(high - 1.0))
+        let difference = metric.difference.map(|found| words::difference(&found, &metric.unit));
+        let (change, interval) = difference.unwrap_or_else(|| {
+            let ends = |Interval { low, high }| format!("{} to {}", change(low - 1.0), change(high - 1.0));
+            (metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)), metric.ci.map(ends))
         });
+        let interval = interval.as_deref().unwrap_or("-");
         let _ = writeln!(
             text,
-            "| {} | {} | {} | {} | {} | {} | {interval} | {} |",
+            "| {} | {} | {} | {} | {} | {change} | {interval} | {} |",
             escaped(side),
             escaped(&metric.condition.to_string()),
             escaped(&metric.name),
             scale.figure(metric.mean_a),
             scale.figure(metric.mean_b),
-            metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)),
             word(metric),
         );
     }
@@ -60,22 +66,32 @@ fn word(metric: &MetricComparison) -> String {
     if metric.disturbed { format!("disturbed: {word}") } else { word.to_owned() }
 }
 
-/// What GitHub Actions reads from a step's log: an error for each metric that is slower when the gate failed, a warning
-/// when it could not decide.
-pub fn annotations(judged: &[Judged<'_>], gate: Option<Gate>) -> Vec<String> {
+/// What GitHub Actions reads from a step's log: an error for each metric that is slower and each side that fails more
+/// often when the gate failed, a warning when it could not decide.
+pub fn annotations(judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>) -> Vec<String> {
     let line = |level: &str, text: &str| format!("::{level} title=tare::{}", data(&tare_text::shown(text)));
     match gate {
         Some(Gate::Failed) => {
             let slower = judged.iter().filter(|(_, metric)| metric.verdict == Verdict::Slower);
-            slower
-                .map(|(side, metric)| {
-                    let by = metric.ratio.map_or(String::new(), |ratio| format!(" by {}", change(ratio - 1.0)));
-                    line("error", &format!("{} of {} is slower in {side}{by}", metric.name, metric.condition))
-                })
-                .collect()
+            let failing = losses
+                .iter()
+                .filter(|found| found.b_fails_more)
+                .map(|found| line("error", &format!("{} fails more often, {}", found.side, words::failures(found))));
+            let marked = slower.map(|(side, metric)| {
+                let by = metric.ratio.map_or(String::new(), |ratio| format!(" by {}", change(ratio - 1.0)));
+                line("error", &format!("{} of {} is slower in {side}{by}", metric.name, metric.condition))
+            });
+            marked.chain(failing).collect()
         }
         Some(Gate::Inconclusive) => {
-            vec![line("warning", "the trials cannot tell whether anything is slower: run more of them")]
+            let lost = losses.iter().any(|found| found.a.lost + found.b.lost > 0);
+            vec![line(
+                "warning",
+                match lost {
+                    true => "trials gave no result, and nothing passes on what is left: see why they failed",
+                    false => "the trials cannot tell whether anything is slower: run more of them",
+                },
+            )]
         }
         Some(Gate::Passed) | None => Vec::new(),
     }

@@ -94,6 +94,12 @@ pub const ENDED: &[Column] = &[
     }),
 ];
 
+/// The mark of a trial that counts although it was disturbed.
+pub const DISTURBED: &[Column] =
+    &[column("disturbed", Kind::Text, "what disturbed the trial; empty where nothing did", |row| {
+        of(row.trial.and_then(|t| t.reason.as_deref()), Cell::text)
+    })];
+
 /// Which measured run inside the trial.
 pub const SAMPLE: &[Column] =
     &[column("sample", Kind::Whole, "number in the trial, from 0", |row| of(row.sample, |s| Cell::whole(s.sample)))];

@@ -5,6 +5,7 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use std::io::{self, Write};
 use tare_findings::collect::{self, ConditionTrials};
+use tare_findings::state::{self, State};
 use tare_results::schema::TrialRecord;
 
 /// Writes failed trials as failures, attempts that were put aside as skipped, and the condition's means as properties.
@@ -65,7 +66,10 @@ fn case(xml: &mut Writer<&mut dyn Write>, suite: &str, trial: &TrialRecord, not_
     start.push_attribute(("name", format!("trial {} attempt {}", trial.trial, trial.attempt).as_str()));
     start.push_attribute(("time", seconds(trial.elapsed_s).as_str()));
     let Some(not_ok) = not_ok else { return xml.write_event(Event::Empty(start)) };
-    let reason = clean(trial.reason.as_deref().unwrap_or("no reason was recorded"));
+    let reason = match state::of(trial) {
+        State::Failed(reason) | State::Disturbed(reason) => clean(&reason),
+        State::Clean => String::new(),
+    };
     xml.write_event(Event::Start(start))?;
     let mut inner = BytesStart::new(not_ok);
     inner.push_attribute(("message", reason.lines().next().unwrap_or("")));

@@ -2,8 +2,8 @@
 
 use super::cell::{Cell, Field, Kind};
 use super::columns::{
-    CONDITION, COVARIATE, Column, ENDED, METRIC, METRIC_UNIT, Row, SAMPLE, SAMPLE_TIME, SUMMARY, THREAD, TRIAL, VALUE,
-    factor_column,
+    CONDITION, COVARIATE, Column, DISTURBED, ENDED, METRIC, METRIC_UNIT, Row, SAMPLE, SAMPLE_TIME, SUMMARY, THREAD,
+    TRIAL, VALUE, factor_column,
 };
 use super::source::Source;
 use std::borrow::Cow;
@@ -26,7 +26,8 @@ pub enum Table {
     Covariates,
     /// A row a condition and metric: mean, interval and spread, as `tare show` has them
     Conditions,
-    /// The five columns that `tare show` reads, of analysed trials: condition,trial,sample,metric,value
+    /// What `tare show` and `tare compare` read again, of analysed trials:
+    /// condition,trial,sample,metric,value,block,disturbed
     Values,
 }
 
@@ -46,7 +47,7 @@ impl Table {
             Self::Covariates => &[CONDITION, TRIAL, SAMPLE, COVARIATE, VALUE],
             Self::Conditions => &[CONDITION, METRIC, METRIC_UNIT, SUMMARY],
             Self::Values => {
-                return [&CONDITION[0], &TRIAL[0], &SAMPLE[0], &METRIC[0], &VALUE[0]].into();
+                return [&CONDITION[0], &TRIAL[0], &SAMPLE[0], &METRIC[0], &VALUE[0], &ENDED[0], &DISTURBED[0]].into();
             }
         };
         groups.iter().flat_map(|group| group.iter()).collect()

@@ -108,8 +108,13 @@ fn rows(found: &ManyComparison) -> Markup {
                 } }
                 @for row in found.metrics.iter().filter(|row| shown(row)) { tr {
                     th scope="row" { (row.against) } td.l { (row.metric.condition) } td.l { (row.metric.name) }
-                    td { (row.metric.ratio.map_or("–".to_owned(), |ratio| change(ratio - 1.0))) }
-                    td { (interval(row.metric.ci)) }
+                    @match row.metric.difference.map(|found| words::difference(&found, &row.metric.unit)) {
+                        Some((value, ends)) => { td { (value) } td { (ends.as_deref().unwrap_or("–")) } }
+                        None => {
+                            td { (row.metric.ratio.map_or("–".to_owned(), |ratio| change(ratio - 1.0))) }
+                            td { (interval(row.metric.ci)) }
+                        }
+                    }
                     @if by.is_some() { td { (interval(row.metric.adjusted.as_ref().and_then(|found| found.ci))) } }
                     @if !found.groups.is_empty() { td.l { (letters(&found.groups, &row.against, &row.metric)) } }
                     td.l { @if row.metric.disturbed { "disturbed: " } (match row.metric.verdict {

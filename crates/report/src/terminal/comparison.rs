@@ -3,8 +3,8 @@
 use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
 use crate::words;
-use tare_findings::compare::{Comparison, Gate, MetricComparison, Options, Verdict};
-use tare_findings::figures::{Scale, percent};
+use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Options, ProbeChange, Verdict};
+use tare_findings::figures::{Scale, count, percent};
 use tare_results::metric::describe;
 use tare_stats::Interval;
 
@@ -30,7 +30,9 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
     }
     parts.push(explanation(options, style, found.metrics.iter().any(|metric| metric.adjusted.is_some())));
     parts.extend(found.gate.map(|gate| {
-        style.bold(&wrap(style, "", "", &gate_words(gate, &found.metrics.iter().collect::<Vec<_>>(), options)))
+        let metrics: Vec<&MetricComparison> = found.metrics.iter().collect();
+        let gated = Gated { gate, metrics: &metrics, losses: &found.losses, one_run: found.one_run };
+        style.bold(&wrap(style, "", "", &plain(&gated.words(options))))
     }));
     parts.join("\n")
 }
@@ -55,33 +57,50 @@ fn says_something(metric: &MetricComparison) -> bool {
 
 fn metrics(rows: &[&MetricComparison], style: Style) -> String {
     let adjusted = rows.iter().find_map(|row| row.adjusted.as_ref());
-    let by = adjusted.map(|found| format!("by {}", found.by));
+    let by = adjusted.map(|found| [format!("by {}", found.by), format!("{} itself", found.by)]);
     let mut heads = vec!["metric", "A", "B", "B/A", "95% interval"];
-    heads.extend(by.as_deref());
+    heads.extend(by.iter().flatten().map(String::as_str));
     heads.push("verdict");
     let mut out = style.table(&heads, 1);
     for metric in rows {
         let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
-        let interval = match metric.ci {
-            Some(Interval { low, high }) => format!("{low:.3} to {high:.3}"),
-            _ => "-".to_owned(),
+        let (ratio, interval) = match metric.difference {
+            Some(found) => {
+                let (value, interval) = words::difference(&found, &metric.unit);
+                (Some(format!("B - A: {value}")), interval)
+            }
+            None => (metric.ratio.map(|ratio| format!("{ratio:.3}")), metric.ci.map(ends)),
         };
         let name = if metric.judged { format!("{} *", metric.name) } else { metric.name.clone() };
         let mut cells = vec![
             plain(&name),
             format!("{} (n {})", scale.figure(metric.mean_a), metric.trials_a),
             format!("{} (n {})", scale.figure(metric.mean_b), metric.trials_b),
-            metric.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.3}")),
-            interval,
+            or_dash(ratio),
+            or_dash(interval),
         ];
         if by.is_some() {
-            let ci = metric.adjusted.as_ref().and_then(|found| found.ci);
-            cells.push(ci.map_or("-".to_owned(), |ci| format!("{:.3} to {:.3}", ci.low, ci.high)));
+            let adjusted = metric.adjusted.as_ref();
+            cells.push(or_dash(adjusted.and_then(|found| found.ci).map(ends)));
+            cells.push(probe_cell(adjusted.and_then(|found| found.probe)));
         }
         cells.push(verdict(metric));
         add(&mut out, 1, cells);
     }
     finish(out)
+}
+
+fn ends(ci: Interval) -> String {
+    format!("{:.3} to {:.3}", ci.low, ci.high)
+}
+
+fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
+}
+
+/// What the probe itself did from A to B.
+pub(super) fn probe_cell(probe: Option<ProbeChange>) -> String {
+    or_dash(probe.and_then(|found| found.ci).map(ends))
 }
 
 pub(super) fn word(verdict: Verdict) -> &'static str {
@@ -108,35 +127,62 @@ pub(super) fn explanation(options: &Options, style: Style, adjusted: bool) -> St
         match adjusted {
             true =>
                 " Intervals adjusted by a probe (by ...) hold the machine's own ups and downs still; verdicts rest on \
-                 them, for the study said so before it ran.",
+                 them, for the study said so before it ran, and are wrong where what is compared moves the probe \
+                 itself (... itself: its time in B against A).",
             false => "",
         }
     );
     wrap(style, "", "", &text)
 }
 
-pub(super) fn gate_words(gate: Gate, metrics: &[&MetricComparison], options: &Options) -> String {
-    let judged: Vec<&str> = metrics.iter().filter(|m| m.judged).map(|m| m.name.as_str()).collect();
-    let mut names: Vec<&str> = Vec::new();
-    judged.into_iter().for_each(|name| {
-        if !names.contains(&name) {
-            names.push(name)
-        }
-    });
-    let limit = percent(options.fail_if_slower.unwrap_or(0.0));
-    let what = match gate {
-        Gate::Passed => format!("gate passed: no judged metric can be more than {limit} slower"),
-        Gate::Failed => format!("gate failed: slower by more than {limit}"),
-        Gate::Inconclusive if metrics.iter().any(|metric| metric.judged && metric.disturbed) => format!(
-            "gate inconclusive: disturbed trials decide whether anything is more than {limit} slower. Run again on a \
-             quieter machine, or both in one study, block by block (factors.binary = [\"A\", \"B\"]), so that what \
-             disturbs one disturbs the other"
-        ),
-        Gate::Inconclusive => {
-            format!(
+/// What a gate came to, and what decided it.
+pub(super) struct Gated<'a> {
+    pub gate: Gate,
+    pub metrics: &'a [&'a MetricComparison],
+    pub losses: &'a [Losses],
+    pub one_run: bool,
+}
+
+impl Gated<'_> {
+    pub fn words(&self, options: &Options) -> String {
+        let judged = || self.metrics.iter().filter(|metric| metric.judged);
+        let mut names: Vec<&str> = Vec::new();
+        judged().for_each(|metric| {
+            if !names.contains(&metric.name.as_str()) {
+                names.push(&metric.name);
+            }
+        });
+        let what = self.what(&percent(options.fail_if_slower.unwrap_or(0.0)));
+        if names.is_empty() { format!("{what}.") } else { format!("{what} ({}).", names.join(", ")) }
+    }
+
+    fn what(&self, limit: &str) -> String {
+        let disturbed = self.metrics.iter().any(|metric| metric.judged && metric.disturbed);
+        let lost: usize = self.losses.iter().map(|found| found.a.lost + found.b.lost).sum();
+        match (self.gate, self.losses.iter().find(|found| found.b_fails_more)) {
+            (Gate::Passed, _) => format!("gate passed: no judged metric can be more than {limit} slower"),
+            (Gate::Failed, Some(more)) => {
+                format!("gate failed: {} fails more often, {}", more.side, words::failures(more))
+            }
+            (Gate::Failed, None) => format!("gate failed: slower by more than {limit}"),
+            (Gate::Inconclusive, _) if lost > 0 => format!(
+                "gate inconclusive: {} gave no result, and nothing passes on what is left; see why with tare show, and \
+                 run again",
+                count(lost, "trial")
+            ),
+            (Gate::Inconclusive, _) if disturbed => format!(
+                "gate inconclusive: disturbed trials decide whether anything is more than {limit} slower. Run again on a \
+                 quieter machine{}",
+                match self.one_run {
+                    true => "",
+                    false =>
+                        ", or both in one study, block by block (factors.binary = [\"A\", \"B\"]), so that what disturbs \
+                         one disturbs the other",
+                }
+            ),
+            (Gate::Inconclusive, _) => format!(
                 "gate inconclusive: whether anything is more than {limit} slower, these trials do not tell; run more"
-            )
+            ),
         }
-    };
-    format!("{what} ({}).", names.join(", "))
+    }
 }

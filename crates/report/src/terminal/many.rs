@@ -1,6 +1,6 @@
 //! `tare compare A B C ...`: every further side against the first, the largest change first.
 
-use super::comparison::{explanation, gate_words, word};
+use super::comparison::{Gated, explanation, probe_cell, word};
 use super::style::{Style, add, finish};
 use super::text::{plain, wrap};
 use crate::words;
@@ -36,7 +36,10 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let adjusted = found.metrics.iter().any(|row| row.metric.adjusted.is_some());
     parts.push(explanation(options, style, adjusted));
     let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
-    parts.extend(found.gate.map(|gate| style.bold(&wrap(style, "", "", &gate_words(gate, &metrics, options)))));
+    parts.extend(found.gate.map(|gate| {
+        let gated = Gated { gate, metrics: &metrics, losses: &found.losses, one_run: found.one_run };
+        style.bold(&wrap(style, "", "", &plain(&gated.words(options))))
+    }));
     parts.join("\n")
 }
 
@@ -67,9 +70,10 @@ fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
     let mut sorted = judged.to_vec();
     let size = |row: &&AgainstFirst| row.metric.ratio.map_or(0.0, |ratio| ratio.ln().abs());
     sorted.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    let by = sorted.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|found| format!("by {}", found.by));
+    let by = sorted.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|found| &found.by);
+    let by = by.map(|by| [format!("by {by}"), format!("{by} itself")]);
     let mut heads = vec!["side", "condition", "metric", "change", "95% interval"];
-    heads.extend(by.as_deref());
+    heads.extend(by.iter().flatten().map(String::as_str));
     if !groups.is_empty() {
         heads.push("group");
     }
@@ -89,8 +93,14 @@ fn rows(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
             metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)),
             interval(metric.ci),
         ];
+        if let Some(found) = metric.difference {
+            let (value, ends) = words::difference(&found, &metric.unit);
+            (cells[3], cells[4]) = (value, ends.unwrap_or_else(|| "-".to_owned()));
+        }
         if by.is_some() {
-            cells.push(interval(metric.adjusted.as_ref().and_then(|found| found.ci)));
+            let adjusted = metric.adjusted.as_ref();
+            cells.push(interval(adjusted.and_then(|found| found.ci)));
+            cells.push(probe_cell(adjusted.and_then(|found| found.probe)));
         }
         if !groups.is_empty() {
             cells.push(letters(groups, &row.against, metric).to_owned());

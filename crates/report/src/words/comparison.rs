@@ -1,7 +1,9 @@
 //! Sentences on a comparison.
 
-use tare_findings::compare::Note;
+use tare_findings::compare::{Change, Losses, Note, ProbeChange};
+use tare_findings::figures::{Scale, change, count, list};
 use tare_findings::probes::Refusal;
+use tare_stats::Interval;
 
 /// Both sides are the same thing, by the SHA-1 of their server programs.
 pub fn identical(programs: &[String]) -> String {
@@ -34,16 +36,75 @@ pub fn note(note: &Note) -> String {
         Note::NotCompared { side, condition, failed, put_aside } => {
             format!("{side}, {condition}: {failed} failed and {put_aside} disturbed and put aside, not compared")
         }
+        Note::Lost { side, condition, lost } => format!(
+            "{side}, {condition}: no attempt at {} of {} gave a result; the rest is compared, and no gate passes on it",
+            lost.lost,
+            count(lost.trials, "trial")
+        ),
+        Note::FailsMore { first, losses } => {
+            format!("{} fails more often than {first}: {}", losses.side, failures(losses))
+        }
+        Note::Sessions { first, others } => format!(
+            "{} not measured in one session with {first}: what differs between sessions is in the ratios and in no \
+             interval; measure both in one session, block by block: tare run STUDY --set factors.binary=A,B",
+            match others.as_slice() {
+                [one] => format!("{one} was"),
+                several => format!("{} were", list(several)),
+            }
+        ),
+        Note::ProbeMoved { probe, side, condition, change, paired } => format!(
+            "{side}, {condition}: the probe {probe} itself took {} of its time ({}); {}",
+            times(change.ratio),
+            probe_interval(change),
+            match paired {
+                true => "in the same blocks that is what differs between the sides, and an adjustment by it is wrong",
+                false =>
+                    "where that is the machine, the adjusted ratio takes it out; where what is compared moves the probe, \
+                     the adjusted ratio is wrong",
+            }
+        ),
         Note::Modes { side, condition, metric, modes } => {
             format!("{side}, {condition}: {metric} has {modes} modes; a ratio of means describes no trial of it")
         }
         Note::SingleTrial => "a side with a single trial has no interval: nothing can be concluded from it".to_owned(),
-        Note::Drifted { widest } => format!(
-            "trials resemble the ones before them within a run, and the runs came one after the other: intervals are up \
-             to {widest:.1} times as wide as independent trials would make them; run both in one study, block by block, \
-             to be rid of it"
+        Note::Drifted { widest, shown } => format!(
+            "trials {} the ones before them within a run: intervals are up to {widest:.1} times as wide as independent \
+             trials would make them",
+            if *shown { "resemble" } else { "may resemble" }
         ),
     }
+}
+
+/// How often the trials of two sides failed.
+pub fn failures(losses: &Losses) -> String {
+    let (a, b) = (losses.a, losses.b);
+    format!(
+        "{}: {} of {} failed against {} of {} (Fisher's exact test, p {})",
+        losses.condition,
+        b.failed,
+        count(b.trials, "trial"),
+        a.failed,
+        count(a.trials, "trial"),
+        if losses.p_value < 0.001 { "below 0.001".to_owned() } else { format!("{:.3}", losses.p_value) }
+    )
+}
+
+/// A difference of means as it stands in tables: the value and its interval, with the metric's unit.
+pub fn difference(found: &Change, unit: &str) -> (String, Option<String>) {
+    let ends = found.ci.map_or(0.0, |ci| ci.low.abs().max(ci.high.abs()));
+    let scale = Scale::new(unit, found.value.abs().max(ends), 3);
+    let signed = |value: f64| if value > 0.0 { format!("+{}", scale.figure(value)) } else { scale.figure(value) };
+    let interval = found.ci.map(|Interval { low, high }| format!("{} to {}", signed(low), signed(high)));
+    (signed(found.value), interval)
+}
+
+fn times(ratio: f64) -> String {
+    format!("{:.1}%", 100.0 * ratio)
+}
+
+fn probe_interval(found: &ProbeChange) -> String {
+    let interval = found.ci.map(|ci| format!("95% interval {} to {}", change(ci.low - 1.0), change(ci.high - 1.0)));
+    interval.unwrap_or_else(|| "no interval".to_owned())
 }
 
 /// Why a probe adjusts nothing.

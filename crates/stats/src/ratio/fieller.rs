@@ -8,8 +8,8 @@ use crate::trials::mean_interval;
 
 /// A ratio that can be tested against any value.
 pub(super) trait Tested {
-    /// The point estimate, B / A.
-    fn ratio(&self) -> f64;
+    /// The point estimate: B / A, or B - A.
+    fn value(&self) -> f64;
     /// Both arms have a variance.
     fn replicated(&self) -> bool;
     /// The two-sided interval, where there is one.
@@ -28,7 +28,7 @@ pub(super) struct Moments {
     /// The unit of B over that of A: each arm is held in units of its own magnitude, so that squares neither overflow
     /// nor vanish whatever the metric's unit.
     unit: f64,
-    /// Whether every value is above 0, and with them the ratio.
+    /// Whether no value is below 0, and with them the ratio.
     positive: bool,
 }
 
@@ -38,7 +38,7 @@ impl Moments {
         let few = |arm: &str| Error::TooFew { what: format!("trials of {arm}"), needed: 1, got: 0 };
         all_finite("trial means", a)?;
         all_finite("trial means", b)?;
-        let positive = a.iter().chain(b).all(|v| *v > 0.0);
+        let positive = a.iter().chain(b).all(|v| *v >= 0.0);
         let units = [a, b].map(magnitude);
         let [a, b] = [(a, units[0]), (b, units[1])].map(|(x, u)| x.iter().map(|v| v / u).collect::<Vec<f64>>());
         let mean = [mean(&a).ok_or_else(|| few("A"))?, mean(&b).ok_or_else(|| few("B"))?];
@@ -47,11 +47,7 @@ impl Moments {
         }
         let se2 = [(&a, inflation[0]), (&b, inflation[1])]
             .map(|(x, inflation)| variance(x).map_or(f64::NAN, |v| v / x.len() as f64 * inflation));
-        // Trials that resemble each other count as fewer, but for one degree of freedom.
-        let df = [(&a, inflation[0]), (&b, inflation[1])].map(|(x, inflation)| match x.len() as f64 - 1.0 {
-            df if df >= 1.0 => (df / inflation).max(1.0),
-            none => none,
-        });
+        let df = [(&a, inflation[0]), (&b, inflation[1])].map(|(x, inflation)| fewer(x.len() as f64 - 1.0, inflation));
         let unit = units[1] / units[0];
         match unit.is_normal() {
             true => Ok(Self { mean, se2, df, unit, positive }),
@@ -64,10 +60,10 @@ impl Moments {
         self.mean[1] / self.mean[0]
     }
 
-    /// On the logarithm of the ratio (the delta method), for positive values so spread that Fieller's interval has no
-    /// end, or one below 0, where no ratio of them can be.
+    /// On the logarithm of the ratio (the delta method), for values that are not negative and so spread that Fieller's
+    /// interval has no end, or one below 0, where no ratio of them can be.
     fn log_interval(&self, confidence: f64) -> Option<Interval> {
-        if !(self.positive && self.replicated()) {
+        if !(self.positive && self.mean[1] > 0.0 && self.replicated()) {
             return None;
         }
         let parts = [0, 1].map(|i| self.se2[i] / self.mean[i].powi(2));
@@ -86,8 +82,14 @@ impl Moments {
     }
 }
 
+/// Trials that resemble each other count as fewer, but for two degrees of freedom: one alone would make every interval
+/// a factor of 12.7 wide, which no estimate of a correlation is good enough for.
+pub(crate) fn fewer(df: f64, inflation: f64) -> f64 {
+    if df >= 1.0 { (df / inflation).max(df.min(2.0)) } else { df }
+}
+
 impl Tested for Moments {
-    fn ratio(&self) -> f64 {
+    fn value(&self) -> f64 {
         self.held_ratio() * self.unit
     }
 
@@ -141,11 +143,11 @@ pub fn fieller(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Error>
     estimate(&Moments::of(a, b, [1.0; 2])?, confidence)
 }
 
-/// A ratio with its interval.
+/// A ratio, or a difference, with its interval.
 pub(super) fn estimate(tested: &dyn Tested, confidence: f64) -> Result<Estimate, Error> {
-    let value = tested.ratio();
+    let value = tested.value();
     if !value.is_finite() {
-        return Err(Error::NotFinite { what: "ratio of the means".into() });
+        return Err(Error::NotFinite { what: "what the means come to".into() });
     }
     Ok(Estimate { value, ci: tested.interval(confidence) })
 }
@@ -229,6 +231,11 @@ mod tests {
         // Fieller's has no end here.
         let wide = fieller(&b, &a, 0.95).unwrap().ci.unwrap();
         assert!((wide.low * ci.high - 1.0).abs() < 1e-9 && (wide.high * ci.low - 1.0).abs() < 1e-9, "{wide:?}");
+        // Nor does a zero among times make the ratio negative.
+        for (a, b) in [([1.0, 1.1, 0.9], [0.0, 1.0, 0.5]), ([0.0, 1.0, 0.5], [1.0, 1.1, 0.9])] {
+            let ci = fieller(&a, &b, 0.95).unwrap().ci.unwrap();
+            assert!(ci.low > 0.0 && ci.high.is_finite(), "{ci:?}");
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl From<LogRatio> for Paired {
 }
 
 impl Tested for Paired {
-    fn ratio(&self) -> f64 {
+    fn value(&self) -> f64 {
         self.log_ratio.exp()
     }
 
@@ -100,7 +100,7 @@ mod tests {
     fn the_interval_is_that_of_the_differences_and_its_ends_are_where_the_test_turns() {
         let (a, b) = ([100.0, 110.0, 90.0, 120.0], [103.0, 112.0, 93.0, 122.0]);
         let found = Paired::of(&a, &b).unwrap();
-        assert!((found.ratio() - 430.0 / 420.0).abs() < 1e-12);
+        assert!((found.value() - 430.0 / 420.0).abs() < 1e-12);
         let ci = found.interval(0.95).unwrap();
         assert!((found.p_above(ci.low) - 0.025).abs() < 1e-9 && (found.p_below(ci.high) - 0.025).abs() < 1e-9);
         assert!(ci.width() < 0.03, "drift of 14% between blocks is gone: {ci:?}");

@@ -1,8 +1,10 @@
 //! Faster, slower, equivalent or inconclusive, over a family of metrics.
 
+use super::difference::Difference;
 use super::fieller::{Moments, Tested, estimate};
 use super::paired::Paired;
 use crate::control::{Arm, LogRatio};
+use crate::descriptive::mean;
 use crate::error::{Error, valid_confidence};
 use crate::interval::Estimate;
 use crate::multiple::holm;
@@ -36,12 +38,38 @@ pub enum Verdict {
 /// One metric of B against A.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
-    /// B / A with its interval for this comparison alone (not widened for the number of comparisons).
-    pub ratio: Estimate,
+    /// What B is against A, with its interval for this comparison alone (not widened for the number of comparisons).
+    pub effect: Effect,
     /// p-value of the claim that the verdict makes, Holm-adjusted over the family. 1 where no interval exists.
     pub p_value: f64,
     /// The verdict at the family's confidence level.
     pub verdict: Verdict,
+}
+
+/// What one metric of B is against that of A.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Effect {
+    /// B / A of means that are both positive.
+    Ratio(Estimate),
+    /// B - A of means that are not, in the metric's unit.
+    Difference(Estimate),
+}
+
+impl Effect {
+    /// Its value and interval.
+    pub fn estimate(&self) -> Estimate {
+        match self {
+            Self::Ratio(found) | Self::Difference(found) => *found,
+        }
+    }
+
+    /// B / A; none of means that are not both positive.
+    pub fn ratio(&self) -> Option<Estimate> {
+        match self {
+            Self::Ratio(found) => Some(*found),
+            Self::Difference(_) => None,
+        }
+    }
 }
 
 /// One metric measured in two arms.
@@ -78,7 +106,22 @@ pub enum Design<'a> {
 }
 
 impl Arms<'_> {
+    /// Whether a ratio of the means says which of them is the larger.
+    fn has_ratio(&self) -> bool {
+        [self.a, self.b].iter().all(|arm| mean(arm).is_some_and(|mean| mean > 0.0))
+    }
+
     fn tested(&self) -> Result<Box<dyn Tested>, Error> {
+        if !self.has_ratio() {
+            // No probe is taken out of a difference.
+            let trials = if let Design::Probed { trials, .. } = self.design { *trials } else { self.design };
+            let inflation = match trials {
+                Design::Blocks => None,
+                Design::Apart(inflation) => Some(inflation),
+                Design::Independent | Design::Probed { .. } => Some([1.0; 2]),
+            };
+            return Ok(Box::new(Difference::of(self.a, self.b, inflation)?));
+        }
         Ok(match self.design {
             Design::Independent => Box::new(Moments::of(self.a, self.b, [1.0; 2])?),
             Design::Blocks => Box::new(Paired::of(self.a, self.b)?),
@@ -94,24 +137,41 @@ impl Arms<'_> {
         })
     }
 
-    /// B / A with its interval for this comparison alone.
+    /// What B is against A, with its interval for this comparison alone.
     ///
     /// # Errors
     /// As [`compare`].
+    pub fn effect(&self, confidence: f64) -> Result<Effect, Error> {
+        self.effect_of(self.tested()?.as_ref(), confidence)
+    }
+
+    fn effect_of(&self, tested: &dyn Tested, confidence: f64) -> Result<Effect, Error> {
+        let found = estimate(tested, confidence)?;
+        Ok(if self.has_ratio() { Effect::Ratio(found) } else { Effect::Difference(found) })
+    }
+
+    /// B / A with its interval for this comparison alone.
+    ///
+    /// # Errors
+    /// As [`compare`], and [`Error::NotPositive`] where the means are not both positive.
     pub fn ratio(&self, confidence: f64) -> Result<Estimate, Error> {
-        estimate(self.tested()?.as_ref(), confidence)
+        let lower = || [self.a, self.b].iter().filter_map(|arm| mean(arm)).fold(f64::INFINITY, f64::min);
+        let none = || Error::NotPositive { what: "means of a ratio".into(), value: lower() };
+        self.effect(confidence)?.ratio().ok_or_else(none)
     }
 }
 
 /// B against A for a family of metrics or queries, verdicts Holm-adjusted over the family.
 ///
 /// `min_effect` is the smallest change of interest as a fraction, e.g. 0.01: ratios from 1 / (1 + e) to 1 + e count as
-/// equal. The claim "changed" is tested against the nearer end of that range at both sides' error rate, "equivalent"
-/// against both ends by two one-sided tests, each at the full error rate (Schuirmann 1987), for only one of the two can
-/// be at its limit. With `min_effect` 0 nothing can be equivalent.
+/// equal; of means that are not both positive, differences that are as large against A's magnitude. The claim
+/// "changed" is tested against the nearer end of that range at both sides' error rate, "equivalent" against both ends
+/// by two one-sided tests, each at the full error rate (Schuirmann 1987), for only one of the two can be at its limit.
+/// With `min_effect` 0 nothing can be equivalent, and what has no interval has no verdict.
 ///
 /// # Errors
-/// As [`super::fieller()`], and [`Error::OutOfRange`] for a negative minimum effect.
+/// [`Error::TooFew`] for an empty arm, [`Error::NotFinite`], [`Error::Mismatch`] for blocks of unequal number, and
+/// [`Error::OutOfRange`] for a negative minimum effect.
 pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<Comparison>, Error> {
     if !(min_effect >= 0.0 && min_effect.is_finite()) {
         return Err(Error::OutOfRange { what: "minimum effect".into(), expected: "0 or more".into(), got: min_effect });
@@ -121,14 +181,19 @@ pub fn compare(family: &[Arms], min_effect: f64, confidence: f64) -> Result<Vec<
     let mut claims = Vec::with_capacity(family.len());
     for arms in family {
         let tested = arms.tested()?;
-        claims.push((estimate(tested.as_ref(), confidence)?, claim(tested.as_ref(), low, high, arms.better)));
+        let effect = arms.effect_of(tested.as_ref(), confidence)?;
+        let claimed = match effect.estimate().ci {
+            Some(_) => claim(tested.as_ref(), low, high, arms.better),
+            None => (1.0, Verdict::Inconclusive),
+        };
+        claims.push((effect, claimed));
     }
     let adjusted = holm(&claims.iter().map(|(_, (p, _))| *p).collect::<Vec<_>>());
     let settled = claims.into_iter().zip(adjusted);
     Ok(settled
-        .map(|((ratio, (_, verdict)), p_value)| {
+        .map(|((effect, (_, verdict)), p_value)| {
             let verdict = if p_value <= 1.0 - confidence { verdict } else { Verdict::Inconclusive };
-            Comparison { ratio, p_value, verdict }
+            Comparison { effect, p_value, verdict }
         })
         .collect())
 }
@@ -183,6 +248,36 @@ mod tests {
     fn fieller_90(a: &[f64], b: &[f64]) -> f64 {
         let ci = crate::ratio::fieller(a, b, 0.90).unwrap().ci.unwrap();
         (ci.high - 1.0).max(1.0 / ci.low - 1.0)
+    }
+
+    #[test]
+    fn means_that_are_not_both_positive_are_compared_by_their_difference() {
+        let scores = |centre: f64| [0.1, -0.1, 0.05, -0.05, 0.0].map(|v| centre + v);
+        let (low, high) = (scores(-5.4), scores(-4.2));
+        for design in [Design::Independent, Design::Blocks, Design::Apart([1.5; 2])] {
+            let found = |a: &[f64], b: &[f64], e: f64| {
+                compare(&[Arms { a, b, better: Better::Higher, design }], e, 0.95).unwrap()[0]
+            };
+            let up = found(&low, &high, 0.05);
+            assert_eq!(up.verdict, Verdict::Faster, "{design:?}");
+            assert!((up.effect.estimate().value - 1.2).abs() < 1e-12 && up.effect.ratio().is_none(), "{up:?}");
+            let ci = up.effect.estimate().ci.unwrap();
+            assert!(ci.low < 1.2 + 1e-9 && ci.high > 1.2 - 1e-9, "{ci:?}");
+            assert_eq!(found(&high, &low, 0.05).verdict, Verdict::Slower);
+            assert_eq!(found(&low, &high, 0.5).verdict, Verdict::Equivalent, "1.2 is less than half of 5.4");
+            assert_eq!(found(&scores(-0.5), &scores(1.0), 0.05).verdict, Verdict::Faster);
+            assert_eq!(found(&scores(1.0), &scores(-0.5), 0.05).verdict, Verdict::Slower);
+            assert_eq!(found(&scores(0.0), &scores(1.0), 0.05).verdict, Verdict::Faster, "from 0 there is no ratio");
+        }
+    }
+
+    #[test]
+    fn what_has_no_interval_has_no_verdict() {
+        // A's mean is above 0 and not distinguishable from it.
+        let (a, b) = ([-0.9, 1.1, 0.2, -0.3], [9.0, 9.1, 8.9, 9.2]);
+        let found = compare(&[Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent }], 0.01, 0.95);
+        let found = found.unwrap()[0];
+        assert_eq!((found.effect.estimate().ci, found.verdict, found.p_value), (None, Verdict::Inconclusive, 1.0));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tare_stats::covariates::{Covariate, Shape, Values, explain};
 use tare_stats::effects::{self, Cell};
 use tare_stats::ladder::{Rung, steps};
 use tare_stats::plan::{Costs, Pilot, Target};
-use tare_stats::ratio::{Arms, Better, Design};
+use tare_stats::ratio::{Arms, Better, Design, Effect};
 use tare_stats::scaling::{self, Point};
 use tare_stats::{
     Estimate, Groups, Interval, Trials, descriptive, growth, machines, modes, outliers, plan, ratio, serial, trials,
@@ -87,7 +87,10 @@ fn rungs(a: &[f64], b: &[f64]) -> Vec<Rung> {
 fn compared(a: &[f64], b: &[f64], design: Design<'_>) -> Option<Told> {
     let arms = Arms { a, b, better: Better::Lower, design };
     let found = ratio::compare(&[arms], 0.01, 0.95).ok()?;
-    Some(told().free(found.iter().flat_map(|c| of(c.ratio).into_iter().chain([c.p_value]))))
+    Some(found.iter().fold(told(), |all, c| match c.effect {
+        Effect::Ratio(found) => all.free(of(found)).free([c.p_value]),
+        Effect::Difference(found) => all.in_unit(of(found)).free([c.p_value]),
+    }))
 }
 
 const ENTRIES: &[(&str, Entry)] = &[
@@ -224,6 +227,10 @@ const ENTRIES: &[(&str, Entry)] = &[
     ("serial", |a, _| {
         let order = serial::run_order(a, 1).map(|found| [found.correlation, found.p_value, found.inflation(a.len())]);
         Some(told().free(order.into_iter().flatten()).free(serial::drift(a)))
+    }),
+    ("serial, two runs", |a, b| {
+        let order = serial::of_runs(&[a, b], 1)?;
+        Some(told().free([order.correlation, order.p_value, order.inflation_apart(a.len(), 2.5)]))
     }),
     ("outliers", |a, _| outliers::farthest(a).map(|found| told().free([found.index as f64, found.p_value]))),
     ("machines", |a, b| {

@@ -17,11 +17,13 @@
 //! | `shard` | some blocks of a plan, on the machine that runs them |
 //! | `estimate`, `needs` | how long trials take; what else they need |
 //! | `made` | data sets that need not be made |
-//! | `pilot` | counts chosen from the first trials |
+//! | `pilot`, `cases` | counts chosen from the first trials; what they are chosen for |
+//! | `reached` | blocks that are added until the half-width is reached |
 
 pub mod adapt;
 pub mod available;
 mod builds;
+mod cases;
 pub mod design;
 pub mod estimate;
 pub mod ladder;
@@ -33,6 +35,7 @@ pub mod pilot;
 mod place;
 pub mod programs;
 pub mod queue;
+mod reached;
 pub mod resolve;
 pub mod shard;
 pub mod task;

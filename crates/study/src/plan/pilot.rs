@@ -1,20 +1,19 @@
 //! Counts chosen from a pilot: the first trials of a study show where its variance comes from, and with that how many
 //! trials of how many samples reach the half-width that was asked for, within the time there is (Kalibera & Jones, by
-//! `tare_stats::plan`). The decision is written into the plan with its reason; the schedule grows in the same order.
+//! `tare_stats::plan`). The decision is written into the plan with its reason; the schedule grows in the same order,
+//! and again where the half-width was not reached, for what a pilot says of a variance is uncertain itself.
 
+use super::cases::{CONFIDENCE, Case, blocks, cases, metrics, usable};
+use super::reached;
 use crate::language::settings::{Sampling, Settings};
 use crate::language::spec::Study;
-use std::collections::BTreeSet;
-use tare_results::metric;
-use tare_results::schema::{Decision, Outcome, Plan, PlannedTrial, TrialRecord};
+use tare_results::schema::{Decision, Plan, PlannedTrial, TrialRecord};
 use tare_stats::Trials;
 use tare_stats::components::{Nested, components};
 use tare_stats::descriptive::mean;
 use tare_stats::plan::{Costs, Pilot, Recommendation, Target, recommend, warmup_readings};
 use tare_text::{count, percent};
 
-/// Confidence of the interval that is aimed at.
-const CONFIDENCE: f64 = 0.95;
 /// Readings below which a series says nothing about its warm-up.
 const FEWEST_READINGS: usize = 10;
 /// Samples a trial are never advised beyond so many times those of the pilot: a pilot too small to see the variance
@@ -49,13 +48,26 @@ pub fn decided(sampling: &Sampling, settings: &mut Settings, plan: &Plan, trial:
     sampling
 }
 
-/// The plan with a decision and the trials it asks for, when the pilot is over and nothing was decided yet.
+/// The plan with a decision and the trials it asks for, when the pilot is over and nothing was decided yet; with more
+/// of them, when all have run and the half-width that was promised is not reached.
 pub fn extended(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
-    let target = study.sampling.target_half_width.filter(|_| plan.decision.is_none())?;
-    let decision = decide(study, plan, records, target);
+    let target = study.sampling.target_half_width?;
+    let (decision, more) = match &plan.decision {
+        Some(decision) => reached::more(study, plan, records, decision, target)?,
+        None => {
+            let decision = decide(study, plan, records, target);
+            let pilot = if decision.pilot_counts { blocks(plan) } else { 0 };
+            let more = decision.trials.saturating_sub(pilot);
+            (decision, more)
+        }
+    };
+    Some(grown(plan, decision, more))
+}
+
+/// The plan with so many more blocks.
+fn grown(plan: &Plan, decision: Decision, more: usize) -> Plan {
     let mut plan = plan.clone();
-    let blocks = plan.trials.iter().map(|t| t.block + 1).max().unwrap_or(0);
-    let more = if decision.pilot_counts { decision.trials.saturating_sub(blocks) } else { decision.trials };
+    let blocks = blocks(&plan);
     let names: Vec<String> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.clone()).collect();
     let order = tare_stats::order::randomized_blocks(names.len(), blocks + more, plan.seed);
     for (block, order) in order.into_iter().enumerate().skip(blocks) {
@@ -65,14 +77,7 @@ pub fn extended(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Option<P
         }
     }
     plan.decision = Some(decision);
-    Some(plan)
-}
-
-/// One metric of one condition in the pilot.
-struct Case<'a> {
-    condition: &'a str,
-    metric: &'a str,
-    trials: Vec<&'a TrialRecord>,
+    plan
 }
 
 /// A case and what it asks for.
@@ -84,18 +89,9 @@ struct Advice<'a> {
 
 fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> Decision {
     let sampling = &study.sampling;
-    let ok: Vec<&TrialRecord> = records.iter().filter(|r| r.outcome == Outcome::Ok && !r.samples.is_empty()).collect();
+    let ok = usable(records, 0);
     let names = metrics(&ok);
-    let cases: Vec<Case<'_>> = plan
-        .conditions
-        .iter()
-        .flat_map(|condition| names.iter().map(|metric| (condition.name.as_str(), metric.as_str())))
-        .map(|(condition, metric)| Case {
-            condition,
-            metric,
-            trials: ok.iter().copied().filter(|r| r.condition == condition).collect(),
-        })
-        .collect();
+    let cases = cases(plan, &ok, &names);
     let in_runs = study.base.workload.load.load().warms_up_in_runs();
     let extra: Vec<(usize, f64)> = cases.iter().map(|case| extra_warmup(case, target)).collect();
     let extra_runs = extra.iter().map(|(dropped, _)| *dropped).max().filter(|_| in_runs).unwrap_or(0);
@@ -130,13 +126,6 @@ fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> D
         decision.reason = reason(worst, &decision, sampling, pilot, target);
     }
     decision
-}
-
-/// The metrics that a study is about; where it has none of those, all.
-fn metrics(ok: &[&TrialRecord]) -> Vec<String> {
-    let all: BTreeSet<&String> = ok.iter().flat_map(|r| &r.samples).flat_map(|s| s.metrics.keys()).collect();
-    let primary: Vec<String> = all.iter().filter(|n| metric::describe(n).is_primary()).map(|n| (*n).clone()).collect();
-    if primary.is_empty() { all.into_iter().cloned().collect() } else { primary }
 }
 
 fn advise<'a>(case: &'a Case<'a>, costs: &Costs, target: &Target) -> Option<Advice<'a>> {

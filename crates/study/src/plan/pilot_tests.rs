@@ -33,26 +33,7 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         .enumerate()
         .map(|(trial, (block, condition))| PlannedTrial { trial, block, condition, lifetime: None })
         .collect();
-    let record = |planned: &PlannedTrial| {
-        let which = usize::from(planned.condition == "luck");
-        let sample = |sample: usize| SampleRecord {
-            sample,
-            started_at: String::new(),
-            elapsed_s: 1.0,
-            metrics: BTreeMap::from([("tps".into(), value(which, planned.block, sample)), ("qps".into(), 1.0)]),
-            tps_each_second: Vec::new(),
-            covariates: BTreeMap::new(),
-            histograms: Default::default(),
-            threads: Vec::new(),
-        };
-        TrialRecord {
-            // Two seconds of warm-up and one to start and stop.
-            elapsed_s: 3.0 + study.sampling.samples as f64,
-            samples: (0..study.sampling.samples).map(sample).collect(),
-            ..TrialRecord::new(planned, 1, BTreeMap::new(), String::new())
-        }
-    };
-    let records = trials.iter().map(record).collect();
+    let records = trials.iter().map(|planned| record(planned, study.sampling.samples, &value)).collect();
     let plan = Plan {
         machine: None,
         client_machines: BTreeMap::new(),
@@ -69,6 +50,27 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         notes: Vec::new(),
     };
     (plan, records)
+}
+
+/// A trial of so many samples.
+fn record(planned: &PlannedTrial, samples: usize, value: &impl Fn(usize, usize, usize) -> f64) -> TrialRecord {
+    let which = usize::from(planned.condition == "luck");
+    let sample = |sample: usize| SampleRecord {
+        sample,
+        started_at: String::new(),
+        elapsed_s: 1.0,
+        metrics: BTreeMap::from([("tps".into(), value(which, planned.block, sample)), ("qps".into(), 1.0)]),
+        tps_each_second: Vec::new(),
+        covariates: BTreeMap::new(),
+        histograms: Default::default(),
+        threads: Vec::new(),
+    };
+    TrialRecord {
+        // Two seconds of warm-up and one to start and stop.
+        elapsed_s: 3.0 + samples as f64,
+        samples: (0..samples).map(sample).collect(),
+        ..TrialRecord::new(planned, 1, BTreeMap::new(), String::new())
+    }
 }
 
 /// Trials of "luck" differ by 10%, samples by 1%; all is much steadier in "steady".
@@ -142,4 +144,77 @@ fn without_a_target_or_a_result_nothing_is_chosen() {
     assert!(none.decision.unwrap().reason.contains("Nothing could be decided"));
     with.sampling.target_half_width = None;
     assert_eq!(extended(&with, &plan, &records), None);
+}
+
+/// Noise of a study by number, roughly normal with a standard deviation of 1: that of one place in it.
+fn noise(study: u64, place: [usize; 3]) -> f64 {
+    let mut state = place
+        .iter()
+        .fold(study + 1, |state, part| (state ^ *part as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
+    let mut uniform = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+}
+
+#[test]
+fn the_half_width_that_was_promised_is_reached_and_its_interval_covers() {
+    let study = study(0.03, 1e6);
+    let (mut covered, mut added, studies) = (0, Vec::new(), 60);
+    for number in 0..studies {
+        let value = |condition: usize, block: usize, sample: usize| {
+            let between = [0.02, 0.05][condition] * noise(number, [condition, block, 99]);
+            1000.0 * (1.0 + between + 0.01 * noise(number, [condition, block, sample]))
+        };
+        let (mut plan, mut records) = pilot(&study, value);
+        let mut planned = None;
+        while let Some(grown) = extended(&study, &plan, &records) {
+            plan = grown;
+            let decision = plan.decision.clone().unwrap();
+            planned.get_or_insert(decision.trials);
+            let new = plan.trials.iter().skip(records.len());
+            records.extend(new.map(|planned| record(planned, decision.samples, &value)).collect::<Vec<_>>());
+        }
+        let decision = plan.decision.unwrap();
+        assert_eq!(plan.trials.len(), 2 * decision.trials, "{decision:?}");
+        added.push(decision.trials - planned.unwrap());
+        let of = |r: &&TrialRecord| r.condition == "luck";
+        let means: Vec<f64> = records.iter().filter(of).filter_map(|r| mean(&r.values("tps"))).collect();
+        let ci = tare_stats::trials::mean_interval(&means, 0.95).unwrap();
+        assert!(ci.width() / 2.0 <= 0.0301 * mean(&means).unwrap(), "study {number}: {ci:?}, {}", decision.reason);
+        assert_eq!(decision.reason.contains("added"), added.last() != Some(&0), "{}", decision.reason);
+        covered += usize::from(ci.contains(1000.0));
+    }
+    added.sort_unstable();
+    println!("covered {covered} of {studies}, added {added:?}");
+    assert!(covered >= 52 && added[30] <= 4 && added[59] >= 1, "{covered} of {studies}, added {added:?}");
+}
+
+#[test]
+fn no_block_is_added_beyond_the_time_there_is() {
+    // A pilot that lies: what follows is ten times as noisy.
+    let value = |condition: usize, block: usize, sample: usize| {
+        let sd = if block < 4 { 0.02 } else { 0.2 };
+        1000.0 * (1.0 + sd * noise(5, [condition, block, 99]) + 0.01 * noise(5, [condition, block, sample]))
+    };
+    let study = study(0.03, 200.0);
+    let (plan, mut records) = pilot(&study, value);
+    let mut plan = extended(&study, &plan, &records).unwrap();
+    assert!(plan.decision.as_ref().unwrap().half_width.unwrap() <= 0.03);
+    for _ in 0..10 {
+        let samples = plan.decision.as_ref().unwrap().samples;
+        let new: Vec<TrialRecord> =
+            plan.trials.iter().skip(records.len()).map(|planned| record(planned, samples, &value)).collect();
+        records.extend(new);
+        match extended(&study, &plan, &records) {
+            Some(grown) => plan = grown,
+            None => break,
+        }
+    }
+    let spent_s: f64 = records.iter().map(|record| record.elapsed_s).sum();
+    let decision = plan.decision.clone().unwrap();
+    assert!((150.0..=200.0).contains(&spent_s), "{spent_s} s, {decision:?}");
+    assert!(decision.half_width.unwrap() > 0.03 && decision.reason.ends_with("not enough for more."), "{decision:?}");
+    assert_eq!(extended(&study, &plan, &records), None, "said once");
 }

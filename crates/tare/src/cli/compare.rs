@@ -72,7 +72,13 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             }
             let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
             github::tell(
-                &GithubSummary { base: &names[0], judged, gate: found.gate, notes: &words::notes(&found.notes) },
+                &GithubSummary {
+                    base: &names[0],
+                    judged,
+                    losses: &found.losses,
+                    gate: found.gate,
+                    notes: &words::notes(&found.notes),
+                },
                 args.markdown.as_deref(),
             )?;
             found.gate
@@ -88,7 +94,13 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
             let judged = found.metrics.iter().filter(|row| row.metric.judged);
             let judged = judged.map(|row| (row.against.as_str(), &row.metric)).collect();
             github::tell(
-                &GithubSummary { base: &names[0], judged, gate: found.gate, notes: &words::notes(&found.notes) },
+                &GithubSummary {
+                    base: &names[0],
+                    judged,
+                    losses: &found.losses,
+                    gate: found.gate,
+                    notes: &words::notes(&found.notes),
+                },
                 args.markdown.as_deref(),
             )?;
             found.gate
@@ -129,11 +141,13 @@ impl Opened {
         let mut opened = Self { results: Vec::new(), named: Vec::new() };
         for name in names {
             let (path, condition) = side(name);
-            let place = match opened.results.iter().position(|(known, _)| *known == path) {
+            // One directory by two names is one run all the same.
+            let whole = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+            let place = match opened.results.iter().position(|(known, _)| *known == whole) {
                 Some(place) => place,
                 None => {
                     let results = tare_results::open(&path)?;
-                    opened.results.push((path, results));
+                    opened.results.push((whole, results));
                     opened.results.len() - 1
                 }
             };
@@ -187,6 +201,12 @@ impl From<CompareError> for Problem {
                 .at(format!("A has {}; B has {}", a.join(", "), b.join(", ")))
                 .expected("conditions of the same name, or one condition a side")
                 .advice("name one condition a side: tare compare A:CONDITION B:CONDITION"),
+            CompareError::SameTrials { .. } => {
+                problem.expected("two sets of results, or two conditions of one").advice(
+                    "name two conditions: tare compare DIR:CONDITION DIR:OTHER; to see what chance alone does, run the \
+                     study twice and compare the two",
+                )
+            }
             CompareError::NoMetric => problem.expected("at least one usable trial of the same metric on each side"),
         }
     }

@@ -5,7 +5,7 @@ use super::{Exit, Problem, output};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tare_findings::compare::Gate;
+use tare_findings::compare::{Gate, Losses};
 use tare_report::export::changes::{Judged, annotations, markdown};
 
 /// A comparison as it is told.
@@ -14,6 +14,8 @@ pub struct GithubSummary<'a> {
     pub base: &'a str,
     /// The judged metrics of every other side.
     pub judged: Vec<Judged<'a>>,
+    /// What both sides lost.
+    pub losses: &'a [Losses],
     /// What the gate came to, where there is one.
     pub gate: Option<Gate>,
     /// What to know before believing it.
@@ -26,7 +28,7 @@ pub struct GithubSummary<'a> {
 /// [`Problem`] when the file cannot be written. A summary that GitHub does not take is a note.
 pub fn tell(told: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem> {
     let in_step = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
-    let text = markdown(told.base, &told.judged, told.gate, told.notes);
+    let text = markdown(told.base, &told.judged, told.losses, told.gate, told.notes);
     if let Some(path) = file {
         append(path, &text).map_err(|error| {
             Problem::new(Exit::Machine, format!("cannot write {}: {error}", path.display()))
@@ -34,7 +36,7 @@ pub fn tell(told: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem
         })?;
     }
     if in_step {
-        annotations(&told.judged, told.gate).iter().for_each(|line| output::command(line));
+        annotations(&told.judged, told.losses, told.gate).iter().for_each(|line| output::command(line));
         if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from)
             && let Err(error) = append(&path, &text)
         {

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use tare_drive::workload::Progress;
-use tare_results::schema::{Outcome, Plan, SampleRecord, TrialRecord};
+use tare_results::schema::{Decision, Outcome, Plan, SampleRecord, TrialRecord};
 use tare_results::store::DirectoryError;
 use tare_study::language::document::Source;
 use tare_study::language::parse::{Overrides, parse};
@@ -65,7 +65,12 @@ impl Book for &Shelf {
     fn write_plan(&mut self, plan: &Plan) -> Result<(), DirectoryError> {
         let before = self.plan.replace(plan.clone());
         assert!(plan.trials.starts_with(&before.trials), "a plan only grows");
-        assert!(before.decision.is_none() && plan.decision.is_some(), "a decision is made once");
+        let decided = plan.decision.as_ref().expect("a decision");
+        if let Some(before) = before.decision {
+            let first = |decision: &Decision| (decision.first_trial, decision.samples, decision.pilot_counts);
+            assert_eq!(first(&before), first(decided), "a decision is made once");
+            assert!(decided.trials > before.trials || decided.half_width > before.half_width, "and blocks are added");
+        }
         Ok(())
     }
 }

@@ -76,7 +76,17 @@ fn exported_values_are_results_again() {
     for (before, after) in before["conditions"].as_array().unwrap().iter().zip(after["conditions"].as_array().unwrap())
     {
         assert_eq!((&before["name"], &before["metrics"][0]["mean"]), (&after["name"], &after["metrics"][0]["mean"]));
+        assert_eq!(before["disturbed_trials"], after["disturbed_trials"]);
     }
+    // Blocks are not lost: what a comparison takes out by them, it takes out again.
+    let ratio = |results: &Path| {
+        let sides = ["placement=same-pu", "placement=other-node"].map(|side| format!("{}:{side}", path(results)));
+        let (_, out, _) = tare(&["compare", &sides[0], &sides[1], "--metric", "tps", "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(json["metrics"][0]["paired"], true, "{json}");
+        json["metrics"][0]["ci_low"].clone()
+    };
+    assert_eq!(ratio(dir.path()), ratio(&values));
 }
 
 /// Names that a spreadsheet would run, and one that is a number.

@@ -1,0 +1,39 @@
+//! Trials that a side lost by itself: a server that dies, or does nothing, is a result and no missing value.
+
+use super::model::{ConditionPair, Losses, Lost};
+use super::pairs::Matched;
+use crate::collect::ConditionTrials;
+use crate::confidence::CONFIDENCE;
+use std::collections::BTreeSet;
+use tare_stats::counts::{Count, more_in_b};
+use tare_stats::multiple::holm;
+
+/// What both sides lost, of every pair of conditions of which one lost something; not tested yet.
+pub(super) fn of(matched: &Matched<'_, '_>, side: &str) -> Vec<Losses> {
+    let losses = matched.iter().map(|(a, b)| Losses {
+        side: side.to_owned(),
+        condition: ConditionPair { a: a.name.to_owned(), b: b.name.to_owned() },
+        a: lost(a),
+        b: lost(b),
+        p_value: 1.0,
+        b_fails_more: false,
+    });
+    losses.filter(|found| found.a.failed + found.b.failed > 0).collect()
+}
+
+/// Attempts that a disturbance spoiled say nothing of the side.
+pub(super) fn lost(side: &ConditionTrials<'_>) -> Lost {
+    let numbers = |trials: &[&tare_results::schema::TrialRecord]| trials.iter().map(|t| t.trial).collect();
+    let (failed, ok): (BTreeSet<usize>, BTreeSet<usize>) = (numbers(&side.failed), numbers(&side.ok));
+    Lost { failed: failed.len(), lost: failed.difference(&ok).count(), trials: failed.union(&ok).count() }
+}
+
+/// Tests whether B fails more often, all pairs of conditions being one family.
+pub(super) fn tested(mut all: Vec<Losses>) -> Vec<Losses> {
+    let count = |lost: &Lost| Count { hits: lost.failed, of: lost.trials };
+    let p_values: Vec<f64> = all.iter().map(|found| more_in_b(count(&found.a), count(&found.b))).collect();
+    for (found, p_value) in all.iter_mut().zip(holm(&p_values)) {
+        (found.p_value, found.b_fails_more) = (p_value, p_value <= 1.0 - CONFIDENCE);
+    }
+    all
+}

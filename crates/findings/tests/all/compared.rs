@@ -1,0 +1,184 @@
+//! What a comparison makes of lost trials, of signs, of two sessions and of probes.
+
+use crate::made_up::{results, trial};
+use tare_findings::compare::{CompareError, Gate, MetricComparison, Note, Options, Side, compare};
+use tare_results::Results;
+use tare_results::schema::{Outcome, TrialRecord};
+use tare_stats::ratio::Verdict;
+
+fn whole(results: &Results) -> Side<'_> {
+    Side { results, condition: None }
+}
+
+/// A run of one condition; values vary by a little, and no two trials are alike.
+fn run(trials: usize, each: impl Fn(usize, f64) -> TrialRecord) -> Results {
+    results("best", (0..trials).map(|i| each(i, 1.0 + 0.001 * ((7 * i) % 11) as f64)).collect())
+}
+
+fn steady(trials: usize) -> Results {
+    run(trials, |i, luck| trial(i, i, "c", 1000.0 * luck, false))
+}
+
+/// The first trials died.
+fn dying(trials: usize, dead: usize) -> Results {
+    run(trials, |i, luck| {
+        let mut record = trial(i, i, "c", 1000.0 * luck, false);
+        if i < dead {
+            record.outcome = Outcome::Failed;
+            record.samples.clear();
+        }
+        record
+    })
+}
+
+fn gate(a: &Results, b: &Results) -> Option<Gate> {
+    let options = Options { fail_if_slower: Some(0.05), min_effect: 0.01, ..Options::default() };
+    compare(whole(a), whole(b), &options).unwrap().gate
+}
+
+#[test]
+fn trials_that_a_side_lost_by_itself_let_no_gate_pass() {
+    let (good, ten) = (steady(6), steady(10));
+    assert_eq!(gate(&ten, &steady(10)), Some(Gate::Passed));
+    for (dead, expected) in [(1, Gate::Inconclusive), (3, Gate::Inconclusive), (5, Gate::Failed), (6, Gate::Failed)] {
+        assert_eq!(gate(&ten, &dying(10, dead)), Some(expected), "{dead} of 10 of B");
+        assert_eq!(gate(&dying(10, dead), &ten), Some(Gate::Inconclusive), "{dead} of 10 of A");
+    }
+    // Nothing done is nothing measured.
+    let idle = run(6, |i, luck| trial(i, i, "c", if i < 3 { 0.0 } else { 1000.0 * luck }, false));
+    assert_eq!(gate(&good, &idle), Some(Gate::Inconclusive));
+    // A disturbed trial that was put aside is no fault of the side.
+    let aside = run(10, |i, luck| {
+        let mut record = trial(i, i, "c", 1000.0 * luck, i < 5);
+        record.outcome = if i < 5 { Outcome::Contaminated } else { Outcome::Ok };
+        record
+    });
+    assert_eq!(gate(&ten, &aside), Some(Gate::Passed));
+}
+
+#[test]
+fn a_side_without_any_result_is_a_result() {
+    let (good, dead) = (steady(10), dying(10, 10));
+    assert_eq!(gate(&good, &dead), Some(Gate::Failed));
+    assert_eq!(gate(&dead, &good), Some(Gate::Inconclusive));
+    assert_eq!(gate(&steady(2), &dying(2, 2)), Some(Gate::Inconclusive), "two tell nothing of a rate");
+}
+
+/// A metric that is better when higher, and says nothing of throughput.
+fn scores(name: &str, values: &[f64]) -> Results {
+    run(values.len(), |i, _| {
+        let mut record = trial(i, i, "c", 1.0, false);
+        record.samples[0].metrics = [(name.to_owned(), values[i])].into();
+        record
+    })
+}
+
+fn of_scores(name: &str, a: &[f64], b: &[f64]) -> (MetricComparison, Option<Gate>) {
+    let (a, b) = (scores(name, a), scores(name, b));
+    let options = Options { fail_if_slower: Some(0.05), min_effect: 0.01, ..Options::default() };
+    let mut found = compare(whole(&a), whole(&b), &options).unwrap();
+    (found.metrics.remove(0), found.gate)
+}
+
+#[test]
+fn from_minus_five_to_minus_four_is_up_and_a_ratio_is_none() {
+    let around = |centre: f64| [0.1, -0.1, 0.05, -0.05, 0.0, 0.02].map(|v| centre + v);
+    let (up, gate) = of_scores("score", &around(-5.4), &around(-4.2));
+    assert_eq!((up.verdict, gate, up.ratio, up.ci), (Verdict::Faster, Some(Gate::Passed), None, None));
+    let (down, gate) = of_scores("score", &around(-4.2), &around(-5.4));
+    assert_eq!((down.verdict, gate), (Verdict::Slower, Some(Gate::Failed)));
+    let (lower, _) = of_scores("drift_ms", &around(-4.2), &around(-5.4));
+    assert_eq!(lower.verdict, Verdict::Faster, "a metric that is better when lower");
+    let (from_nothing, gate) = of_scores("errors", &[0.0; 6], &around(5.0));
+    assert_eq!((from_nothing.verdict, gate), (Verdict::Slower, Some(Gate::Failed)));
+}
+
+#[test]
+fn what_has_no_interval_has_no_verdict_and_a_zero_makes_no_time_negative() {
+    let (open, gate) = of_scores("score", &[-0.9, 1.1, 0.2, -0.3], &[9.0, 9.1, 8.9, 9.2]);
+    assert_eq!((open.ci, open.verdict, gate), (None, Verdict::Inconclusive, Some(Gate::Inconclusive)));
+    let (times, _) = of_scores("wait_ms", &[1.0, 1.1, 0.9, 1.0], &[0.0, 1.0, 0.5, 0.2]);
+    assert!(times.ci.unwrap().low > 0.0, "{times:?}");
+}
+
+/// A run that said in advance that it is adjusted by the probe chain: the machine drifts as `machine` says, throughput
+/// follows, and `scale` is what the side does.
+fn probed(scale: f64, machine: impl Fn(usize) -> f64) -> Results {
+    let mut made = run(10, |i, luck| {
+        let slow = machine(i);
+        let mut record = trial(i, i, "c", 1000.0 * scale * luck / slow, false);
+        record.samples[0].covariates.insert("probe_chain_ns".to_owned(), 90.0 * slow);
+        record
+    });
+    made.study_toml = Some("name = \"made-up\"\n[sampling]\nprobe = \"chain\"\n".to_owned());
+    made
+}
+
+#[test]
+fn a_drift_that_the_probe_takes_out_does_not_widen_the_adjusted_interval() {
+    let rising = |i: usize| 1.0 + 0.02 * i as f64;
+    let (a, b) = (probed(1.0, rising), probed(0.97, rising));
+    let found = compare(whole(&a), whole(&b), &Options::default()).unwrap().metrics.remove(0);
+    let ci = found.adjusted.unwrap().ci.expect("an adjusted interval");
+    assert!(ci.contains(0.97) && ci.width() < 0.02, "{ci:?}");
+    assert_eq!(found.verdict, Verdict::Slower);
+}
+
+#[test]
+fn a_probe_that_the_treatment_moves_is_said() {
+    let (a, b) = (probed(1.0, |i| 1.0 + 0.01 * (i % 3) as f64), probed(1.0, |i| 1.1 + 0.01 * (i % 3) as f64));
+    let found = compare(whole(&a), whole(&b), &Options::default()).unwrap();
+    let change = found.metrics[0].adjusted.as_ref().and_then(|adjusted| adjusted.probe).unwrap();
+    assert!(change.shown && change.ci.unwrap().contains(1.0990), "{change:?}");
+    assert!(found.notes.iter().any(|note| matches!(note, Note::ProbeMoved { paired: false, .. })), "{:?}", found.notes);
+    let same = compare(whole(&a), whole(&probed(1.0, |i| 1.0 + 0.01 * (i % 3) as f64)), &Options::default()).unwrap();
+    let change = same.metrics[0].adjusted.as_ref().and_then(|adjusted| adjusted.probe).unwrap();
+    assert!(!change.shown && !same.notes.iter().any(|note| matches!(note, Note::ProbeMoved { .. })), "{change:?}");
+}
+
+#[test]
+fn two_runs_say_that_they_are_two_sessions_and_one_run_does_not() {
+    let (a, b) = (steady(6), steady(6));
+    let sessions = |notes: &[Note]| notes.iter().filter(|note| matches!(note, Note::Sessions { .. })).count();
+    let apart = compare(whole(&a), whole(&b), &Options::default()).unwrap();
+    assert_eq!((sessions(&apart.notes), apart.one_run), (1, false));
+    let both = (0..12).map(|i| trial(i, i / 2, if i % 2 == 0 { "x" } else { "y" }, 1000.0 + i as f64, false)).collect();
+    let both = results("best", both);
+    let of = |condition| Side { results: &both, condition: Some(condition) };
+    let together = compare(of("x"), of("y"), &Options::default()).unwrap();
+    assert_eq!((sessions(&together.notes), together.one_run, together.metrics[0].paired), (0, true, true));
+    // What is compared with itself tells nothing.
+    for (one, other) in [(whole(&both), whole(&both)), (of("x"), of("x"))] {
+        let refused = compare(one, other, &Options::default());
+        assert!(matches!(refused, Err(CompareError::SameTrials { .. })), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_file_keeps_blocks_and_marks_of_disturbed_trials() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |head: &str, row: &dyn Fn(usize, &str) -> String| {
+        let rows: String = (0..6).flat_map(|i| [row(i, "x"), row(i, "y")]).collect();
+        let path = folder.path().join("values.csv");
+        std::fs::write(&path, format!("{head}\n{rows}")).unwrap();
+        tare_results::open(&path)
+    };
+    // The machine gets slower from block to block.
+    let value = |i: usize, side: &str| 1000.0 - 100.0 * i as f64 + if side == "y" { 20.0 + i as f64 } else { 0.0 };
+    let with = read("block,condition,trial,sample,metric,value,disturbed", &|i, side| {
+        format!("{i},{side},{i},0,tps,{},{}\n", value(i, side), if i == 2 { "stress (77)" } else { "" })
+    });
+    let with = with.unwrap();
+    let of = |results, condition| Side { results, condition: Some(condition) };
+    let found = compare(of(&with, "x"), of(&with, "y"), &Options::default()).unwrap().metrics.remove(0);
+    assert!(found.paired && found.disturbed && found.ci.unwrap().width() < 0.1, "{found:?}");
+    let without =
+        read("condition,trial,sample,metric,value", &|i, side| format!("{side},{i},0,tps,{}\n", value(i, side)));
+    let without = without.unwrap();
+    let found = compare(of(&without, "x"), of(&without, "y"), &Options::default()).unwrap().metrics.remove(0);
+    assert!(!found.paired && !found.disturbed && found.ci.unwrap().width() > 0.3, "{found:?}");
+    let two = read("block,condition,trial,sample,metric,value", &|i, side| {
+        format!("{i},{side},0,{i},tps,{}\n", value(i, side))
+    });
+    assert!(two.unwrap_err().to_string().contains("another block"), "a trial has one block");
+}

@@ -1,0 +1,50 @@
+//! How often something happens on two sides: failures of trials.
+
+/// Of how many of them it happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Count {
+    /// Those in which it happened.
+    pub hits: usize,
+    /// Trials, or whatever was tried.
+    pub of: usize,
+}
+
+/// Chance that B has as many of the hits, or more, when both sides have them at one rate: Fisher's exact test,
+/// one-sided. 1 where either side has nothing.
+pub fn more_in_b(a: Count, b: Count) -> f64 {
+    let hits = a.hits.min(a.of) + b.hits.min(b.of);
+    let all = a.of + b.of;
+    if a.of == 0 || b.of == 0 || hits == 0 {
+        return 1.0;
+    }
+    let chance = |in_b: usize| (ln_choose(b.of, in_b) + ln_choose(a.of, hits - in_b) - ln_choose(all, hits)).exp();
+    let fewest = b.hits.min(b.of).max(hits.saturating_sub(a.of));
+    (fewest..=hits.min(b.of)).map(chance).sum::<f64>().min(1.0)
+}
+
+/// ln of n over k.
+fn ln_choose(n: usize, k: usize) -> f64 {
+    let k = k.min(n - k);
+    (0..k).map(|i| ((n - i) as f64 / (k - i) as f64).ln()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn p(a: (usize, usize), b: (usize, usize)) -> f64 {
+        more_in_b(Count { hits: a.0, of: a.1 }, Count { hits: b.0, of: b.1 })
+    }
+
+    #[test]
+    fn it_is_fishers_exact_test() {
+        // R: fisher.test(matrix(c(3, 1, 1, 3), 2), alternative = "greater")$p.value = 0.2428571 (the lady tasting tea).
+        assert!((p((1, 4), (3, 4)) - 17.0 / 70.0).abs() < 1e-12);
+        // 10 over 5 of 20 over 5, and those with fewer failures in A as well.
+        assert!((p((0, 10), (5, 10)) - 252.0 / 15504.0).abs() < 1e-12);
+        assert!((p((0, 6), (3, 6)) - 20.0 / 220.0).abs() < 1e-12);
+        assert_eq!([p((5, 10), (0, 10)), p((0, 10), (0, 10)), p((0, 0), (3, 3))], [1.0; 3]);
+        assert!((p((10, 10), (10, 10)) - 1.0).abs() < 1e-12);
+        assert!(p((0, 100_000), (60, 100_000)) < 1e-15);
+    }
+}
