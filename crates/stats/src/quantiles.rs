@@ -1,6 +1,6 @@
 //! Quantiles and tails of the distributions that intervals and tests need, over any positive degrees of freedom.
 
-use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
 /// Above this many degrees of freedom t is taken from its expansion about the normal, where statrs loses digits.
 const LARGE_DF: f64 = 1000.0;
@@ -52,6 +52,14 @@ pub(crate) fn t_upper_tail(x: f64, df: f64) -> f64 {
         return normal_cdf(-x);
     }
     StudentsT::new(0.0, 1.0, df).map_or(1.0, |d| d.sf(x))
+}
+
+/// P(F > x) of the F distribution; 0 for infinite x, 1 for no degrees of freedom or no statistic.
+pub(crate) fn f_upper_tail(x: f64, df: f64, df_rest: f64) -> f64 {
+    if x == f64::INFINITY {
+        return 0.0;
+    }
+    FisherSnedecor::new(df, df_rest).ok().filter(|_| x.is_finite()).map_or(1.0, |d| d.sf(x))
 }
 
 /// The quantile of the chi-squared distribution with `df` degrees of freedom.
