@@ -4,3 +4,4 @@
 
 mod disturbed;
 mod made_up;
+mod tested;

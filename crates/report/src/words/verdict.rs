@@ -2,13 +2,13 @@
 
 use super::sentence::Sentence;
 use super::steadiness::many;
-use super::terms::{modes, phrase};
+use super::terms::{modes, phrase, query};
 use tare_findings::answer::spread_from as spread_source;
 use tare_findings::figures::{count, figure, list, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::SpreadSources;
 use tare_findings::verdict::{
-    Alone, LessStep, LevelsOf, Measured, Moved, Range, Ranked, SpreadFrom, Untested, Verdict,
+    Alone, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, SpreadFrom, Untested, Verdict,
 };
 use tare_results::schema::Levels;
 use tare_stats::Interval;
@@ -23,18 +23,20 @@ const LISTED_STEPS: usize = 3;
 pub(super) fn sentence(verdict: &Verdict) -> Sentence {
     match verdict {
         Verdict::Untested(why) => untested(why),
-        Verdict::Moved { what, first, rest, tested } => moved(what, first, rest, *tested),
-        Verdict::NotMoved { what, terms } => {
+        Verdict::Moved { what, first, rest, tested } => moved(what, first, rest, tested.count),
+        Verdict::NotMoved { what, terms, alone, .. } => {
             let names: Vec<String> = terms.iter().map(ToString::to_string).collect();
-            let what = measured(what);
+            let what = format!("{}{}", measured(what), single_ones(alone));
             match names.as_slice() {
                 [one] => Sentence::name(format!("{one} is not shown to move {what}.")),
                 [one, other] => Sentence::ours(format!("Neither {one} nor {other} is shown to move {what}.")),
                 all => Sentence::ours(format!("None of {} is shown to move {what}.", list(all))),
             }
         }
-        Verdict::Ranked { what, factors, ranking, range, fewest_trials } => {
-            let (ratio, from_to, few) = (ratio(ranking), from_to(range.as_ref()), few(*fewest_trials));
+        Verdict::Ranked { what, factors, ranking, range, fewest_trials, .. } => {
+            // Extreme means that are not shown to differ say nothing of what does.
+            let range = range.as_ref().filter(|_| ranking.apart.is_none());
+            let (ratio, from_to, few) = (ratio(ranking), from_to(range), few(*fewest_trials));
             let rest = format!(
                 "moved {} {ratio}{from_to}; the best is {}, the worst {}{few}.",
                 measured(what),
@@ -47,14 +49,21 @@ pub(super) fn sentence(verdict: &Verdict) -> Sentence {
                 several => Sentence::name(format!("{} together {rest}", list(several))),
             }
         }
-        Verdict::NotRanked { what, conditions, range, fewest_trials } => Sentence::ours(format!(
-            "No difference of {} is shown between the {conditions} conditions{}{}.",
-            measured(what),
-            from_to(range.as_ref()),
-            few(*fewest_trials)
-        )),
-        Verdict::RankedLevels { what, of, ranking } => ranked_levels(what, of, ranking),
-        Verdict::NotRankedLevels(of) => {
+        Verdict::NotRanked { what, conditions, range, fewest_trials, tested, alone } => {
+            let between = match tested.count < tested.of {
+                true => format!("either extreme and another of the {conditions} conditions"),
+                false => format!("the {conditions} conditions"),
+            };
+            Sentence::ours(format!(
+                "No difference of {} is shown between {between}{}{}{}.",
+                measured(what),
+                single_ones(alone),
+                from_to(range.as_ref()),
+                few(*fewest_trials)
+            ))
+        }
+        Verdict::RankedLevels { what, of, ranking, .. } => ranked_levels(what, of, ranking),
+        Verdict::NotRankedLevels { of, .. } => {
             let rest = format!("{} of {} is shown to be better than another.", of.factor, of.levels);
             Sentence::ours(match of.at {
                 Some((over, most)) => format!("At {most} {over}, no {rest}"),
@@ -158,9 +167,9 @@ fn moved(what: &Measured, first: &Moved, rest: &[Moved], tested: usize) -> Sente
 
 fn ranked_levels(what: &Measured, of: &LevelsOf, ranking: &Ranked) -> Sentence {
     let tied = match ranking.best_ties.as_slice() {
-        [] => "told from all others".to_owned(),
-        ties if ties.len() <= LISTED_NAMES => format!("not told from {}", list(ties)),
-        ties => format!("not told from {} others", ties.len()),
+        [] => "differs from all others".to_owned(),
+        ties if ties.len() <= LISTED_NAMES => format!("not distinguishable from {}", list(ties)),
+        ties => format!("not distinguishable from {} others", ties.len()),
     };
     let said = format!(
         "{} is the best {} of {} ({tied}) and {} the worst: {} differs {}.",
@@ -228,10 +237,33 @@ fn interval(ci: Option<Interval>) -> Option<String> {
     ci.map(|ci| format!("95% interval {} to {}", times(ci.low), times(ci.high)))
 }
 
-/// "5.1x, 95% interval 4.9x to 5.2x for all pairs together": the larger over the smaller.
+/// "5.1x, 95% interval 4.9x to 5.2x for all pairs together": the larger over the smaller, of the best and the worst or
+/// else by name.
 fn ratio(ranking: &Ranked) -> String {
+    let apart =
+        ranking.apart.as_ref().map_or_else(String::new, |apart| format!(" ({} against {})", apart.high, apart.low));
     let interval = interval(ranking.ci).map_or_else(String::new, |words| format!(", {words} for all pairs together"));
-    format!("{}{interval}", times(ranking.ratio))
+    format!("{}{apart}{interval}", times(ranking.ratio))
+}
+
+/// "; single ones move: Q1 2.0x and Q2 0.50x (aslr on against off)".
+fn single_ones(alone: &[MovedAlone]) -> String {
+    let why = |one: &MovedAlone| match &one.by {
+        Some(factor) => format!(" ({factor} {} against {})", one.high, one.low),
+        None => format!(" ({} against {})", one.high, one.low),
+    };
+    let together = alone.windows(2).all(|two| why(&two[0]) == why(&two[1]));
+    let words = |one: &MovedAlone| {
+        let why = if together { String::new() } else { why(one) };
+        format!("{} {}{why}", query(&one.metric), times(one.ratio))
+    };
+    match alone.first() {
+        None => String::new(),
+        Some(first) => {
+            let shared = if together { why(first) } else { String::new() };
+            format!("; single ones move: {}{shared}", listed(alone.iter().map(words).collect()))
+        }
+    }
 }
 
 fn from_to(range: Option<&Range>) -> String {
@@ -254,8 +286,8 @@ fn few(trials: usize) -> String {
 /// A condition at the end of a ranking, and which others it may be.
 fn end(name: &str, ties: &[String]) -> String {
     match ties.is_empty() {
-        true => format!("{name} (told from all others)"),
-        false => format!("{name} (not told from {})", listed(ties.to_vec())),
+        true => format!("{name} (differs from all others)"),
+        false => format!("{name} (not distinguishable from {})", listed(ties.to_vec())),
     }
 }
 
