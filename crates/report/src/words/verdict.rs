@@ -300,3 +300,82 @@ fn listed(mut names: Vec<String>) -> String {
     }
     list(&names)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_findings::term::{Term, TermFactor};
+    use tare_findings::verdict::{Apart, Tested};
+    use tare_stats::blocks::{Analysis, Spread};
+
+    fn tested(count: usize, of: usize) -> Tested {
+        Tested { count, of, analysis: Analysis { by_block: true, spread: Spread::Own, trials: 24, of: 24 } }
+    }
+
+    fn queries() -> Measured {
+        Measured { metric: "query_s_q1".to_owned(), metrics: 22 }
+    }
+
+    fn alone(metric: &str, by: Option<&str>, ratio: f64) -> MovedAlone {
+        let factor = |name: &str| Term(vec![TermFactor { factors: vec![name.to_owned()], level: None }]);
+        let (high, low) = ("on".to_owned(), "off".to_owned());
+        MovedAlone { metric: metric.to_owned(), by: by.map(factor), high, low, ratio }
+    }
+
+    #[test]
+    fn queries_that_cancel_are_named() {
+        let term = |name: &str| Term(vec![TermFactor { factors: vec![name.to_owned()], level: None }]);
+        let moved = |alone: Vec<MovedAlone>| {
+            let terms = vec![term("ahi"), term("aslr")];
+            sentence(&Verdict::NotMoved { what: queries(), terms, tested: tested(2, 2), alone }).alone()
+        };
+        let both = vec![alone("query_s_q1", Some("aslr"), 2.01), alone("query_s_q2", Some("aslr"), 0.5)];
+        assert_eq!(
+            moved(both),
+            "Neither ahi nor aslr is shown to move the 22 queries on average; single ones move: Q1 2.0x and Q2 0.50x \
+             (aslr on against off)."
+        );
+        let several = vec![alone("query_s_q1", Some("aslr"), 2.01), alone("query_s_q2", Some("ahi"), 0.5)];
+        assert!(moved(several).ends_with("Q1 2.0x (aslr on against off) and Q2 0.50x (ahi on against off)."));
+        assert!(moved(Vec::new()).ends_with("move the 22 queries on average."));
+    }
+
+    #[test]
+    fn only_what_was_tested_is_denied() {
+        let not_ranked = |count| {
+            let what = Measured { metric: "tps".to_owned(), metrics: 1 };
+            let (conditions, tested) = (600, tested(count, 179_700));
+            let none =
+                Verdict::NotRanked { what, conditions, range: None, fewest_trials: 9, tested, alone: Vec::new() };
+            sentence(&none).alone()
+        };
+        assert_eq!(not_ranked(179_700), "No difference of throughput is shown between the 600 conditions.");
+        assert!(not_ranked(1_197).ends_with("between either extreme and another of the 600 conditions."));
+    }
+
+    #[test]
+    fn a_pair_that_differs_is_named_where_the_extremes_do_not() {
+        let apart = Some(Apart { high: "p=b".to_owned(), low: "p=a".to_owned() });
+        let name = |name: &str| name.to_owned();
+        let ranking = Ranked {
+            best: name("p=noisy"),
+            best_ties: vec![name("p=a"), name("p=b")],
+            worst: name("p=a"),
+            worst_ties: vec![name("p=noisy")],
+            apart,
+            ratio: 1.1,
+            ci: Some(Interval { low: 1.05, high: 1.15 }),
+            differing: 1,
+            p_value: 0.001,
+        };
+        let range = Some(Range { low: (name("p=a"), 1.0), high: (name("p=noisy"), 2.0), unit: "1/s" });
+        let what = Measured { metric: name("tps"), metrics: 1 };
+        let (factors, tested) = (vec![name("p")], tested(3, 3));
+        let found = Verdict::Ranked { what, factors, ranking, range, fewest_trials: 9, tested };
+        assert_eq!(
+            sentence(&found).alone(),
+            "p alone moved throughput 1.10x (p=b against p=a), 95% interval 1.05x to 1.15x for all pairs together; the \
+             best is p=noisy (not distinguishable from p=a and p=b), the worst p=a (not distinguishable from p=noisy)."
+        );
+    }
+}
