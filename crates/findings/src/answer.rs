@@ -6,13 +6,16 @@ use super::best;
 use super::by_chance;
 use super::collect::ConditionTrials;
 use super::composite;
+use super::effects::Mains;
 use super::estimate;
 use super::factors::factors_of;
 use super::question::Asked;
 use super::scaling;
 use super::summary::{Scaling, SpreadSources, Step};
-use super::verdict::{Alone, Answer, Disturbed, LessStep, Moved, ShownSource, SpreadFrom, Untested, Verdict, Without};
-use super::{collect, effects, modes};
+use super::verdict::{
+    Alone, Answer, Disturbed, LessStep, Moved, ShownSource, SpreadFrom, Tested, Untested, Verdict, Without,
+};
+use super::{collect, effects, modes, moving};
 use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::question::Question;
@@ -77,10 +80,9 @@ fn verdict(asked: &Asked, conditions: &[ConditionTrials<'_>]) -> Verdict {
             steps(&scaling::scaling(conditions, asked.rate(&Question::Scaling)), &name, asked, &basis)
         }
         Some(Question::Best(factor)) => best::verdict(&basis, factor.as_deref()),
-        Some(Question::Effect) if mains.is_empty() => best::conditions(&basis),
         Some(Question::Effect) => factors(&basis, mains),
         // A study that asks nothing: its factors where there are several, else its conditions.
-        None if factors_of(&mains) > 1 => factors(&basis, mains),
+        None if factors_of(&mains.moved) > 1 => factors(&basis, mains),
         None => best::conditions(&basis),
     }
 }
@@ -91,14 +93,18 @@ pub(super) fn headline_metric(metrics: &[String]) -> Option<String> {
 }
 
 /// Which factor moves what was measured: Holm over the main effects, block by block, on all primary metrics together.
-fn factors(basis: &Basis<'_>, mains: Vec<Moved>) -> Verdict {
+/// Where factors cannot be taken apart, which conditions differ.
+fn factors(basis: &Basis<'_>, Mains { moved: mains, analysis }: Mains) -> Verdict {
+    let Some(analysis) = analysis else { return best::conditions(basis) };
     let what = basis.what();
-    let tested = mains.len();
+    let tested = Tested { count: mains.len(), of: mains.len(), analysis };
     let terms = mains.iter().map(|effect| effect.term.clone()).collect();
     let mut shown: Vec<Moved> = mains.into_iter().filter(|effect| effect.shown).collect();
     shown.sort_by(|a, b| b.ratio.ln().abs().total_cmp(&a.ratio.ln().abs()));
     let mut shown = shown.into_iter();
-    let Some(first) = shown.next() else { return Verdict::NotMoved { what, terms } };
+    let Some(first) = shown.next() else {
+        return Verdict::NotMoved { what, terms, tested, alone: moving::factors(basis) };
+    };
     // What is shown and rounds to nothing is in the table.
     let rest = shown.filter(|effect| !(0.995..1.005).contains(&effect.ratio)).collect();
     Verdict::Moved { what, first, rest, tested }

@@ -26,6 +26,11 @@ impl Basis<'_> {
         }
     }
 
+    /// Whether the conditions ran in the same blocks.
+    pub fn blocked(&self) -> bool {
+        self.conditions.iter().all(|condition| condition.blocked)
+    }
+
     /// Trials a condition, at least.
     pub fn fewest_trials(&self) -> usize {
         self.conditions.iter().map(|condition| condition.ok.len()).min().unwrap_or(0)

@@ -4,8 +4,9 @@ use super::basis::Basis;
 use super::confidence::{ANSWER, CONFIDENCE};
 use super::factors;
 use super::ladders::OVER;
-use super::verdict::{LevelsOf, Ranked, Untested, Verdict};
-use std::collections::{BTreeMap, BTreeSet};
+use super::moving;
+use super::verdict::{Apart, LevelsOf, Ranked, Tested, Untested, Verdict};
+use std::collections::BTreeSet;
 use tare_results::metric::Better;
 use tare_results::schema::Levels;
 use tare_stats::simultaneous::{self, Condition, Ranking};
@@ -15,11 +16,7 @@ pub(super) fn verdict(basis: &Basis<'_>, factor: Option<&str>) -> Verdict {
     factor.and_then(|factor| levels(basis, factor)).unwrap_or_else(|| conditions(basis))
 }
 
-fn blocked(basis: &Basis<'_>) -> bool {
-    basis.conditions.iter().all(|condition| condition.blocked)
-}
-
-/// The ends of a ranking by their names; none where nothing was ranked.
+/// What differs by their names; none where no pair is shown to.
 fn ranked(found: &Ranking, better: Better, name: impl Fn(usize) -> String) -> Option<Ranked> {
     let low = (*found.order.first()?, &found.lowest);
     let high = (*found.order.last()?, &found.highest);
@@ -28,29 +25,39 @@ fn ranked(found: &Ranking, better: Better, name: impl Fn(usize) -> String) -> Op
         Better::Lower => [low, high],
     };
     let others = |end: usize, ties: &[usize]| ties.iter().filter(|i| **i != end).map(|i| name(*i)).collect();
+    let widest = found.widest?;
+    let is_ends = (widest.low, widest.high) == (low.0, high.0);
     Some(Ranked {
         best: name(best),
         best_ties: others(best, best_ties),
         worst: name(worst),
         worst_ties: others(worst, worst_ties),
-        ratio: found.difference.exp(),
-        ci: found.ci.map(|ci| ci.map(f64::exp)),
+        apart: (!is_ends).then(|| Apart { high: name(widest.high), low: name(widest.low) }),
+        ratio: widest.difference.exp(),
+        ci: widest.interval(CONFIDENCE).map(|ci| ci.map(f64::exp)),
+        differing: found.differing,
         p_value: found.p_value,
     })
+}
+
+fn tested(found: &Ranking) -> Tested {
+    Tested { count: found.tested, of: found.order.len() * (found.order.len() - 1) / 2, analysis: found.analysis }
 }
 
 /// The best condition against the worst.
 pub(super) fn conditions(basis: &Basis<'_>) -> Verdict {
     let name = |i: usize| basis.conditions.get(i).map_or_else(String::new, |condition| condition.name.to_owned());
-    let ranking = simultaneous::rank(&basis.composite.cells, CONFIDENCE, blocked(basis))
-        .and_then(|found| ranked(&found, basis.composite.better, name));
-    let Some(ranking) = ranking else { return Verdict::Untested(Untested::NotRankable) };
+    let Some(found) = simultaneous::rank(&basis.composite.cells, ANSWER, basis.blocked()) else {
+        return Verdict::Untested(Untested::NotRankable);
+    };
     let (what, range, fewest_trials) = (basis.what(), basis.range(), basis.fewest_trials());
-    if ranking.p_value > ANSWER {
-        return Verdict::NotRanked { what, conditions: basis.conditions.len(), range, fewest_trials };
-    }
+    let tested = tested(&found);
+    let Some(ranking) = ranked(&found, basis.composite.better, name) else {
+        let alone = moving::conditions(basis);
+        return Verdict::NotRanked { what, conditions: basis.conditions.len(), range, fewest_trials, tested, alone };
+    };
     let factors = factors::varying_factors(basis.conditions.iter().map(|condition| condition.levels));
-    Verdict::Ranked { what, factors, ranking, range, fewest_trials }
+    Verdict::Ranked { what, factors, ranking, range, fewest_trials, tested }
 }
 
 /// Levels of one factor, the other factors averaged out, at the largest number of threads or nodes.
@@ -62,36 +69,30 @@ fn levels(basis: &Basis<'_>, factor: &str) -> Option<Verdict> {
     let number = |levels: &Levels| super::curves::number(levels.get(over?)?);
     let most = basis.conditions.iter().filter_map(|c| number(c.levels)).fold(f64::NEG_INFINITY, f64::max);
     let at_most = |levels: &Levels| over.is_none() || number(levels) == Some(most);
-    // Level -> block -> values of its conditions there.
     let mut names: Vec<&str> = Vec::new();
-    let mut sums: Vec<BTreeMap<usize, Vec<f64>>> = Vec::new();
+    let mut members: Vec<Vec<usize>> = Vec::new();
+    let mut cells: Vec<Condition> = Vec::new();
     for (condition, cell) in basis.conditions.iter().zip(&basis.composite.cells) {
         let Some(level) = condition.levels.get(factor).filter(|_| at_most(condition.levels)) else { continue };
         let place = names.iter().position(|name| name == level).unwrap_or_else(|| {
             names.push(level);
-            sums.push(BTreeMap::new());
+            members.push(Vec::new());
             names.len() - 1
         });
-        cell.iter().for_each(|(block, ln)| sums[place].entry(*block).or_default().push(*ln));
+        members[place].push(cells.len());
+        cells.push(cell.clone());
     }
-    // A block that lacks one of the conditions would compare other things.
-    let whole = sums.iter().flat_map(|blocks| blocks.values().map(Vec::len)).max()?;
-    let cells: Vec<Condition> = sums
-        .iter()
-        .map(|blocks| {
-            let full = blocks.iter().filter(|(_, values)| values.len() == whole);
-            full.map(|(block, values)| (*block, values.iter().sum::<f64>() / whole as f64)).collect()
-        })
-        .collect();
-    if names.len() < 2 || cells.iter().any(Vec::is_empty) {
+    // A level that lacks one of the conditions would compare other things.
+    let whole = members.iter().map(Vec::len).max()?;
+    if names.len() < 2 || members.iter().any(|members| members.len() < whole) {
         return None;
     }
-    let found = simultaneous::rank(&cells, CONFIDENCE, blocked(basis))?;
+    let found = simultaneous::rank_groups(&cells, &members, ANSWER, basis.blocked())?;
     let name = |i: usize| names.get(i).copied().unwrap_or_default().to_owned();
-    let ranking = ranked(&found, basis.composite.better, name)?;
     let of = LevelsOf { factor: factor.to_owned(), levels: names.len(), at: over.map(|over| (over, most)) };
-    Some(match ranking.p_value > ANSWER {
-        true => Verdict::NotRankedLevels(of),
-        false => Verdict::RankedLevels { what: basis.what(), of, ranking },
+    let tested = tested(&found);
+    Some(match ranked(&found, basis.composite.better, name) {
+        None => Verdict::NotRankedLevels { of, tested },
+        Some(ranking) => Verdict::RankedLevels { what: basis.what(), of, ranking, tested },
     })
 }

@@ -10,11 +10,11 @@ use super::factors::varying_factors;
 use super::ladders::OVER;
 use super::summary::{Effect, SpreadSource, SpreadSources};
 use super::term::{Term, TermFactor};
-use super::verdict::Moved;
+use super::verdict::{Moved, MovedAlone};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use tare_results::metric;
-use tare_stats::Estimate;
+use tare_stats::blocks::{Analysis, Condition};
 use tare_stats::effects::{self, Cell};
 use tare_stats::multiple::{benjamini_yekutieli, holm};
 
@@ -118,29 +118,68 @@ fn effects_on(conditions: &[ConditionTrials<'_>], columns: &[Column], metric: &s
     found.into_iter().map(|effect| described(effect, columns, metric)).collect()
 }
 
-/// Main effects on all primary metrics together, each tested against its interval block by block and their p-values
-/// adjusted by Holm: what a headline may say. Empty where factors cannot be taken apart.
-pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<Moved> {
-    let Some(columns) = columns(conditions) else { return Vec::new() };
-    let ratios: Vec<Vec<(usize, f64)>> =
-        composite.cells.iter().map(|cell| cell.iter().map(|(block, ln)| (*block, ln.exp())).collect()).collect();
-    let found = Response::new(conditions, &columns, &ratios).effects(&columns);
-    let main = |effect: effects::Effect| match effect.factors.as_slice() {
-        [one] => Some((columns.get(*one)?, effect.mean_ratio, effect.mean_p)),
-        _ => None,
-    };
-    let mains: Vec<_> = found.into_iter().filter_map(main).collect();
-    let adjusted = holm(&mains.iter().map(|(.., p_value)| p_value.unwrap_or(1.0)).collect::<Vec<_>>());
-    let moved = |((column, ratio, p_value), adjusted): ((&Column, Estimate, Option<f64>), f64)| Moved {
+/// Main effects, and what they rest on.
+pub(super) struct Mains {
+    pub moved: Vec<Moved>,
+    pub analysis: Option<Analysis>,
+}
+
+/// Main effects on all primary metrics together, each tested by least squares with blocks and their p-values adjusted
+/// by Holm: what a headline may say. Empty where factors cannot be taken apart.
+pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Mains {
+    let Some(columns) = columns(conditions) else { return Mains { moved: Vec::new(), analysis: None } };
+    let mains = mains_of(conditions, &columns, &composite.cells);
+    let analysis = mains.first().map(|(_, effect)| effect.analysis);
+    let adjusted = holm(&mains.iter().map(|(_, effect)| effect.mean_p.unwrap_or(1.0)).collect::<Vec<_>>());
+    let moved = |((column, effect), adjusted): ((&Column, effects::Effect), f64)| Moved {
         term: Term(vec![column.term.clone()]),
         high: column.high_words.clone(),
         low: column.low_words.clone(),
-        ratio: ratio.value,
-        ci: ratio.ci,
-        p_value: p_value.map(|_| adjusted),
+        ratio: effect.mean_ratio.value,
+        ci: effect.mean_ratio.ci,
+        p_value: effect.mean_p.map(|_| adjusted),
         shown: adjusted <= ANSWER,
     };
-    mains.into_iter().zip(adjusted).map(moved).collect()
+    Mains { moved: mains.into_iter().zip(adjusted).map(moved).collect(), analysis }
+}
+
+/// Main effects of every column on one response, of which logarithms are given.
+fn mains_of<'c>(
+    conditions: &[ConditionTrials<'_>],
+    columns: &'c [Column],
+    cells: &[Vec<(usize, f64)>],
+) -> Vec<(&'c Column, effects::Effect)> {
+    let ratios: Vec<Vec<(usize, f64)>> =
+        cells.iter().map(|cell| cell.iter().map(|(block, ln)| (*block, ln.exp())).collect()).collect();
+    let found = Response::new(conditions, columns, &ratios).effects(columns);
+    let main = |effect: effects::Effect| match effect.factors.as_slice() {
+        [one] => Some((columns.get(*one)?, effect)),
+        _ => None,
+    };
+    found.into_iter().filter_map(main).collect()
+}
+
+/// Single metrics of several that a factor moves, all of them with all factors tested together (Holm). `cells` are the
+/// logarithms of each metric.
+pub(super) fn moved_alone(conditions: &[ConditionTrials<'_>], metrics: &[(String, Vec<Condition>)]) -> Vec<MovedAlone> {
+    let Some(columns) = columns(conditions) else { return Vec::new() };
+    let all: Vec<(&String, &Column, effects::Effect)> = metrics
+        .iter()
+        .flat_map(|(name, cells)| {
+            mains_of(conditions, &columns, cells).into_iter().map(move |(column, effect)| (name, column, effect))
+        })
+        .collect();
+    let adjusted = holm(&all.iter().map(|(.., effect)| effect.mean_p.unwrap_or(1.0)).collect::<Vec<_>>());
+    let shown = all.iter().zip(adjusted).filter(|(_, adjusted)| *adjusted <= FURTHER);
+    shown
+        .map(|((metric, column, effect), _)| MovedAlone {
+            metric: (*metric).clone(),
+            by: Some(Term(vec![column.term.clone()])),
+            high: column.high_words.clone(),
+            low: column.low_words.clone(),
+            ratio: effect.mean_ratio.value,
+        })
+        .collect()
 }
 
 fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effect {

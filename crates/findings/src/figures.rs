@@ -12,6 +12,9 @@ pub struct Scale {
     pub unit: String,
 }
 
+/// From here on digits are no longer read but counted: a power of ten is written.
+const TOO_LONG: f64 = 1e12;
+
 const SI: [(f64, &str); 7] = [(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
 const BINARY: [(f64, &str); 5] =
     [(1_099_511_627_776.0, "TiB"), (1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB"), (1.0, "B")];
@@ -47,7 +50,11 @@ impl Scale {
 
     /// The number without its unit, for a column whose head names the unit.
     pub fn number(&self, value: f64) -> String {
-        let text = format!("{:.*}", self.decimals, value / self.divisor);
+        let scaled = value / self.divisor;
+        if scaled.abs() >= TOO_LONG {
+            return format!("{scaled:.2e}");
+        }
+        let text = format!("{:.*}", self.decimals, scaled);
         // A tiny negative rounds to "-0.00".
         if text.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
             text.trim_start_matches('-').to_owned()
@@ -84,6 +91,10 @@ fn prefixed(largest: f64, base: f64, unit: &str, last_step: usize) -> (f64, Stri
     let steps = if unit == "s" { &SI[..] } else { &SI[..=last_step] };
     // Times stay in seconds above one second: no one reads kiloseconds.
     let steps = if unit == "s" { &steps[3..] } else { steps };
+    if magnitude >= TOO_LONG * SI[0].0 {
+        // Larger than any prefix: a power of ten says it all.
+        return (1.0 / base, unit.to_owned());
+    }
     let fallback = if unit == "s" && magnitude > 0.0 { SI[6] } else { SI[3] };
     let (step, prefix) = steps.iter().find(|(step, _)| magnitude >= *step).copied().unwrap_or(fallback);
     (step / base, format!("{prefix}{unit}"))
@@ -107,6 +118,9 @@ pub fn change(fraction: f64) -> String {
 
 /// A ratio: `5.1x`, `1.04x`, `12x`.
 pub fn times(ratio: f64) -> String {
+    if ratio.abs() >= TOO_LONG {
+        return format!("{ratio:.2e}x");
+    }
     let decimals = if ratio.abs() >= 9.95 {
         0
     } else if ratio.abs() >= 1.95 {
@@ -148,7 +162,10 @@ mod tests {
         assert_eq!(figure(0.012, "fraction"), "1.20%");
         assert_eq!(figure(0.0, "1/s"), "0.00 /s");
         assert_eq!(figure(12_345.0, ""), "12.3 k");
-        assert!(!figure(f64::MAX, "s").is_empty());
+        assert_eq!(figure(1e300, "1/s"), "1.00e300 /s");
+        assert_eq!([figure(f64::MAX, "s"), figure(-2.5e40, "")], ["1.80e308 s", "-2.50e40"]);
+        assert_eq!([figure(12_345_678.0, "ns"), figure(1e13, "ns")], ["12345678 ns", "1.00e13 ns"]);
+        assert_eq!(times(1e300), "1.00e300x");
     }
 
     #[test]

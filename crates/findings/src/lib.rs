@@ -29,6 +29,7 @@ pub mod lifetimes;
 pub mod machine_view;
 pub mod mode;
 mod modes;
+mod moving;
 pub mod nodes;
 pub mod outliers;
 pub mod plans;

@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use tare_results::schema::Levels;
 use tare_stats::Interval;
+use tare_stats::blocks::Analysis;
 
 /// The answer to the study's question, and what becomes of it without the disturbed trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -59,8 +60,8 @@ pub enum Verdict {
         first: Moved,
         /// The others by their effects, without those that round to none.
         rest: Vec<Moved>,
-        /// Main effects that were tested.
-        tested: usize,
+        /// What was tested: main effects.
+        tested: Tested,
     },
     /// No factor is.
     NotMoved {
@@ -68,6 +69,10 @@ pub enum Verdict {
         what: Measured,
         /// The main effects that were tested.
         terms: Vec<Term>,
+        /// What was tested: main effects.
+        tested: Tested,
+        /// Metrics that a factor moves although not their average.
+        alone: Vec<MovedAlone>,
     },
     /// The conditions differ.
     Ranked {
@@ -81,6 +86,8 @@ pub enum Verdict {
         range: Option<Range>,
         /// Trials of the condition that has fewest.
         fewest_trials: usize,
+        /// What was tested: pairs of conditions.
+        tested: Tested,
     },
     /// No difference between conditions is shown.
     NotRanked {
@@ -92,6 +99,10 @@ pub enum Verdict {
         range: Option<Range>,
         /// Trials of the condition that has fewest.
         fewest_trials: usize,
+        /// What was tested: pairs of conditions.
+        tested: Tested,
+        /// Metrics in which conditions differ although not on average.
+        alone: Vec<MovedAlone>,
     },
     /// The levels of one factor differ.
     RankedLevels {
@@ -101,9 +112,16 @@ pub enum Verdict {
         of: LevelsOf,
         /// Best and worst level.
         ranking: Ranked,
+        /// What was tested: pairs of levels.
+        tested: Tested,
     },
     /// No level of a factor is shown to be better than another.
-    NotRankedLevels(LevelsOf),
+    NotRankedLevels {
+        /// The levels that were compared.
+        of: LevelsOf,
+        /// What was tested: pairs of levels.
+        tested: Tested,
+    },
     /// Which factors the spread between trials comes from; none where no factor is shown to.
     SpreadFrom(SpreadFrom),
     /// Steps of ladders on which more gave less; empty where no step is shown to.
@@ -155,6 +173,32 @@ pub enum Untested {
     },
     /// One trial a rung.
     NoSteps,
+}
+
+/// What stands behind a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Tested {
+    /// Tests that were made: of main effects, or of pairs.
+    pub count: usize,
+    /// Tests there could have been, which p-values are adjusted for.
+    pub of: usize,
+    /// How the trials were compared, and how many of them.
+    pub analysis: Analysis,
+}
+
+/// One of several metrics, moved on its own.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MovedAlone {
+    /// Which of the metrics that are taken together.
+    pub metric: String,
+    /// The factor that moves it; none where two conditions differ in it.
+    pub by: Option<Term>,
+    /// The level, or the condition, that is divided.
+    pub high: String,
+    /// The one that is divided by.
+    pub low: String,
+    /// Mean at the one over that at the other.
+    pub ratio: f64,
 }
 
 /// What the answer is about.
@@ -224,13 +268,26 @@ pub struct Ranked {
     pub worst: String,
     /// Those that are not distinguishable from it.
     pub worst_ties: Vec<String>,
-    /// The larger over the smaller.
+    /// The pair that differs by most; none where it is that of the best and the worst.
+    pub apart: Option<Apart>,
+    /// The larger of the pair over the smaller.
     pub ratio: f64,
     /// 95% interval of it for all pairs together.
     #[serde(flatten, with = "ends::ci")]
     pub ci: Option<Interval>,
-    /// Chance of it where all are alike.
+    /// Pairs that are shown to differ.
+    pub differing: usize,
+    /// Chance of a pair like the surest one where all are alike.
     pub p_value: f64,
+}
+
+/// Two that are shown to differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Apart {
+    /// The one with the larger mean.
+    pub high: String,
+    /// The one with the smaller mean.
+    pub low: String,
 }
 
 /// The extreme means of one metric.
@@ -313,6 +370,20 @@ pub struct LessStep {
 }
 
 impl Verdict {
+    /// What it rests on; none of what is tested otherwise.
+    pub fn tested(&self) -> Option<Tested> {
+        match self {
+            Self::Moved { tested, .. }
+            | Self::NotMoved { tested, .. }
+            | Self::Ranked { tested, .. }
+            | Self::NotRanked { tested, .. }
+            | Self::RankedLevels { tested, .. }
+            | Self::NotRankedLevels { tested, .. } => Some(*tested),
+            Self::Untested(Untested::TooFewRungs { instead, .. }) => instead.tested(),
+            Self::Untested(_) | Self::SpreadFrom(_) | Self::Steps { .. } => None,
+        }
+    }
+
     /// Whether it says something that was tested.
     pub fn is_tested(&self) -> bool {
         !matches!(self, Self::Untested(_))
@@ -321,7 +392,8 @@ impl Verdict {
     /// Whether it says that something differs, and not only that nothing is shown to.
     pub fn is_claim(&self) -> bool {
         match self {
-            Self::Untested(_) | Self::NotMoved { .. } | Self::NotRanked { .. } | Self::NotRankedLevels(_) => false,
+            Self::Untested(_) | Self::NotRankedLevels { .. } => false,
+            Self::NotMoved { alone, .. } | Self::NotRanked { alone, .. } => !alone.is_empty(),
             Self::Moved { .. } | Self::Ranked { .. } | Self::RankedLevels { .. } => true,
             Self::SpreadFrom(from) => !from.sources.is_empty(),
             Self::Steps { less, .. } => !less.is_empty(),
@@ -335,14 +407,18 @@ impl Verdict {
             (Self::Moved { first, rest, .. }, Self::Moved { first: first_other, rest: rest_other, .. }) => {
                 first.claim() == first_other.claim() && claims(rest) == claims(rest_other)
             }
-            (Self::NotMoved { terms, .. }, Self::NotMoved { terms: others, .. }) => terms == others,
+            (Self::NotMoved { terms, alone, .. }, Self::NotMoved { terms: others, alone: alone_other, .. }) => {
+                terms == others && claims_alone(alone) == claims_alone(alone_other)
+            }
             (Self::Ranked { ranking, .. }, Self::Ranked { ranking: other, .. }) => ranking.claim() == other.claim(),
-            (Self::NotRanked { .. }, Self::NotRanked { .. }) => true,
+            (Self::NotRanked { alone, .. }, Self::NotRanked { alone: other, .. }) => {
+                claims_alone(alone) == claims_alone(other)
+            }
             (
                 Self::RankedLevels { of, ranking, .. },
                 Self::RankedLevels { of: of_other, ranking: ranking_other, .. },
             ) => of == of_other && ranking.claim() == ranking_other.claim(),
-            (Self::NotRankedLevels(of), Self::NotRankedLevels(other)) => of == other,
+            (Self::NotRankedLevels { of, .. }, Self::NotRankedLevels { of: other, .. }) => of == other,
             (Self::SpreadFrom(from), Self::SpreadFrom(other)) => from.claim() == other.claim(),
             (Self::Steps { less, .. }, Self::Steps { less: others, .. }) => {
                 less.iter().map(LessStep::claim).eq(others.iter().map(LessStep::claim))
@@ -364,9 +440,15 @@ fn claims(moved: &[Moved]) -> BTreeSet<(String, bool)> {
     moved.iter().map(Moved::claim).collect()
 }
 
+/// Which metric moves at which level, and which way.
+fn claims_alone(moved: &[MovedAlone]) -> BTreeSet<(&str, &str, &str, bool)> {
+    moved.iter().map(|one| (one.metric.as_str(), one.high.as_str(), one.low.as_str(), one.ratio > 1.0)).collect()
+}
+
 impl Ranked {
-    fn claim(&self) -> [(&str, BTreeSet<&String>); 2] {
-        [(&self.best, self.best_ties.iter().collect()), (&self.worst, self.worst_ties.iter().collect())]
+    fn claim(&self) -> ([(&str, BTreeSet<&String>); 2], Option<&Apart>) {
+        let ends = [(&*self.best, self.best_ties.iter().collect()), (&*self.worst, self.worst_ties.iter().collect())];
+        (ends, self.apart.as_ref())
     }
 }
 

@@ -12,6 +12,7 @@
 //! | [`components`] | which level of repetition the variance comes from |
 //! | [`plan`] | how long to warm up, how many samples and trials to take |
 //! | [`ratio`] | is B faster than A, and by how much |
+//! | [`blocks`] | conditions that ran in blocks, all trials in one model |
 //! | [`bootstrap`] | the same by resampling, where normal theory is in doubt |
 //! | [`modes`] | does the metric have two or three modes, and what tells them apart |
 //! | [`digits`] | to which digit values were rounded |
@@ -38,6 +39,7 @@
 
 #![warn(clippy::missing_errors_doc)]
 
+pub mod blocks;
 pub mod bootstrap;
 pub mod components;
 pub mod control;

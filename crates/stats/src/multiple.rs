@@ -8,10 +8,16 @@
 /// Holm's step-down adjustment of p-values ("A simple sequentially rejective multiple test procedure", 1979): the k-th
 /// smallest of m is multiplied by m - k + 1, made monotone, capped at 1. In the order given.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
+    holm_of(p_values, p_values.len())
+}
+
+/// [`holm`] where these are the tested ones of a family of `all`: the others count as what shows nothing.
+pub fn holm_of(p_values: &[f64], all: usize) -> Vec<f64> {
+    let all = all.max(p_values.len());
     let mut adjusted = vec![1.0; p_values.len()];
     let mut largest = 0.0f64;
     for (rank, i) in ascending(p_values).into_iter().enumerate() {
-        largest = largest.max(p_values[i] * (p_values.len() - rank) as f64).min(1.0);
+        largest = largest.max(p_values[i] * (all - rank) as f64).min(1.0);
         adjusted[i] = largest;
     }
     adjusted
@@ -51,6 +57,7 @@ mod tests {
             assert!((got - expected).abs() < 1e-12, "{adjusted:?}");
         }
         assert_eq!(holm(&[0.9, 0.9]), [1.0, 1.0]);
+        assert_eq!(holm_of(&[0.01, 0.02], 5), [0.05, 0.08]);
     }
 
     #[test]

@@ -54,9 +54,12 @@ pub(crate) fn t_upper_tail(x: f64, df: f64) -> f64 {
     StudentsT::new(0.0, 1.0, df).map_or(1.0, |d| d.sf(x))
 }
 
-/// P(F > x) of the F distribution; 1 for no degrees of freedom.
-pub(crate) fn f_upper_tail(x: f64, df1: f64, df2: f64) -> f64 {
-    FisherSnedecor::new(df1, df2).map_or(1.0, |d| d.sf(x))
+/// P(F > x) of the F distribution; 0 for infinite x, 1 for no degrees of freedom or no statistic.
+pub(crate) fn f_upper_tail(x: f64, df: f64, df_rest: f64) -> f64 {
+    if x == f64::INFINITY {
+        return 0.0;
+    }
+    FisherSnedecor::new(df, df_rest).ok().filter(|_| x.is_finite()).map_or(1.0, |d| d.sf(x))
 }
 
 /// The quantile of the chi-squared distribution with `df` degrees of freedom.

@@ -1,135 +1,175 @@
-//! Which conditions are the best and the worst, and which of the others cannot be told from them: all pairs at once.
+//! Which conditions, or groups of them, differ: all pairs at once.
 
-use crate::descriptive::{mean, std_dev};
+use crate::blocks::{Analysis, Contrast, Model, Spread};
 use crate::interval::Interval;
-use crate::ratio::by_block;
-use crate::studentized::{critical, upper_tail};
+use crate::multiple::holm_of;
+use crate::studentized::critical;
+use std::collections::HashSet;
 
-/// One condition: its trials as (block, value). Logarithms make differences ratios.
-pub type Condition = Vec<(usize, f64)>;
+pub use crate::blocks::Condition;
 
-/// The conditions in order, with what is shown of the ends.
+/// Members beyond which only pairs with one of the two ends are tested: those of a thousand are half a million.
+const MOST_MEMBERS: usize = 200;
+/// What it costs that the trials themselves say whose spread stands for a condition's: where one is called noisy by
+/// chance the others look quiet. With this factor on every p-value the rate holds for three conditions and more, see
+/// the tests.
+const CHOICE: f64 = 1.25;
+
+/// The members in order, with the pairs that differ.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranking {
-    /// Indexes of the conditions, the smallest mean first.
+    /// Indexes of the members, the smallest mean first.
     pub order: Vec<usize>,
-    /// Difference of the largest and the smallest mean with an interval that holds for all pairs together.
-    pub difference: f64,
-    /// Its interval; absent where a condition has a single trial.
-    pub ci: Option<Interval>,
-    /// Chance of such a difference between any two of as many equal conditions.
+    /// The pair that is shown to differ by most; the two ends where they do. None where no pair is.
+    pub widest: Option<Pair>,
+    /// Pairs that are shown to differ.
+    pub differing: usize,
+    /// Pairs that were tested.
+    pub tested: usize,
+    /// Chance of a pair like the surest one where no two differ, over all pairs.
     pub p_value: f64,
-    /// Conditions that cannot be told from the one with the smallest mean, itself included.
+    /// Members that are not shown to differ from the one with the smallest mean, itself included.
     pub lowest: Vec<usize>,
-    /// Conditions that cannot be told from the one with the largest mean, itself included.
+    /// Members that are not shown to differ from the one with the largest mean, itself included.
     pub highest: Vec<usize>,
+    /// What it rests on.
+    pub analysis: Analysis,
 }
 
-/// Orders conditions by their means and says which ends are shown, at `confidence` over all pairs together. Pairs that
-/// ran in the same blocks are compared block by block with the standard error of their own differences, others by
-/// Welch's; both against the studentized range (Games & Howell, "Pairwise multiple comparison procedures with unequal
-/// n's and/or variances", Journal of Educational Statistics 1, 1976). `None` below two conditions with trials.
-pub fn rank(conditions: &[Condition], confidence: f64, blocks: bool) -> Option<Ranking> {
-    // Logarithms are near 1; whatever else is given is taken in units of its largest, so that no square overflows.
-    let largest = conditions.iter().flatten().fold(0.0f64, |largest, (_, v)| largest.max(v.abs()));
-    if (1e-9..1e9).contains(&largest) || !largest.is_normal() {
-        return rank_in_unit(conditions, confidence, blocks);
-    }
-    let in_unit = |condition: &Condition| condition.iter().map(|(block, v)| (*block, v / largest)).collect();
-    let found = rank_in_unit(&conditions.iter().map(in_unit).collect::<Vec<_>>(), confidence, blocks)?;
-    let ci = found.ci.and_then(|ci| Interval::finite(ci.low * largest, ci.high * largest));
-    Some(Ranking { difference: found.difference * largest, ci, ..found })
-}
-
-fn rank_in_unit(conditions: &[Condition], confidence: f64, blocks: bool) -> Option<Ranking> {
-    let means: Vec<f64> = conditions.iter().map(|c| mean(&values(c))).collect::<Option<_>>()?;
-    let mut order: Vec<usize> = (0..means.len()).collect();
-    order.sort_by(|&i, &j| means[i].total_cmp(&means[j]));
-    let (&low, &high) = (order.first()?, order.last()?);
-    if low == high {
-        return None;
-    }
-    let k = conditions.len();
-    let pair = |i: usize, j: usize| Pair::of(&conditions[i], &conditions[j], blocks);
-    let extremes = pair(low, high);
-    let mut limits = Limits { k, alpha: 1.0 - confidence, known: Vec::new() };
-    let ci = extremes.as_ref().and_then(|found| found.interval(limits.of(found.df)));
-    let mut tied = |end: usize| -> Vec<usize> {
-        let told =
-            |i: usize, limits: &mut Limits| pair(end, i).is_some_and(|found| found.range() > limits.of(found.df));
-        order.iter().copied().filter(|&i| i == end || !told(i, &mut limits)).collect()
-    };
-    Some(Ranking {
-        difference: extremes.as_ref().map_or(means[high] - means[low], |found| found.difference),
-        ci,
-        p_value: extremes.as_ref().map_or(1.0, |found| found.p_value(k)),
-        lowest: tied(low),
-        highest: tied(high),
-        order,
-    })
-}
-
-fn values(condition: &Condition) -> Vec<f64> {
-    condition.iter().map(|(_, v)| *v).collect()
-}
-
-/// Two conditions against each other.
-struct Pair {
-    difference: f64,
+/// Two members that differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// The member with the smaller mean.
+    pub low: usize,
+    /// The member with the larger mean.
+    pub high: usize,
+    /// By how much the means differ.
+    pub difference: f64,
     se: f64,
     df: f64,
+    members: usize,
 }
 
 impl Pair {
-    /// None where there is no standard error.
-    fn of(a: &Condition, b: &Condition, blocks: bool) -> Option<Self> {
-        if let Some((a, b)) = by_block(a, b).filter(|_| blocks) {
-            let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b - a).collect();
-            let n = differences.len() as f64;
-            return Some(Self { difference: mean(&differences)?, se: std_dev(&differences)? / n.sqrt(), df: n - 1.0 });
-        }
-        let (a, b) = (values(a), values(b));
-        let part = |x: &[f64]| Some((std_dev(x)?.powi(2) / x.len() as f64, x.len() as f64 - 1.0));
-        let ((va, dfa), (vb, dfb)) = (part(&a)?, part(&b)?);
-        let df = (va + vb).powi(2) / (va * va / dfa + vb * vb / dfb);
-        let df = if df.is_finite() { df } else { dfa + dfb };
-        Some(Self { difference: mean(&b)? - mean(&a)?, se: (va + vb).sqrt(), df })
-    }
-
-    /// The difference in units of its standard error as a range of two.
-    fn range(&self) -> f64 {
-        match self.difference.abs() {
-            d if d < 1e-14 => 0.0,
-            d if self.se > 0.0 => d / self.se * std::f64::consts::SQRT_2,
-            _ => f64::INFINITY,
-        }
-    }
-
-    fn p_value(&self, k: usize) -> f64 {
-        upper_tail(self.range(), k, self.df)
-    }
-
-    fn interval(&self, limit: f64) -> Option<Interval> {
-        let half = if self.se > 0.0 { limit / std::f64::consts::SQRT_2 * self.se } else { 0.0 };
+    /// The interval of the difference that holds for all pairs together: that of the studentized range (Tukey; Games &
+    /// Howell 1976 where spreads differ).
+    pub fn interval(&self, confidence: f64) -> Option<Interval> {
+        let errors = critical(1.0 - confidence, self.members, self.df) / std::f64::consts::SQRT_2;
+        let half = if self.se > 0.0 { errors * self.se } else { 0.0 };
         Interval::finite(self.difference - half, self.difference + half)
     }
 }
 
-/// Critical values by degrees of freedom, each computed once: in complete blocks all pairs have the same.
-struct Limits {
-    k: usize,
-    alpha: f64,
-    known: Vec<(f64, f64)>,
+/// Ranks conditions by all their pairs, each with its own standard error or the pooled one (see [`Model`]), p-values
+/// adjusted by Holm; `alpha` is the chance that any is shown to differ where none does. None below two conditions with
+/// trials.
+pub fn rank(conditions: &[Condition], alpha: f64, blocks: bool) -> Option<Ranking> {
+    let members: Vec<Vec<usize>> = (0..conditions.len()).map(|place| vec![place]).collect();
+    rank_groups(conditions, &members, alpha, blocks)
 }
 
-impl Limits {
-    fn of(&mut self, df: f64) -> f64 {
-        if let Some((_, limit)) = self.known.iter().find(|(own, _)| (own - df).abs() < 0.05) {
-            return *limit;
-        }
-        let limit = critical(self.alpha, self.k, df);
-        self.known.push((df, limit));
-        limit
+/// Ranks groups of conditions by the plain averages of their conditions' means.
+pub fn rank_groups(conditions: &[Condition], members: &[Vec<usize>], alpha: f64, blocks: bool) -> Option<Ranking> {
+    // Logarithms are near 1; whatever else is given is taken in units of its largest, so that no square overflows.
+    let largest = conditions.iter().flatten().fold(0.0f64, |largest, (_, v)| largest.max(v.abs()));
+    if (1e-9..1e9).contains(&largest) || !largest.is_normal() {
+        return rank_in_unit(conditions, members, alpha, blocks);
+    }
+    let in_unit = |condition: &Condition| condition.iter().map(|(block, v)| (*block, v / largest)).collect();
+    let scaled: Vec<Condition> = conditions.iter().map(in_unit).collect();
+    let mut found = rank_in_unit(&scaled, members, alpha, blocks)?;
+    if let Some(pair) = &mut found.widest {
+        pair.difference *= largest;
+        pair.se *= largest;
+    }
+    Some(found)
+}
+
+fn rank_in_unit(conditions: &[Condition], members: &[Vec<usize>], alpha: f64, blocks: bool) -> Option<Ranking> {
+    if members.len() < 2 || conditions.iter().any(Vec::is_empty) || members.iter().any(Vec::is_empty) {
+        return None;
+    }
+    let model = Model::of(conditions, blocks);
+    let compared = Compared { model: &model, members };
+    let order = compared.order()?;
+    let (&low, &high) = (order.first()?, order.last()?);
+    let pairs = tested_pairs(&order);
+    let found: Vec<Option<Contrast>> = pairs.iter().map(|(low, high)| compared.pair(*low, *high)).collect();
+    let cost = if matches!(model.analysis().spread, Spread::Own) { 1.0 } else { CHOICE };
+    let p_value = |pair: &Option<Contrast>| pair.map_or(1.0, |pair| (cost * pair.p_value()).min(1.0));
+    let all = members.len() * (members.len() - 1) / 2;
+    let adjusted = holm_of(&found.iter().map(p_value).collect::<Vec<_>>(), all);
+    let is_shown = |place: usize| adjusted[place] <= alpha;
+    let ties = |end: usize| -> Vec<usize> {
+        let apart: HashSet<usize> = (0..pairs.len())
+            .filter(|place| is_shown(*place))
+            .filter_map(|place| match pairs[place] {
+                (low, high) if low == end => Some(high),
+                (low, high) if high == end => Some(low),
+                _ => None,
+            })
+            .collect();
+        order.iter().copied().filter(|i| !apart.contains(i)).collect()
+    };
+    let shown = (0..pairs.len()).filter(|place| is_shown(*place));
+    let shown: Vec<(usize, usize, Contrast)> =
+        shown.filter_map(|place| Some((pairs[place].0, pairs[place].1, found[place]?))).collect();
+    Some(Ranking {
+        widest: widest(&shown, (low, high), members.len()),
+        differing: shown.len(),
+        tested: pairs.len(),
+        p_value: adjusted.iter().copied().fold(1.0, f64::min),
+        lowest: ties(low),
+        highest: ties(high),
+        analysis: model.analysis(),
+        order,
+    })
+}
+
+/// The two ends where they differ, else the largest difference.
+fn widest(shown: &[(usize, usize, Contrast)], ends: (usize, usize), members: usize) -> Option<Pair> {
+    let is_ends = |(low, high, _): &&(usize, usize, Contrast)| (*low, *high) == ends;
+    let largest = || shown.iter().max_by(|a, b| a.2.value.total_cmp(&b.2.value));
+    let (low, high, found) = shown.iter().find(is_ends).or_else(largest)?;
+    Some(Pair { low: *low, high: *high, difference: found.value, se: found.se, df: found.df, members })
+}
+
+/// (low, high) of all pairs by the order of the means; of too many members those with one of the ends.
+fn tested_pairs(order: &[usize]) -> Vec<(usize, usize)> {
+    let last = order.len() - 1;
+    let is_tested = |i: usize, j: usize| order.len() <= MOST_MEMBERS || i == 0 || j == last;
+    let highs = |i: usize| {
+        // Of too many members an inner one meets the last alone.
+        let from = if is_tested(i, i + 1) { i + 1 } else { last };
+        from..=last
+    };
+    (0..last).flat_map(|i| highs(i).map(move |j| (i, j))).map(|(i, j)| (order[i], order[j])).collect()
+}
+
+/// Members of a ranking under a model.
+struct Compared<'a> {
+    model: &'a Model,
+    members: &'a [Vec<usize>],
+}
+
+impl Compared<'_> {
+    /// Members by their means, the smallest first.
+    fn order(&self) -> Option<Vec<usize>> {
+        let mean = |i: usize| self.model.value(&self.weights(i, 1.0));
+        let means: Vec<f64> = (0..self.members.len()).map(mean).collect::<Option<_>>()?;
+        let mut order: Vec<usize> = (0..means.len()).collect();
+        order.sort_by(|&i, &j| means[i].total_cmp(&means[j]));
+        Some(order)
+    }
+
+    fn weights(&self, member: usize, sign: f64) -> Vec<(usize, f64)> {
+        let own = &self.members[member];
+        own.iter().map(|condition| (*condition, sign / own.len() as f64)).collect()
+    }
+
+    /// None where there is no standard error.
+    fn pair(&self, low: usize, high: usize) -> Option<Contrast> {
+        self.model.contrast(&[self.weights(low, -1.0), self.weights(high, 1.0)].concat())
     }
 }
 
@@ -142,20 +182,48 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_shown_with_those_that_cannot_be_told_from_them() {
+    fn the_ends_are_shown_with_those_that_do_not_differ_from_them() {
         let conditions = [condition(2.0), condition(1.0), condition(3.0), condition(1.02)];
-        let found = rank(&conditions, 0.95, false).unwrap();
+        let found = rank(&conditions, 0.05, false).unwrap();
         assert_eq!(found.order, [1, 3, 0, 2]);
-        assert_eq!((found.lowest, found.highest), (vec![1, 3], vec![2]));
-        assert!(found.p_value < 0.001 && found.ci.unwrap().contains(2.0) && found.ci.unwrap().low > 1.5);
+        assert_eq!((found.lowest, found.highest, found.differing, found.tested), (vec![1, 3], vec![2], 5, 6));
+        let widest = found.widest.unwrap();
+        assert_eq!((widest.low, widest.high), (1, 2));
+        let ci = widest.interval(0.95).unwrap();
+        assert!(found.p_value < 0.001 && ci.contains(2.0) && ci.low > 1.5);
     }
 
     #[test]
     fn equal_conditions_and_single_trials_show_nothing() {
-        let found = rank(&[condition(1.0), condition(1.0)], 0.95, true).unwrap();
-        assert_eq!((found.p_value, found.lowest.len(), found.highest.len()), (1.0, 2, 2));
-        let single = rank(&[vec![(0, 1.0)], vec![(0, 5.0)]], 0.95, true).unwrap();
-        assert_eq!((single.p_value, single.ci, single.lowest.len()), (1.0, None, 2));
-        assert_eq!(rank(&[condition(1.0)], 0.95, true), None);
+        let found = rank(&[condition(1.0), condition(1.0)], 0.05, true).unwrap();
+        assert_eq!((found.p_value, found.widest, found.lowest.len(), found.highest.len()), (1.0, None, 2, 2));
+        let single = rank(&[vec![(0, 1.0)], vec![(0, 5.0)]], 0.05, true).unwrap();
+        assert_eq!((single.p_value, single.widest, single.lowest.len()), (1.0, None, 2));
+        assert_eq!(rank(&[condition(1.0)], 0.05, true), None);
+    }
+
+    #[test]
+    fn an_end_that_is_noisy_hides_no_other_pair() {
+        let noisy = [-3.0, 4.0, 1.0, -2.0, 6.0].iter().enumerate().map(|(i, e)| (i, 3.0 + e)).collect();
+        let found = rank(&[condition(1.0), noisy, condition(2.0)], 0.05, false).unwrap();
+        let widest = found.widest.unwrap();
+        assert_eq!((widest.low, widest.high, found.differing), (0, 2, 1));
+        assert_eq!((found.lowest, found.highest.len()), (vec![0, 1], 3));
+    }
+
+    #[test]
+    fn of_hundreds_the_ends_are_tested_and_all_pairs_are_counted() {
+        let many: Vec<Condition> = (0..300).map(|i| condition(if i == 7 { 5.0 } else { 1.0 })).collect();
+        let found = rank(&many, 0.05, false).unwrap();
+        assert_eq!((found.tested, found.highest), (2 * 299 - 1, vec![7]));
+    }
+
+    #[test]
+    fn groups_are_compared_by_the_averages_of_their_conditions() {
+        let conditions = [condition(1.0), condition(2.0), condition(3.0), condition(4.0)];
+        let found = rank_groups(&conditions, &[vec![0, 3], vec![1, 2]], 0.05, true).unwrap();
+        assert_eq!((found.widest, found.tested), (None, 1));
+        let found = rank_groups(&conditions, &[vec![0, 1], vec![2, 3]], 0.05, true).unwrap();
+        assert!((found.widest.unwrap().difference - 2.0).abs() < 1e-12);
     }
 }

@@ -1,7 +1,7 @@
 //! The studentized range: the largest difference of k means over its standard error, by which all pairs may be judged
 //! at once (Tukey 1953).
 
-use crate::quantiles::normal_cdf;
+use crate::quantiles::{normal_cdf, t_two_sided};
 
 /// Steps of Simpson's rule over the position of the largest value, and over the estimated standard deviation: good for
 /// three digits of a p-value, see the tests.
@@ -29,6 +29,13 @@ pub fn upper_tail(q: f64, k: usize, df: f64) -> f64 {
     let (from, to) = ((1.0 - width).max(1e-6), 1.0 + width.min(5.0) + 0.5 / df);
     let log_scale = df / 2.0 * (df / 2.0).ln() - ln_gamma(df / 2.0) + std::f64::consts::LN_2;
     let density = |s: f64| (log_scale + (df - 1.0) * s.ln() - df * s * s / 2.0).exp();
+    // A range beyond this many true standard deviations has no chance: only where s is smaller is there any, which for
+    // a large q and few degrees of freedom is a sliver that steps over the whole would miss.
+    let end = 2.0 * REACH / q;
+    if end < to {
+        let from = from.min(end / 1e6);
+        return simpson(OUTER, from, end, |s| density(s) * (1.0 - grid.range_cdf(q * s, k))).clamp(0.0, 1.0);
+    }
     // Both by the same rule, so that what the rule misses of the density's mass cancels.
     let mass = simpson(OUTER, from, to, density);
     let below = simpson(OUTER, from, to, |s| density(s) * grid.range_cdf(q * s, k));
@@ -37,18 +44,27 @@ pub fn upper_tail(q: f64, k: usize, df: f64) -> f64 {
 
 /// The q that the range exceeds with probability `alpha`.
 pub fn critical(alpha: f64, k: usize, df: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 1.0);
-    while upper_tail(high, k, df) > alpha {
-        high *= 2.0;
-        if high > 1e6 {
-            return f64::INFINITY;
+    let pairs = (k * k.saturating_sub(1) / 2).max(1) as f64;
+    let range = |alpha: f64| t_two_sided(1.0 - alpha, df) * std::f64::consts::SQRT_2;
+    // One pair alone exceeds less, all pairs as if they had nothing in common (Bonferroni) more.
+    let (mut low, mut high) = (range(alpha), range(alpha / pairs));
+    if !high.is_finite() {
+        return f64::INFINITY;
+    }
+    let excess = |q: f64| (upper_tail(q, k, df).max(f64::MIN_POSITIVE) / alpha).ln();
+    let (mut above, mut below) = (excess(low), excess(high));
+    // Regula falsi on the logarithm, which is nearly straight (Illinois: an end that stays counts half).
+    for _ in 0..20 {
+        if above <= 0.0 || below >= 0.0 || high - low < 1e-5 * high {
+            break;
+        }
+        let middle = low + (high - low) * above / (above - below);
+        match excess(middle) {
+            found if found > 0.0 => (low, above, below) = (middle, found, below / 2.0),
+            found => (high, below, above) = (middle, found, above / 2.0),
         }
     }
-    for _ in 0..16 {
-        let middle = f64::midpoint(low, high);
-        if upper_tail(middle, k, df) > alpha { low = middle } else { high = middle }
-    }
-    high
+    if above <= 0.0 { low } else { high }
 }
 
 /// Where the largest of the normals may lie: (z, weight of Simpson's rule times density, Phi(z)).
@@ -119,6 +135,15 @@ mod tests {
             let found = upper_tail(t * 2f64.sqrt(), 2, df);
             assert!((found - 0.05).abs() < 5e-4, "{df}: {found}");
         }
+    }
+
+    #[test]
+    fn small_chances_at_one_degree_of_freedom_are_small() {
+        for (df, t) in [(1.0, 12.706_205), (1.0, 63.656_741), (1.0, 6_366.197_7), (2.0, 99.992_5), (4.0, 60.0)] {
+            let (found, exact) = (upper_tail(t * 2f64.sqrt(), 2, df), 2.0 * crate::quantiles::t_upper_tail(t, df));
+            assert!((found / exact - 1.0).abs() < 0.01, "{df} {t}: {found} in place of {exact}");
+        }
+        assert!((critical(0.05, 2, 1.0) / 17.969 - 1.0).abs() < 0.004, "{}", critical(0.05, 2, 1.0));
     }
 
     #[test]

@@ -7,3 +7,4 @@ mod disturbed;
 mod made_up;
 mod searches;
 mod singled_out;
+mod tested;

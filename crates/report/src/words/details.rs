@@ -1,12 +1,12 @@
 //! What stands below the first sentence: intervals, exceptions, and what is not distinguishable.
 
 use super::headline::headline;
-use super::terms::modes;
+use super::terms::{modes, query};
 use tare_findings::answer::spread_from as spread_source;
 use tare_findings::figures::{count, figure, list, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::SpreadSources;
-use tare_findings::verdict::{LessStep, Moved, Ranked, SpreadFrom, Untested, Verdict};
+use tare_findings::verdict::{LessStep, Moved, MovedAlone, Ranked, SpreadFrom, Tested, Untested, Verdict};
 use tare_results::schema::Levels;
 use tare_stats::Interval;
 
@@ -21,13 +21,16 @@ const LISTED_STEPS: usize = 3;
 pub(super) fn details(verdict: &Verdict) -> Vec<String> {
     match verdict {
         Verdict::Untested(why) => nothing_tested(why),
-        Verdict::Moved { rest, tested, .. } => moved(rest, *tested).into_iter().collect(),
-        Verdict::Ranked { ranking, fewest_trials, .. } => {
-            [Some(ranked(ranking)), few(*fewest_trials)].into_iter().flatten().collect()
+        Verdict::Moved { rest, tested, .. } => moved(rest, tested.count).into_iter().collect(),
+        Verdict::Ranked { ranking, fewest_trials, tested, .. } => {
+            [Some(ranked(ranking, *tested)), few(*fewest_trials)].into_iter().flatten().collect()
         }
-        Verdict::NotRanked { fewest_trials, .. } => few(*fewest_trials).into_iter().collect(),
-        Verdict::RankedLevels { ranking, .. } => vec![ranked(ranking)],
-        Verdict::NotMoved { .. } | Verdict::NotRankedLevels(_) => Vec::new(),
+        Verdict::NotRanked { fewest_trials, alone, .. } => {
+            single_ones(alone).into_iter().chain(few(*fewest_trials)).collect()
+        }
+        Verdict::RankedLevels { ranking, tested, .. } => vec![ranked(ranking, *tested)],
+        Verdict::NotMoved { alone, .. } => single_ones(alone).into_iter().collect(),
+        Verdict::NotRankedLevels { .. } => Vec::new(),
         Verdict::SpreadFrom(from) => vec![sources(from)],
         Verdict::Steps { less, .. } => steps(less).into_iter().collect(),
     }
@@ -76,16 +79,27 @@ fn moved(rest: &[Moved], tested: usize) -> Option<String> {
     Some(format!("This is averaged over the other factors; {others}."))
 }
 
-/// "95% interval 4.9x to 5.2x for all pairs together; a is told from all others, b not from c."
-fn ranked(ranking: &Ranked) -> String {
+/// "95% interval 4.9x to 5.2x for all pairs together; a differs from all others, b is not distinguishable from c; 5 of
+/// 6 pairs differ."
+fn ranked(ranking: &Ranked, tested: Tested) -> String {
     let interval = ranking.ci.map(|ci| format!("{} for all pairs together", interval(ci)));
     let end = |name: &str, ties: &[String]| match ties {
-        [] => format!("{name} is told from all others"),
-        ties => format!("{name} is not told from {}", listed(ties.to_vec())),
+        [] => format!("{name} differs from all others"),
+        ties => format!("{name} is not distinguishable from {}", listed(ties.to_vec())),
     };
     let ends = [end(&ranking.best, &ranking.best_ties), end(&ranking.worst, &ranking.worst_ties)];
-    let all: Vec<String> = interval.into_iter().chain(ends).collect();
+    let pairs = (tested.count > 1).then(|| format!("{} of {} differ", ranking.differing, count(tested.count, "pair")));
+    let all: Vec<String> = interval.into_iter().chain(ends).chain(pairs).collect();
     format!("{}.", all.join("; "))
+}
+
+/// "Q1 2.0x (aslr on against off) and Q2 0.50x (ahi on against off)."
+fn single_ones(alone: &[MovedAlone]) -> Option<String> {
+    let words = |one: &MovedAlone| {
+        let by = one.by.as_ref().map_or_else(String::new, |factor| format!("{factor} "));
+        format!("{} {} ({by}{} against {})", query(&one.metric), times(one.ratio), one.high, one.low)
+    };
+    (!alone.is_empty()).then(|| format!("{}.", listed(alone.iter().map(words).collect())))
 }
 
 /// Where the spread between trials comes from, as a sentence of its own.

@@ -2,7 +2,7 @@
 
 use super::comparison::refusal;
 use super::terms::{mode_cause, modes, phrase};
-use super::{culprits, details, machines, plans, steadiness, trials, two_hosts, warm_up};
+use super::{analysis, culprits, details, machines, plans, steadiness, trials, two_hosts, warm_up};
 use tare_findings::collect;
 use tare_findings::figures::{list, percent, times};
 use tare_findings::mode::ModesTested;
@@ -20,7 +20,8 @@ pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
         all.extend(of_headline(summary, metric));
     }
     all.extend(summary.machines.iter().flat_map(machines::sentences));
-    all.extend(summary.run_order.as_ref().and_then(trials::drift));
+    all.extend(analysis::sentence(summary, results));
+    all.extend(summary.run_order.as_ref().and_then(|drift| trials::drift(drift, &summary.answer.verdict)));
     all.extend(trials::aside(summary));
     all.extend(summary.lifetimes.as_ref().map(trials::lifetimes));
     all.extend(summary.dropped.as_ref().map(trials::dropped));

@@ -1,10 +1,12 @@
 //! The first sentence: at most 25 words, without the intervals, exceptions and ties that stand below it.
 
 use super::steadiness::many;
-use super::terms::phrase;
+use super::terms::{phrase, query};
 use tare_findings::figures::{Scale, count, figure, list, percent, times};
 use tare_findings::level_words::words_of;
-use tare_findings::verdict::{Alone, ByChance, LessStep, LevelsOf, Measured, Moved, Range, Ranked, Untested, Verdict};
+use tare_findings::verdict::{
+    Alone, ByChance, LessStep, LevelsOf, Measured, Moved, MovedAlone, Range, Ranked, Untested, Verdict,
+};
 use tare_stats::Interval;
 
 /// As many as a reader takes in at once.
@@ -17,27 +19,31 @@ pub(super) fn headline(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Untested(why) => nothing_tested(why),
         Verdict::Moved { what, first, rest, .. } => moved(what, first, rest.len()),
-        Verdict::NotMoved { what, terms } => {
+        Verdict::NotMoved { what, terms, alone, .. } => {
             let names: Vec<String> = terms.iter().map(ToString::to_string).collect();
             let what = measured(what);
             let named = match names.as_slice() {
-                [one] => format!("{one} is not shown to move {what}."),
-                [one, other] => format!("Neither {one} nor {other} is shown to move {what}."),
-                all => format!("None of {} is shown to move {what}.", list(all)),
+                [one] => format!("{one} is not shown to move {what}"),
+                [one, other] => format!("Neither {one} nor {other} is shown to move {what}"),
+                all => format!("None of {} is shown to move {what}", list(all)),
             };
-            first_that_fits([named, format!("None of the {} factors is shown to move {what}.", names.len())])
+            denied(&[named, format!("None of the {} factors is shown to move {what}", names.len())], alone)
         }
         Verdict::Ranked { what, factors, ranking, range, .. } => ranked(what, factors, ranking, range.as_ref()),
-        Verdict::NotRanked { what, conditions, range, .. } => {
-            let lead = format!("No difference of {} is shown between the {conditions} conditions", measured(what));
+        Verdict::NotRanked { what, conditions, range, tested, alone, .. } => {
+            let between = match tested.count < tested.of {
+                true => format!("either extreme and another of the {conditions} conditions"),
+                false => format!("the {conditions} conditions"),
+            };
+            let lead = format!("No difference of {} is shown between {between}", measured(what));
             let spread = range.as_ref().map(|range| {
                 let scale = Scale::new(range.unit, range.high.1, 3);
-                format!("{lead} ({} to {}).", scale.number(range.low.1), scale.figure(range.high.1))
+                format!("{lead} ({} to {})", scale.number(range.low.1), scale.figure(range.high.1))
             });
-            first_that_fits(spread.into_iter().chain([format!("{lead}.")]))
+            denied(&[spread.unwrap_or_else(|| lead.clone()), lead], alone)
         }
-        Verdict::RankedLevels { what, of, ranking } => ranked_levels(what, of, ranking),
-        Verdict::NotRankedLevels(of) => {
+        Verdict::RankedLevels { what, of, ranking, .. } => ranked_levels(what, of, ranking),
+        Verdict::NotRankedLevels { of, .. } => {
             let rest = format!("{} of {} is shown to be better than another.", of.factor, of.levels);
             at_most(of, |capital| format!("{} {rest}", if capital { "No" } else { "no" }))
         }
@@ -59,6 +65,16 @@ pub(super) fn headline(verdict: &Verdict) -> String {
         }
         Verdict::Steps { less, ladders } => steps(less, *ladders),
     }
+}
+
+/// What is denied, and the single metrics of which it is not: "; single ones move: Q1 2.0x and Q2 0.50x".
+fn denied(sentences: &[String], alone: &[MovedAlone]) -> String {
+    let named: Vec<String> = alone.iter().map(|one| format!("{} {}", query(&one.metric), times(one.ratio))).collect();
+    let ends = match alone.len() {
+        0 => vec![".".to_owned()],
+        n => vec![format!("; single ones move: {}.", list(&named)), format!("; {} single ones move.", n)],
+    };
+    first_that_fits(ends.iter().flat_map(|end| sentences.iter().map(move |sentence| format!("{sentence}{end}"))))
 }
 
 /// "throughput", or "the 22 queries on average".
@@ -171,7 +187,11 @@ fn ranked(what: &Measured, factors: &[String], ranking: &Ranked, range: Option<&
         let (of_best, of_worst) = (value(&ranking.best)?, value(&ranking.worst)?);
         Some(format!("{} at {best}, {} at {worst}", figure(of_best, range.unit), figure(of_worst, range.unit)))
     });
-    let ends = ends.unwrap_or_else(|| format!("{best} is best, {worst} worst"));
+    // Extreme means that are not shown to differ say nothing of what does.
+    let ends = match &ranking.apart {
+        Some(apart) => format!("{} against {}", level_of(&apart.high, factors), level_of(&apart.low, factors)),
+        None => ends.unwrap_or_else(|| format!("{best} is best, {worst} worst")),
+    };
     first_that_fits([
         format!("{lead}: {ends}."),
         format!("{conditions}: {ends}."),
@@ -247,4 +267,71 @@ fn level_of<'n>(name: &'n str, factors: &[String]) -> &'n str {
     let [factor] = factors else { return name };
     let level = name.strip_prefix(factor.as_str()).and_then(|rest| rest.strip_prefix('='));
     level.filter(|level| !level.contains(' ') && level.starts_with(char::is_alphabetic)).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_findings::term::{Term, TermFactor};
+    use tare_findings::verdict::{Apart, Tested};
+    use tare_stats::blocks::{Analysis, Spread};
+
+    fn tested(count: usize, of: usize) -> Tested {
+        Tested { count, of, analysis: Analysis { by_block: true, spread: Spread::Own, trials: 24, of: 24 } }
+    }
+
+    #[test]
+    fn queries_that_cancel_are_named() {
+        let term = |name: &str| Term(vec![TermFactor { factors: vec![name.to_owned()], level: None }]);
+        let alone = |metric: &str, ratio| MovedAlone {
+            metric: metric.to_owned(),
+            by: Some(term("aslr")),
+            high: "on".to_owned(),
+            low: "off".to_owned(),
+            ratio,
+        };
+        let moved = |alone: Vec<MovedAlone>| {
+            let what = Measured { metric: "query_s_q1".to_owned(), metrics: 22 };
+            headline(&Verdict::NotMoved { what, terms: vec![term("ahi"), term("aslr")], tested: tested(2, 2), alone })
+        };
+        assert_eq!(
+            moved(vec![alone("query_s_q1", 2.01), alone("query_s_q2", 0.5)]),
+            "Neither ahi nor aslr is shown to move the 22 queries on average; single ones move: Q1 2.0x and Q2 0.50x."
+        );
+        let many = (1..=22).map(|n| alone(&format!("query_s_q{n}"), 2.0)).collect();
+        assert!(moved(many).ends_with("on average; 22 single ones move."));
+        assert!(moved(Vec::new()).ends_with("move the 22 queries on average."));
+    }
+
+    #[test]
+    fn only_what_was_tested_is_denied() {
+        let not_ranked = |count| {
+            let what = Measured { metric: "tps".to_owned(), metrics: 1 };
+            let (conditions, tested) = (600, tested(count, 179_700));
+            headline(&Verdict::NotRanked { what, conditions, range: None, fewest_trials: 9, tested, alone: Vec::new() })
+        };
+        assert_eq!(not_ranked(179_700), "No difference of throughput is shown between the 600 conditions.");
+        assert!(not_ranked(1_197).ends_with("between either extreme and another of the 600 conditions."));
+    }
+
+    #[test]
+    fn a_pair_that_differs_is_named_where_the_extremes_do_not() {
+        let name = |name: &str| name.to_owned();
+        let ranking = Ranked {
+            best: name("p=noisy"),
+            best_ties: vec![name("p=a"), name("p=b")],
+            worst: name("p=a"),
+            worst_ties: vec![name("p=noisy")],
+            apart: Some(Apart { high: name("p=b"), low: name("p=a") }),
+            ratio: 1.1,
+            ci: Some(Interval { low: 1.05, high: 1.15 }),
+            differing: 1,
+            p_value: 0.001,
+        };
+        let range = Some(Range { low: (name("p=a"), 1.0), high: (name("p=noisy"), 2.0), unit: "1/s" });
+        let what = Measured { metric: name("tps"), metrics: 1 };
+        let factors = vec![name("p")];
+        let found = Verdict::Ranked { what, factors, ranking, range, fewest_trials: 9, tested: tested(3, 3) };
+        assert_eq!(headline(&found), "p moved throughput 1.10x: b against a.");
+    }
 }

@@ -9,18 +9,24 @@ use tare_findings::lifetimes::Lifetimes;
 use tare_findings::outliers::Outlier;
 use tare_findings::run_order::Drift;
 use tare_findings::summary::{ConditionSummary, MetricSummary, Summary};
+use tare_findings::verdict::Verdict;
 use tare_results::{covariate, metric};
 
 /// One sentence; none where nothing is shown.
-pub(super) fn drift(found: &Drift) -> Option<String> {
+pub(super) fn drift(found: &Drift, answer: &Verdict) -> Option<String> {
+    let without_blocks = answer.tested().is_some_and(|tested| !tested.analysis.by_block);
+    let within = match without_blocks {
+        true => "Conditions were not compared within blocks, so it is in every interval",
+        false => "Conditions were compared block by block, which takes it out",
+    };
     let change = found.change.map_or(String::new(), |change| {
         let way = if change < 0.0 { "lower" } else { "higher" };
         format!("; the last third of the run is {} {way} than the first", percent(change.abs()))
     });
     found.shown().then(|| {
         format!(
-            "The machine drifted: a trial resembles the one before it (correlation {:.2}, p {:.3}){change}. Conditions \
-             were compared block by block, which takes it out; a comparison with another run cannot.",
+            "The machine drifted: a trial resembles the one before it (correlation {:.2}, p {:.3}){change}. {within}; \
+             a comparison with another run cannot take it out.",
             found.correlation, found.p_value
         )
     })

@@ -1,10 +1,10 @@
 //! Effects on the mean.
 
 use super::design::{Cell, Design};
+use crate::blocks::{Analysis, Model};
 use crate::descriptive::{mean, variance};
 use crate::linear::{dot, gram, inverse_spd, moment, times};
 use crate::quantiles::t_upper_tail;
-use std::collections::HashMap;
 
 /// A coefficient of the model of ln(value), its standard error and degrees of freedom where trials are replicated.
 pub(super) struct Coefficient {
@@ -28,38 +28,30 @@ impl Coefficient {
     }
 }
 
-/// The values of every cell in each of the blocks that hold all cells. `None` when fewer than two blocks do, or when
-/// more than a third of some cell's trials stand in others; `blocks` are the blocks of each cell's trials.
-fn complete_blocks(cells: &[&Cell], blocks: &[&[usize]]) -> Option<Vec<Vec<f64>>> {
+/// The coefficients as contrasts of the cells' means, blocks taken out of them. None where blocks cannot be, or a cell
+/// has too few trials for it.
+pub(super) fn fit_blocks(
+    cells: &[&Cell],
+    blocks: &[&[usize]],
+    design: &Design,
+) -> Option<(Vec<Coefficient>, Analysis)> {
     if blocks.len() != cells.len() || cells.iter().zip(blocks).any(|(c, b)| c.trials.len() != b.len()) {
         return None;
     }
-    let first = blocks.first()?;
-    // The first trial of a block counts, should there be two.
-    let places: Vec<HashMap<usize, usize>> =
-        blocks.iter().map(|own| own.iter().enumerate().rev().map(|(place, block)| (*block, place)).collect()).collect();
-    let of_block = |block: &usize| {
-        let value = |(cell, places): (&&Cell, &HashMap<usize, usize>)| Some(cell.trials[*places.get(block)?]);
-        cells.iter().zip(&places).map(value).collect::<Option<Vec<f64>>>()
-    };
-    let complete: Vec<Vec<f64>> = first.iter().filter_map(of_block).collect();
-    let most = cells.iter().map(|c| c.trials.len()).max()?;
-    (complete.len() >= 2 && 3 * complete.len() >= 2 * most).then_some(complete)
-}
-
-/// Each block gives every coefficient once: their mean, and its standard error over the blocks. What a block does to
-/// all cells is gone, and no cell's spread is taken to be another's. `None` where [`complete_blocks`] finds none.
-pub(super) fn fit_blocks(cells: &[&Cell], blocks: &[&[usize]], design: &Design) -> Option<Vec<Coefficient>> {
-    let complete = complete_blocks(cells, blocks)?;
-    let ones = vec![1.0; cells.len()];
-    let inverse = inverse_spd(&gram(&design.x, &ones))?;
-    let of_blocks: Vec<Vec<f64>> = complete.iter().map(|y| times(&inverse, &moment(&design.x, &ones, y))).collect();
-    let n = of_blocks.len() as f64;
+    let numbered = cells.iter().zip(blocks).map(|(cell, own)| own.iter().copied().zip(cell.trials.iter().copied()));
+    let model = Model::of(&numbered.map(Iterator::collect).collect::<Vec<_>>(), true);
+    let inverse = inverse_spd(&gram(&design.x, &vec![1.0; cells.len()]))?;
     let coefficient = |j: usize| {
-        let own: Vec<f64> = of_blocks.iter().map(|block| block[j]).collect();
-        Some(Coefficient { value: mean(&own)?, error: Some((variance(&own)?.sqrt() / n.sqrt(), n - 1.0)) })
+        let weights: Vec<(usize, f64)> = design.x.iter().map(|row| dot(&inverse[j], row)).enumerate().collect();
+        if design.terms[j].is_empty() {
+            // The grand mean is no contrast, and no effect.
+            return Some(Coefficient { value: 0.0, error: None });
+        }
+        let found = model.contrast(&weights)?;
+        Some(Coefficient { value: found.value, error: Some((found.se, found.df)) })
     };
-    (0..design.terms.len()).map(coefficient).collect()
+    let found = (0..design.terms.len()).map(coefficient).collect::<Option<_>>()?;
+    model.analysis().by_block.then_some((found, model.analysis()))
 }
 
 /// Least squares on the cell means. Each cell's own variance makes the standard errors, because the factors are

@@ -3,6 +3,7 @@
 use super::design::{Cell, Design, log_cells};
 use super::spread_test::brown_forsythe;
 use super::{dispersion, location};
+use crate::blocks::{Analysis, Spread};
 use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::{normal_two_sided, t_two_sided};
@@ -24,6 +25,8 @@ pub struct Effect {
     /// p-value of a main effect having none on the spread, by Brown & Forsythe's test, which tails and skew do not
     /// mislead; not adjusted for the number of terms. `None` for interactions, which it does not test.
     pub spread_p: Option<f64>,
+    /// What the ratio of the means rests on.
+    pub analysis: Analysis,
 }
 
 /// Main effects and interactions of up to `max_order` factors on mean and spread, lower orders first. Conditions may be
@@ -31,7 +34,8 @@ pub struct Effect {
 /// `factors` is the number of them.
 ///
 /// `blocks` are the blocks of each cell's trials, or empty where there are none: effects on the mean are then taken
-/// block by block, so that drift between blocks widens nothing.
+/// from least squares with an effect of each block over all trials (see [`crate::blocks`]), so that drift between
+/// blocks widens nothing and a lost trial loses no other.
 ///
 /// Spread intervals assume near-normal ln(trial means) within a condition, widened when their tails are pooled heavier.
 /// Five trials a condition are few for them, ten are usual.
@@ -52,8 +56,10 @@ pub fn effects(
     let blocks: Vec<&[usize]> = filled.map(|(_, blocks)| blocks.as_slice()).collect();
     let cells: Vec<&Cell> = logs.iter().collect();
     let design = Design::new(&cells, factors, max_order);
-    let means = location::fit_blocks(&cells, &blocks, &design)
-        .or_else(|| location::fit(&cells, &design))
+    let trials = cells.iter().map(|cell| cell.trials.len()).sum();
+    let without = Analysis { by_block: false, spread: Spread::Own, trials, of: trials };
+    let (means, analysis) = location::fit_blocks(&cells, &blocks, &design)
+        .or_else(|| Some((location::fit(&cells, &design)?, without)))
         .ok_or_else(|| Error::NotFinite { what: "least squares on the trial means".into() })?;
     let spread = dispersion::fit(&cells, factors, max_order);
     // Tails are judged by the model of main effects: the full one fits each cell's own variance and hides them.
@@ -78,6 +84,7 @@ pub fn effects(
                     [one] if on_spread.is_some() => on_spreads.get(*one).copied(),
                     _ => None,
                 },
+                analysis,
             }
         })
         .collect();

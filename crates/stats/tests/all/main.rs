@@ -8,4 +8,5 @@ mod machines;
 mod naming;
 mod nulls;
 mod numbers;
+mod pairs;
 mod simulate;

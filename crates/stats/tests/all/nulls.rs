@@ -12,7 +12,6 @@ use tare_stats::multiple::holm;
 use tare_stats::outliers::farthest;
 use tare_stats::ratio::{Arms, Better, Design, Verdict, compare};
 use tare_stats::serial::of_runs;
-use tare_stats::simultaneous;
 
 type Draw = fn(&mut Generator) -> f64;
 
@@ -278,30 +277,6 @@ fn what_drifts_beside_the_trials_explains_nothing() {
             println!("{name}, {n} trials: {:.1}%", 100.0 * wrong);
             assert!(wrong < 0.06 + 2.0 * 0.011, "{name}, {n}: {wrong}");
         }
-    }
-}
-
-#[test]
-fn of_fourteen_equal_conditions_no_best_is_named() {
-    let mut rng = generator(26);
-    for (k, n) in [(3usize, 3usize), (3, 10), (14, 3), (14, 10)] {
-        let (mut wrong, mut covered) = (0usize, 0usize);
-        let studies = if k == 3 { 400 } else { 80 };
-        for _ in 0..studies {
-            let blocks = normals(&mut rng, 0.0, 2.0, n);
-            let conditions: Vec<simultaneous::Condition> =
-                (0..k).map(|_| (0..n).map(|b| (b, blocks[b] + normal(&mut rng, 0.0, 1.0))).collect()).collect();
-            let found = simultaneous::rank(&conditions, 0.95, true).unwrap();
-            wrong += usize::from(found.p_value <= 0.05);
-            covered += usize::from(found.ci.unwrap().low <= 0.0);
-        }
-        let (wrong, covered) = (wrong as f64 / studies as f64, covered as f64 / studies as f64);
-        println!(
-            "{k} conditions, {n} blocks: best against worst {:.1}%, covered {:.1}%",
-            100.0 * wrong,
-            100.0 * covered
-        );
-        assert!(wrong < 0.10, "{k} {n}: {wrong}");
     }
 }
 

@@ -248,9 +248,13 @@ const ENTRIES: &[(&str, Entry)] = &[
     }),
     ("simultaneous", |a, b| {
         let both = [false, true]
-            .map(|blocks| simultaneous::rank(&[numbered(a), numbered(b), numbered(&third(a))], 0.95, blocks));
+            .map(|blocks| simultaneous::rank(&[numbered(a), numbered(b), numbered(&third(a))], 0.05, blocks));
         Some(both.into_iter().flatten().fold(told(), |all, found| {
-            all.in_unit([found.difference]).in_unit(ends(found.ci)).free([found.p_value, found.lowest.len() as f64])
+            let all = all.free([found.p_value, found.lowest.len() as f64]);
+            found
+                .widest
+                .into_iter()
+                .fold(all, |all, pair| all.in_unit([pair.difference]).in_unit(ends(pair.interval(0.95))))
         }))
     }),
 ];

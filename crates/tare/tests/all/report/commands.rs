@@ -171,7 +171,7 @@ fn a_slowdown_that_disturbed_trials_decide_is_no_regression() {
     // Two levels of one study ran together already.
     let both = tempfile::tempdir().unwrap();
     fake::write(&fake::bimodal(), both.path());
-    disturb(both.path(), |trial| trial % 2 == 0, 0.99);
+    fake::disturb(both.path(), &|trial| trial % 2 == 0, 0.99);
     let side = |condition: &str| format!("{}:{condition}", path(both.path()));
     let (a, b) = (side("placement=same-pu"), side("placement=other-node"));
     let (_, out, _) = tare(&["compare", &a, &b, "--fail-if-slower", "408", "--metric", "tps"]);

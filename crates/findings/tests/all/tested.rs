@@ -1,0 +1,113 @@
+//! What is tested is all that is said, and what there is to be found is found: made-up studies with known truths.
+
+use crate::made_up::{results, trial};
+use tare_findings::summarize;
+use tare_findings::verdict::Verdict;
+use tare_results::schema::TrialRecord;
+
+/// Studies of each kind.
+const STUDIES: u64 = 20;
+
+/// Numbers about 0 with a standard deviation of 1, from a seed.
+struct Luck(u64);
+
+impl Luck {
+    fn next(&mut self) -> f64 {
+        let mut uniform = || {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 11) as f64 / (1u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+    }
+}
+
+/// A condition with its level and spread, both as fractions.
+type Given<'a> = (&'a str, f64, f64);
+
+/// Blocks of one trial a condition, which differ by `between`; those named by (condition, block) are lost.
+fn run(seed: u64, given: &[Given<'_>], blocks: usize, between: f64, lost: &[(usize, usize)]) -> Vec<TrialRecord> {
+    let mut luck = Luck(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
+    let mut trials = Vec::new();
+    for block in 0..blocks {
+        let level = between * luck.next();
+        for (place, (name, gain, spread)) in given.iter().enumerate() {
+            let tps = 1000.0 * (1.0 + gain) * (level + spread * luck.next()).exp();
+            if !lost.contains(&(place, block)) {
+                trials.push(trial(trials.len(), block, name, tps, false));
+            }
+        }
+    }
+    trials
+}
+
+/// How many studies claim that something differs.
+fn claims(question: &str, study: impl Fn(u64) -> Vec<TrialRecord>) -> u64 {
+    let claimed = |seed: &u64| summarize(&results(question, study(*seed))).answer.verdict.is_claim();
+    (0..STUDIES).filter(claimed).count() as u64
+}
+
+#[test]
+fn a_noisy_condition_does_not_hide_what_the_others_differ_by() {
+    let names: Vec<String> = (0..7).map(|i| format!("placement=p{i}")).collect();
+    let given = |gain: f64| -> Vec<Given<'_>> {
+        let of = |i: usize| (names[i].as_str(), if i == 1 { gain } else { 0.0 }, if i == 0 { 0.2 } else { 0.01 });
+        (0..names.len()).map(of).collect()
+    };
+    let found = claims("best", |seed| run(seed, &given(0.1), 10, 0.0, &[]));
+    let alarms = claims("best", |seed| run(seed, &given(0.0), 10, 0.0, &[]));
+    assert!(found >= STUDIES - 1 && alarms <= 2, "{found} found, {alarms} false");
+}
+
+#[test]
+fn three_lost_trials_of_24_leave_the_blocks() {
+    let given = [
+        ("ahi=off aslr=off", 0.0, 0.02),
+        ("ahi=off aslr=on", 0.06, 0.02),
+        ("ahi=on aslr=off", 0.0, 0.02),
+        ("ahi=on aslr=on", 0.06, 0.02),
+    ];
+    for lost in [&[][..], &[(0, 1)], &[(0, 1), (1, 2)], &[(0, 1), (1, 2), (3, 4)]] {
+        let found = claims("effect", |seed| run(seed, &given, 6, 0.08, lost));
+        assert!(found >= STUDIES - 2, "{found} found with {} lost", lost.len());
+    }
+}
+
+#[test]
+fn two_trials_that_agree_to_four_digits_show_that_one_condition_is_twice_the_other() {
+    let given = [("placement=a", 0.0, 0.0001), ("placement=b", 1.0, 0.0001)];
+    assert_eq!(claims("best", |seed| run(seed, &given, 2, 0.0, &[])), STUDIES);
+}
+
+/// Twenty-two queries of which the first is twice as slow and the second twice as fast with ASLR.
+fn cancelling(seed: u64) -> Vec<TrialRecord> {
+    let given = [
+        ("ahi=off aslr=off", 0.0, 0.0),
+        ("ahi=off aslr=on", 0.0, 0.0),
+        ("ahi=on aslr=off", 0.0, 0.0),
+        ("ahi=on aslr=on", 0.0, 0.0),
+    ];
+    let mut luck = Luck(seed + 1);
+    let mut trials = run(seed, &given, 6, 0.0, &[]);
+    for trial in &mut trials {
+        let on = trial.levels["aslr"] == "on";
+        let metrics = &mut trial.samples[0].metrics;
+        metrics.clear();
+        for query in 1..=22 {
+            let ratio = match query {
+                1 if on => 2.0,
+                2 if on => 0.5,
+                _ => 1.0,
+            };
+            metrics.insert(format!("query_s_q{query}"), 0.3 * ratio * (0.02 * luck.next()).exp());
+        }
+    }
+    trials
+}
+
+#[test]
+fn queries_that_cancel_each_other_are_claimed() {
+    let found = (0..5).filter(|seed| summarize(&results("effect", cancelling(*seed))).answer.verdict.is_claim());
+    assert_eq!(found.count(), 5);
+    let still = |verdict: &Verdict| matches!(verdict, Verdict::NotMoved { .. });
+    assert!(still(&summarize(&results("effect", cancelling(0))).answer.verdict), "on average they do not move");
+}

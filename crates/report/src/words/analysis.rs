@@ -1,0 +1,38 @@
+//! What an answer rests on: how the trials were compared, and how many of them.
+
+use tare_findings::collect;
+use tare_findings::summary::Summary;
+use tare_results::Results;
+use tare_stats::blocks::Spread;
+
+/// "Compared by block over all 24 trials; spreads are not shown to differ (p 0.34) and are pooled."
+pub(super) fn sentence(summary: &Summary, results: &Results) -> Option<String> {
+    let analysis = summary.answer.verdict.tested()?.analysis;
+    // Those that failed for good are missing as those that were left out are.
+    let of = analysis.of + collect::missing_trials(results);
+    let trials = match analysis.trials == of {
+        true => format!("all {of} trials"),
+        false => format!("{} of {of} trials", analysis.trials),
+    };
+    let spread = match analysis.spread {
+        Spread::Pooled { p_value } => format!("spreads are not shown to differ ({}) and are pooled", chance(p_value)),
+        Spread::Unequal { p_value } => format!("spreads differ ({}), so each condition keeps its own", chance(p_value)),
+        Spread::Own => "each condition has its own spread".to_owned(),
+    };
+    Some(match (analysis.by_block, results.plan.is_some()) {
+        (true, _) => format!("Compared by block over {trials}; {spread}."),
+        (false, true) => format!(
+            "Compared without blocks over {trials}, because too few blocks hold several conditions: what drifted between \
+             them is in every interval."
+        ),
+        (false, false) => format!("Compared over {trials}, which name no blocks; {spread}."),
+    })
+}
+
+fn chance(p_value: f64) -> String {
+    match p_value {
+        p if p < 0.001 => "p < 0.001".to_owned(),
+        p if p < 0.1 => format!("p {p:.3}"),
+        p => format!("p {p:.2}"),
+    }
+}

@@ -1,0 +1,128 @@
+//! value = condition + block + the rest, by least squares.
+
+use super::table::Table;
+use crate::linear::inverse_spd;
+
+/// Conditions beyond which only complete blocks are fitted: those need no matrix.
+pub(super) const MOST_CONDITIONS: usize = 300;
+
+/// Least squares of conditions and blocks together.
+#[derive(Debug, Clone)]
+pub(super) struct Fit {
+    /// Effect of each condition; none for a condition without trials. Only their differences mean something.
+    pub effects: Vec<Option<f64>>,
+    /// What the model leaves of each entry of the table.
+    pub residuals: Vec<f64>,
+    /// Degrees of freedom of the residuals.
+    pub df: f64,
+    unscaled: Unscaled,
+}
+
+/// Variances of contrasts in units of that of a trial.
+#[derive(Debug, Clone)]
+enum Unscaled {
+    /// Every block holds each condition once: this many blocks.
+    Complete(f64),
+    /// A generalised inverse of the normal equations, blocks eliminated, and the row of each condition.
+    Matrix(Vec<Vec<f64>>, Vec<Option<usize>>),
+}
+
+impl Fit {
+    /// None where conditions are not connected through blocks.
+    pub fn of(table: &Table) -> Option<Self> {
+        let (of_conditions, of_blocks) = (table.of_conditions(), table.of_blocks());
+        let count = table.entries.len() as f64;
+        let centre = table.entries.iter().map(|entry| entry.value / count).sum::<f64>();
+        let conditions = sums(table, centre, |entry| entry.condition, table.conditions);
+        let blocks = sums(table, centre, |entry| entry.block, table.blocks);
+        let present: Vec<usize> = (0..table.conditions).filter(|c| of_conditions[*c] > 0).collect();
+        if present.len() < 2 || table.blocks == 0 {
+            return None;
+        }
+        let complete = of_conditions.iter().all(|n| *n == table.blocks) && is_once(table);
+        let (present_effects, unscaled) = match complete {
+            true => {
+                let n = table.blocks as f64;
+                (conditions.iter().map(|sum| sum / n).collect(), Unscaled::Complete(n))
+            }
+            false if present.len() > MOST_CONDITIONS => return None,
+            false => reduced(table, &present, &of_blocks, (&conditions, &blocks))?,
+        };
+        let mut effects = vec![None; table.conditions];
+        present.iter().zip(&present_effects).for_each(|(c, effect): (&usize, &f64)| effects[*c] = Some(*effect));
+        let mut of_block = blocks;
+        for entry in &table.entries {
+            of_block[entry.block] -= effects[entry.condition].unwrap_or(0.0);
+        }
+        of_block.iter_mut().zip(&of_blocks).for_each(|(sum, n)| *sum /= *n as f64);
+        let residual = |entry: &super::table::Entry| {
+            entry.value - centre - effects[entry.condition].unwrap_or(0.0) - of_block[entry.block]
+        };
+        let residuals = table.entries.iter().map(residual).collect();
+        let df = count - present.len() as f64 - table.blocks as f64 + 1.0;
+        Some(Self { effects, residuals, df, unscaled })
+    }
+
+    /// The contrast of the effects, and its variance in units of that of a trial. None where a condition has no trial.
+    pub fn contrast(&self, weights: &[(usize, f64)]) -> Option<(f64, f64)> {
+        Some((self.value(weights)?, self.unscaled(weights)?))
+    }
+
+    /// The contrast of the effects.
+    pub fn value(&self, weights: &[(usize, f64)]) -> Option<f64> {
+        weights.iter().map(|(c, w)| Some(w * self.effects[*c]?)).sum()
+    }
+
+    fn unscaled(&self, weights: &[(usize, f64)]) -> Option<f64> {
+        match &self.unscaled {
+            Unscaled::Complete(n) => Some(weights.iter().map(|(_, w)| w * w).sum::<f64>() / n),
+            Unscaled::Matrix(inverse, rows) => {
+                let rows: Vec<(usize, f64)> =
+                    weights.iter().map(|(c, w)| Some((rows[*c]?, *w))).collect::<Option<_>>()?;
+                Some(rows.iter().flat_map(|(i, a)| rows.iter().map(move |(j, b)| a * b * inverse[*i][*j])).sum())
+            }
+        }
+    }
+}
+
+fn sums(table: &Table, centre: f64, of: impl Fn(&super::table::Entry) -> usize, count: usize) -> Vec<f64> {
+    let mut sums = vec![0.0; count];
+    table.entries.iter().for_each(|entry| sums[of(entry)] += entry.value - centre);
+    sums
+}
+
+/// Whether no condition stands twice in a block.
+fn is_once(table: &Table) -> bool {
+    let mut seen = vec![false; table.conditions * table.blocks];
+    table
+        .entries
+        .iter()
+        .all(|entry| !std::mem::replace(&mut seen[entry.block * table.conditions + entry.condition], true))
+}
+
+/// The normal equations of the conditions, blocks eliminated; ones added to the matrix make it regular and change no
+/// contrast.
+fn reduced(
+    table: &Table,
+    present: &[usize],
+    of_blocks: &[usize],
+    (conditions, blocks): (&[f64], &[f64]),
+) -> Option<(Vec<f64>, Unscaled)> {
+    let mut rows = vec![None; table.conditions];
+    present.iter().enumerate().for_each(|(row, c)| rows[*c] = Some(row));
+    let k = present.len();
+    let mut members: Vec<Vec<usize>> = vec![Vec::new(); table.blocks];
+    table.entries.iter().for_each(|entry| members[entry.block].extend(rows[entry.condition]));
+    let mut matrix = vec![vec![1.0; k]; k];
+    let mut right: Vec<f64> = present.iter().map(|c| conditions[*c]).collect();
+    for (block, members) in members.iter().enumerate() {
+        let share = 1.0 / of_blocks[block] as f64;
+        for i in members {
+            matrix[*i][*i] += 1.0;
+            right[*i] -= share * blocks[block];
+            members.iter().for_each(|j| matrix[*i][*j] -= share);
+        }
+    }
+    let inverse = inverse_spd(&matrix)?;
+    Some((crate::linear::times(&inverse, &right), Unscaled::Matrix(inverse, rows)))
+}

@@ -1,0 +1,84 @@
+//! Trials by condition and block.
+
+use std::collections::BTreeMap;
+
+/// One condition: its trials as (block, value). Logarithms make differences ratios.
+pub type Condition = Vec<(usize, f64)>;
+
+/// One trial by its places.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub condition: usize,
+    pub block: usize,
+    pub value: f64,
+}
+
+/// The trials of the blocks that hold more than one condition: others say nothing of a difference.
+#[derive(Debug, Clone)]
+pub(super) struct Table {
+    pub entries: Vec<Entry>,
+    pub conditions: usize,
+    /// Blocks, numbered from 0.
+    pub blocks: usize,
+}
+
+impl Table {
+    pub fn of(conditions: &[Condition]) -> Self {
+        let mut blocks: BTreeMap<usize, Vec<(usize, f64)>> = BTreeMap::new();
+        for (place, condition) in conditions.iter().enumerate() {
+            condition.iter().for_each(|(block, value)| blocks.entry(*block).or_default().push((place, *value)));
+        }
+        blocks.retain(|_, trials| trials.iter().any(|(condition, _)| *condition != trials[0].0));
+        let numbered = blocks.values().enumerate();
+        let entry = |block, (condition, value): &(usize, f64)| Entry { condition: *condition, block, value: *value };
+        Self {
+            entries: numbered.flat_map(|(block, trials)| trials.iter().map(move |trial| entry(block, trial))).collect(),
+            conditions: conditions.len(),
+            blocks: blocks.len(),
+        }
+    }
+
+    /// The trials of all other blocks.
+    pub fn without(&self, block: usize) -> Self {
+        let renumbered = |own: usize| if own > block { own - 1 } else { own };
+        let others = self.entries.iter().filter(|entry| entry.block != block);
+        Self {
+            entries: others.map(|entry| Entry { block: renumbered(entry.block), ..*entry }).collect(),
+            conditions: self.conditions,
+            blocks: self.blocks - 1,
+        }
+    }
+
+    /// The trials of the blocks that hold every condition.
+    pub fn complete(&self) -> Self {
+        let mut counts = vec![vec![0usize; self.conditions]; self.blocks];
+        self.entries.iter().for_each(|entry| counts[entry.block][entry.condition] += 1);
+        let whole: Vec<bool> = counts.iter().map(|block| block.iter().all(|n| *n == 1)).collect();
+        let mut number = vec![0; self.blocks];
+        let mut kept = 0;
+        for (place, whole) in whole.iter().enumerate() {
+            number[place] = kept;
+            kept += usize::from(*whole);
+        }
+        let entries = self.entries.iter().filter(|entry| whole[entry.block]);
+        Self {
+            entries: entries.map(|entry| Entry { block: number[entry.block], ..*entry }).collect(),
+            conditions: self.conditions,
+            blocks: kept,
+        }
+    }
+
+    /// Trials of each condition.
+    pub fn of_conditions(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.conditions];
+        self.entries.iter().for_each(|entry| counts[entry.condition] += 1);
+        counts
+    }
+
+    /// Trials of each block.
+    pub fn of_blocks(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.blocks];
+        self.entries.iter().for_each(|entry| counts[entry.block] += 1);
+        counts
+    }
+}
