@@ -1,12 +1,14 @@
 //! Words that people write and read.
 
 mod figures;
+mod key;
 mod nearest;
 mod shown;
 mod unknown_word;
 mod value;
 
 pub use figures::{count, percent};
+pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
 pub use nearest::nearest;
 pub use shown::shown;
 pub use unknown_word::{UnknownWord, did_you_mean};

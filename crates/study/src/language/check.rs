@@ -13,29 +13,30 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// A key of another workload than the study's is a mistake, not a silent no-op.
-pub fn kinds(source: Source<'_>, set: &[(Field, Range<usize>)], study: &Study) -> Result<(), StudyError> {
+///
+/// Gives the base's load the keys that the study has for it, now that it is known which load that is.
+pub fn kinds(source: Source<'_>, set: &[(Field, Range<usize>)], study: &mut Study) -> Result<(), StudyError> {
+    let place = |key: &str| set.iter().rfind(|(field, _)| field.key == key).map_or(0..0, |(_, span)| span.clone());
+    let mut base = study.base.clone();
+    study.apply_load_keys(&mut base).map_err(|(key, expected)| {
+        // Each by itself was one of its values.
+        source.error(place(&key), format!("`{key}` stands next to a key that excludes it"), expected)
+    })?;
+    study.base = base;
     if let Err(expected) = study.base.check() {
-        let span = set.iter().rfind(|(field, _)| field.key == "threads").map_or(0..0, |(_, span)| span.clone());
-        return Err(source.error(span, format!("workload.threads = {}", study.base.workload.threads), expected));
+        return Err(source.error(
+            place("threads"),
+            format!("workload.threads = {}", study.base.workload.threads),
+            expected,
+        ));
     }
     let load = &study.base.workload.load;
     match set.iter().find(|(field, _)| !field.belongs_to(load)) {
-        None => clash(source, set, study).and_then(|()| dead(source, set, study)),
+        None => dead(source, set, study),
         Some((field, span)) => {
             let known = field::all().into_iter().filter(|f| f.section == field.section && f.belongs_to(load));
             let known: Vec<&str> = known.map(|f| f.key).collect();
             Err(source.unknown(span.clone(), "key of this workload", field.key, &known))
-        }
-    }
-}
-
-/// Two keys that exclude each other.
-fn clash(source: Source<'_>, set: &[(Field, Range<usize>)], study: &Study) -> Result<(), StudyError> {
-    match study.base.workload.load.load().clash() {
-        None => Ok(()),
-        Some((key, expected)) => {
-            let span = set.iter().rfind(|(field, _)| field.key == key).map_or(0..0, |(_, span)| span.clone());
-            Err(source.error(span, format!("`{key}` stands next to a key that excludes it"), expected))
         }
     }
 }
@@ -88,7 +89,6 @@ pub fn factors(source: Source<'_>, root: &DeTable<'_>, study: &Study) -> Result<
             let fits = study
                 .apply(&mut settings, &factor.name, level)
                 .and_then(|()| settings.check())
-                .and_then(|()| settings.workload.load.load().clash().map_or(Ok(()), |(_, why)| Err(why.to_owned())))
                 .and_then(|()| if varies { Ok(()) } else { dead_level(&factor.name, &settings) });
             if let Err(expected) = fits {
                 return Err(placed(source, root, &factor.name, level, |source, span| {

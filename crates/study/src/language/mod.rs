@@ -29,7 +29,7 @@ mod parse_loads_tests;
 pub mod process;
 mod refused;
 pub mod running;
-pub mod sampling_field;
+mod sampling_field;
 pub mod settings;
 pub mod spec;
 pub mod values;

@@ -2,8 +2,7 @@
 
 use super::document::{Source, StudyError};
 use super::field;
-use super::key::{Access, Field, WORKLOAD};
-use super::sampling_field::{self, SAMPLING_FIELDS};
+use super::key::{Field, WORKLOAD};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, Factor, Study, set_build_key};
 use super::{check, machine, refused};
@@ -11,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use tare_drive::workload::AnyLoad;
 use tare_results::question::{self, Question};
-use tare_text::Value;
+use tare_text::{Keyed, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -80,7 +79,7 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
     if parser.study.base.engine.name != own_engine {
         parser.study.moved_from = Some(own_engine);
     }
-    check::kinds(source, &parser.narrow, &parser.study)?;
+    check::kinds(source, &parser.narrow, &mut parser.study)?;
     check::alternatives(source, root.get_ref(), &parser.study)?;
     check::factors(source, root.get_ref(), &parser.study)?;
     check::ladder(source, root.get_ref(), &parser.study)?;
@@ -224,11 +223,11 @@ impl Parser<'_> {
         let wrong = |expected: String| source.error(span.clone(), format!("{section}.{name} = {level}"), expected);
         match section {
             "sampling" => {
-                let field = sampling_field::find(name).ok_or_else(|| {
-                    let known: Vec<&str> = SAMPLING_FIELDS.iter().map(|f| f.key).collect();
+                let key = Sampling::KEYS.iter().find(|key| key.name == name).ok_or_else(|| {
+                    let known: Vec<&str> = Sampling::KEYS.iter().map(|key| key.name).collect();
                     self.source.unknown(key_span, "key of [sampling]", name, &known)
                 })?;
-                (field.set)(&mut self.study.sampling, level).map_err(wrong)
+                key.set(&mut self.study.sampling, level).map_err(wrong)
             }
             "design" => set_design(&mut self.study.design, name, level).map_err(wrong)?.ok_or_else(|| {
                 self.source.unknown(key_span, "key of [design]", name, &["kind", "identical", "ladder"])
@@ -251,7 +250,7 @@ impl Parser<'_> {
 
     /// Sets a key of the base. Keys of loads may stand before the load is named, so they are kept and given to it then.
     fn set_base(&mut self, field: Field, level: &Value) -> Result<(), String> {
-        if let Access::Load = field.access {
+        if field.is_of_load() {
             for mut load in AnyLoad::all().into_iter().filter(|load| field.belongs_to(load)) {
                 load.load_mut().set(field.key, level)?;
             }
@@ -259,11 +258,6 @@ impl Parser<'_> {
             self.study.load_keys.push((field.key.to_owned(), level.clone()));
         } else {
             field.set(&mut self.study.base, level)?;
-        }
-        if field.section == WORKLOAD {
-            let mut base = self.study.base.clone();
-            self.study.apply_load_keys(&mut base)?;
-            self.study.base = base;
         }
         Ok(())
     }

@@ -9,7 +9,8 @@ use tare_study::language::document::Source;
 use tare_study::language::field;
 use tare_study::language::machine;
 use tare_study::language::parse::{Overrides, parse};
-use tare_study::language::sampling_field::SAMPLING_FIELDS;
+use tare_study::language::settings::Sampling;
+use tare_text::Keyed;
 
 /// Options of `tare studies`.
 #[derive(Debug, Args)]
@@ -95,8 +96,8 @@ fn keys() -> String {
         text.push_str(&format!("  {name:18} {}\n", machine::help(name)));
     }
     text.push_str("\n[sampling]\n");
-    for field in SAMPLING_FIELDS {
-        text.push_str(&format!("  {:18} {}\n", field.key, field.help));
+    for key in Sampling::KEYS {
+        text.push_str(&format!("  {:18} {}\n", key.name, key.help));
     }
     text.push_str(
         "\n[factors]          factor = [levels]; every combination is a condition\n\

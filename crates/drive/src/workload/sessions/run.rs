@@ -5,7 +5,7 @@ use super::judge::NotAsked;
 use super::watcher::Watcher;
 use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadError, Stage};
-use tare_load::{Arrivals, Connect, LoadSettings, Pace, RunError, Sample};
+use tare_load::{Arrivals, Connect, LoadSettings, RunError, Sample};
 
 /// One sample with what was seen alongside it and what the clients counted.
 pub struct Ran<T> {
@@ -35,14 +35,15 @@ where
     if stage.watch.probes()
         && let Some(rate) = rate
     {
-        return Err(LoadError::own(NotAsked::ProbeUnderRate { rate }));
+        return Err(NotAsked::ProbeUnderRate { rate }.into());
     }
     let counts = stage.counts;
     let settings = LoadSettings {
         rest: stage.watch.probes(),
         threads: stage.threads,
         seed: stage.seed,
-        pace: rate.map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
+        pace: rate
+            .map_or(tare_load::Pace::Closed, |rate| tare_load::Pace::Open { rate, arrivals: Arrivals::default() }),
         warmup_s: counts.warmup_s,
         samples: counts.samples + usize::from(counts.extra),
         sample_s: counts.sample_s,

@@ -7,6 +7,7 @@ use crate::cli::{Exit, Problem, interrupt, output};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use tare_drive::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Workload};
+use tare_drive::workload::sessions::{Pace, judge};
 use tare_drive::workload::{Load, sessions_on};
 use tare_engine::{ConnectTarget, Engine};
 
@@ -53,8 +54,10 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     } else {
         super::view::print(&sample, &around, outage, &args.said)?
     }
-    oltp::judge(&settings, &sample)
-        .map_err(|e| failed(e).advice("ask for less, or give the clients or the server more CPUs"))?;
+    judge(settings.pace, &sample).map_err(|e| {
+        Problem::new(Exit::TrialFailed, e.to_string())
+            .advice("ask for less, or give the clients or the server more CPUs")
+    })?;
     if let Some(outage) = outage.filter(|outage| outage.still_away > 0) {
         let what = format!("{} of {} clients had no server at the end", outage.still_away, args.run.threads);
         return Err(Problem::new(Exit::TrialFailed, what).advice("start the server again, and look at its log"));
@@ -71,7 +74,7 @@ fn settings(args: &LoadArgs) -> Result<OltpSettings, Problem> {
         tables: Tables { tables: args.make_up.tables, rows: args.make_up.rows },
         distribution: args.distribution(),
         counts: args.make_up.counts(),
-        rate: args.run.rate,
+        pace: Pace::of_rate(args.run.rate),
         prepared: args.make_up.db_ps_mode == "auto",
         skip_transactions: args.make_up.skip_trx,
         ..OltpSettings::new(workload)

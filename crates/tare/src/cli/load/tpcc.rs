@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tare_drive::workload::Load;
-use tare_drive::workload::sessions;
+use tare_drive::workload::sessions::{Pace, judge};
 use tare_drive::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
 use tare_engine::{ConnectTarget, Engine, Session};
 use tare_text::count;
@@ -28,7 +28,7 @@ pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
         warehouses: args.warehouses,
         scale: args.scale,
         keying: args.keying,
-        rate: args.run.rate,
+        pace: Pace::of_rate(args.run.rate),
         // Looking through all tables of someone's server is a command of its own.
         checked: Checked::Off,
         ..TpccSettings::default()
@@ -151,7 +151,7 @@ fn measure(args: &TpccArgs, engine: &dyn Engine, target: &ConnectTarget, of: &Tp
     } else {
         tpcc_view::print(&sample, &around, &tally, &args.said)?;
     }
-    sessions::judge(of.rate, &sample).map_err(|e| {
+    judge(of.pace, &sample).map_err(|e| {
         Problem::new(Exit::TrialFailed, e.to_string())
             .advice("ask for less, measure longer, or give the clients or the server more CPUs")
     })?;
