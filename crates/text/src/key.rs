@@ -8,8 +8,10 @@ use std::path::PathBuf;
 pub struct Key<S: 'static> {
     /// As it stands in a study.
     pub name: &'static str,
-    /// What it means, for the reference.
+    /// What it means.
     pub help: &'static str,
+    /// What else a study's author has to know, which follows `help` there.
+    pub in_study: &'static str,
     access: Access<S>,
 }
 
@@ -45,7 +47,7 @@ enum Access<S: 'static> {
 impl<S: 'static> Key<S> {
     /// One that is on or off.
     pub const fn switch(name: &'static str, help: &'static str, get: fn(&S) -> bool, set: fn(&mut S, bool)) -> Self {
-        Self { name, help, access: Access::Switch(get, set) }
+        Self { name, help, in_study: "", access: Access::Switch(get, set) }
     }
 
     /// A whole number from `least` to `most`; `get` gives none where it is not set.
@@ -56,7 +58,7 @@ impl<S: 'static> Key<S> {
         get: fn(&S) -> Option<u64>,
         set: fn(&mut S, u64),
     ) -> Self {
-        Self { name, help, access: Access::Whole(least, most, get, set) }
+        Self { name, help, in_study: "", access: Access::Whole(least, most, get, set) }
     }
 
     /// A number above 0 of a unit; `get` gives none where it is not set.
@@ -67,7 +69,7 @@ impl<S: 'static> Key<S> {
         get: fn(&S) -> Option<f64>,
         set: fn(&mut S, f64),
     ) -> Self {
-        Self { name, help, access: Access::Positive(unit, get, set) }
+        Self { name, help, in_study: "", access: Access::Positive(unit, get, set) }
     }
 
     /// Seconds, of which there may be none; `get` gives none where it is not set.
@@ -77,7 +79,7 @@ impl<S: 'static> Key<S> {
         get: fn(&S) -> Option<f64>,
         set: fn(&mut S, f64),
     ) -> Self {
-        Self { name, help, access: Access::Seconds(get, set) }
+        Self { name, help, in_study: "", access: Access::Seconds(get, set) }
     }
 
     /// Seconds above 0; `get` gives none where it is not set.
@@ -87,7 +89,7 @@ impl<S: 'static> Key<S> {
         get: fn(&S) -> Option<f64>,
         set: fn(&mut S, f64),
     ) -> Self {
-        Self { name, help, access: Access::SecondsAbove0(get, set) }
+        Self { name, help, in_study: "", access: Access::SecondsAbove0(get, set) }
     }
 
     /// A path; `get` gives none where it is not set.
@@ -97,7 +99,7 @@ impl<S: 'static> Key<S> {
         get: fn(&S) -> Option<&PathBuf>,
         set: fn(&mut S, PathBuf),
     ) -> Self {
-        Self { name, help, access: Access::Path(get, set) }
+        Self { name, help, in_study: "", access: Access::Path(get, set) }
     }
 
     /// Any text; `get` gives none where it is not set.
@@ -107,7 +109,7 @@ impl<S: 'static> Key<S> {
         get: fn(&S) -> Option<&String>,
         set: fn(&mut S, String),
     ) -> Self {
-        Self { name, help, access: Access::Text(get, set) }
+        Self { name, help, in_study: "", access: Access::Text(get, set) }
     }
 
     /// Words that `set` reads, or says what it expected; `get` gives none where it is not set.
@@ -117,7 +119,14 @@ impl<S: 'static> Key<S> {
         get: fn(&S) -> Option<Value>,
         set: fn(&mut S, &Value) -> Result<(), String>,
     ) -> Self {
-        Self { name, help, access: Access::Words(get, set) }
+        Self { name, help, in_study: "", access: Access::Words(get, set) }
+    }
+
+    /// Adds what else a study's author has to know.
+    #[must_use]
+    pub const fn in_study(mut self, words: &'static str) -> Self {
+        self.in_study = words;
+        self
     }
 
     /// Type and range of its values.
@@ -169,7 +178,7 @@ impl<S: 'static> Key<S> {
 
     /// What is known of it without its settings.
     pub fn info(&self) -> KeyInfo {
-        KeyInfo { name: self.name, help: self.help, kind: self.kind() }
+        KeyInfo { name: self.name, help: self.help, in_study: self.in_study, kind: self.kind() }
     }
 }
 
@@ -178,8 +187,10 @@ impl<S: 'static> Key<S> {
 pub struct KeyInfo {
     /// As it stands in a study.
     pub name: &'static str,
-    /// What it means, for the reference.
+    /// What it means.
     pub help: &'static str,
+    /// What else a study's author has to know, which follows `help` there.
+    pub in_study: &'static str,
     /// Type and range of its values.
     pub kind: Kind,
 }

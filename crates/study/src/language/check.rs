@@ -12,10 +12,9 @@ use tare_text::{Value, nearest};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// A key of another workload than the study's is a mistake, not a silent no-op.
-///
-/// Gives the base's load the keys that the study has for it, now that it is known which load that is.
-pub fn kinds(source: Source<'_>, set: &[(Field, Range<usize>)], study: &mut Study) -> Result<(), StudyError> {
+/// Gives the base's load the keys that the study has for it, now that it is known which load that is; what excludes each
+/// other is a mistake.
+pub fn together(source: Source<'_>, set: &[(Field, Range<usize>)], study: &mut Study) -> Result<(), StudyError> {
     let place = |key: &str| set.iter().rfind(|(field, _)| field.key == key).map_or(0..0, |(_, span)| span.clone());
     let mut base = study.base.clone();
     study.apply_load_keys(&mut base).map_err(|(key, expected)| {
@@ -30,6 +29,11 @@ pub fn kinds(source: Source<'_>, set: &[(Field, Range<usize>)], study: &mut Stud
             expected,
         ));
     }
+    Ok(())
+}
+
+/// A key of another workload than the study's is a mistake, not a silent no-op.
+pub fn kinds(source: Source<'_>, set: &[(Field, Range<usize>)], study: &Study) -> Result<(), StudyError> {
     let load = &study.base.workload.load;
     match set.iter().find(|(field, _)| !field.belongs_to(load)) {
         None => dead(source, set, study),
@@ -186,6 +190,7 @@ fn placed(
 ) -> StudyError {
     match locate(root, factor, level) {
         Some(span) => mistake(source, span),
+        None if source.text.is_empty() => mistake(source, 0..0),
         None => mistake(Source { origin: &format!("--set factors.{factor}"), text: "" }, 0..0),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::settings::Settings;
 use tare_drive::workload::AnyLoad;
-use tare_text::{Key, KeyInfo, Kind, Value};
+use tare_text::{Key, KeyInfo, Value};
 
 /// One key of a study. As a factor it is known by `key` alone.
 #[derive(Clone, Copy)]
@@ -11,10 +11,8 @@ pub struct Field {
     pub section: &'static str,
     /// Its name in a study file.
     pub key: &'static str,
-    /// What it means, for the reference.
-    pub help: &'static str,
-    /// Type and range of its values.
-    pub kind: Kind,
+    /// What it means, with type and range of its values.
+    pub info: KeyInfo,
     /// Its declaration, where every study has it; none: it is a key of the loads that have one of this name.
     common: Option<&'static Key<Settings>>,
 }
@@ -22,12 +20,12 @@ pub struct Field {
 impl Field {
     /// A key that every study has.
     pub fn common(section: &'static str, key: &'static Key<Settings>) -> Self {
-        Self { section, key: key.name, help: key.help, kind: key.kind(), common: Some(key) }
+        Self { section, key: key.name, info: key.info(), common: Some(key) }
     }
 
     /// A key of loads.
     pub fn of_load(key: KeyInfo) -> Self {
-        Self { section: WORKLOAD, key: key.name, help: key.help, kind: key.kind, common: None }
+        Self { section: WORKLOAD, key: key.name, info: key, common: None }
     }
 
     /// Whether it is a key of loads.
@@ -52,6 +50,29 @@ impl Field {
             Some(key) => key.set(settings, value),
             None => settings.workload.load.load_mut().set(self.key, value),
         }
+    }
+
+    /// Whether this is one of its values, for every load that has it.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        match self.common {
+            Some(key) => key.set(&mut Settings::default(), value),
+            None => self.loads().try_for_each(|mut load| load.load_mut().set(self.key, value)),
+        }
+    }
+
+    /// Its value where nothing is set; none where it has none then.
+    pub fn default(&self) -> Option<Value> {
+        match self.common {
+            Some(key) => key.get(&Settings::default()),
+            None => self.loads().find_map(|load| load.load().get(self.key)),
+        }
+    }
+
+    fn loads(&self) -> impl Iterator<Item = AnyLoad> {
+        AnyLoad::all().into_iter().filter(|load| self.belongs_to(load))
     }
 
     /// Whether it means anything to this load.

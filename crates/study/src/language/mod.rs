@@ -10,6 +10,7 @@
 //! | `refused` | keys that no study holds: passwords, and keys that went |
 //! | `values` | settings as a plan keeps them |
 //! | `document`, `parse`, `check`, `write`, `written`, `builtin` | TOML to study and back, and the built-in ones |
+//! | `made` | a study without a file, from options of a command line |
 
 mod arguments;
 pub mod builtin;
@@ -22,6 +23,7 @@ pub mod key;
 pub mod level;
 pub mod limit;
 pub mod machine;
+pub mod made;
 pub mod other_host;
 pub mod parse;
 #[cfg(test)]

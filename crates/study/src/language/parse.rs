@@ -8,7 +8,6 @@ use super::spec::{Design, Factor, Study, set_build_key};
 use super::{check, machine, refused};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use tare_drive::workload::AnyLoad;
 use tare_results::question::{self, Question};
 use tare_text::{Keyed, Value};
 use toml::Spanned;
@@ -54,7 +53,7 @@ const SECTIONS: [&str; 18] = [
 /// The first mistake, with its place.
 pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyError> {
     let root = source.table()?;
-    let mut parser = Parser { source, study: empty(), narrow: Vec::new() };
+    let mut parser = Parser::new(source);
     parser.sections(root.get_ref())?;
     if overrides.article {
         let article = root.get_ref().get("article").ok_or_else(|| {
@@ -69,21 +68,7 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
         parser.overlay(quick)?;
         parser.study.rehearsal = true;
     }
-    let own_engine = parser.study.base.engine.name.clone();
-    if let Some(engine) = &overrides.engine {
-        parser.command_line(&format!("engine.name={engine}"))?;
-    }
-    for set in &overrides.sets {
-        parser.command_line(set)?;
-    }
-    if parser.study.base.engine.name != own_engine {
-        parser.study.moved_from = Some(own_engine);
-    }
-    check::kinds(source, &parser.narrow, &mut parser.study)?;
-    check::alternatives(source, root.get_ref(), &parser.study)?;
-    check::factors(source, root.get_ref(), &parser.study)?;
-    check::ladder(source, root.get_ref(), &parser.study)?;
-    Ok(parser.study)
+    parser.finish(root.get_ref(), overrides)
 }
 
 fn empty() -> Study {
@@ -107,14 +92,41 @@ fn empty() -> Study {
     }
 }
 
-struct Parser<'a> {
-    source: Source<'a>,
-    study: Study,
+/// A study on its way.
+pub(super) struct Parser<'a> {
+    pub source: Source<'a>,
+    pub study: Study,
     /// Keys that belong to one workload, looked at when the workload is known.
-    narrow: Vec<(Field, Range<usize>)>,
+    pub narrow: Vec<(Field, Range<usize>)>,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
+    /// A study in which nothing is set, from this source.
+    pub fn new(source: Source<'a>) -> Self {
+        Self { source, study: empty(), narrow: Vec::new() }
+    }
+
+    /// The study with what the command line changes, once all else is set.
+    pub fn finish(mut self, root: &DeTable<'_>, overrides: &Overrides) -> Result<Study, StudyError> {
+        let own_engine = self.study.base.engine.name.clone();
+        if let Some(engine) = &overrides.engine {
+            self.command_line(&format!("engine.name={engine}"))?;
+        }
+        for set in &overrides.sets {
+            self.command_line(set)?;
+        }
+        if self.study.base.engine.name != own_engine {
+            self.study.moved_from = Some(own_engine);
+        }
+        let Self { source, mut study, narrow } = self;
+        check::together(source, &narrow, &mut study)?;
+        check::kinds(source, &narrow, &study)?;
+        check::alternatives(source, root, &study)?;
+        check::factors(source, root, &study)?;
+        check::ladder(source, root, &study)?;
+        Ok(study)
+    }
+
     fn sections(&mut self, root: &DeTable<'_>) -> Result<(), StudyError> {
         for (key, value) in root {
             match key.get_ref().as_ref() {
@@ -211,7 +223,7 @@ impl Parser<'_> {
     }
 
     /// Sets one key of one section; the one way in for files, `[quick]` and `--set`.
-    fn set(
+    pub fn set(
         &mut self,
         section: &str,
         name: &str,
@@ -251,9 +263,7 @@ impl Parser<'_> {
     /// Sets a key of the base. Keys of loads may stand before the load is named, so they are kept and given to it then.
     fn set_base(&mut self, field: Field, level: &Value) -> Result<(), String> {
         if field.is_of_load() {
-            for mut load in AnyLoad::all().into_iter().filter(|load| field.belongs_to(load)) {
-                load.load_mut().set(field.key, level)?;
-            }
+            field.check(level)?;
             self.study.load_keys.retain(|(key, _)| key != field.key);
             self.study.load_keys.push((field.key.to_owned(), level.clone()));
         } else {

@@ -10,7 +10,7 @@ use tare_study::language::field;
 use tare_study::language::machine;
 use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::settings::Sampling;
-use tare_text::Keyed;
+use tare_text::{KeyInfo, Keyed};
 
 /// Options of `tare studies`.
 #[derive(Debug, Args)]
@@ -76,6 +76,10 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
+fn line(KeyInfo { name, help, in_study, .. }: KeyInfo) -> String {
+    format!("  {name:18} {help}{in_study}\n")
+}
+
 fn keys() -> String {
     let mut text = String::from(
         "Keys of a study file. Keys of all but [sampling] and [capture] can be factors, by their own name.\n",
@@ -89,7 +93,7 @@ fn keys() -> String {
             section = field.section;
             text.push_str(&format!("\n[{section}]\n"));
         }
-        text.push_str(&format!("  {:18} {}\n", field.key, field.help));
+        text.push_str(&line(field.info));
     }
     text.push_str("\n[machine]          machine-wide settings, put back afterwards; most need root\n");
     for name in machine::names() {
@@ -97,7 +101,7 @@ fn keys() -> String {
     }
     text.push_str("\n[sampling]\n");
     for key in Sampling::KEYS {
-        text.push_str(&format!("  {:18} {}\n", key.name, key.help));
+        text.push_str(&line(key.info()));
     }
     text.push_str(
         "\n[factors]          factor = [levels]; every combination is a condition\n\

@@ -6,12 +6,15 @@ use tare_text::Key;
 
 /// The rows, in the order in which a study is written.
 pub const KEYS: &[Key<Settings>] = &[
-    Key::path(
+    Key::<Settings>::path(
         "socket",
-        "Unix socket of a server that runs already: it is measured as it is, never stopped, and changed in nothing but \
-         the affinities that the placement asks for; as a factor: several servers side by side",
+        "Unix socket of a server that runs already",
         |s| s.engine.running.socket.as_ref(),
         |s, v| s.engine.running.socket = Some(v),
+    )
+    .in_study(
+        ": it is measured as it is, never stopped, and changed in nothing but the affinities that the placement asks \
+         for; as a factor: several servers side by side",
     ),
     Key::text(
         "host",
@@ -19,11 +22,12 @@ pub const KEYS: &[Key<Settings>] = &[
         |s| s.engine.running.host.as_ref(),
         |s, v| s.engine.running.host = Some(v),
     ),
-    Key::words(
+    Key::whole(
         "port",
         "port of a server that runs already; absent: the engine's usual one",
-        |s| s.engine.running.port.map(|port| usize::from(port).into()),
-        |s, v| s.engine.running.set_port(v),
+        (1, 65_535),
+        |s| s.engine.running.port.map(Into::into),
+        |s, v| s.engine.running.port = Some(v as u16),
     ),
     Key::text(
         "user",
@@ -50,14 +54,14 @@ pub const KEYS: &[Key<Settings>] = &[
         |s| s.engine.running.service.as_ref(),
         |s, v| s.engine.running.service = Some(v),
     ),
-    Key::words(
+    Key::<Settings>::words(
         "tls",
         "TLS to a server that runs already: off, preferred, required, verify-ca or verify-full, or the words of \
-         MySQL's ssl-mode and PostgreSQL's sslmode; absent: as the option file, service or PGSSLMODE says, else off; \
-         as a factor: what encryption costs",
+         MySQL's ssl-mode and PostgreSQL's sslmode; absent: as the option file, service or PGSSLMODE says, else off",
         |s| s.engine.running.tls.map(|mode| mode.to_string().into()),
         |s, v| s.engine.running.set_tls(v),
-    ),
+    )
+    .in_study("; as a factor: what encryption costs"),
     Key::path(
         "tls_ca",
         "PEM file with the certificates of the authorities that are believed; absent: those of the option file or \
