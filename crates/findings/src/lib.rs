@@ -7,6 +7,7 @@ mod basis;
 mod best;
 mod builds;
 mod captures;
+pub mod client_limit;
 pub mod collect;
 pub mod compare;
 mod composite;

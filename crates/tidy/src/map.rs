@@ -21,7 +21,7 @@ pub const CRATES: &[Crate] = &[
     Crate { folder: "topology", may_use: &["text", "files", "cpuset"] },
     Crate { folder: "noise", may_use: &["text", "files", "cpuset"] },
     Crate { folder: "engine", may_use: &["text", "files", "cpuset", "noise"] },
-    Crate { folder: "results", may_use: &["text", "files", "topology", "stats", "latency"] },
+    Crate { folder: "results", may_use: &["text", "files", "cpuset", "topology", "stats", "latency"] },
     Crate {
         folder: "drive",
         may_use: &[
