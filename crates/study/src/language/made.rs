@@ -8,7 +8,6 @@ use super::settings::{Sampling, Settings};
 use super::spec::{Factor, Study};
 use tare_results::question::Question;
 use tare_text::{Key, KeyInfo, Keyed, Value};
-use toml::de::DeTable;
 
 /// A key with its value, by table and name.
 pub type KeyValue = (&'static str, &'static str, Value);
@@ -34,7 +33,7 @@ impl MadeStudy {
     /// # Errors
     /// The first mistake.
     pub fn study(&self, overrides: &Overrides) -> Result<Study, StudyError> {
-        self.parser()?.finish(&DeTable::new(), overrides)
+        self.parser()?.finish(overrides)
     }
 
     /// What a trial of it needs to know, where keys may be set that mean nothing to the load.
@@ -42,8 +41,8 @@ impl MadeStudy {
     /// # Errors
     /// A value that does not fit, or not with the others.
     pub fn settings(&self) -> Result<(Settings, Sampling), StudyError> {
-        let Parser { source, mut study, narrow } = self.parser()?;
-        check::together(source, &narrow, &mut study)?;
+        let Parser { source, mut study, places, .. } = self.parser()?;
+        check::together(source, &places, &mut study)?;
         Ok((study.base, study.sampling))
     }
 

@@ -10,6 +10,7 @@
 //! | `refused` | keys that no study holds: passwords, and keys that went |
 //! | `values` | settings as a plan keeps them |
 //! | `document`, `parse`, `check`, `write`, `written`, `builtin` | TOML to study and back, and the built-in ones |
+//! | `places` | where what is checked in the end stands |
 //! | `made` | a study without a file, from options of a command line |
 
 mod arguments;
@@ -28,6 +29,7 @@ pub mod other_host;
 pub mod parse;
 #[cfg(test)]
 mod parse_loads_tests;
+pub mod places;
 pub mod process;
 mod refused;
 pub mod running;

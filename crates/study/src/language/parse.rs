@@ -3,6 +3,7 @@
 use super::document::{Source, StudyError};
 use super::field;
 use super::key::{Field, WORKLOAD};
+use super::places::{Place, Places};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, Factor, Study, set_build_key};
 use super::{check, machine, refused};
@@ -68,7 +69,7 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
         parser.overlay(quick)?;
         parser.study.rehearsal = true;
     }
-    parser.finish(root.get_ref(), overrides)
+    parser.finish(overrides)
 }
 
 fn empty() -> Study {
@@ -96,18 +97,20 @@ fn empty() -> Study {
 pub(super) struct Parser<'a> {
     pub source: Source<'a>,
     pub study: Study,
-    /// Keys that belong to one workload, looked at when the workload is known.
-    pub narrow: Vec<(Field, Range<usize>)>,
+    /// Where what is checked in the end stands.
+    pub places: Places,
+    /// The option of the command line that is being read; none: the document is.
+    option: Option<String>,
 }
 
 impl<'a> Parser<'a> {
     /// A study in which nothing is set, from this source.
     pub fn new(source: Source<'a>) -> Self {
-        Self { source, study: empty(), narrow: Vec::new() }
+        Self { source, study: empty(), places: Places::default(), option: None }
     }
 
     /// The study with what the command line changes, once all else is set.
-    pub fn finish(mut self, root: &DeTable<'_>, overrides: &Overrides) -> Result<Study, StudyError> {
+    pub fn finish(mut self, overrides: &Overrides) -> Result<Study, StudyError> {
         let own_engine = self.study.base.engine.name.clone();
         if let Some(engine) = &overrides.engine {
             self.command_line(&format!("engine.name={engine}"))?;
@@ -118,24 +121,28 @@ impl<'a> Parser<'a> {
         if self.study.base.engine.name != own_engine {
             self.study.moved_from = Some(own_engine);
         }
-        let Self { source, mut study, narrow } = self;
-        check::together(source, &narrow, &mut study)?;
-        check::kinds(source, &narrow, &study)?;
-        check::alternatives(source, root, &study)?;
-        check::factors(source, root, &study)?;
-        check::ladder(source, root, &study)?;
+        let Self { source, mut study, places, .. } = self;
+        check::together(source, &places, &mut study)?;
+        check::kinds(source, &places, &study)?;
+        check::alternatives(source, &places, &study)?;
+        check::factors(source, &places, &study)?;
+        check::ladder(source, &places, &study)?;
         Ok(study)
     }
 
     fn sections(&mut self, root: &DeTable<'_>) -> Result<(), StudyError> {
         for (key, value) in root {
+            self.places.tables.insert(key.get_ref().to_string(), value.span());
             match key.get_ref().as_ref() {
                 "name" => self.study.name = self.source.scalar("name", value)?.to_string(),
                 "title" => self.study.title = self.source.scalar("title", value)?.to_string(),
                 "question" => self.study.question = Some(self.question(value)?),
                 "placements" => self.placements(value)?,
                 "builds" => self.builds(value)?,
-                "factors" => self.study.factors = self.factors(self.source.as_table("factors", value)?)?,
+                "factors" => {
+                    let table = self.source.as_table("factors", value)?;
+                    self.study.factors = self.factors(table)?;
+                }
                 "conditions" => self.conditions(value)?,
                 // Read even where it is not used, so that a mistake in it does not wait for the first --quick.
                 "quick" | "article" => {
@@ -254,7 +261,8 @@ impl<'a> Parser<'a> {
                 let field =
                     field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
                 self.set_base(field, level).map_err(wrong)?;
-                self.narrow.push((field, key_span));
+                let place = self.place(key_span);
+                self.places.keys.push((field, place));
                 Ok(())
             }
         }
@@ -350,7 +358,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn factors(&self, table: &DeTable<'_>) -> Result<Vec<Factor>, StudyError> {
+    fn factors(&mut self, table: &DeTable<'_>) -> Result<Vec<Factor>, StudyError> {
         let mut factors = Vec::new();
         for (key, value) in table {
             let name = key.get_ref().as_ref();
@@ -365,16 +373,24 @@ impl<'a> Parser<'a> {
         Ok(factors)
     }
 
-    fn factor(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, StudyError> {
-        let levels = self.source.list(name, value)?.into_iter().map(|(level, _)| level).collect();
-        Ok(Factor { name: name.to_owned(), levels })
+    fn factor(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, StudyError> {
+        let levels = self.source.list(name, value)?;
+        let placed = levels.iter().map(|(level, span)| (name.to_owned(), level.clone(), Place::At(span.clone())));
+        self.places.levels.extend(placed);
+        Ok(Factor { name: name.to_owned(), levels: levels.into_iter().map(|(level, _)| level).collect() })
+    }
+
+    /// The place of what is being read.
+    fn place(&self, span: Range<usize>) -> Place {
+        self.option.clone().map_or(Place::At(span), Place::Option)
     }
 
     /// One `--set path.to.key=value`.
     fn command_line(&mut self, set: &str) -> Result<(), StudyError> {
         let outer = std::mem::replace(&mut self.source, Source { origin: "--set", text: "" });
+        self.option = Some(format!("--set {set}"));
         let result = self.command_line_set(set);
-        self.source = outer;
+        (self.source, self.option) = (outer, None);
         result.map_err(|mut e| {
             e.origin = format!("--set {set}");
             (e.line, e.column) = (0, 0);
@@ -394,7 +410,10 @@ impl<'a> Parser<'a> {
             }
             ("factors", _) => {
                 self.study.asked_options.extend(key.strip_prefix("option.").map(str::to_owned));
-                let levels = value.split(',').map(Value::of_word).collect();
+                let levels: Vec<_> = value.split(',').map(Value::of_word).collect();
+                let place = Place::Option(format!("--set factors.{key}"));
+                self.places.levels.retain(|(name, ..)| name != key);
+                self.places.levels.extend(levels.iter().map(|level| (key.to_owned(), level.clone(), place.clone())));
                 match self.study.factors.iter_mut().find(|f| f.name == key) {
                     Some(factor) => factor.levels = levels,
                     None => self.study.factors.push(Factor { name: key.to_owned(), levels }),
