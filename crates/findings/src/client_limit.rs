@@ -36,7 +36,7 @@ pub struct ClientFindings<'r> {
 /// What was found in some trials of a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InTrials<'r, T> {
-    /// The condition's name.
+    /// As records and plans name it.
     pub condition: &'r str,
     /// In how many of its trials.
     pub trials: usize,
@@ -69,7 +69,7 @@ impl LongestStall {
 }
 
 impl<'r> ClientFindings<'r> {
-    /// Of these results.
+    /// Of the trials that are analysed, where they drove a server.
     pub fn of(results: &'r Results) -> Self {
         let usable = results.trials.iter().filter(|trial| is_usable(trial) && trial.server_version.is_some());
         let trials: Vec<&TrialRecord> = usable.collect();

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub struct Key<S: 'static> {
     /// As it stands in a study.
     pub name: &'static str,
-    /// What it means.
+    /// What it means, as a line of help says it.
     pub help: &'static str,
     /// What else a study's author has to know, which follows `help` there.
     pub in_study: &'static str,
@@ -155,7 +155,7 @@ impl<S: 'static> Key<S> {
         }
     }
 
-    /// Sets a value.
+    /// Sets a value, where it is of its type and in its range.
     ///
     /// # Errors
     /// What was expected.
@@ -187,7 +187,7 @@ impl<S: 'static> Key<S> {
 pub struct KeyInfo {
     /// As it stands in a study.
     pub name: &'static str,
-    /// What it means.
+    /// What it means, as a line of help says it.
     pub help: &'static str,
     /// What else a study's author has to know, which follows `help` there.
     pub in_study: &'static str,

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use tare_results::MOST_CONDITIONS;
 use tare_text::{Value, nearest};
 
-/// Gives the base's load the keys that the study has for it, now that it is known which load that is; what excludes each
-/// other is a mistake.
+/// Gives the base's load the keys that the study has for it, now that it is known which load that is; what excludes
+/// each other is a mistake.
 pub fn together(source: Source<'_>, places: &Places, study: &mut Study) -> Result<(), StudyError> {
     let mut base = study.base.clone();
     study.apply_load_keys(&mut base).map_err(|(key, expected)| {

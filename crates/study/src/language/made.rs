@@ -15,7 +15,7 @@ pub type KeyValue = (&'static str, &'static str, Value);
 /// What a command line makes a study of.
 #[derive(Debug, Clone)]
 pub struct MadeStudy {
-    /// The study's name.
+    /// Short, also of the results directory.
     pub name: &'static str,
     /// The command or option that it comes from, as messages say it.
     pub origin: &'static str,
@@ -23,7 +23,7 @@ pub struct MadeStudy {
     pub question: Option<Question>,
     /// Every key that is set.
     pub values: Vec<KeyValue>,
-    /// What varies.
+    /// Each with its levels, of which every combination is a condition.
     pub factors: Vec<Factor>,
 }
 

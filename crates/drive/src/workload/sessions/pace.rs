@@ -33,7 +33,7 @@ impl Pace {
         rate.map_or(Self::Closed, Self::Rate)
     }
 
-    /// Sets a rate.
+    /// Goes at so many transactions a second from now on.
     ///
     /// # Errors
     /// Where one is searched for.

@@ -14,7 +14,7 @@ use tare_study::language::settings::{Sampling, Settings};
 pub struct Asked<'a> {
     /// How it is driven, and what is kept.
     pub args: &'a RunArgs,
-    /// The server's kind.
+    /// The one that was named, or that of sysbench's driver.
     pub engine: &'static dyn Engine,
     /// Where it is and who asks it.
     pub target: ConnectTarget,
@@ -45,7 +45,7 @@ impl<'a> Asked<'a> {
         Ok(Self { args, engine, target, settings, sampling, made })
     }
 
-    /// Client threads.
+    /// Client threads, one connection each.
     pub fn threads(&self) -> usize {
         self.settings.workload.threads
     }

@@ -1,5 +1,6 @@
 //! Options that set keys of the study which a load is. Meaning, type, range and default of each are the key's own.
 
+use crate::cli::problem::expectation;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use std::marker::PhantomData;
 use tare_study::language::made::{KeyValue, check_value, declared};
@@ -8,7 +9,7 @@ use tare_text::{Kind, Value};
 /// An option that sets a key.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyOption {
-    /// Behind `--`.
+    /// Its name, as it stands behind `--`.
     pub long: &'static str,
     /// Table and name of the key.
     pub key: (&'static str, &'static str),
@@ -71,10 +72,7 @@ impl KeyOption {
             _ => Value::of_word(text),
         };
         let (section, key) = self.key;
-        check_value(section, key, &value).map_err(|expected| match expected.strip_prefix("expected ") {
-            Some(_) => expected,
-            None => format!("expected {expected}"),
-        })?;
+        check_value(section, key, &value).map_err(|expected| format!("expected {}", expectation(expected)))?;
         Ok(value)
     }
 }
