@@ -32,7 +32,7 @@ pub struct Place {
     /// As the study has it.
     pub location: String,
     /// CPUs of the OS, as a list; none where the plan does not say or conditions differ in it.
-    pub cpus: Option<String>,
+    pub cpus: Option<CpuSet>,
 }
 
 /// What one client and one server location together came to.
@@ -122,11 +122,11 @@ fn places(group: &[&ConditionTrials<'_>], side: &str, planned: &[PlannedConditio
     places
 }
 
-fn cpus(planned: &PlannedCondition, side: &str) -> Option<String> {
+fn cpus(planned: &PlannedCondition, side: &str) -> Option<CpuSet> {
     let placement = planned.placement.as_ref()?;
     let lists = if side == CLIENT { &placement.client } else { &placement.server };
     let set: CpuSet = lists.iter().flatten().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
-    (!set.is_empty()).then(|| set.to_string())
+    (!set.is_empty()).then_some(set)
 }
 
 /// Where a location is on this machine, in a table's head.

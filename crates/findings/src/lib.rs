@@ -8,6 +8,7 @@ mod best;
 mod builds;
 mod by_chance;
 mod captures;
+pub mod client_limit;
 pub mod collect;
 pub mod compare;
 mod composite;

@@ -2,6 +2,7 @@
 
 use super::machine_view::relation_words;
 use std::collections::{BTreeMap, BTreeSet};
+use tare_cpuset::CpuSet;
 use tare_results::covariate;
 use tare_results::schema::{SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
 use tare_topology::{Machine, Pairing};
@@ -15,8 +16,8 @@ pub struct ThreadSummary {
     pub pair: Option<usize>,
     /// Its name as the kernel knows it.
     pub name: String,
-    /// The distinct sets of CPUs it was allowed, as OS lists.
-    pub allowed: BTreeSet<String>,
+    /// The distinct sets of CPUs it was allowed.
+    pub allowed: BTreeSet<CpuSet>,
     /// CPU -> share of sightings, each sample weighing the same.
     pub seen: BTreeMap<usize, f64>,
     /// Samples it was found in.

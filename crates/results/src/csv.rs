@@ -258,7 +258,7 @@ mod tests {
             (0..120).find_map(|number| {
                 let [condition, trial, sample, metric] = place(number);
                 let (condition, metric) = (format!("c{condition}").into(), format!("m{metric}").into());
-                trials.add(&Row { condition, trial, sample, metric, value: 1.0 }).err()
+                trials.add(&Row { condition, trial, sample, metric, value: 1.0, block: 0, disturbed: "".into() }).err()
             })
         };
         assert_eq!(too_many(&|n| [n, 0, 0, 0]), Some(Refused::TooMany("conditions", 5)));

@@ -13,6 +13,7 @@ use super::search::SearchRecord;
 use super::server::ServerRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tare_cpuset::CpuSet;
 use tare_text::Value;
 use tare_topology::{Fingerprint, Machine};
 
@@ -198,8 +199,8 @@ pub struct ThreadRecord {
     pub tid: u32,
     /// Thread name as the kernel knows it.
     pub name: String,
-    /// CPUs it was allowed to run on, read back from the kernel, as an OS list ("0-3,8").
-    pub allowed_cpus: String,
+    /// CPUs it was allowed to run on, read back from the kernel; empty where it was gone before it was looked at.
+    pub allowed_cpus: CpuSet,
     /// CPUs on which it was seen -> number of sightings.
     pub seen_cpus: BTreeMap<usize, u64>,
     /// Moves between CPUs during the sample (kernel count where there is one, else changes between sightings).

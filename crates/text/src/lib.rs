@@ -2,6 +2,7 @@
 
 mod figures;
 mod formula;
+mod key;
 mod nearest;
 mod shown;
 mod unknown_word;
@@ -9,6 +10,7 @@ mod value;
 
 pub use figures::{count, percent};
 pub use formula::{as_text_cell, of_text_cell};
+pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
 pub use nearest::nearest;
 pub use shown::{shown, shown_name};
 pub use unknown_word::{UnknownWord, did_you_mean};

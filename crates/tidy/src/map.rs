@@ -21,7 +21,7 @@ pub const CRATES: &[Crate] = &[
     Crate { folder: "topology", may_use: &["text", "files", "cpuset"] },
     Crate { folder: "noise", may_use: &["text", "files", "cpuset"] },
     Crate { folder: "engine", may_use: &["text", "files", "cpuset", "noise"] },
-    Crate { folder: "results", may_use: &["text", "files", "topology", "stats", "latency"] },
+    Crate { folder: "results", may_use: &["text", "files", "cpuset", "topology", "stats", "latency"] },
     Crate {
         folder: "drive",
         may_use: &[
@@ -40,7 +40,7 @@ pub const CRATES: &[Crate] = &[
     },
     Crate { folder: "study", may_use: &["text", "stats", "cpuset", "topology", "noise", "engine", "results", "drive"] },
     Crate { folder: "findings", may_use: &["text", "stats", "latency", "cpuset", "topology", "results"] },
-    Crate { folder: "report", may_use: &["text", "files", "stats", "cpuset", "topology", "results", "findings"] },
+    Crate { folder: "report", may_use: &["text", "files", "stats", "topology", "results", "findings"] },
     Crate {
         folder: "tare",
         may_use: &[

@@ -10,7 +10,7 @@ pub(super) fn covariates(threads: &[ThreadRecord]) -> BTreeMap<String, f64> {
     let clients: Vec<_> = threads
         .iter()
         .filter(|thread| thread.class == ThreadClass::Client)
-        .filter_map(|thread| Some((thread.schedule?, thread.allowed_cpus.parse::<CpuSet>().unwrap_or_default())))
+        .filter_map(|thread| Some((thread.schedule?, &thread.allowed_cpus)))
         .collect();
     let mut found = BTreeMap::new();
     let length = |s: &tare_results::schema::ScheduleRecord| s.ran_s + s.waited_s + s.slept_s;
@@ -43,7 +43,7 @@ mod tests {
             pid: 1,
             tid: 1,
             name: String::new(),
-            allowed_cpus: allowed.into(),
+            allowed_cpus: allowed.parse().unwrap(),
             seen_cpus: BTreeMap::new(),
             migrations: 0,
             voluntary_switches: 0,

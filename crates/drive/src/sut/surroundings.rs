@@ -109,7 +109,7 @@ mod tests {
             pid: 6,
             tid: 7,
             name: "server".into(),
-            allowed_cpus: "0-1".into(),
+            allowed_cpus: "0-1".parse().unwrap(),
             seen_cpus: seen.iter().copied().collect(),
             migrations: 1,
             voluntary_switches: 2,

@@ -50,7 +50,7 @@ struct Tracked {
     /// The CPU on which it was before it was bound elsewhere: that of one that sleeps stays until it wakes.
     stale: Option<u32>,
     /// What was last known of one that may end: its counts, and the CPUs that it was allowed.
-    last: Option<(ThreadSample, String)>,
+    last: Option<(ThreadSample, CpuSet)>,
     /// What a helper process is for, where the kernel calls them all the same.
     kind: Option<&'static str>,
 }
@@ -78,7 +78,7 @@ impl Tracked {
 
     fn remember(&mut self) {
         if let (Ok(sample), Ok(allowed)) = (observe::thread(self.thread.thread), affinity_of(self.thread.thread)) {
-            self.last = Some((sample, allowed.to_string()));
+            self.last = Some((sample, allowed));
         }
     }
 }
@@ -175,8 +175,7 @@ fn record(tracked: &Tracked, elapsed_s: f64) -> ThreadRecord {
     let Tracked { thread, before, seen, last, kind, .. } = tracked;
     let before = before.as_ref();
     let after = observe::thread(thread.thread).ok().or_else(|| last.as_ref().map(|(sample, _)| sample.clone()));
-    let allowed = affinity_of(thread.thread).map(|set| set.to_string());
-    let allowed = allowed.ok().or_else(|| last.as_ref().map(|(_, allowed)| allowed.clone()));
+    let allowed = affinity_of(thread.thread).ok().or_else(|| last.as_ref().map(|(_, allowed)| allowed.clone()));
     // A thread that has gone, or came later, has no difference to show: its counts stay 0.
     let during = |count: fn(&ThreadSample) -> Option<u64>| -> Option<u64> {
         Some(count(after.as_ref()?)?.saturating_sub(count(before?)?))
@@ -225,8 +224,9 @@ pub fn stray(threads: &[Watched], records: &[ThreadRecord]) -> Option<String> {
             return None; // helpers of a server come and go
         }
         let who = || format!("{} thread {} ({})", side(thread.class), thread.thread.tid, record.name);
-        if record.allowed_cpus != asked.to_string() {
-            let now = if record.allowed_cpus.is_empty() { "gone" } else { record.allowed_cpus.as_str() };
+        if record.allowed_cpus != *asked {
+            let now = &record.allowed_cpus;
+            let now = if now.is_empty() { "gone".to_owned() } else { now.to_string() };
             return Some(format!("{} was bound to CPUs {asked} and its affinity is now {now}", who()));
         }
         // One that sleeps is still on the CPU where it ran last, wherever it may run next.

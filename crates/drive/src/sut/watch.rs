@@ -345,7 +345,7 @@ impl SubjectWatch {
         if placement.server.is_empty() {
             return Ok(());
         }
-        let all = placement.server.iter().flat_map(CpuSet::iter).collect::<CpuSet>().to_string();
+        let all = placement.server.iter().flat_map(CpuSet::iter).collect::<CpuSet>();
         let astray = |thread: &ThreadRecord| placement.bind == Bind::Thread || thread.allowed_cpus != all;
         let mut workers = threads.iter().filter(|thread| thread.name == PARALLEL_WORKER);
         match workers.find(|thread| astray(thread)) {

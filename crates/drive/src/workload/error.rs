@@ -1,5 +1,6 @@
 //! Why a load gave no result, and why its data could not be made.
 
+use super::sessions::NotAsked;
 use crate::sut::SutError;
 use std::error::Error;
 use tare_cpuset::LimitTooLow;
@@ -69,6 +70,12 @@ impl LoadError {
     /// An error of one load's own.
     pub fn own(error: impl Error + Send + Sync + 'static) -> Self {
         Self::Own(Box::new(error))
+    }
+}
+
+impl From<NotAsked> for LoadError {
+    fn from(error: NotAsked) -> Self {
+        Self::own(error)
     }
 }
 

@@ -1,8 +1,9 @@
 //! A load that a test adds exactly as any load is added: this file, and its line in the registry.
 
-use super::{Counts, Driven, FillError, FillJob, Key, Keyed, Load, LoadError, Measured, Stage};
+use super::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Stage};
 use tare_engine::Server;
 use tare_results::metric;
+use tare_text::{Key, Keyed};
 
 /// What the fake load is asked to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,28 +13,23 @@ pub struct FakeSettings {
 }
 
 impl Keyed for FakeSettings {
-    const KEYS: &'static [Key<Self>] = &[Key {
-        name: "speed",
-        help: "what the fake load claims to have measured",
-        get: |s| Some(s.speed.into()),
-        set: |s, v| v.positive("transactions a second").map(|v| s.speed = v),
-    }];
-}
-
-impl FakeSettings {
-    /// What `workload.name` says in a study.
-    pub const NAMES: &'static [&'static str] = &["fake"];
-
-    /// The load of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.contains(&name).then(Self::default)
-    }
+    const KEYS: &'static [Key<Self>] = &[Key::positive(
+        "speed",
+        "what the fake load claims to have measured",
+        "transactions a second",
+        |s| Some(s.speed),
+        |s, v| s.speed = v,
+    )];
 }
 
 impl Default for FakeSettings {
     fn default() -> Self {
         Self { speed: 1000.0 }
     }
+}
+
+impl NamedLoad for FakeSettings {
+    const NAMES: &'static [&'static str] = &["fake"];
 }
 
 impl Load for FakeSettings {

@@ -1,6 +1,6 @@
 //! What every load can do, and what it is given.
 
-use super::{Driven, FillError, Keys, LoadError, Progress};
+use super::{Driven, FillError, LoadError, Progress};
 use crate::sut::{SubjectWatch, WatchSettings};
 use serde::{Deserialize, Serialize};
 use std::ops::ControlFlow;
@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use tare_cpuset::ThreadRef;
 use tare_engine::{Address, Dialect, Server, Session, SqlError};
 use tare_load::{Interval, Intervals};
+use tare_text::Keys;
 
 /// A load with its settings. Everything that the rest of the program needs to know of it is asked here.
 pub trait Load: Keys {
@@ -22,10 +23,6 @@ pub trait Load: Keys {
     }
     /// A key that was changed and means nothing to it as it is set up; none where every change tells.
     fn dead(&self) -> Option<&'static str> {
-        None
-    }
-    /// A key that is set alongside one that excludes it, and what was expected; none where all go together.
-    fn clash(&self) -> Option<(&'static str, &'static str)> {
         None
     }
     /// Whether it drives a server; else the trial's own process does the work.
@@ -110,6 +107,17 @@ pub trait Load: Keys {
     fn add_warmup_runs(&mut self, _runs: usize) {}
 }
 
+/// How a load is called in studies.
+pub trait NamedLoad: Load + Default {
+    /// What `workload.name` may say.
+    const NAMES: &'static [&'static str];
+
+    /// The load of this name, as a study finds it when it says nothing else.
+    fn named(name: &str) -> Option<Self> {
+        Self::NAMES.contains(&name).then(Self::default)
+    }
+}
+
 /// How much one trial measures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
@@ -143,6 +151,10 @@ pub trait Host: Sync {
     fn progress(&self, step: Progress);
     /// Whether it should end now.
     fn interrupted(&self) -> bool;
+    /// The word for work that may end between two steps of it.
+    fn go_on(&self) -> ControlFlow<()> {
+        if self.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
     /// Where the output of a program that it runs is kept; none where it is not.
     fn log(&self, _name: &str) -> Option<PathBuf> {
         None

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `load` | what every load can do, and what it is given |
 //! | `registry` | one line a load |
-//! | `key` | a load's own keys of a study |
+//! | `keys` | keys of a study that several loads have |
 //! | `measured` | what a load gives |
 //! | `progress` | what is told while it works |
 //! | `error` | why a load gave no result |
@@ -22,7 +22,7 @@ mod error;
 #[cfg(test)]
 mod fake;
 mod fill;
-mod key;
+mod keys;
 mod load;
 mod measured;
 pub mod oltp;
@@ -40,8 +40,7 @@ pub mod tpcc;
 
 pub use error::{FillError, LoadError};
 pub use fill::sessions_on;
-pub use key::{Key, KeyInfo, Keyed, Keys};
-pub use load::{Counts, FillJob, Host, Load, ServerAt, Stage};
+pub use load::{Counts, FillJob, Host, Load, NamedLoad, ServerAt, Stage};
 pub use measured::{Driven, Extra, Measured, Pool};
 pub use pool::PoolContents;
 pub use preload::Warm;

@@ -3,7 +3,6 @@
 use super::fill::in_parallel;
 use super::pool::all_read;
 use super::{Driven, LoadError, Pool, PoolContents, Stage};
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tare_results::schema::AppliedSetting;
 
@@ -11,7 +10,7 @@ use tare_results::schema::AppliedSetting;
 pub struct Warm<'a> {
     held: Option<PoolContents<'a>>,
     before: Option<Pool>,
-    applied: Option<AppliedSetting>,
+    applied: Vec<AppliedSetting>,
 }
 
 impl<'a> Warm<'a> {
@@ -22,24 +21,28 @@ impl<'a> Warm<'a> {
     /// The server's refusal, or a pool that does not hold what was read.
     pub fn up(preload: bool, stage: &Stage<'a>) -> Result<Self, LoadError> {
         let held = PoolContents::at_start(stage);
-        let applied = if preload { Some(read_all(stage, held)?) } else { None };
-        Ok(Self { held, before: held.and_then(|held| held.now()), applied })
+        let applied = if preload { vec![read_all(stage, held)?] } else { Vec::new() };
+        Ok(Self::with(held, applied))
+    }
+
+    /// Of a load that has warmed the server up itself, and proved what it applied.
+    pub fn with(held: Option<PoolContents<'a>>, applied: Vec<AppliedSetting>) -> Self {
+        Self { held, before: held.and_then(|held| held.now()), applied }
     }
 
     /// What the samples were, with what is known of the pool around them.
     pub fn around(self, driven: Driven) -> Driven {
         let pool = self.before.zip(self.held.and_then(|held| held.now()));
-        Driven { pool, applied: self.applied.into_iter().chain(driven.applied).collect(), ..driven }
+        Driven { pool, applied: [self.applied, driven.applied].concat(), ..driven }
     }
 }
 
 fn read_all(stage: &Stage<'_>, held: Option<PoolContents<'_>>) -> Result<AppliedSetting, LoadError> {
-    let go_on = |_| if stage.host.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let read = AtomicUsize::new(0);
     in_parallel(
         1,
         1,
-        &go_on,
+        &|_| stage.host.go_on(),
         || LoadError::Interrupted,
         |shared| {
             let mut session = (stage.connect)()?;

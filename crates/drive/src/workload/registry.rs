@@ -1,6 +1,5 @@
 //! One line a load. A load's folder and its line here are all that adding one touches.
 
-use super::Load;
 use super::command::CommandSettings;
 use super::counters::CountersSettings;
 use super::dbt3::Dbt3Settings;
@@ -9,6 +8,7 @@ use super::pgbench::PgbenchSettings;
 use super::sql::SqlSettings;
 use super::sysbench::SysbenchSettings;
 use super::tpcc::TpccSettings;
+use super::{Load, NamedLoad};
 
 /// Makes the sum of all loads' settings: each line is a variant, its settings, and the first of its names.
 macro_rules! loads {

@@ -18,9 +18,10 @@ pub enum Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    /// A text that outlives the row; nothing when it is empty.
-    pub fn text(text: &'a str) -> Self {
-        if text.is_empty() { Self::Nothing } else { Self::Text(Cow::Borrowed(text)) }
+    /// A text; nothing when it is empty.
+    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        let text = text.into();
+        if text.is_empty() { Self::Nothing } else { Self::Text(text) }
     }
 
     /// A count of any size; nothing beyond what 63 bits hold.

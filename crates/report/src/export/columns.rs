@@ -154,7 +154,7 @@ pub const THREAD: &[Column] = &[
     column("tid", Kind::Whole, "the kernel's id of the thread", |row| of(row.thread, |t| Cell::whole(t.tid))),
     column("name", Kind::Text, "the kernel's name of the thread", |row| of(row.thread, |t| Cell::text(&t.name))),
     column("allowed_cpus", Kind::Text, "CPUs it was allowed to run on, as read back from the kernel", |row| {
-        of(row.thread, |t| Cell::text(&t.allowed_cpus))
+        of(row.thread, |t| Cell::text(t.allowed_cpus.to_string()))
     }),
     column("seen_cpus", Kind::Text, "CPU:sightings, joined by spaces", |row| of(row.thread, seen)),
     column("migrations", Kind::Whole, "moves between CPUs", |row| of(row.thread, |t| Cell::whole(t.migrations))),

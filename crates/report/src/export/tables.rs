@@ -74,7 +74,7 @@ impl Table {
         let mut emit = |row: &Row<'_>| {
             let mut cells: Vec<Cell<'_>> = Vec::with_capacity(columns.len() + factors.len());
             cells.push((columns[0].get)(row));
-            cells.extend(factors.iter().map(|factor| row.levels.get(factor).map_or(Cell::Nothing, |l| Cell::text(l))));
+            cells.extend(factors.iter().map(|factor| row.levels.get(factor).map_or(Cell::Nothing, Cell::text)));
             cells.extend(columns[1..].iter().map(|column| (column.get)(row)));
             each(&cells)
         };

@@ -146,7 +146,7 @@ fn thread_row(condition: &str, row: &ThreadSummary, scheduled: bool) -> Markup {
         _ => row.name.clone(),
     };
     let allowed = match row.allowed.iter().collect::<Vec<_>>().as_slice() {
-        [one] => (*one).clone(),
+        [one] => one.to_string(),
         [first, rest @ ..] => format!("{first} and {} other sets", rest.len()),
         [] => "–".to_owned(),
     };

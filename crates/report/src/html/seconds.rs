@@ -5,6 +5,7 @@ use crate::charts::marks;
 use crate::charts::seconds::{self, Line};
 use crate::words::client_limit;
 use maud::{Markup, html};
+use tare_findings::client_limit::LongestStall;
 use tare_results::schema::{SampleRecord, TrialRecord};
 
 /// Conditions that are drawn, and samples of each: all are in `trials.jsonl`.
@@ -55,10 +56,10 @@ fn of_trial(trial: &TrialRecord) -> Vec<Line> {
 }
 
 fn line(trial: &TrialRecord, sample: &SampleRecord) -> Line {
-    let stall = client_limit::stall(&sample.covariates).zip(client_limit::stall_words(&sample.covariates));
     Line {
         name: format!("trial {}, sample {}", trial.trial, sample.sample + 1),
         tps: sample.tps_each_second.clone(),
-        stall: stall.map(|((from_s, length_s), words)| (from_s, length_s, words)),
+        stall: LongestStall::of(&sample.covariates)
+            .map(|stall| (stall.from_s, stall.length_s, client_limit::stall_words(&stall))),
     }
 }

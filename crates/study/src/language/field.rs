@@ -1,15 +1,15 @@
 //! The table of all keys of a study: parsing, factors, `--set`, writing, plans and the reference page read it.
 
 use super::fields;
-use super::key::{Access, CAPTURE, Field, WORKLOAD};
+use super::key::{CAPTURE, Field, WORKLOAD};
 use tare_drive::workload::AnyLoad;
 
 /// All keys but `engine.options.*` and the machine settings, which are open-ended, in the order of a written study.
 pub fn all() -> Vec<Field> {
     let mut all = Vec::new();
-    for rows in fields::COMMON {
-        all.extend_from_slice(rows);
-        if rows.first().is_some_and(|field| field.section == WORKLOAD) {
+    for (section, keys) in fields::COMMON {
+        all.extend(keys.iter().map(|key| Field::common(section, key)));
+        if *section == WORKLOAD {
             all.extend(of_loads());
         }
     }
@@ -21,7 +21,7 @@ fn of_loads() -> Vec<Field> {
     let mut fields: Vec<Field> = Vec::new();
     for key in AnyLoad::all().iter().flat_map(|load| load.load().keys()) {
         if fields.iter().all(|field| field.key != key.name) {
-            fields.push(Field { section: WORKLOAD, key: key.name, help: key.help, access: Access::Load });
+            fields.push(Field::of_load(key));
         }
     }
     fields

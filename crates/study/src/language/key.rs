@@ -2,7 +2,7 @@
 
 use super::settings::Settings;
 use tare_drive::workload::AnyLoad;
-use tare_text::Value;
+use tare_text::{Key, KeyInfo, Value};
 
 /// One key of a study. As a factor it is known by `key` alone.
 #[derive(Clone, Copy)]
@@ -11,32 +11,33 @@ pub struct Field {
     pub section: &'static str,
     /// Its name in a study file.
     pub key: &'static str,
-    /// What it means, for the reference.
-    pub help: &'static str,
-    /// Where its value lives.
-    pub access: Access,
-}
-
-/// How the value of a key is read and set.
-#[derive(Clone, Copy)]
-pub enum Access {
-    /// A key that every study has.
-    Common {
-        /// The present value, none when it is not set.
-        get: fn(&Settings) -> Option<Value>,
-        /// Sets a value; the error says what was expected.
-        set: fn(&mut Settings, &Value) -> Result<(), String>,
-    },
-    /// A key of the loads that have one of this name.
-    Load,
+    /// What it means, with type and range of its values.
+    pub info: KeyInfo,
+    /// Its declaration, where every study has it; none: it is a key of the loads that have one of this name.
+    common: Option<&'static Key<Settings>>,
 }
 
 impl Field {
+    /// A key that every study has.
+    pub fn common(section: &'static str, key: &'static Key<Settings>) -> Self {
+        Self { section, key: key.name, info: key.info(), common: Some(key) }
+    }
+
+    /// A key of loads.
+    pub fn of_load(key: KeyInfo) -> Self {
+        Self { section: WORKLOAD, key: key.name, info: key, common: None }
+    }
+
+    /// Whether it is a key of loads.
+    pub fn is_of_load(&self) -> bool {
+        self.common.is_none()
+    }
+
     /// The present value; none when it is not set, or the settings' load has no such key.
     pub fn get(&self, settings: &Settings) -> Option<Value> {
-        match self.access {
-            Access::Common { get, .. } => get(settings),
-            Access::Load => settings.workload.load.load().get(self.key),
+        match self.common {
+            Some(key) => key.get(settings),
+            None => settings.workload.load.load().get(self.key),
         }
     }
 
@@ -45,18 +46,38 @@ impl Field {
     /// # Errors
     /// What was expected.
     pub fn set(&self, settings: &mut Settings, value: &Value) -> Result<(), String> {
-        match self.access {
-            Access::Common { set, .. } => set(settings, value),
-            Access::Load => settings.workload.load.load_mut().set(self.key, value),
+        match self.common {
+            Some(key) => key.set(settings, value),
+            None => settings.workload.load.load_mut().set(self.key, value),
         }
+    }
+
+    /// Whether this is one of its values, for every load that has it.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn check(&self, value: &Value) -> Result<(), String> {
+        match self.common {
+            Some(key) => key.set(&mut Settings::default(), value),
+            None => self.loads().try_for_each(|mut load| load.load_mut().set(self.key, value)),
+        }
+    }
+
+    /// Its value where nothing is set; none where it has none then.
+    pub fn default(&self) -> Option<Value> {
+        match self.common {
+            Some(key) => key.get(&Settings::default()),
+            None => self.loads().find_map(|load| load.load().get(self.key)),
+        }
+    }
+
+    fn loads(&self) -> impl Iterator<Item = AnyLoad> {
+        AnyLoad::all().into_iter().filter(|load| self.belongs_to(load))
     }
 
     /// Whether it means anything to this load.
     pub fn belongs_to(&self, load: &AnyLoad) -> bool {
-        match self.access {
-            Access::Common { .. } => true,
-            Access::Load => load.load().keys().iter().any(|key| key.name == self.key),
-        }
+        self.common.is_some() || load.load().keys().iter().any(|key| key.name == self.key)
     }
 }
 

@@ -10,6 +10,8 @@
 //! | `refused` | keys that no study holds: passwords, and keys that went |
 //! | `values` | settings as a plan keeps them |
 //! | `document`, `parse`, `check`, `write`, `written`, `builtin` | TOML to study and back, and the built-in ones |
+//! | `places` | where what is checked in the end stands |
+//! | `made` | a study without a file, from options of a command line |
 
 mod arguments;
 pub mod builtin;
@@ -22,14 +24,16 @@ pub mod key;
 pub mod level;
 pub mod limit;
 pub mod machine;
+pub mod made;
 pub mod other_host;
 pub mod parse;
 #[cfg(test)]
 mod parse_loads_tests;
+pub mod places;
 pub mod process;
 mod refused;
 pub mod running;
-pub mod sampling_field;
+mod sampling_field;
 pub mod settings;
 pub mod spec;
 pub mod values;

@@ -2,16 +2,15 @@
 
 use super::document::{Source, StudyError};
 use super::field;
-use super::key::{Access, Field, WORKLOAD};
-use super::sampling_field::{self, SAMPLING_FIELDS};
+use super::key::{Field, WORKLOAD};
+use super::places::{Place, Places};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, Factor, Study, set_build_key};
 use super::{check, machine, refused};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use tare_drive::workload::AnyLoad;
 use tare_results::question::{self, Question};
-use tare_text::Value;
+use tare_text::{Keyed, Value};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -57,7 +56,7 @@ const SECTIONS: [&str; 18] = [
 /// The first mistake, with its place.
 pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyError> {
     let root = source.table()?;
-    let mut parser = Parser { source, study: empty(), narrow: Vec::new() };
+    let mut parser = Parser::new(source);
     parser.sections(root.get_ref())?;
     if overrides.article {
         let article = root.get_ref().get("article").ok_or_else(|| {
@@ -72,24 +71,7 @@ pub fn parse(source: Source<'_>, overrides: &Overrides) -> Result<Study, StudyEr
         parser.overlay(quick)?;
         parser.study.rehearsal = true;
     }
-    let own_engine = parser.study.base.engine.name.clone();
-    if let Some(engine) = &overrides.engine {
-        parser.command_line(&format!("engine.name={engine}"))?;
-    }
-    if !overrides.binaries.is_empty() {
-        parser.set_factor("binary", overrides.binaries.iter().map(|path| Value::of_word(path)).collect());
-    }
-    for set in &overrides.sets {
-        parser.command_line(set)?;
-    }
-    if parser.study.base.engine.name != own_engine {
-        parser.study.moved_from = Some(own_engine);
-    }
-    check::kinds(source, &parser.narrow, &parser.study)?;
-    check::alternatives(source, root.get_ref(), &parser.study)?;
-    check::factors(source, root.get_ref(), &parser.study)?;
-    check::ladder(source, root.get_ref(), &parser.study)?;
-    Ok(parser.study)
+    parser.finish(overrides)
 }
 
 fn empty() -> Study {
@@ -113,23 +95,60 @@ fn empty() -> Study {
     }
 }
 
-struct Parser<'a> {
-    source: Source<'a>,
-    study: Study,
-    /// Keys that belong to one workload, looked at when the workload is known.
-    narrow: Vec<(Field, Range<usize>)>,
+/// A study on its way.
+pub(super) struct Parser<'a> {
+    pub source: Source<'a>,
+    pub study: Study,
+    /// Where what is checked in the end stands.
+    pub places: Places,
+    /// The option of the command line that is being read; none: the document is.
+    option: Option<String>,
 }
 
-impl Parser<'_> {
+impl<'a> Parser<'a> {
+    /// A study in which nothing is set, from this source.
+    pub fn new(source: Source<'a>) -> Self {
+        Self { source, study: empty(), places: Places::default(), option: None }
+    }
+
+    /// The study with what the command line changes, once all else is set.
+    pub fn finish(mut self, overrides: &Overrides) -> Result<Study, StudyError> {
+        let own_engine = self.study.base.engine.name.clone();
+        if let Some(engine) = &overrides.engine {
+            self.command_line(&format!("engine.name={engine}"))?;
+        }
+        if !overrides.binaries.is_empty() {
+            let programs = overrides.binaries.iter().map(|path| Value::of_word(path)).collect();
+            self.set_factor("binary", programs, "--binary");
+        }
+        for set in &overrides.sets {
+            self.command_line(set)?;
+        }
+        if self.study.base.engine.name != own_engine {
+            self.study.moved_from = Some(own_engine);
+        }
+        let Self { source, mut study, places, .. } = self;
+        check::together(source, &places, &mut study)?;
+        check::kinds(source, &places, &study)?;
+        check::alternatives(source, &places, &study)?;
+        check::factors(source, &places, &study)?;
+        check::ladder(source, &places, &study)?;
+        Ok(study)
+    }
+
     fn sections(&mut self, root: &DeTable<'_>) -> Result<(), StudyError> {
         for (key, value) in root {
+            self.places.tables.insert(key.get_ref().to_string(), value.span());
             match key.get_ref().as_ref() {
                 "name" => self.study.name = self.source.scalar("name", value)?.to_string(),
                 "title" => self.study.title = self.source.scalar("title", value)?.to_string(),
                 "question" => self.study.question = Some(self.question(value)?),
                 "placements" => self.placements(value)?,
                 "builds" => self.builds(value)?,
-                "factors" => self.study.factors = self.factors(self.source.as_table("factors", value)?)?,
+                "factors" => {
+                    let table = self.source.as_table("factors", value)?;
+                    self.study.factors = self.factors(table)?;
+                }
                 "conditions" => self.conditions(value)?,
                 // Read even where it is not used, so that a mistake in it does not wait for the first --quick.
                 "quick" | "article" => {
@@ -217,7 +236,7 @@ impl Parser<'_> {
     }
 
     /// Sets one key of one section; the one way in for files, `[quick]` and `--set`.
-    fn set(
+    pub fn set(
         &mut self,
         section: &str,
         name: &str,
@@ -229,11 +248,11 @@ impl Parser<'_> {
         let wrong = |expected: String| source.error(span.clone(), format!("{section}.{name} = {level}"), expected);
         match section {
             "sampling" => {
-                let field = sampling_field::find(name).ok_or_else(|| {
-                    let known: Vec<&str> = SAMPLING_FIELDS.iter().map(|f| f.key).collect();
+                let key = Sampling::KEYS.iter().find(|key| key.name == name).ok_or_else(|| {
+                    let known: Vec<&str> = Sampling::KEYS.iter().map(|key| key.name).collect();
                     self.source.unknown(key_span, "key of [sampling]", name, &known)
                 })?;
-                (field.set)(&mut self.study.sampling, level).map_err(wrong)
+                key.set(&mut self.study.sampling, level).map_err(wrong)
             }
             "design" => set_design(&mut self.study.design, name, level).map_err(wrong)?.ok_or_else(|| {
                 self.source.unknown(key_span, "key of [design]", name, &["kind", "identical", "ladder"])
@@ -248,7 +267,8 @@ impl Parser<'_> {
                 let field =
                     field::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
                 self.set_base(field, level).map_err(wrong)?;
-                self.narrow.push((field, key_span));
+                let place = self.place(key_span);
+                self.places.keys.push((field, place));
                 Ok(())
             }
         }
@@ -256,19 +276,12 @@ impl Parser<'_> {
 
     /// Sets a key of the base. Keys of loads may stand before the load is named, so they are kept and given to it then.
     fn set_base(&mut self, field: Field, level: &Value) -> Result<(), String> {
-        if let Access::Load = field.access {
-            for mut load in AnyLoad::all().into_iter().filter(|load| field.belongs_to(load)) {
-                load.load_mut().set(field.key, level)?;
-            }
+        if field.is_of_load() {
+            field.check(level)?;
             self.study.load_keys.retain(|(key, _)| key != field.key);
             self.study.load_keys.push((field.key.to_owned(), level.clone()));
         } else {
             field.set(&mut self.study.base, level)?;
-        }
-        if field.section == WORKLOAD {
-            let mut base = self.study.base.clone();
-            self.study.apply_load_keys(&mut base)?;
-            self.study.base = base;
         }
         Ok(())
     }
@@ -351,7 +364,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn factors(&self, table: &DeTable<'_>) -> Result<Vec<Factor>, StudyError> {
+    fn factors(&mut self, table: &DeTable<'_>) -> Result<Vec<Factor>, StudyError> {
         let mut factors = Vec::new();
         for (key, value) in table {
             let name = key.get_ref().as_ref();
@@ -366,16 +379,24 @@ impl Parser<'_> {
         Ok(factors)
     }
 
-    fn factor(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, StudyError> {
-        let levels = self.source.list(name, value)?.into_iter().map(|(level, _)| level).collect();
-        Ok(Factor { name: name.to_owned(), levels })
+    fn factor(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, StudyError> {
+        let levels = self.source.list(name, value)?;
+        let placed = levels.iter().map(|(level, span)| (name.to_owned(), level.clone(), Place::At(span.clone())));
+        self.places.levels.extend(placed);
+        Ok(Factor { name: name.to_owned(), levels: levels.into_iter().map(|(level, _)| level).collect() })
+    }
+
+    /// The place of what is being read.
+    fn place(&self, span: Range<usize>) -> Place {
+        self.option.clone().map_or(Place::At(span), Place::Option)
     }
 
     /// One `--set path.to.key=value`.
     fn command_line(&mut self, set: &str) -> Result<(), StudyError> {
         let outer = std::mem::replace(&mut self.source, Source { origin: "--set", text: "" });
+        self.option = Some(format!("--set {set}"));
         let result = self.command_line_set(set);
-        self.source = outer;
+        (self.source, self.option) = (outer, None);
         result.map_err(|mut e| {
             e.origin = format!("--set {set}");
             (e.line, e.column) = (0, 0);
@@ -383,8 +404,11 @@ impl Parser<'_> {
         })
     }
 
-    /// Gives a factor these levels, in place of its own where the study has it.
-    fn set_factor(&mut self, name: &str, levels: Vec<Value>) {
+    /// Gives a factor these levels, in place of its own where the study has it, as an option of the command line says.
+    fn set_factor(&mut self, name: &str, levels: Vec<Value>, option: &str) {
+        let place = Place::Option(option.to_owned());
+        self.places.levels.retain(|(factor, ..)| factor != name);
+        self.places.levels.extend(levels.iter().map(|level| (name.to_owned(), level.clone(), place.clone())));
         match self.study.factors.iter_mut().find(|f| f.name == name) {
             Some(factor) => factor.levels = levels,
             None => self.study.factors.push(Factor { name: name.to_owned(), levels }),
@@ -403,7 +427,7 @@ impl Parser<'_> {
             }
             ("factors", _) => {
                 self.study.asked_options.extend(key.strip_prefix("option.").map(str::to_owned));
-                self.set_factor(key, value.split(',').map(Value::of_word).collect());
+                self.set_factor(key, value.split(',').map(Value::of_word).collect(), &format!("--set factors.{key}"));
                 Ok(())
             }
             ("placements", Some((name, key))) => {

@@ -24,3 +24,17 @@ fn a_load_that_is_a_level_takes_the_studys_keys_that_it_has() {
         );
     }
 }
+
+#[test]
+fn a_mistake_is_placed_where_it_was_written_in_the_file_or_on_the_command_line() {
+    let of = |text: &str, sets: &[&str]| {
+        let sets = sets.iter().map(|set| (*set).to_owned()).collect();
+        let error = parse(Source { origin: "own", text }, &Overrides { sets, ..Overrides::default() }).unwrap_err();
+        (error.origin, error.line, error.column)
+    };
+    let text = "name = \"own\"\n[workload]\nname = \"point_select\"\n";
+    assert_eq!(of(text, &["workload.range_size=5"]), ("--set workload.range_size=5".to_owned(), 0, 0));
+    let numbers = format!("{text}[factors]\nthreads = [1, 0]\n");
+    assert_eq!(of(&numbers, &[]), ("own".to_owned(), 5, 15), "a level that is no text has its own place too");
+    assert_eq!(of(text, &["factors.threads=1,0"]).0, "--set factors.threads");
+}

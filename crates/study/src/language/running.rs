@@ -66,15 +66,6 @@ impl RunningSettings {
         }
     }
 
-    /// Sets the port, a number from 1 to 65535.
-    ///
-    /// # Errors
-    /// What was expected.
-    pub fn set_port(&mut self, value: &Value) -> Result<(), String> {
-        self.port = u16::try_from(value.whole(1, 65_535)?).ok();
-        Ok(())
-    }
-
     /// Sets the TLS mode.
     ///
     /// # Errors
@@ -110,6 +101,5 @@ mod tests {
         running.set_restart(&text).unwrap();
         assert_eq!(running.restart.len(), 3);
         assert!(running.set_restart(&"[1]".into()).is_err() && running.set_restart(&"  ".into()).is_err());
-        assert!(running.set_port(&Value::Whole(70_000)).is_err());
     }
 }

@@ -108,17 +108,18 @@ impl Study {
             Some(field) => field.set(settings, level)?,
             None => machine::set(settings, name, level)?,
         }
-        if name == WORKLOAD { self.apply_load_keys(settings) } else { Ok(()) }
+        if name == WORKLOAD { self.apply_load_keys(settings).map_err(|(_, expected)| expected) } else { Ok(()) }
     }
 
-    /// Gives a load that has just been chosen the keys that the study has for it.
+    /// Gives a load that has just been chosen the keys that the study has for it, in the load's own order.
     ///
     /// # Errors
-    /// When a value does not fit.
-    pub fn apply_load_keys(&self, settings: &mut Settings) -> Result<(), String> {
-        for (key, value) in &self.load_keys {
-            if settings.workload.load.load().keys().iter().any(|known| known.name == key) {
-                settings.workload.load.load_mut().set(key, value)?;
+    /// The key whose value does not fit with those before it, and what was expected.
+    pub fn apply_load_keys(&self, settings: &mut Settings) -> Result<(), (String, String)> {
+        let load = settings.workload.load.load_mut();
+        for known in load.keys() {
+            if let Some((key, value)) = self.load_keys.iter().find(|(key, _)| key == known.name) {
+                load.set(key, value).map_err(|expected| (key.clone(), expected))?;
             }
         }
         Ok(())

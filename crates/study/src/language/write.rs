@@ -1,10 +1,10 @@
 //! [`Study`] -> TOML with every default written out: what a results directory keeps. Parsing it gives the study back.
 
 use super::field;
-use super::sampling_field::SAMPLING_FIELDS;
+use super::settings::Sampling;
 use super::spec::{Factor, Study};
 use std::collections::BTreeMap;
-use tare_text::Value as Scalar;
+use tare_text::{Keyed, Value as Scalar};
 use toml::{Table, Value};
 
 /// The resolved study as a TOML document.
@@ -34,7 +34,8 @@ pub fn to_toml(study: &Study) -> String {
             ),
         );
     }
-    let sampling = SAMPLING_FIELDS.iter().filter_map(|f| Some((f.key.to_owned(), value(&(f.get)(&study.sampling)?))));
+    let sampling =
+        Sampling::KEYS.iter().filter_map(|key| Some((key.name.to_owned(), value(&key.get(&study.sampling)?))));
     root.insert("sampling".into(), Value::Table(sampling.collect()));
     root.insert("design".into(), Value::Table(design(study)));
     if !study.factors.is_empty() {

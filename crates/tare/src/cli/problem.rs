@@ -35,8 +35,7 @@ impl Problem {
     /// Adds what was expected.
     #[must_use]
     pub fn expected(mut self, expected: impl Into<String>) -> Self {
-        let expected = expected.into();
-        self.expected = Some(expected.strip_prefix("expected ").map_or(expected.clone(), str::to_owned));
+        self.expected = Some(expectation(expected.into()));
         self
     }
 
@@ -46,6 +45,11 @@ impl Problem {
         self.advice = Some(advice.into());
         self
     }
+}
+
+/// What was expected, without that word: errors of libraries bring it along.
+pub fn expectation(words: String) -> String {
+    words.strip_prefix("expected ").map_or(words.clone(), str::to_owned)
 }
 
 impl fmt::Display for Problem {

@@ -2,10 +2,11 @@
 
 use super::Problem;
 use clap::Args;
-use tare_study::language::document::Source;
-use tare_study::language::parse::{Overrides, parse};
-use tare_study::language::spec::Study;
-use toml::Value;
+use tare_results::question::Question;
+use tare_study::language::made::MadeStudy;
+use tare_study::language::parse::Overrides;
+use tare_study::language::spec::{Factor, Study};
+use tare_text::Value;
 
 /// Programs that are measured without a study file.
 #[derive(Debug, Args)]
@@ -40,28 +41,24 @@ impl ProgramArgs {
     /// The study that they make; none where there are none.
     pub fn study(&self, overrides: &Overrides) -> Option<Result<Study, Problem>> {
         let first = self.command.first()?;
-        let text = |text: &str| Value::String(text.to_owned());
-        let mut study = format!(
-            "name = \"command\"\n[workload]\nname = \"command\"\ncommand = {}\nshell = {}\nwarmup_runs = {}\n",
-            text(first),
-            self.shell,
-            self.warmup_runs
-        );
+        let text = |text: &String| Value::Text(text.clone());
+        let mut values = vec![
+            ("workload", "name", "command".into()),
+            ("workload", "command", text(first)),
+            ("workload", "shell", self.shell.into()),
+            ("workload", "warmup_runs", self.warmup_runs.into()),
+            ("sampling", "trials", self.runs.into()),
+            ("sampling", "samples", 1_usize.into()),
+            ("sampling", "warmup_s", 0_usize.into()),
+        ];
         for (key, line) in [("prepare", &self.prepare), ("cleanup", &self.cleanup)] {
-            if let Some(line) = line {
-                study.push_str(&format!("{key} = {}\n", text(line)));
-            }
+            values.extend(line.as_ref().map(|line| ("workload", key, text(line))));
         }
-        study.push_str(&format!("[sampling]\ntrials = {}\nsamples = 1\nwarmup_s = 0\n", self.runs));
+        let mut made = MadeStudy { name: "command", origin: "--command", question: None, values, factors: Vec::new() };
         if self.command.len() > 1 {
-            let levels = self.command.iter().map(|command| text(command)).collect();
-            study.insert_str(0, "question = \"best command\"\n");
-            study.push_str(&format!("[factors]\ncommand = {}\n", Value::Array(levels)));
+            made.question = Question::from_words("best command");
+            made.factors.push(Factor { name: "command".to_owned(), levels: self.command.iter().map(text).collect() });
         }
-        Some(parse(Source { origin: "--command", text: &study }, overrides).map_err(|mut e| {
-            // Its lines are not those that someone wrote.
-            (e.line, e.column) = (0, 0);
-            e.into()
-        }))
+        Some(made.study(overrides).map_err(Problem::from))
     }
 }

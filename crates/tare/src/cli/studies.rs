@@ -9,7 +9,8 @@ use tare_study::language::document::Source;
 use tare_study::language::field;
 use tare_study::language::machine;
 use tare_study::language::parse::{Overrides, parse};
-use tare_study::language::sampling_field::SAMPLING_FIELDS;
+use tare_study::language::settings::Sampling;
+use tare_text::{KeyInfo, Keyed};
 
 /// Options of `tare studies`.
 #[derive(Debug, Args)]
@@ -75,6 +76,10 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
+fn line(KeyInfo { name, help, in_study, .. }: KeyInfo) -> String {
+    format!("  {name:18} {help}{in_study}\n")
+}
+
 fn keys() -> String {
     let mut text = String::from(
         "Keys of a study file. Keys of all but [sampling] and [capture] can be factors, by their own name.\n",
@@ -88,15 +93,15 @@ fn keys() -> String {
             section = field.section;
             text.push_str(&format!("\n[{section}]\n"));
         }
-        text.push_str(&format!("  {:18} {}\n", field.key, field.help));
+        text.push_str(&line(field.info));
     }
     text.push_str("\n[machine]          machine-wide settings, put back afterwards; most need root\n");
     for name in machine::names() {
         text.push_str(&format!("  {name:18} {}\n", machine::help(name)));
     }
     text.push_str("\n[sampling]\n");
-    for field in SAMPLING_FIELDS {
-        text.push_str(&format!("  {:18} {}\n", field.key, field.help));
+    for key in Sampling::KEYS {
+        text.push_str(&line(key.info()));
     }
     text.push_str(
         "\n[factors]          factor = [levels]; every combination is a condition\n\

@@ -27,7 +27,7 @@ mod parts;
 mod process;
 mod reach;
 mod restart;
-mod running;
+pub mod running;
 mod server_start;
 mod two_hosts;
 

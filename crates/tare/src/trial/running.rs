@@ -100,12 +100,17 @@ fn uncontrolled(settings: &Settings, placement: &ResolvedPlacement) -> BTreeMap<
     list
 }
 
+/// Whether threads of the server are bound.
+pub fn binds_server(placement: &ResolvedPlacement) -> bool {
+    !placement.server.is_empty() || placement.background.is_some()
+}
+
 /// Affinities for the threads of the server, where the placement asks for any.
 ///
 /// # Errors
 /// When there is no place for the journal, or the run does not hold the machine.
 pub fn affinities(placement: &ResolvedPlacement) -> Result<Option<SharedAffinities>, TrialError> {
-    if placement.server.is_empty() && placement.background.is_none() {
+    if !binds_server(placement) {
         return Ok(None);
     }
     let lock = HostLock::of_parent(&HostLock::default_dir()).map_err(state::StateError::from)?;

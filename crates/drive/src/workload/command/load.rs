@@ -2,7 +2,9 @@
 
 use super::{CommandSettings, result};
 use crate::workload::program::{self, Begins, Client, Job, Line, ProgramError, ServerValues, Values};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Progress, Stage, Warm};
+use crate::workload::{
+    Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Progress, Stage, Warm,
+};
 use std::ops::ControlFlow;
 use tare_engine::Server;
 
@@ -10,14 +12,6 @@ use tare_engine::Server;
 const TIMEOUT_S: f64 = 3600.0;
 
 impl CommandSettings {
-    /// What `workload.name` says in a study.
-    pub const NAMES: &'static [&'static str] = &["command"];
-
-    /// The load of this name, as a study finds it when it says nothing else.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.contains(&name).then(Self::default)
-    }
-
     fn timeout_s(&self) -> f64 {
         self.timeout_s.unwrap_or(TIMEOUT_S)
     }
@@ -70,6 +64,10 @@ impl CommandSettings {
 
 /// What a study without a command is told.
 const NO_COMMAND: &str = "the workload command has no command: set workload.command";
+
+impl NamedLoad for CommandSettings {
+    const NAMES: &'static [&'static str] = &["command"];
+}
 
 impl Load for CommandSettings {
     fn name(&self) -> &'static str {

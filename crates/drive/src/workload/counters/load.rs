@@ -3,7 +3,7 @@
 use super::CountersSettings;
 use super::eyes::Eyes;
 use super::proof;
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Progress, Stage};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Progress, Stage};
 use tare_counters_study::workload::{Config, Hooks, Outcome};
 use tare_engine::Server;
 use tare_results::metric::{self, Named};
@@ -11,14 +11,6 @@ use tare_results::schema::AppliedSetting;
 use tare_topology::MemoryPolicy;
 
 impl CountersSettings {
-    /// What `workload.name` says in a study.
-    pub const NAMES: &'static [&'static str] = &["counters"];
-
-    /// The load of this name, as a study finds it when it says nothing else.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.contains(&name).then(Self::default)
-    }
-
     pub(super) fn config<'a>(&self, threads: usize, seed: u64, hooks: Hooks<'a>) -> Config<'a> {
         Config {
             strategy: self.strategy,
@@ -36,6 +28,10 @@ impl CountersSettings {
             hooks,
         }
     }
+}
+
+impl NamedLoad for CountersSettings {
+    const NAMES: &'static [&'static str] = &["counters"];
 }
 
 impl Load for CountersSettings {

@@ -3,7 +3,7 @@
 use super::client::{Client, Place, client};
 use super::runner::{Learnt, Runner};
 use super::{Dbt3Settings, Fill, Indexes, Order, QuerySet, RECIPE};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, PoolContents, ServerAt, Stage};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, NamedLoad, PoolContents, ServerAt, Stage};
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::thread::Builder;
@@ -11,14 +11,6 @@ use tare_cpuset::ThreadRefused;
 use tare_engine::Server;
 
 impl Dbt3Settings {
-    /// What `workload.name` says in a study.
-    pub const NAMES: &'static [&'static str] = &["dbt3"];
-
-    /// The load of this name, as a study finds it when it says nothing else.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.contains(&name).then(Self::default)
-    }
-
     /// Executions of each query in a trial; without a warm-up there is one more, to look at its rows.
     fn passes(&self, counts: &Counts) -> f64 {
         (counts.samples + self.warmup_runs.max(1)) as f64
@@ -29,6 +21,10 @@ impl Dbt3Settings {
 const BYTES_AT_SCALE_1: f64 = 2.0e9;
 /// DBT-3's further indexes.
 const BYTES_OF_MORE: f64 = 0.6e9;
+
+impl NamedLoad for Dbt3Settings {
+    const NAMES: &'static [&'static str] = &["dbt3"];
+}
 
 impl Load for Dbt3Settings {
     fn name(&self) -> &'static str {

@@ -1,15 +1,11 @@
 //! What can go wrong with an OLTP workload.
 
 use crate::workload::error::shown;
-use crate::workload::sessions::NotAsked;
 use tare_engine::SqlError;
 
 /// What can go wrong with an OLTP workload or its tables.
 #[derive(Debug, thiserror::Error)]
 pub enum OltpError {
-    /// A sample is not what was asked for, or could not be.
-    #[error(transparent)]
-    NotAsked(#[from] NotAsked),
     /// A setting is out of its range.
     #[error("{name} is {given}: expected {expected}")]
     Setting {

@@ -1,161 +1,88 @@
 //! Keys of sysbench's workloads.
 
 use super::OltpSettings;
-use crate::workload::sessions::{OBJECTIVE_HELP, Objective};
-use crate::workload::{Key, Keyed};
+use crate::workload::keys;
+use tare_text::{Key, Keyed};
+
+/// Statements of a kind in a transaction, at most.
+const MOST: u64 = 1_000_000;
+
+/// A key of [`super::Counts`].
+macro_rules! count {
+    ($field:ident, $help:literal, $least:expr, $most:expr) => {
+        Key::whole(
+            stringify!($field),
+            $help,
+            ($least, $most),
+            |s| Some(s.counts.$field.into()),
+            |s, v| s.counts.$field = v as u32,
+        )
+    };
+}
 
 impl Keyed for OltpSettings {
     const KEYS: &'static [Key<Self>] = &[
-        Key {
-            name: "tables",
-            help: "number of tables sbtest1, sbtest2 ...",
-            get: |s| Some(s.tables.tables.into()),
-            set: |s, v| v.whole(1, 10_000).map(|v| s.tables.tables = v),
-        },
-        Key {
-            name: "rows",
-            help: "rows a table",
-            get: |s| Some(s.tables.rows.into()),
-            set: |s, v| v.whole(1, i32::MAX as u64).map(|v| s.tables.rows = v),
-        },
-        Key {
-            name: "distribution",
-            help: "how ids are drawn: uniform, zipfian, special, pareto or gaussian",
-            get: |s| Some(s.distribution.to_string().into()),
-            set: |s, v| v.parsed().map(|v| s.distribution = v),
-        },
-        Key {
-            name: "rate",
-            help: "transactions a second over all threads (open loop); absent: as fast as they go (closed loop)",
-            get: |s| s.rate.map(Into::into),
-            set: |s, v| v.positive("transactions a second").map(|v| s.rate = Some(v)),
-        },
-        Key {
-            name: "objective",
-            help: OBJECTIVE_HELP,
-            get: |s| s.objective.map(|objective| objective.to_string().into()),
-            set: |s, v| Objective::of_words(&v.to_string()).map(|v| s.objective = v),
-        },
-        Key {
-            name: "preload",
-            help: "on: every table and every index is read from end to end before the first sample, and the trial fails \
-                   where the server then holds less than 99% of them",
-            get: |s| Some(s.warm.preload.into()),
-            set: |s, v| v.switch().map(|on| s.warm.preload = on),
-        },
-        Key {
-            name: "warmup_workload",
-            help: "a load that warms the server up before the measured one begins its own warm-up (sampling.warmup_s); \
-                   none: no such load",
-            get: |s| Some(s.warm.workload.map_or("none".into(), |workload| workload.to_string().into())),
-            set: |s, v| {
+        keys::tables(|s| Some(s.tables.tables as u64), |s, v| s.tables.tables = v as usize),
+        keys::rows(|s| Some(s.tables.rows), |s, v| s.tables.rows = v),
+        keys::distribution(|s| Some(s.distribution.to_string().into()), |s, v| v.parsed().map(|v| s.distribution = v)),
+        keys::rate_of_pace(),
+        keys::objective(),
+        keys::preload(|s| s.warm.preload, |s, on| s.warm.preload = on),
+        Key::words(
+            "warmup_workload",
+            "a load that warms the server up before the measured one begins its own warm-up (sampling.warmup_s); none: no \
+             such load",
+            |s| Some(s.warm.workload.map_or("none".into(), |workload| workload.to_string().into())),
+            |s, v| {
                 s.warm.workload = if v.to_string() == "none" { None } else { Some(v.parsed()?) };
                 Ok(())
             },
-        },
-        Key {
-            name: "warmup_threads",
-            help: "its client threads; absent: as many as workload.threads",
-            get: |s| s.warm.threads.map(Into::into),
-            set: |s, v| v.whole(1, 65_536).map(|v| s.warm.threads = Some(v)),
-        },
-        Key {
-            name: "warmup_until",
-            help: "when it ends: time (warmup_limit_s), pool (the server's pool grew by less than 0.1% of the data in \
-                   10 s) or throughput (the last 10 s less than 2% above the 10 s before)",
-            get: |s| Some(s.warm.until.to_string().into()),
-            set: |s, v| v.parsed().map(|v| s.warm.until = v),
-        },
-        Key {
-            name: "warmup_limit_s",
-            help: "seconds that it may take, and takes where it ends by time",
-            get: |s| Some(s.warm.limit_s.into()),
-            set: |s, v| v.positive("seconds").map(|v| s.warm.limit_s = v),
-        },
-        Key {
-            name: "point_selects",
-            help: "point selects in a transaction",
-            get: |s| Some(s.counts.point_selects.into()),
-            set: |s, v| v.whole(0, 1_000_000).map(|v| s.counts.point_selects = v),
-        },
-        Key {
-            name: "simple_ranges",
-            help: "simple ranges in a transaction",
-            get: |s| Some(s.counts.simple_ranges.into()),
-            set: |s, v| v.whole(0, 1_000_000).map(|v| s.counts.simple_ranges = v),
-        },
-        Key {
-            name: "sum_ranges",
-            help: "sum ranges in a transaction",
-            get: |s| Some(s.counts.sum_ranges.into()),
-            set: |s, v| v.whole(0, 1_000_000).map(|v| s.counts.sum_ranges = v),
-        },
-        Key {
-            name: "order_ranges",
-            help: "order ranges in a transaction",
-            get: |s| Some(s.counts.order_ranges.into()),
-            set: |s, v| v.whole(0, 1_000_000).map(|v| s.counts.order_ranges = v),
-        },
-        Key {
-            name: "distinct_ranges",
-            help: "distinct ranges in a transaction",
-            get: |s| Some(s.counts.distinct_ranges.into()),
-            set: |s, v| v.whole(0, 1_000_000).map(|v| s.counts.distinct_ranges = v),
-        },
-        Key {
-            name: "index_updates",
-            help: "index updates in a transaction",
-            get: |s| Some(s.counts.index_updates.into()),
-            set: |s, v| v.whole(0, 1_000_000).map(|v| s.counts.index_updates = v),
-        },
-        Key {
-            name: "non_index_updates",
-            help: "non index updates in a transaction",
-            get: |s| Some(s.counts.non_index_updates.into()),
-            set: |s, v| v.whole(0, 1_000_000).map(|v| s.counts.non_index_updates = v),
-        },
-        Key {
-            name: "delete_inserts",
-            help: "delete inserts in a transaction",
-            get: |s| Some(s.counts.delete_inserts.into()),
-            set: |s, v| v.whole(0, 1_000_000).map(|v| s.counts.delete_inserts = v),
-        },
-        Key {
-            name: "range_size",
-            help: "ids in a range query",
-            get: |s| Some(s.counts.range_size.into()),
-            set: |s, v| v.whole(1, 1_000_000).map(|v| s.counts.range_size = v),
-        },
-        Key {
-            name: "random_points",
-            help: "keys that a transaction of select_random_points asks for",
-            get: |s| Some(s.counts.random_points.into()),
-            set: |s, v| v.whole(1, 10_000).map(|v| s.counts.random_points = v),
-        },
-        Key {
-            name: "number_of_ranges",
-            help: "ranges that a transaction of select_random_ranges counts",
-            get: |s| Some(s.counts.number_of_ranges.into()),
-            set: |s, v| v.whole(1, 1_000).map(|v| s.counts.number_of_ranges = v),
-        },
-        Key {
-            name: "delta",
-            help: "how far such a range goes beyond its first key",
-            get: |s| Some(s.counts.delta.into()),
-            set: |s, v| v.whole(0, 1_000_000).map(|v| s.counts.delta = v),
-        },
-        Key {
-            name: "prepared",
-            help: "off: statements go as text, as with sysbench's --db-ps-mode=disable",
-            get: |s| Some(s.prepared.into()),
-            set: |s, v| v.switch().map(|on| s.prepared = on),
-        },
-        Key {
-            name: "skip_trx",
-            help: "on: no BEGIN and COMMIT, so that every statement is a transaction of its own; an INSERT of a row that \
-                   another client has put there meanwhile is run again",
-            get: |s| Some(s.skip_transactions.into()),
-            set: |s, v| v.switch().map(|on| s.skip_transactions = on),
-        },
+        ),
+        Key::whole(
+            "warmup_threads",
+            "its client threads; absent: as many as workload.threads",
+            (1, 65_536),
+            |s| s.warm.threads.map(|threads| threads as u64),
+            |s, v| s.warm.threads = Some(v as usize),
+        ),
+        Key::words(
+            "warmup_until",
+            "when it ends: time (warmup_limit_s), pool (the server's pool grew by less than 0.1% of the data in 10 s) or \
+             throughput (the last 10 s less than 2% above the 10 s before)",
+            |s| Some(s.warm.until.to_string().into()),
+            |s, v| v.parsed().map(|v| s.warm.until = v),
+        ),
+        Key::positive(
+            "warmup_limit_s",
+            "seconds that it may take, and takes where it ends by time",
+            "seconds",
+            |s| Some(s.warm.limit_s),
+            |s, v| s.warm.limit_s = v,
+        ),
+        count!(point_selects, "point selects in a transaction", 0, MOST),
+        count!(simple_ranges, "simple ranges in a transaction", 0, MOST),
+        count!(sum_ranges, "sum ranges in a transaction", 0, MOST),
+        count!(order_ranges, "order ranges in a transaction", 0, MOST),
+        count!(distinct_ranges, "distinct ranges in a transaction", 0, MOST),
+        count!(index_updates, "index updates in a transaction", 0, MOST),
+        count!(non_index_updates, "non index updates in a transaction", 0, MOST),
+        count!(delete_inserts, "delete inserts in a transaction", 0, MOST),
+        count!(range_size, "ids in a range query", 1, MOST),
+        count!(random_points, "keys that a transaction of select_random_points asks for", 1, 10_000),
+        count!(number_of_ranges, "ranges that a transaction of select_random_ranges counts", 1, 1_000),
+        count!(delta, "how far such a range goes beyond its first key", 0, MOST),
+        Key::switch(
+            "prepared",
+            "off: statements go as text, as with sysbench's --db-ps-mode=disable",
+            |s| s.prepared,
+            |s, on| s.prepared = on,
+        ),
+        Key::switch(
+            "skip_trx",
+            "on: no BEGIN and COMMIT, so that every statement is a transaction of its own; an INSERT of a row that another \
+             client has put there meanwhile is run again",
+            |s| s.skip_transactions,
+            |s, on| s.skip_transactions = on,
+        ),
     ];
 }

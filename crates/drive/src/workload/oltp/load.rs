@@ -3,22 +3,20 @@
 use super::reconnect::{Reconnect, Sessions, WorkloadClient};
 use super::{Fill, OltpError, OltpSettings, Workload, warm, warm_phase};
 use crate::sut::Surroundings;
-use crate::workload::sessions::{
-    self, Connector, OBJECTIVE_OR_RATE, Ran, expected_s, may_be_elsewhere, take_extra, under_objective,
-};
+use crate::workload::sessions::{self, Connector, Pace, Paced, Ran, at_pace, expected_s, judge};
 use crate::workload::{
-    Counts, Driven, FillError, FillJob, Load, LoadError, Measured, PoolContents, ServerAt, Stage, sessions_on,
+    Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, PoolContents, ServerAt, Stage, Warm,
+    sessions_on,
 };
 use strum::VariantNames;
 use tare_engine::{Server, Session};
 use tare_load::{Distribution, Sample};
 
-impl OltpSettings {
-    /// What `workload.name` may say: sysbench's scripts without their `oltp_`.
-    pub const NAMES: &'static [&'static str] = <Workload as VariantNames>::VARIANTS;
+/// sysbench's scripts without their `oltp_`.
+impl NamedLoad for OltpSettings {
+    const NAMES: &'static [&'static str] = <Workload as VariantNames>::VARIANTS;
 
-    /// The script of this name, as a study finds it when it says nothing else.
-    pub fn named(name: &str) -> Option<Self> {
+    fn named(name: &str) -> Option<Self> {
         let workload: Workload = name.parse().ok()?;
         // sysbench's own default distribution is special, which keeps a quarter of the ids in the middle of the table;
         // uniform is what its users ask for.
@@ -37,6 +35,16 @@ const ROW_BYTES: u64 = 237;
 /// A table without rows.
 const TABLE_BYTES: u64 = 96 << 10;
 
+impl Paced for OltpSettings {
+    fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    fn pace_mut(&mut self) -> &mut Pace {
+        &mut self.pace
+    }
+}
+
 impl Load for OltpSettings {
     fn name(&self) -> &'static str {
         self.workload.name()
@@ -48,10 +56,6 @@ impl Load for OltpSettings {
 
     fn check(&self, _threads: usize) -> Result<(), String> {
         self.check_together()
-    }
-
-    fn clash(&self) -> Option<(&'static str, &'static str)> {
-        self.objective.and(self.rate).map(|_| ("objective", OBJECTIVE_OR_RATE))
     }
 
     fn dataset(&self, seed: u64) -> String {
@@ -95,7 +99,7 @@ impl Load for OltpSettings {
     }
 
     fn clients_elsewhere(&self) -> Result<(), String> {
-        may_be_elsewhere(self.objective)
+        self.pace.may_be_elsewhere()
     }
 
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
@@ -107,54 +111,24 @@ impl Load for OltpSettings {
     }
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
-        drive(self, stage)
+        let held = PoolContents::at_start(&stage);
+        let applied = [warm::preload(self, &stage, held)?, warm_phase::run(self, &stage, held)?];
+        let warm = Warm::with(held, applied.into_iter().flatten().collect());
+        let at = |rate, stage: &mut Stage<'_>| ran(&Self { pace: Pace::of_rate(rate), ..*self }, stage, None);
+        let measured = |ran: Ran<()>| {
+            judge(self.pace, &ran.sample)?;
+            Ok(Measured::of_sample(&ran.sample, ran.around))
+        };
+        Ok(warm.around(at_pace(self.pace, stage, at, measured)?))
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {
-        self.warm.expected_s(self.data_bytes()) + expected_s(self.objective, counts)
+        self.warm.expected_s(self.data_bytes()) + expected_s(self.pace, counts)
     }
 
     fn limit_s(&self, counts: &Counts) -> f64 {
         self.expected_s(counts) + self.warm.limit_s(self.data_bytes())
     }
-}
-
-/// The samples as a trial takes them: each what was asked for, or none.
-fn drive(settings: &OltpSettings, stage: Stage<'_>) -> Result<Driven, LoadError> {
-    let held = PoolContents::at_start(&stage);
-    let applied: Vec<_> = [warm::preload(settings, &stage, held)?, warm_phase::run(settings, &stage, held)?]
-        .into_iter()
-        .flatten()
-        .collect();
-    let before = held.and_then(|held| held.now());
-    let driven = driven(settings, stage)?;
-    let after = held.and_then(|held| held.now());
-    Ok(Driven { applied, pool: before.zip(after), ..driven })
-}
-
-fn driven(settings: &OltpSettings, mut stage: Stage<'_>) -> Result<Driven, LoadError> {
-    let measured = |ran: Ran<()>| {
-        judge(settings, &ran.sample)?;
-        Ok(Measured::of_sample(&ran.sample, ran.around))
-    };
-    if let Some(objective) = settings.objective {
-        let at = |rate, stage: &mut Stage<'_>| ran(&OltpSettings { rate, ..*settings }, stage, None);
-        return under_objective(objective, stage, at, measured);
-    }
-    let wanted = stage.counts.samples;
-    let mut ran = ran(settings, &mut stage, None)?;
-    let extra = take_extra(&mut ran, wanted);
-    let samples = ran.into_iter().map(measured).collect::<Result<_, LoadError>>()?;
-    Ok(Driven { samples, extra, ..Driven::default() })
-}
-
-/// Runs warm-up and samples, and after them the further sample where one is asked for: each with what was seen
-/// alongside it, which of the further one is nothing.
-///
-/// # Errors
-/// See [`LoadError`].
-pub fn run(settings: &OltpSettings, stage: Stage<'_>) -> Result<Vec<(Sample, Surroundings)>, LoadError> {
-    run_through(settings, stage, None)
 }
 
 /// Runs warm-up and samples; with `reconnect`, clients wait for a server that goes away and go on when it is back, and
@@ -179,7 +153,7 @@ fn ran(
     let shared = Sessions::new(settings, stage.dialect, stage.threads, reconnect);
     let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session, index)?));
     let connector = Connector::new(stage, &shared.connections, client).of_changing_server(shared.survive());
-    sessions::run(settings.rate, stage, &connector, &shared.connections, |samples| vec![(); samples])
+    sessions::run(settings.pace.rate(), stage, &connector, &shared.connections, |samples| vec![(); samples])
 }
 
 /// What has to be done before the clients of workloads that add rows connect.
@@ -201,12 +175,4 @@ fn make_ready(settings: &OltpSettings, stage: &Stage<'_>) -> Result<(), LoadErro
         _ => {}
     }
     Ok(())
-}
-
-/// Whether a sample is what was asked for.
-///
-/// # Errors
-/// [`OltpError::NotAsked`].
-pub fn judge(settings: &OltpSettings, sample: &Sample) -> Result<(), OltpError> {
-    Ok(sessions::judge(settings.rate, sample)?)
 }

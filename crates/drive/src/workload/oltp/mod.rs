@@ -43,7 +43,7 @@ mod fake;
 pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::prepare;
-pub use load::{judge, run, run_through};
+pub use load::run_through;
 pub use reconnect::{Outage, Reconnect};
 pub use rows::Fill;
 pub use settings::{Counts, OltpSettings, Tables, Until, Warm, Workload};

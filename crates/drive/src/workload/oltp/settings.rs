@@ -2,7 +2,7 @@
 
 use super::OltpError;
 use super::ready::SendMode;
-use crate::workload::sessions::Objective;
+use crate::workload::sessions::Pace;
 use strum::{Display, EnumString, IntoStaticStr, VariantArray, VariantNames};
 use tare_load::Distribution;
 use tare_text::UnknownWord;
@@ -150,10 +150,8 @@ pub struct OltpSettings {
     pub distribution: Distribution,
     /// The make-up of a transaction.
     pub counts: Counts,
-    /// Transactions a second over all threads (open loop); none: as fast as they go (closed loop).
-    pub rate: Option<f64>,
-    /// What the highest rate is searched for under; none: no search.
-    pub objective: Option<Objective>,
+    /// How fast clients go.
+    pub pace: Pace,
     /// What comes before the measured load's own warm-up.
     pub warm: Warm,
     /// Whether statements are prepared on the server; else they go as text.
@@ -233,8 +231,7 @@ impl OltpSettings {
             tables: Tables::default(),
             distribution: Distribution::default(),
             counts: Counts::default(),
-            rate: None,
-            objective: None,
+            pace: Pace::default(),
             warm: Warm::default(),
             prepared: true,
             skip_transactions: false,

@@ -4,7 +4,6 @@ use super::{OltpError, OltpSettings};
 use crate::workload::fill::in_parallel;
 use crate::workload::pool::all_read;
 use crate::workload::{LoadError, PoolContents, Stage};
-use std::ops::ControlFlow;
 use tare_engine::{Counted, Index};
 use tare_results::schema::AppliedSetting;
 
@@ -22,13 +21,12 @@ pub fn preload(
     if !settings.warm.preload {
         return Ok(None);
     }
-    let go_on = |_| if stage.host.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let tables = settings.tables.tables;
     let sessions = std::thread::available_parallelism().map_or(1, usize::from).min(READERS).min(tables);
     in_parallel(
         sessions,
         tables,
-        &go_on,
+        &|_| stage.host.go_on(),
         || LoadError::Interrupted,
         |shared| {
             let mut session = (stage.connect)()?;

@@ -2,7 +2,7 @@
 
 use super::reconnect::{Sessions, WorkloadClient};
 use super::settings::{OltpSettings, Until};
-use crate::workload::sessions::{Connections, Connector};
+use crate::workload::sessions::{Connections, Connector, Pace};
 use crate::workload::{LoadError, PoolContents, Progress, Stage};
 use tare_load::{LoadSettings, Observer, Reading, RunError};
 use tare_results::schema::AppliedSetting;
@@ -25,7 +25,7 @@ pub fn run(
 ) -> Result<Option<AppliedSetting>, LoadError> {
     let warm = settings.warm;
     let Some(workload) = warm.workload else { return Ok(None) };
-    let load = OltpSettings { workload, rate: None, objective: None, ..*settings };
+    let load = OltpSettings { workload, pace: Pace::Closed, ..*settings };
     let threads = warm.threads.unwrap_or(stage.threads);
     let load_settings = LoadSettings {
         threads,

@@ -3,21 +3,11 @@
 use super::{PgbenchSettings, arguments};
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Stage, Warm};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, NamedLoad, Stage, Warm};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use tare_engine::{ConnectTarget, Server};
 use tare_results::metric;
-
-impl PgbenchSettings {
-    /// What `workload.name` says in a study.
-    pub const NAMES: &'static [&'static str] = &["pgbench"];
-
-    /// The load of this name, as a study finds it when it says nothing else.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.contains(&name).then(Self::default)
-    }
-}
 
 impl TimedClient for PgbenchSettings {
     const REPORTS: &'static str = "transactions in pgbench's log";
@@ -77,6 +67,10 @@ fn job(words: Vec<String>, target: &ConnectTarget, of: &ServerValues) -> Result<
         environment.push(("PGPASSFILE".to_owned(), of.secret("pgpass", &line)?.into()));
     }
     Ok(Job { words, environment, ..Job::default() })
+}
+
+impl NamedLoad for PgbenchSettings {
+    const NAMES: &'static [&'static str] = &["pgbench"];
 }
 
 impl Load for PgbenchSettings {

@@ -1,5 +1,6 @@
 //! Whether a sample is what was asked for.
 
+use super::pace::Pace;
 use tare_load::Sample;
 
 /// Share of the asked rate that must be done: below it the clients or the server could not follow.
@@ -42,11 +43,11 @@ pub enum NotAsked {
 ///
 /// # Errors
 /// [`NotAsked::Nothing`], [`NotAsked::RateNotMet`].
-pub fn judge(rate: Option<f64>, sample: &Sample) -> Result<(), NotAsked> {
+pub fn judge(pace: Pace, sample: &Sample) -> Result<(), NotAsked> {
     if sample.transactions == 0 {
         return Err(NotAsked::Nothing { elapsed_s: sample.elapsed_s });
     }
-    match (rate, sample.backlog) {
+    match (pace.rate(), sample.backlog) {
         (Some(asked), Some(backlog)) if backlog > 0 && sample.tps() < RATE_MET * asked => {
             Err(NotAsked::RateNotMet { asked, done: sample.tps(), backlog })
         }

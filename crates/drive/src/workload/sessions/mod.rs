@@ -9,12 +9,14 @@
 //! | `run` | warm-up and samples, and the further one for captures |
 //! | `tallies` | what clients count for themselves, summed sample by sample |
 //! | `judge` | whether a sample is what was asked for |
+//! | `pace` | as fast as they can, at a rate, or searching for one |
 //! | `objective`, `search`, `steps` | the highest rate that meets an objective: what is asked, which rate is next, the runs |
 
 mod border;
 mod connector;
 mod judge;
 mod objective;
+mod pace;
 mod run;
 mod search;
 mod steps;
@@ -24,7 +26,8 @@ mod watcher;
 pub use border::{Border, roll_back};
 pub use connector::{Connections, Connector};
 pub use judge::{NotAsked, judge};
-pub use objective::{OBJECTIVE_HELP, OBJECTIVE_OR_RATE, Objective, may_be_elsewhere};
-pub use run::{Ran, failure, run, take_extra};
-pub use steps::{expected_s, under_objective};
+pub use objective::{OBJECTIVE_HELP, Objective};
+pub use pace::{Pace, Paced};
+pub use run::{Ran, failure, run};
+pub use steps::{at_pace, expected_s};
 pub use tallies::{Merge, Tallies};

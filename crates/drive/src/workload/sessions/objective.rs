@@ -35,20 +35,6 @@ pub const OBJECTIVE_HELP: &str = "a latency and its limit, such as latency_ms_p9
     highest rate that meets it (open loop), and that is the metric max_tps_under_objective; sample_s is the length of \
     a step; mean, p50, p90, p95, p99, p99_9 or max; not with rate; none: no such search";
 
-/// What is told to who sets both.
-pub const OBJECTIVE_OR_RATE: &str = "either rate, or objective, which searches for the rate";
-
-/// Whether clients on another host can do what is asked: a search wants to know at each step how late they were.
-///
-/// # Errors
-/// The reason, where they cannot.
-pub fn may_be_elsewhere(objective: Option<Objective>) -> Result<(), String> {
-    match objective {
-        Some(_) => Err("an objective is searched for by clients on this host only: leave out client.host".into()),
-        None => Ok(()),
-    }
-}
-
 impl Objective {
     /// From what a study says; none where that is the word none.
     ///

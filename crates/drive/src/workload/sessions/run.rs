@@ -7,7 +7,7 @@ use crate::sut::Surroundings;
 use crate::workload::{Extra, LoadError, Stage};
 use tare_cpuset::{Limits, Wanted};
 use tare_engine::SET_UP;
-use tare_load::{Arrivals, Connect, LoadSettings, Pace, RunError, Sample};
+use tare_load::{Arrivals, Connect, LoadSettings, RunError, Sample};
 
 /// One sample with what was seen alongside it and what the clients counted.
 pub struct Ran<T> {
@@ -37,14 +37,15 @@ where
     if stage.watch.probes()
         && let Some(rate) = rate
     {
-        return Err(LoadError::own(NotAsked::ProbeUnderRate { rate }));
+        return Err(NotAsked::ProbeUnderRate { rate }.into());
     }
     let counts = stage.counts;
     let settings = LoadSettings {
         rest: stage.watch.probes(),
         threads: stage.threads,
         seed: stage.seed,
-        pace: rate.map_or(Pace::Closed, |rate| Pace::Open { rate, arrivals: Arrivals::default() }),
+        pace: rate
+            .map_or(tare_load::Pace::Closed, |rate| tare_load::Pace::Open { rate, arrivals: Arrivals::default() }),
         warmup_s: counts.warmup_s,
         samples: counts.samples + usize::from(counts.extra),
         sample_s: counts.sample_s,

@@ -1,7 +1,8 @@
 //! The search for the highest rate that meets an objective: each step a run of its own on the same server.
 
 use super::objective::Objective;
-use super::run::Ran;
+use super::pace::Pace;
+use super::run::{Ran, take_extra};
 use super::search::{Next, Search};
 use crate::sut::Surroundings;
 use crate::workload::{Counts, Driven, Extra, LoadError, Measured, Stage};
@@ -40,16 +41,41 @@ enum SearchError {
 }
 
 /// Expected seconds of warm-up and samples of a trial, or of the searches where there is an objective.
-pub fn expected_s(objective: Option<Objective>, counts: &Counts) -> f64 {
-    if objective.is_none() {
-        return counts.warmup_s + (counts.samples + usize::from(counts.extra)) as f64 * counts.sample_s;
+pub fn expected_s(pace: Pace, counts: &Counts) -> f64 {
+    match pace {
+        Pace::Closed | Pace::Rate(_) => {
+            counts.warmup_s + (counts.samples + usize::from(counts.extra)) as f64 * counts.sample_s
+        }
+        Pace::Search(_) => {
+            let step_s = (1.0 + SETTLE) * counts.sample_s;
+            closed_s(counts) + step_s * (counts.samples as f64 * USUAL_STEPS + f64::from(u8::from(counts.extra)))
+        }
     }
-    let step_s = (1.0 + SETTLE) * counts.sample_s;
-    closed_s(counts) + step_s * (counts.samples as f64 * USUAL_STEPS + f64::from(u8::from(counts.extra)))
 }
 
 fn closed_s(counts: &Counts) -> f64 {
     counts.warmup_s.max(LEAST_CLOSED_S)
+}
+
+/// Measures at a pace. `run` runs the load once at a rate, or as fast as it goes, as the stage's counts say; `measured`
+/// makes metrics of what it gives, or says why it is no measurement.
+///
+/// # Errors
+/// Those of the load, and that no rate meets the objective.
+pub fn at_pace<T>(
+    pace: Pace,
+    mut stage: Stage<'_>,
+    run: impl Fn(Option<f64>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>,
+    measured: impl Fn(Ran<T>) -> Result<Measured, LoadError>,
+) -> Result<Driven, LoadError> {
+    if let Pace::Search(objective) = pace {
+        return under_objective(objective, stage, run, measured);
+    }
+    let wanted = stage.counts.samples;
+    let mut ran = run(pace.rate(), &mut stage)?;
+    let extra = take_extra(&mut ran, wanted);
+    let samples = ran.into_iter().map(measured).collect::<Result<_, _>>()?;
+    Ok(Driven { samples, extra, ..Driven::default() })
 }
 
 /// Searches as often as samples are asked for. `run` runs the load once at a rate, or as fast as it goes, as the
@@ -57,7 +83,7 @@ fn closed_s(counts: &Counts) -> f64 {
 ///
 /// # Errors
 /// Those of the load, and that no rate meets the objective.
-pub fn under_objective<T>(
+fn under_objective<T>(
     objective: Objective,
     mut stage: Stage<'_>,
     run: impl Fn(Option<f64>, &mut Stage<'_>) -> Result<Vec<Ran<T>>, LoadError>,

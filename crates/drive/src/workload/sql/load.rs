@@ -6,10 +6,8 @@ use super::fill::fill;
 use super::mix::Mix;
 use super::run::run;
 use super::tally::Tally;
-use crate::workload::sessions::{
-    OBJECTIVE_OR_RATE, Ran, expected_s, judge, may_be_elsewhere, take_extra, under_objective,
-};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage, Warm};
+use crate::workload::sessions::{Pace, Paced, Ran, at_pace, expected_s, judge};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Stage, Warm};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -20,16 +18,22 @@ use tare_results::metric;
 const NO_FILE: &str = "the workload sql has no statements: set workload.file";
 
 impl SqlSettings {
-    /// What `workload.name` says in a study.
-    pub const NAMES: &'static [&'static str] = &["sql"];
-
-    /// The load of this name, as a study finds it when it says nothing else.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.contains(&name).then(Self::default)
-    }
-
     fn known(&self) -> Result<&Arc<Mix>, LoadError> {
         self.mix().ok_or_else(|| LoadError::Generator(NO_FILE.to_owned()))
+    }
+}
+
+impl NamedLoad for SqlSettings {
+    const NAMES: &'static [&'static str] = &["sql"];
+}
+
+impl Paced for SqlSettings {
+    fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    fn pace_mut(&mut self) -> &mut Pace {
+        &mut self.pace
     }
 }
 
@@ -40,10 +44,6 @@ impl Load for SqlSettings {
 
     fn available(&self, _threads: usize) -> Result<(), String> {
         if self.mix().is_some() { Ok(()) } else { Err(NO_FILE.to_owned()) }
-    }
-
-    fn clash(&self) -> Option<(&'static str, &'static str)> {
-        self.objective.and(self.rate).map(|_| ("objective", OBJECTIVE_OR_RATE))
     }
 
     /// The words of the schema, and of each file where it is, how large and from when.
@@ -68,7 +68,7 @@ impl Load for SqlSettings {
     }
 
     fn clients_elsewhere(&self) -> Result<(), String> {
-        may_be_elsewhere(self.objective)
+        self.pace.may_be_elsewhere()
     }
 
     fn fill(&self, job: &FillJob<'_>, server: &dyn Server) -> Result<(), FillError> {
@@ -80,31 +80,23 @@ impl Load for SqlSettings {
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
         let mix = self.known()?;
         let warm = Warm::up(self.preload, &stage)?;
-        let measured = |ran| measured(mix, self.rate, ran);
-        if let Some(objective) = self.objective {
-            let at = |rate, stage: &mut Stage<'_>| run(mix, rate, stage);
-            return Ok(warm.around(under_objective(objective, stage, at, measured)?));
-        }
-        let (wanted, mut stage) = (stage.counts.samples, stage);
-        let mut ran = run(mix, self.rate, &mut stage)?;
-        let extra = take_extra(&mut ran, wanted);
-        let samples = ran.into_iter().map(measured).collect::<Result<_, _>>()?;
-        Ok(warm.around(Driven { samples, extra, ..Driven::default() }))
+        let at = |rate, stage: &mut Stage<'_>| run(mix, rate, stage);
+        Ok(warm.around(at_pace(self.pace, stage, at, |ran| measured(mix, self.pace, ran))?))
     }
 
     fn expected_s(&self, counts: &Counts) -> f64 {
-        expected_s(self.objective, counts)
+        expected_s(self.pace, counts)
     }
 }
 
-fn measured(mix: &Mix, rate: Option<f64>, ran: Ran<Tally>) -> Result<Measured, LoadError> {
+fn measured(mix: &Mix, pace: Pace, ran: Ran<Tally>) -> Result<Measured, LoadError> {
     let Ran { sample, around, counted } = ran;
     if sample.transactions == 0 {
         let words: Vec<String> = counted.errors.iter().map(|(class, count)| format!("{class} {count} times")).collect();
         let errors = (!words.is_empty()).then(|| words.join(", "));
         return Err(LoadError::own(SqlLoadError::Nothing { elapsed_s: sample.elapsed_s, errors }));
     }
-    judge(rate, &sample).map_err(LoadError::own)?;
+    judge(pace, &sample)?;
     let mut measured = Measured::of_sample(&sample, around);
     let Measured { metrics, covariates, histograms, .. } = &mut measured;
     for (statement, of) in mix.statements().zip(&counted.statements) {

@@ -1,7 +1,7 @@
 //! Which file of statements.
 
 use super::mix::Mix;
-use crate::workload::sessions::Objective;
+use crate::workload::sessions::Pace;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,18 +12,16 @@ pub struct SqlSettings {
     mix: Option<(String, Arc<Mix>)>,
     /// What paths of data are relative to.
     pub directory: PathBuf,
-    /// Transactions a second over all threads; none: as fast as they go.
-    pub rate: Option<f64>,
-    /// What the highest rate is searched for under; none: no search.
-    pub objective: Option<Objective>,
+    /// How fast clients go.
+    pub pace: Pace,
     /// Whether every table and every index is read before the first sample.
     pub preload: bool,
 }
 
 impl PartialEq for SqlSettings {
     fn eq(&self, other: &Self) -> bool {
-        let open_loop = (self.rate, self.objective) == (other.rate, other.objective);
-        open_loop && (self.text(), &self.directory, self.preload) == (other.text(), &other.directory, other.preload)
+        (self.text(), &self.directory, self.pace, self.preload)
+            == (other.text(), &other.directory, other.pace, other.preload)
     }
 }
 

@@ -4,18 +4,8 @@ use super::SysbenchSettings;
 use super::arguments::secret_options;
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Stage, Warm};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, NamedLoad, Stage, Warm};
 use tare_engine::{Address, ConnectTarget, Server, TlsMode};
-
-impl SysbenchSettings {
-    /// What `workload.name` says in a study.
-    pub const NAMES: &'static [&'static str] = &["sysbench"];
-
-    /// The load of this name, as a study finds it when it says nothing else.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.contains(&name).then(Self::default)
-    }
-}
 
 impl TimedClient for SysbenchSettings {
     const REPORTS: &'static str = "sysbench's SQL statistics";
@@ -51,6 +41,10 @@ fn job(mut words: Vec<String>, engine: &str, target: &ConnectTarget, of: &Server
         words.insert(1, format!("--config-file={}", path.display()));
     }
     Ok(Job { words, ..Job::default() })
+}
+
+impl NamedLoad for SysbenchSettings {
+    const NAMES: &'static [&'static str] = &["sysbench"];
 }
 
 impl Load for SysbenchSettings {

@@ -5,12 +5,8 @@ use super::told::{Counted, Hear, OrderListener};
 use super::{CONDITIONS, Checked, Constants, Fill, Kind, Tally, TpccClient, TpccError, TpccSettings, check};
 use crate::sut::Surroundings;
 use crate::workload::fill::in_parallel;
-use crate::workload::sessions::{
-    self, Connections, Connector, OBJECTIVE_OR_RATE, Ran, Tallies, expected_s, judge, may_be_elsewhere, take_extra,
-    under_objective,
-};
-use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, Stage};
-use std::ops::ControlFlow;
+use crate::workload::sessions::{self, Connections, Connector, Pace, Paced, Ran, Tallies, at_pace, expected_s, judge};
+use crate::workload::{Counts, Driven, FillError, FillJob, Load, LoadError, Measured, NamedLoad, Stage};
 use std::sync::Arc;
 use strum::VariantArray;
 use tare_engine::{Dialect, Server, Session};
@@ -30,14 +26,6 @@ const CHECKING_S: f64 = 2.0;
 const CHECKERS: usize = 4;
 
 impl TpccSettings {
-    /// What `workload.name` says in a study.
-    pub const NAMES: &'static [&'static str] = &["tpcc"];
-
-    /// The load of this name, as a study finds it when it says nothing else.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.contains(&name).then(Self::default)
-    }
-
     fn checked(&self) -> usize {
         match self.checked {
             Checked::All => CONDITIONS.len(),
@@ -47,13 +35,23 @@ impl TpccSettings {
     }
 }
 
+impl NamedLoad for TpccSettings {
+    const NAMES: &'static [&'static str] = &["tpcc"];
+}
+
+impl Paced for TpccSettings {
+    fn pace(&self) -> Pace {
+        self.pace
+    }
+
+    fn pace_mut(&mut self) -> &mut Pace {
+        &mut self.pace
+    }
+}
+
 impl Load for TpccSettings {
     fn name(&self) -> &'static str {
         "tpcc"
-    }
-
-    fn clash(&self) -> Option<(&'static str, &'static str)> {
-        self.objective.and(self.rate).map(|_| ("objective", OBJECTIVE_OR_RATE))
     }
 
     fn dataset(&self, seed: u64) -> String {
@@ -71,7 +69,7 @@ impl Load for TpccSettings {
     }
 
     fn clients_elsewhere(&self) -> Result<(), String> {
-        may_be_elsewhere(self.objective)
+        self.pace.may_be_elsewhere()
     }
 
     fn check_data(&self, session: &mut dyn Session) -> Result<(), FillError> {
@@ -98,20 +96,11 @@ impl Load for TpccSettings {
     }
 
     fn drive(&self, stage: Stage<'_>) -> Result<Driven, LoadError> {
-        let (wanted, constants, looking) = (stage.counts.samples, Constants::of_run(stage.seed), Looking::of(&stage));
-        let driven = match self.objective {
-            Some(objective) => {
-                let at = |rate, stage: &mut Stage<'_>| run(&Self { rate, ..*self }, constants, stage);
-                under_objective(objective, stage, at, |ran| measured(self, ran))?
-            }
-            None => {
-                let mut stage = stage;
-                let mut ran = run(self, constants, &mut stage)?;
-                let extra = take_extra(&mut ran, wanted);
-                let samples = ran.into_iter().map(|ran| measured(self, ran)).collect::<Result<_, _>>()?;
-                Driven { samples, extra, ..Driven::default() }
-            }
+        let (constants, looking) = (Constants::of_run(stage.seed), Looking::of(&stage));
+        let at = |rate, stage: &mut Stage<'_>| {
+            run_with(&Self { pace: Pace::of_rate(rate), ..*self }, constants, stage, None)
         };
+        let driven = at_pace(self.pace, stage, at, |ran| measured(self.pace, ran))?;
         let applied =
             [Some(note(self)), Some(nurand(constants)), looking.through(self)?].into_iter().flatten().collect();
         Ok(Driven { applied, ..driven })
@@ -119,7 +108,7 @@ impl Load for TpccSettings {
 
     fn expected_s(&self, counts: &Counts) -> f64 {
         let checking = self.data_bytes() as f64 / WAREHOUSE_BYTES * CHECKING_S * self.checked() as f64 / 12.0;
-        expected_s(self.objective, counts) + checking
+        expected_s(self.pace, counts) + checking
     }
 
     /// How long looking through the tables takes is a guess.
@@ -127,10 +116,6 @@ impl Load for TpccSettings {
         let checking = self.data_bytes() as f64 / WAREHOUSE_BYTES * CHECKING_S;
         self.expected_s(counts) + if self.checked() > 0 { 60.0 + 10.0 * checking } else { 0.0 }
     }
-}
-
-fn run(settings: &TpccSettings, constants: Constants, stage: &mut Stage<'_>) -> Result<Vec<Ran<Tally>>, LoadError> {
-    run_with(settings, constants, stage, None)
 }
 
 /// Runs warm-up and samples for someone who also hears, at each interval that the host asks for, how many new orders
@@ -164,12 +149,12 @@ fn run_with(
         Ok(client.with_keying(settings.keying).counted_in(counted.cloned(), index))
     };
     let connector = Connector::new(stage, &connections, client);
-    sessions::run(settings.rate, stage, &connector, &connections, |samples| tallies.take(samples))
+    sessions::run(settings.pace.rate(), stage, &connector, &connections, |samples| tallies.take(samples))
 }
 
-fn measured(settings: &TpccSettings, ran: Ran<Tally>) -> Result<Measured, LoadError> {
+fn measured(pace: Pace, ran: Ran<Tally>) -> Result<Measured, LoadError> {
     let Ran { sample, around, counted } = ran;
-    judge(settings.rate, &sample).map_err(LoadError::own)?;
+    judge(pace, &sample)?;
     let mut measured = Measured::of_sample(&sample, around);
     let Measured { metrics, covariates, histograms, .. } = &mut measured;
     metrics.push((metric::TPMC, counted.new_orders_a_minute(sample.tps())));
@@ -230,13 +215,12 @@ impl<'a> Looking<'a> {
         if count == 0 {
             return Ok(None);
         }
-        let go_on = |_| if self.host.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let sessions = if self.dialect.fills_in_parallel() { cpus.min(CHECKERS) } else { 1 };
         in_parallel(
             sessions,
             count,
-            &go_on,
+            &|_| self.host.go_on(),
             || LoadError::Interrupted,
             |shared| {
                 let mut session = (self.connect)()?;

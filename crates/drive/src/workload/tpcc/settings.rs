@@ -1,7 +1,7 @@
 //! How many warehouses, and how they are worked on.
 
 use super::Sizes;
-use crate::workload::sessions::Objective;
+use crate::workload::sessions::Pace;
 use strum::{Display, EnumString, VariantNames};
 use tare_text::UnknownWord;
 
@@ -14,10 +14,8 @@ pub struct TpccSettings {
     pub scale: f64,
     /// Whether clients wait as people do who type and think.
     pub keying: bool,
-    /// Transactions a second over all threads (open loop); none: as fast as they go, or as keying lets them.
-    pub rate: Option<f64>,
-    /// What the highest rate is searched for under; none: no search.
-    pub objective: Option<Objective>,
+    /// How fast clients go; closed: as fast as they can, or as keying lets them.
+    pub pace: Pace,
     /// Which consistency conditions are checked after the last sample.
     pub checked: Checked,
 }
@@ -41,7 +39,7 @@ fn unknown(found: &str) -> UnknownWord {
 
 impl Default for TpccSettings {
     fn default() -> Self {
-        Self { warehouses: 1, scale: 1.0, keying: false, rate: None, objective: None, checked: Checked::default() }
+        Self { warehouses: 1, scale: 1.0, keying: false, pace: Pace::default(), checked: Checked::default() }
     }
 }
 

@@ -1,104 +1,78 @@
 //! Where threads and memory go.
 
-use super::super::key::{Access, Field};
+use super::super::settings::Settings;
+use tare_text::Key;
 
 /// The rows, in the order in which a study is written.
-pub const FIELDS: &[Field] = &[
-    Field {
-        section: "placement",
-        key: "client",
-        help: "location of the client threads as hwloc-calc writes it (node:0.core:1, cpus:4-7 ...; node:near is the first \
-               node with CPUs and memory, node:far the one farthest from it, node:usable all of them), or float",
-        access: Access::Common {
-            get: |s| Some(s.placement.client.to_string().into()),
-            set: |s, v| v.parsed().map(|v| s.placement.client = v),
-        },
-    },
-    Field {
-        section: "placement",
-        key: "server",
-        help: "location of the server threads, or float",
-        access: Access::Common {
-            get: |s| Some(s.placement.server.to_string().into()),
-            set: |s, v| v.parsed().map(|v| s.placement.server = v),
-        },
-    },
-    Field {
-        section: "placement",
-        key: "background",
-        help: "location of the server threads that serve no connection (page cleaners, purge, log writer, checkpointer), \
-               or float: then they are where the server threads are",
-        access: Access::Common {
-            get: |s| Some(s.placement.background.to_string().into()),
-            set: |s, v| v.parsed().map(|v| s.placement.background = v),
-        },
-    },
-    Field {
-        section: "placement",
-        key: "bind",
-        help: "set: all threads of a side share its CPUs, as numactl does; thread: each thread its own PU",
-        access: Access::Common {
-            get: |s| Some(s.placement.bind.to_string().into()),
-            set: |s, v| v.parsed().map(|v| s.placement.bind = v),
-        },
-    },
-    Field {
-        section: "placement",
-        key: "pairing",
-        help: "where a server thread sits relative to its client: none, same-pu, smt-sibling, same-core, same-cache, \
-               other-cache, same-node, other-node",
-        access: Access::Common {
-            get: |s| Some(s.placement.pairing.to_string().into()),
-            set: |s, v| v.parsed().map(|v| s.placement.pairing = v),
-        },
-    },
-    Field {
-        section: "placement",
-        key: "memory",
-        help: "memory policy of the server, or of counters and their data: default, local, bind:NODES, interleave:NODES, \
-               weighted-interleave:NODES (Linux 6.9), preferred:NODE",
-        access: Access::Common {
-            get: |s| Some(s.placement.memory.to_string().into()),
-            set: |s, v| v.parsed().map(|v| s.placement.memory = v),
-        },
-    },
-    Field {
-        section: "placement",
-        key: "nodes",
-        help: "both sides on so many NUMA nodes, the first that have CPUs and memory, with memory interleaved over \
-               exactly those unless another policy is given; in place of client and server",
-        access: Access::Common {
-            get: |s| s.placement.nodes.map(Into::into),
-            set: |s, v| v.whole(1, 1024).map(|v| s.placement.nodes = Some(v)),
-        },
-    },
-    Field {
-        section: "placement",
-        key: "caches",
-        help: "as nodes, by last-level caches that several cores share (a CCX, a cluster): both sides on so many of \
-               them, the first, with memory interleaved over their nodes unless another policy is given",
-        access: Access::Common {
-            get: |s| s.placement.caches.map(Into::into),
-            set: |s, v| v.whole(1, 4096).map(|v| s.placement.caches = Some(v)),
-        },
-    },
-    Field {
-        section: "placement",
-        key: "client_pus",
-        help: "with client_pus_per_node: whether those are the first or the last (default) of each node or cache",
-        access: Access::Common {
-            get: |s| Some(s.placement.client_pus.to_string().into()),
-            set: |s, v| v.parsed().map(|v| s.placement.client_pus = v),
-        },
-    },
-    Field {
-        section: "placement",
-        key: "client_pus_per_node",
-        help: "with nodes or caches: the last (client_pus) so many PUs of each are the clients', the others the \
-               server's; absent: both sides share all",
-        access: Access::Common {
-            get: |s| s.placement.client_pus_per_node.map(Into::into),
-            set: |s, v| v.whole(1, 65_536).map(|v| s.placement.client_pus_per_node = Some(v)),
-        },
-    },
+pub const KEYS: &[Key<Settings>] = &[
+    Key::words(
+        "client",
+        "location of the client threads as hwloc-calc writes it (node:0.core:1, cpus:4-7 ...; node:near is the first \
+         node with CPUs and memory, node:far the one farthest from it, node:usable all of them), or float",
+        |s| Some(s.placement.client.to_string().into()),
+        |s, v| v.parsed().map(|v| s.placement.client = v),
+    ),
+    Key::words(
+        "server",
+        "location of the server threads, or float",
+        |s| Some(s.placement.server.to_string().into()),
+        |s, v| v.parsed().map(|v| s.placement.server = v),
+    ),
+    Key::words(
+        "background",
+        "location of the server threads that serve no connection (page cleaners, purge, log writer, checkpointer), or \
+         float: then they are where the server threads are",
+        |s| Some(s.placement.background.to_string().into()),
+        |s, v| v.parsed().map(|v| s.placement.background = v),
+    ),
+    Key::words(
+        "bind",
+        "set: all threads of a side share its CPUs, as numactl does; thread: each thread its own PU",
+        |s| Some(s.placement.bind.to_string().into()),
+        |s, v| v.parsed().map(|v| s.placement.bind = v),
+    ),
+    Key::words(
+        "pairing",
+        "where a server thread sits relative to its client: none, same-pu, smt-sibling, same-core, same-cache, \
+         other-cache, same-node, other-node",
+        |s| Some(s.placement.pairing.to_string().into()),
+        |s, v| v.parsed().map(|v| s.placement.pairing = v),
+    ),
+    Key::words(
+        "memory",
+        "memory policy of the server, or of counters and their data: default, local, bind:NODES, interleave:NODES, \
+         weighted-interleave:NODES (Linux 6.9), preferred:NODE",
+        |s| Some(s.placement.memory.to_string().into()),
+        |s, v| v.parsed().map(|v| s.placement.memory = v),
+    ),
+    Key::whole(
+        "nodes",
+        "both sides on so many NUMA nodes, the first that have CPUs and memory, with memory interleaved over exactly \
+         those unless another policy is given; in place of client and server",
+        (1, 1024),
+        |s| s.placement.nodes.map(Into::into),
+        |s, v| s.placement.nodes = Some(v as u32),
+    ),
+    Key::whole(
+        "caches",
+        "as nodes, by last-level caches that several cores share (a CCX, a cluster): both sides on so many of them, \
+         the first, with memory interleaved over their nodes unless another policy is given",
+        (1, 4096),
+        |s| s.placement.caches.map(Into::into),
+        |s, v| s.placement.caches = Some(v as u32),
+    ),
+    Key::words(
+        "client_pus",
+        "with client_pus_per_node: whether those are the first or the last (default) of each node or cache",
+        |s| Some(s.placement.client_pus.to_string().into()),
+        |s, v| v.parsed().map(|v| s.placement.client_pus = v),
+    ),
+    Key::whole(
+        "client_pus_per_node",
+        "with nodes or caches: the last (client_pus) so many PUs of each are the clients', the others the server's; \
+         absent: both sides share all",
+        (1, 65_536),
+        |s| s.placement.client_pus_per_node.map(Into::into),
+        |s, v| s.placement.client_pus_per_node = Some(v as u32),
+    ),
 ];

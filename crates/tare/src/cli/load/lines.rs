@@ -12,10 +12,10 @@ use tare_load::{Distribution, Interval, Intervals, Stage};
 /// Says which defaults of tare's own are in use where sysbench has others.
 pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
     let mut differs = Vec::new();
-    if args.make_up.distribution.is_none() && settings.workload.draws_ids() {
+    if args.make_up.keys.get("distribution").is_none() && settings.workload.draws_ids() {
         differs.push(format!("ids are drawn {}ly (sysbench: {})", Distribution::Uniform, Distribution::default()));
     }
-    if args.run.warmup.is_none() && args.run.warmup_s() > 0.0 {
+    if args.run.keys.get("warmup_s").is_none() && args.run.warmup_s() > 0.0 {
         differs.push(format!("{} s of warm-up are left out (none)", args.run.warmup_s()));
     }
     if !differs.is_empty() {

@@ -1,30 +1,35 @@
 //! sysbench's workloads against any running server.
 
+use super::asked::Asked;
 use super::lines::{self, Prompt};
 use super::oltp_args::LoadArgs;
-use super::{stage, study};
+use super::stage;
 use crate::cli::{Exit, Problem, interrupt, output};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use tare_drive::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Workload};
-use tare_drive::workload::{Load, sessions_on};
-use tare_engine::{ConnectTarget, Engine};
+use tare_drive::workload::sessions::judge;
+use tare_drive::workload::{AnyLoad, sessions_on};
+use tare_load::Distribution;
 
 /// Makes, drops or measures, as the options say.
 ///
 /// # Errors
 /// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good).
 pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
-    let engine = args.server.engine()?;
-    let settings = settings(args)?;
-    let target = args.server.target(engine)?;
+    // The argument table asks for it.
+    let workload = args.workload.ok_or_else(no_workload)?;
+    let mut values = vec![("workload", "name", workload.name().into())];
+    values.extend(args.make_up.values());
+    let asked = Asked::new(&args.server, &args.run, values)?;
+    let AnyLoad::Oltp(settings) = asked.settings.workload.load else { return Err(no_workload()) };
     let failed = |e: oltp::OltpError| Problem::new(Exit::TrialFailed, e.to_string());
     if args.prepares() {
-        return prepare(args, engine, &target, &settings).map_err(failed);
+        return prepare(args, &asked, &settings).map_err(failed);
     }
-    let mut session = engine.connect(&target)?;
+    let mut session = asked.engine.connect(&asked.target)?;
     let dropped = match settings.workload {
-        Workload::BulkInsert => Tables { tables: args.run.threads, ..settings.tables },
+        Workload::BulkInsert => Tables { tables: asked.threads(), ..settings.tables },
         _ => settings.tables,
     };
     if args.cleans_up() {
@@ -38,68 +43,53 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     if !args.said.json {
         lines::not_as_sysbench(args, &settings);
     }
-    if let Some(out) = &args.run.out {
-        return study::run(&args.server, &args.run, &settings, &target, (out, args.said.json));
+    match &args.run.out {
+        Some(out) => asked.keep(out, args.said.json),
+        None => measure(args, &asked, &settings),
     }
-    let again = target.clone();
+}
+
+fn no_workload() -> Problem {
+    Problem::new(Exit::Usage, "which workload?")
+}
+
+fn measure(args: &LoadArgs, asked: &Asked<'_>, settings: &OltpSettings) -> Result<Exit, Problem> {
+    let (again, engine) = (asked.target.clone(), asked.engine);
     let reconnect = args.reconnect.then(|| Reconnect::new(move || engine.connect(&again)));
     let prompt = Prompt::new(&args.said, &args.run, interrupt::flag()?);
-    let (sample, around) = stage::measure(&args.run, engine, &target, &prompt, |stage| {
-        oltp::run_through(&settings, stage, reconnect.as_ref())
-    })?;
+    let (sample, around) =
+        stage::measure(asked, &prompt, |stage| oltp::run_through(settings, stage, reconnect.as_ref()))?;
     let outage = reconnect.map(|reconnect| reconnect.outage());
     if args.said.json {
         output::json(&super::view::Document::of(&sample, &around, outage, &args.said))?
     } else {
         super::view::print(&sample, &around, outage, &args.said)?
     }
-    oltp::judge(&settings, &sample)
-        .map_err(|e| failed(e).advice("ask for less, or give the clients or the server more CPUs"))?;
+    judge(settings.pace, &sample).map_err(|e| {
+        Problem::new(Exit::TrialFailed, e.to_string())
+            .advice("ask for less, or give the clients or the server more CPUs")
+    })?;
     if let Some(outage) = outage.filter(|outage| outage.still_away > 0) {
-        let what = format!("{} of {} clients had no server at the end", outage.still_away, args.run.threads);
+        let what = format!("{} of {} clients had no server at the end", outage.still_away, asked.threads());
         return Err(Problem::new(Exit::TrialFailed, what).advice("start the server again, and look at its log"));
     }
     Ok(Exit::Done)
 }
 
-/// What is asked of the load, as a study would.
-fn settings(args: &LoadArgs) -> Result<OltpSettings, Problem> {
-    // The argument table asks for it.
-    let workload = args.workload.ok_or_else(|| Problem::new(Exit::Usage, "which workload?"))?;
-    let usage = |e: String| Problem::new(Exit::Usage, e);
-    let settings = OltpSettings {
-        tables: Tables { tables: args.make_up.tables, rows: args.make_up.rows },
-        distribution: args.distribution(),
-        counts: args.make_up.counts(),
-        rate: args.run.rate,
-        prepared: args.make_up.db_ps_mode == "auto",
-        skip_transactions: args.make_up.skip_trx,
-        ..OltpSettings::new(workload)
-    };
-    settings.tables.check().map_err(|e| usage(e.to_string()))?;
-    settings
-        .check(args.run.threads)
-        .map_err(|expected| usage("the options do not fit together".into()).expected(expected))?;
-    Ok(settings)
-}
-
-fn prepare(
-    args: &LoadArgs,
-    engine: &dyn Engine,
-    target: &ConnectTarget,
-    settings: &OltpSettings,
-) -> Result<Exit, oltp::OltpError> {
+fn prepare(args: &LoadArgs, asked: &Asked<'_>, settings: &OltpSettings) -> Result<Exit, oltp::OltpError> {
+    let (engine, target) = (asked.engine, &asked.target);
     let refused = |e: tare_engine::EngineError| oltp::OltpError::Connect(e.into());
     if settings.workload == Workload::BulkInsert {
         let mut session = engine.connect(target).map_err(refused)?;
-        oltp::prepare_bulk(session.as_mut(), args.run.threads, engine.dialect())?;
+        oltp::prepare_bulk(session.as_mut(), asked.threads(), engine.dialect())?;
         return Ok(Exit::Done);
     }
     let interrupted = interrupt::flag().map_err(|e| oltp::OltpError::Connect(e.to_string().into()))?;
+    let is_said = args.make_up.keys.get("distribution").is_some();
     let fill = Fill {
         tables: settings.tables,
-        distribution: args.make_up.distribution.unwrap_or_default(),
-        seed: args.run.seed,
+        distribution: if is_said { settings.distribution } else { Distribution::default() },
+        seed: asked.sampling.seed,
         sessions: sessions_on(std::thread::available_parallelism().map_or(1, usize::from)),
         dialect: engine.dialect(),
     };

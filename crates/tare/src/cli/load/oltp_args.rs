@@ -1,10 +1,11 @@
 //! The options of `tare load`, with the help a user reads. sysbench's names are taken too, with - or _ between words.
 
+use super::options::{Chosen, KeyOption, KeyOptions, switch};
 use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
 use clap::Args;
-use tare_drive::workload::oltp::{Counts, Workload};
-use tare_load::Distribution;
+use tare_drive::workload::oltp::Workload;
+use tare_study::language::made::KeyValue;
 
 /// Options of `tare load` for sysbench's workloads.
 #[derive(Debug, Args)]
@@ -25,7 +26,7 @@ pub struct LoadArgs {
     #[command(flatten)]
     pub run: RunArgs,
     /// Survive a restart of the server: clients that lose it wait for it, and what was lost and for how long is said
-    #[arg(long, conflicts_with_all = ["server_side", "pairing", "prepare", "cleanup", "out"])]
+    #[arg(long, conflicts_with_all = ["server", "pairing", "prepare", "cleanup", "out"])]
     pub reconnect: bool,
     /// Make and fill the tables in place of a run (bulk_insert: one without rows for each of --threads)
     #[arg(long, conflicts_with_all = ["cleanup", "out"])]
@@ -45,93 +46,66 @@ impl LoadArgs {
     pub fn cleans_up(&self) -> bool {
         self.cleanup || self.command == "cleanup"
     }
-
-    /// How ids are drawn while it measures.
-    pub fn distribution(&self) -> Distribution {
-        self.make_up.distribution.unwrap_or(Distribution::Uniform)
-    }
 }
 
 /// What a transaction is made of.
 #[derive(Debug, Args)]
 pub struct MakeUpArgs {
-    /// Number of tables sbtest1, sbtest2 ...
-    #[arg(long, default_value_t = 1)]
-    pub tables: usize,
-    /// Rows that each table has
-    #[arg(long, default_value_t = 10_000, visible_alias = "table-size", alias = "table_size")]
-    pub rows: u64,
-    /// How ids are drawn: uniform, zipfian, special, pareto or gaussian [default: uniform, where sysbench has
-    /// special; with --prepare: special]
-    #[arg(long, visible_alias = "rand-type", alias = "rand_type")]
-    pub distribution: Option<Distribution>,
+    #[command(flatten)]
+    pub keys: Chosen<MakeUpKeys>,
     /// auto: statements are prepared on the server; disable: they go as text
     #[arg(long, value_name = "auto|disable", default_value = "auto", value_parser = ["auto", "disable"], alias = "db_ps_mode")]
     pub db_ps_mode: String,
-    /// Send no BEGIN and COMMIT: every statement is a transaction of its own
-    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set,
-          default_value = "off", default_missing_value = "on", value_parser = switch, alias = "skip_trx")]
-    pub skip_trx: bool,
-    /// Point selects in a transaction [default: 10]
-    #[arg(long, value_name = "N", alias = "point_selects")]
-    pub point_selects: Option<u32>,
     /// off: none of the four kinds of range queries
     #[arg(long, value_name = "on|off", default_value = "on", action = clap::ArgAction::Set, value_parser = switch, alias = "range_selects")]
     pub range_selects: bool,
-    /// Ids in a range query [default: 100]
-    #[arg(long, value_name = "N", alias = "range_size")]
-    pub range_size: Option<u32>,
-    /// Simple range queries in a transaction [default: 1]
-    #[arg(long, value_name = "N", alias = "simple_ranges")]
-    pub simple_ranges: Option<u32>,
-    /// Sums over a range in a transaction [default: 1]
-    #[arg(long, value_name = "N", alias = "sum_ranges")]
-    pub sum_ranges: Option<u32>,
-    /// Sorted range queries in a transaction [default: 1]
-    #[arg(long, value_name = "N", alias = "order_ranges")]
-    pub order_ranges: Option<u32>,
-    /// Range queries for distinct values in a transaction [default: 1]
-    #[arg(long, value_name = "N", alias = "distinct_ranges")]
-    pub distinct_ranges: Option<u32>,
-    /// Updates of the indexed column in a transaction [default: 1]
-    #[arg(long, value_name = "N", alias = "index_updates")]
-    pub index_updates: Option<u32>,
-    /// Updates of a column without index in a transaction [default: 1]
-    #[arg(long, value_name = "N", alias = "non_index_updates")]
-    pub non_index_updates: Option<u32>,
-    /// Deletes and inserts of one row in a transaction [default: 1]
-    #[arg(long, value_name = "N", alias = "delete_inserts")]
-    pub delete_inserts: Option<u32>,
-    /// Keys that select_random_points asks for [default: 10]
-    #[arg(long, value_name = "N", alias = "random_points")]
-    pub random_points: Option<u32>,
-    /// Ranges that select_random_ranges counts [default: 10]
-    #[arg(long, value_name = "N", alias = "number_of_ranges")]
-    pub number_of_ranges: Option<u32>,
-    /// How far each of them goes beyond its first key [default: 5]
-    #[arg(long, value_name = "N")]
-    pub delta: Option<u32>,
 }
 
+/// What they set in the study.
+#[derive(Debug)]
+pub struct MakeUpKeys;
+
+const fn of_load(long: &'static str, key: &'static str) -> KeyOption {
+    KeyOption::new(long, "workload", key)
+}
+
+impl KeyOptions for MakeUpKeys {
+    const OPTIONS: &'static [KeyOption] = &[
+        of_load("tables", "tables"),
+        KeyOption { also: &["table-size"], taken: &["table_size"], ..of_load("rows", "rows") },
+        KeyOption {
+            also: &["rand-type"],
+            taken: &["rand_type"],
+            more: " [default: uniform, where sysbench has special; with --prepare: special]",
+            ..of_load("distribution", "distribution")
+        },
+        of_load("skip-trx", "skip_trx"),
+        of_load("point-selects", "point_selects"),
+        of_load("range-size", "range_size"),
+        of_load("simple-ranges", "simple_ranges"),
+        of_load("sum-ranges", "sum_ranges"),
+        of_load("order-ranges", "order_ranges"),
+        of_load("distinct-ranges", "distinct_ranges"),
+        of_load("index-updates", "index_updates"),
+        of_load("non-index-updates", "non_index_updates"),
+        of_load("delete-inserts", "delete_inserts"),
+        of_load("random-points", "random_points"),
+        of_load("number-of-ranges", "number_of_ranges"),
+        of_load("delta", "delta"),
+    ];
+}
+
+/// Kinds of range queries.
+const RANGES: [&str; 4] = ["simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges"];
+
 impl MakeUpArgs {
-    /// The make-up of a transaction.
-    pub fn counts(&self) -> Counts {
-        let usual = Counts::default();
-        let ranges = |asked: Option<u32>, usual: u32| asked.unwrap_or(if self.range_selects { usual } else { 0 });
-        Counts {
-            point_selects: self.point_selects.unwrap_or(usual.point_selects),
-            simple_ranges: ranges(self.simple_ranges, usual.simple_ranges),
-            sum_ranges: ranges(self.sum_ranges, usual.sum_ranges),
-            order_ranges: ranges(self.order_ranges, usual.order_ranges),
-            distinct_ranges: ranges(self.distinct_ranges, usual.distinct_ranges),
-            index_updates: self.index_updates.unwrap_or(usual.index_updates),
-            non_index_updates: self.non_index_updates.unwrap_or(usual.non_index_updates),
-            delete_inserts: self.delete_inserts.unwrap_or(usual.delete_inserts),
-            range_size: self.range_size.unwrap_or(usual.range_size).max(1),
-            random_points: self.random_points.unwrap_or(usual.random_points).max(1),
-            number_of_ranges: self.number_of_ranges.unwrap_or(usual.number_of_ranges).max(1),
-            delta: self.delta.unwrap_or(usual.delta),
-        }
+    /// The keys of the load that they set.
+    pub fn values(&self) -> Vec<KeyValue> {
+        let mut values = self.keys.values().to_vec();
+        values.push(("workload", "prepared", (self.db_ps_mode == "auto").into()));
+        let none = RANGES.into_iter().filter(|key| !self.range_selects && self.keys.get(key).is_none());
+        values.extend(none.map(|key| ("workload", key, 0_u64.into())));
+        values
     }
 }
 
@@ -164,13 +138,4 @@ fn workload(text: &str) -> Result<Workload, String> {
 fn percentile(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| *number > 0.0 && *number <= 100.0);
     number.ok_or_else(|| "expected a number above 0 and up to 100".into())
-}
-
-/// As sysbench spells it.
-pub fn switch(text: &str) -> Result<bool, String> {
-    match text {
-        "on" | "true" | "1" => Ok(true),
-        "off" | "false" | "0" => Ok(false),
-        _ => Err("expected on or off".into()),
-    }
 }

@@ -1,15 +1,13 @@
 //! What every load at a prompt gets: the stage of a trial, against a server that is not ours.
 
-use super::run_args::RunArgs;
+use super::asked::Asked;
 use crate::cli::{Exit, Problem, host};
-use crate::state::{self, Host, StateError};
+use crate::state::Host;
+use crate::trial::running;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
 use tare_drive::sut::{SharedAffinities, SubjectWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{self, Counts, LoadError, ServerAt, Stage};
-use tare_engine::{ConnectTarget, Engine};
-use tare_noise::{HostLock, ThreadAffinities};
-use tare_topology::{Machine, Placement, ResolvedPlacement};
+use tare_topology::{Machine, ResolvedPlacement};
 
 /// Drives one sample as a trial does: bound, watched and proved by the same code. What is bound is put back on every
 /// way out; after kill -9 by the next start.
@@ -17,14 +15,13 @@ use tare_topology::{Machine, Placement, ResolvedPlacement};
 /// # Errors
 /// With exit codes 2 (usage), 3 (placement not possible here), 4 (the load failed).
 pub fn measure<T>(
-    args: &RunArgs,
-    engine: &dyn Engine,
-    target: &ConnectTarget,
+    asked: &Asked<'_>,
     prompt: &dyn workload::Host,
     drive: impl FnOnce(Stage<'_>) -> Result<Vec<T>, LoadError>,
 ) -> Result<T, Problem> {
-    let placement = placement(args, target)?;
-    let watch = WatchSettings { placement, chance_seed: args.seed, memory: false, schedule: false, probe_share: None };
+    let Asked { args, engine, target, .. } = asked;
+    let (placement, threads, seed) = (placement(asked)?, asked.threads(), asked.sampling.seed);
+    let watch = WatchSettings { placement, chance_seed: seed, memory: false, schedule: false, probe_share: None };
     let held = AffinityGuard::take(&watch.placement)?;
     let stage = Stage {
         engine: engine.name(),
@@ -32,14 +29,14 @@ pub fn measure<T>(
         server: None,
         connect: &|| Ok(engine.connect(target)?),
         server_at: ServerAt::of(&target.address),
-        threads: args.threads,
-        seed: args.seed,
+        threads,
+        seed,
         counts: Counts {
             samples: 1,
             warmup_s: args.warmup_s(),
             sample_s: args.sample_s(),
             extra: false,
-            threads: args.threads,
+            threads,
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
         },
         placement: &watch,
@@ -48,24 +45,17 @@ pub fn measure<T>(
         answers: PathBuf::new(),
     };
     let samples = drive(stage);
-    held.put_back()?;
+    running::put_back(held.affinities.as_ref())?;
     let first = samples?.into_iter().next();
     first.ok_or_else(|| Problem::new(Exit::TrialFailed, "the load gave no sample"))
 }
 
-fn placement(args: &RunArgs, target: &ConnectTarget) -> Result<ResolvedPlacement, Problem> {
-    let placement = Placement {
-        client: args.client.clone(),
-        server: args.server_side.clone(),
-        background: args.background.clone(),
-        bind: args.bind,
-        pairing: args.pairing,
-        ..Placement::default()
-    };
-    let placement = placement
-        .resolve(&Machine::this()?, args.threads.max(1))
+fn placement(Asked { settings, target, .. }: &Asked<'_>) -> Result<ResolvedPlacement, Problem> {
+    let placement = settings
+        .placement
+        .resolve(&Machine::this()?, settings.workload.threads)
         .map_err(|e| Problem::new(Exit::Machine, e.to_string()))?;
-    if (!placement.server.is_empty() || placement.background.is_some()) && !target.address.is_here() {
+    if running::binds_server(&placement) && !target.address.is_here() {
         return Err(Problem::new(Exit::Usage, format!("--server places threads, and {} is elsewhere", target.address))
             .expected("a server on this machine, by its socket or a loopback address")
             .advice("leave out --server, --background and --pairing, or run tare on the server's machine"));
@@ -82,19 +72,7 @@ struct AffinityGuard {
 impl AffinityGuard {
     /// Takes the machine where the placement binds threads of the server; what a killed run left is put back first.
     fn take(placement: &ResolvedPlacement) -> Result<Self, Problem> {
-        if placement.server.is_empty() && placement.background.is_none() {
-            return Ok(Self { affinities: None, _host: None });
-        }
-        let host = host::take()?;
-        let lock = HostLock::of_parent(&HostLock::default_dir()).map_err(StateError::from)?;
-        let affinities = Arc::new(Mutex::new(ThreadAffinities::new(&state::directory()?, &lock)));
-        Ok(Self { affinities: Some(affinities), _host: Some(host) })
-    }
-
-    /// Puts every affinity back, and makes sure of it.
-    fn put_back(&self) -> Result<(), Problem> {
-        let Some(affinities) = &self.affinities else { return Ok(()) };
-        let report = affinities.lock().unwrap_or_else(PoisonError::into_inner).put_back();
-        Ok(report.and_then(|report| report.check()).map_err(StateError::from)?)
+        let host = if running::binds_server(placement) { Some(host::take()?) } else { None };
+        Ok(Self { affinities: running::affinities(placement)?, _host: host })
     }
 }

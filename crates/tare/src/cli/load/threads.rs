@@ -41,7 +41,7 @@ mod tests {
             pid: 1,
             tid: 100 + pair as u32,
             name: "mariadbd".into(),
-            allowed_cpus: allowed.into(),
+            allowed_cpus: allowed.parse().unwrap(),
             seen_cpus: seen.iter().map(|cpu| (*cpu, 5)).collect(),
             migrations: 2,
             voluntary_switches: 0,

@@ -3,15 +3,15 @@
 use super::lines::Prompt;
 use super::tpcc_args::{TpccArgs, TpccCommand};
 use super::tpcc_view::{self, Looked, NOT_OFFICIAL};
-use super::{stage, study};
+use super::{asked::Asked, stage};
 use crate::cli::{Exit, Problem, interrupt, output};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use tare_drive::workload::Load;
-use tare_drive::workload::sessions;
+use tare_drive::workload::sessions::judge;
 use tare_drive::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
-use tare_engine::{ConnectTarget, Engine, Session};
+use tare_drive::workload::{AnyLoad, Load};
+use tare_engine::Session;
 use tare_text::count;
 
 /// Seconds between two lines about the rows that were added.
@@ -23,28 +23,25 @@ const ROWS_EVERY_S: u64 = 10;
 /// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good, or a
 /// consistency condition does not hold).
 pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
-    let engine = args.server.engine()?;
-    let settings = TpccSettings {
-        warehouses: args.warehouses,
-        scale: args.scale,
-        keying: args.keying,
-        rate: args.run.rate,
-        // Looking through all tables of someone's server is a command of its own.
-        checked: Checked::Off,
-        ..TpccSettings::default()
+    let mut values = vec![("workload", "name", "tpcc".into())];
+    // Looking through all tables of someone's server is a command of its own.
+    values.push(("workload", "conditions", Checked::Off.to_string().into()));
+    values.extend(args.keys.values().iter().cloned());
+    let asked = Asked::new(&args.server, &args.run, values)?;
+    let AnyLoad::Tpcc(settings) = asked.settings.workload.load else {
+        return Err(Problem::new(Exit::Usage, "which workload?"));
     };
-    let target = args.server.target(engine)?;
     if args.command != TpccCommand::Run && args.run.out.is_some() {
         return Err(Problem::new(Exit::Usage, "--out keeps what was measured, and nothing is").advice("leave it out"));
     }
     // From here on Ctrl-C ends every wait for the server.
     interrupt::flag()?;
     match args.command {
-        TpccCommand::Run => measure(args, engine, &target, &settings),
-        TpccCommand::Prepare => prepare(args, engine, &target, &settings),
-        TpccCommand::Check => check(args, engine, &target, &settings),
+        TpccCommand::Run => measure(args, asked, &settings),
+        TpccCommand::Prepare => prepare(&asked, &settings),
+        TpccCommand::Check => check(args, &asked, &settings),
         TpccCommand::Cleanup => {
-            let dropped = tpcc::cleanup(engine.connect(&target)?.as_mut()).map_err(failed)?;
+            let dropped = tpcc::cleanup(asked.engine.connect(&asked.target)?.as_mut()).map_err(failed)?;
             output::note(&format!("dropped {}", count(dropped, "table")));
             Ok(Exit::Done)
         }
@@ -55,17 +52,13 @@ fn failed(error: TpccError) -> Problem {
     Problem::new(Exit::TrialFailed, error.to_string())
 }
 
-fn prepare(
-    args: &TpccArgs,
-    engine: &dyn Engine,
-    target: &ConnectTarget,
-    settings: &TpccSettings,
-) -> Result<Exit, Problem> {
+fn prepare(asked: &Asked<'_>, settings: &TpccSettings) -> Result<Exit, Problem> {
+    let (engine, target) = (asked.engine, &asked.target);
     let interrupted = interrupt::flag()?;
     drop(engine.connect(target)?);
     let fill = Fill {
         sizes: settings.sizes(),
-        seed: args.run.seed,
+        seed: asked.sampling.seed,
         sessions: std::thread::available_parallelism().map_or(1, usize::from),
         dialect: engine.dialect(),
     };
@@ -87,13 +80,13 @@ fn prepare(
     }
     let rows = rows.into_inner();
     let seconds = began.elapsed().as_secs_f64();
-    output::note(&format!("{}, {rows} rows in {seconds:.1} s", count(args.warehouses as usize, "warehouse")));
+    output::note(&format!("{}, {rows} rows in {seconds:.1} s", count(settings.warehouses as usize, "warehouse")));
     Ok(Exit::Done)
 }
 
 /// Every condition is looked at, also behind one that does not hold.
-fn check(args: &TpccArgs, engine: &dyn Engine, target: &ConnectTarget, of: &TpccSettings) -> Result<Exit, Problem> {
-    let mut session = engine.connect(target)?;
+fn check(args: &TpccArgs, asked: &Asked<'_>, of: &TpccSettings) -> Result<Exit, Problem> {
+    let mut session = asked.engine.connect(&asked.target)?;
     has_data(of, session.as_mut())?;
     // One answer may need minutes.
     session.set_timeout(None).map_err(|e| Problem::new(Exit::TrialFailed, e.to_string()))?;
@@ -134,24 +127,23 @@ fn has_data(of: &TpccSettings, session: &mut dyn Session) -> Result<(), Problem>
     })
 }
 
-fn measure(args: &TpccArgs, engine: &dyn Engine, target: &ConnectTarget, of: &TpccSettings) -> Result<Exit, Problem> {
-    has_data(of, engine.connect(target)?.as_mut())?;
+fn measure(args: &TpccArgs, asked: Asked<'_>, of: &TpccSettings) -> Result<Exit, Problem> {
+    has_data(of, asked.engine.connect(&asked.target)?.as_mut())?;
     if !args.said.json {
         output::note(&format!("tpcc: {NOT_OFFICIAL}"));
     }
     if let Some(out) = &args.run.out {
-        return study::run(&args.server, &args.run, of, target, (out, args.said.json));
+        return asked.keep(out, args.said.json);
     }
     let prompt = Prompt::new(&args.said, &args.run, interrupt::flag()?);
     let hear = |interval: &tare_load::Interval, nopm: f64| prompt.tell(interval, &format!("nopm: {nopm:.0} "));
-    let (sample, around, tally) =
-        stage::measure(&args.run, engine, target, &prompt, |stage| tpcc::run_through(of, stage, &hear))?;
+    let (sample, around, tally) = stage::measure(&asked, &prompt, |stage| tpcc::run_through(of, stage, &hear))?;
     if args.said.json {
         output::json(&tpcc_view::Document::of(&sample, &around, &tally, &args.said))?;
     } else {
         tpcc_view::print(&sample, &around, &tally, &args.said)?;
     }
-    sessions::judge(of.rate, &sample).map_err(|e| {
+    judge(of.pace, &sample).map_err(|e| {
         Problem::new(Exit::TrialFailed, e.to_string())
             .advice("ask for less, measure longer, or give the clients or the server more CPUs")
     })?;

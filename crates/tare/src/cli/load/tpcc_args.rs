@@ -1,10 +1,10 @@
 //! The options of `tare load tpcc`, with the help a user reads.
 
-use super::oltp_args::{SaidArgs, switch};
+use super::oltp_args::SaidArgs;
+use super::options::{Chosen, KeyOption, KeyOptions};
 use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
 use clap::{Args, ValueEnum};
-use tare_drive::workload::tpcc::{LEAST_SCALE, MOST_WAREHOUSES};
 
 /// TPC-C's tables and transactions on any running server; no official TPC-C result, nor comparable with one
 #[derive(Debug, Args)]
@@ -14,22 +14,26 @@ pub struct TpccArgs {
     /// in them; cleanup: drop them
     #[arg(value_name = "COMMAND", value_enum, default_value_t = TpccCommand::Run, hide_possible_values = true)]
     pub command: TpccCommand,
-    /// Warehouses, each about 500,000 rows and 137 MB; thread n works for warehouse n, and begins anew with the first
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MOST_WAREHOUSES))]
-    pub warehouses: u64,
-    /// Share of the standard's items and customers, 0.01 to 1; below 1 only for a try: it is then another benchmark
-    #[arg(long, value_name = "SHARE", default_value_t = 1.0, value_parser = scale, alias = "tpcc-scale")]
-    pub scale: f64,
-    /// Wait before and after each transaction as the standard's terminals do, of which a warehouse has ten
-    #[arg(long, value_name = "on|off", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set,
-          default_value = "off", default_missing_value = "on", value_parser = switch)]
-    pub keying: bool,
+    #[command(flatten)]
+    pub keys: Chosen<TpccKeys>,
     #[command(flatten)]
     pub server: ServerArgs,
     #[command(flatten)]
     pub said: SaidArgs,
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+/// What they set in the study.
+#[derive(Debug)]
+pub struct TpccKeys;
+
+impl KeyOptions for TpccKeys {
+    const OPTIONS: &'static [KeyOption] = &[
+        KeyOption::new("warehouses", "workload", "warehouses"),
+        KeyOption { value: "SHARE", taken: &["tpcc-scale"], ..KeyOption::new("scale", "workload", "tpcc_scale") },
+        KeyOption::new("keying", "workload", "keying"),
+    ];
 }
 
 /// What `tare load tpcc` does.
@@ -56,8 +60,3 @@ Example:
   tare load tpcc check --engine mariadb --socket /run/mysqld/mysqld.sock --warehouses 4
   tare load tpcc --engine postgresql --host 127.0.0.1 --warehouses 4 --threads 8 --out before --repeat 5
   tare load tpcc cleanup --engine mariadb --socket /run/mysqld/mysqld.sock";
-
-fn scale(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok().filter(|scale| (LEAST_SCALE..=1.0).contains(scale));
-    number.ok_or_else(|| format!("expected a number from {LEAST_SCALE} to 1"))
-}

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use tare_drive::sut::Surroundings;
 use tare_drive::workload::Measured;
 use tare_drive::workload::oltp::Outage;
+use tare_findings::client_limit::LongestStall;
 use tare_load::{CpuPerTransaction, Latencies, LatencyMs, Sample, Stall};
 use tare_report::words::client_limit;
 use tare_results::schema::ThreadRecord;
@@ -191,7 +192,7 @@ pub fn print(sample: &Sample, around: &Surroundings, outage: Option<Outage>, sai
     }
     let seen = seen(sample, around);
     let limit = client_limit::reason(&seen, sample.elapsed_s).map(|why| format!("the client was the limit: {why}"));
-    for line in limit.into_iter().chain(client_limit::stall_words(&seen)) {
+    for line in limit.into_iter().chain(LongestStall::of(&seen).as_ref().map(client_limit::stall_words)) {
         text.push_str(&format!("! {line}\n"));
     }
     text.push_str(&threads::words(&around.threads));

@@ -271,7 +271,11 @@ fn threads(cpus: [usize; 4], noise: &mut Noise) -> Vec<ThreadRecord> {
             pair,
             tid,
             name: name.into(),
-            allowed_cpus: if class == ThreadClass::Background { "0-23".into() } else { cpu.to_string() },
+            allowed_cpus: if class == ThreadClass::Background {
+                "0-23".parse().unwrap()
+            } else {
+                [cpu as u32].into_iter().collect()
+            },
             seen_cpus: if class == ThreadClass::Background {
                 BTreeMap::from([(5, 3), (17, 2)])
             } else {

@@ -1,0 +1,92 @@
+//! Keys of a study that several loads have, each declared once: a load says where it keeps the value.
+
+use super::sessions::{OBJECTIVE_HELP, Objective, Paced};
+use tare_text::{Key, Value};
+
+/// Tables of sysbench's kind.
+pub const fn tables<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
+    Key::whole("tables", "number of tables sbtest1, sbtest2 ...", (1, 10_000), get, set)
+}
+
+/// Rows in each of them.
+pub const fn rows<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
+    Key::whole("rows", "rows a table", (1, i32::MAX as u64), get, set)
+}
+
+/// How their ids are drawn.
+pub const fn distribution<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
+    Key::words("distribution", "how ids are drawn: uniform, zipfian, special, pareto or gaussian", get, set)
+}
+
+const RATE: &str = "rate";
+const RATE_HELP: &str = "transactions a second over all threads (open loop); absent: as fast as they go (closed loop)";
+const TRANSACTIONS: &str = "transactions a second";
+
+/// The rate of an open loop, where a load knows nothing else.
+pub const fn rate<S>(get: fn(&S) -> Option<f64>, set: fn(&mut S, f64)) -> Key<S> {
+    Key::positive(RATE, RATE_HELP, TRANSACTIONS, get, set)
+}
+
+/// The rate of an open loop, where one may also be searched for.
+pub const fn rate_of_pace<S: Paced>() -> Key<S> {
+    Key::words(
+        RATE,
+        RATE_HELP,
+        |s| s.pace().rate().map(Into::into),
+        |s, v| s.pace_mut().set_rate(v.positive(TRANSACTIONS)?),
+    )
+}
+
+/// What the highest rate is searched for under.
+pub const fn objective<S: Paced>() -> Key<S> {
+    Key::words(
+        "objective",
+        OBJECTIVE_HELP,
+        |s| s.pace().objective().map(|objective| objective.to_string().into()),
+        |s, v| s.pace_mut().set_objective(Objective::of_words(&v.to_string())?),
+    )
+}
+
+/// Whether the data are read before the first sample.
+pub const fn preload<S>(get: fn(&S) -> bool, set: fn(&mut S, bool)) -> Key<S> {
+    Key::switch(
+        "preload",
+        "on: every table and every index is read from end to end before the first sample, and the trial fails where the \
+         server then holds less than 99% of them",
+        get,
+        set,
+    )
+}
+
+/// Repetitions before the measured ones.
+pub const fn warmup_runs<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
+    Key::whole(
+        "warmup_runs",
+        "executions of each query (dbt3) or runs of the program (command) before the measured ones (sampling.samples), left \
+         out of all figures",
+        (0, 100_000),
+        get,
+        set,
+    )
+}
+
+/// What a program of others is to run.
+pub const fn script<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
+    Key::words(
+        "script",
+        "sysbench: a script of its own (oltp_read_only, oltp_point_select, bulk_insert ...) or the path of yours; \
+         pgbench: tpcb-like, simple-update, select-only or paths of yours, each with @WEIGHT if you like",
+        get,
+        set,
+    )
+}
+
+/// Further options of such a program.
+pub const fn options<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
+    Key::words("options", "sysbench, pgbench: further options of theirs, as they stand on a command line", get, set)
+}
+
+/// Such a program itself.
+pub const fn program<S>(get: fn(&S) -> Option<&String>, set: fn(&mut S, String)) -> Key<S> {
+    Key::text("program", "sysbench, pgbench: path of the program; absent: found as usual", get, set)
+}

@@ -1,0 +1,101 @@
+//! How fast clients go: as fast as they can, at a rate, or at the highest rate that meets an objective.
+
+use super::objective::Objective;
+
+/// What is told to who asks for a rate and for a search for one.
+const EITHER: &str = "either rate, or objective, which searches for the rate";
+
+/// How fast the clients of a load go.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Pace {
+    /// As fast as they can: each begins a transaction when its last one has ended (closed loop).
+    #[default]
+    Closed,
+    /// So many transactions a second over all clients, whenever those before end (open loop).
+    Rate(f64),
+    /// The highest rate that meets this objective.
+    Search(Objective),
+}
+
+impl Pace {
+    /// The rate that is given; none without one.
+    pub fn rate(self) -> Option<f64> {
+        if let Self::Rate(rate) = self { Some(rate) } else { None }
+    }
+
+    /// What a rate is searched for under; none without a search.
+    pub fn objective(self) -> Option<Objective> {
+        if let Self::Search(objective) = self { Some(objective) } else { None }
+    }
+
+    /// A given rate; none is as fast as they can.
+    pub fn of_rate(rate: Option<f64>) -> Self {
+        rate.map_or(Self::Closed, Self::Rate)
+    }
+
+    /// Goes at so many transactions a second from now on.
+    ///
+    /// # Errors
+    /// Where one is searched for.
+    pub fn set_rate(&mut self, rate: f64) -> Result<(), String> {
+        match self {
+            Self::Search(_) => Err(EITHER.to_owned()),
+            _ => {
+                *self = Self::Rate(rate);
+                Ok(())
+            }
+        }
+    }
+
+    /// Searches for a rate under an objective, or for none.
+    ///
+    /// # Errors
+    /// Where one is given.
+    pub fn set_objective(&mut self, objective: Option<Objective>) -> Result<(), String> {
+        *self = match (*self, objective) {
+            (Self::Rate(_), Some(_)) => return Err(EITHER.to_owned()),
+            (_, Some(objective)) => Self::Search(objective),
+            (Self::Search(_), None) => Self::Closed,
+            (as_it_is, None) => as_it_is,
+        };
+        Ok(())
+    }
+
+    /// Whether clients on another host can go so: a search wants to know at each step how late they were.
+    ///
+    /// # Errors
+    /// The reason, where they cannot.
+    pub fn may_be_elsewhere(self) -> Result<(), String> {
+        match self {
+            Self::Search(_) => {
+                Err("an objective is searched for by clients on this host only: leave out client.host".into())
+            }
+            Self::Closed | Self::Rate(_) => Ok(()),
+        }
+    }
+}
+
+/// Settings of a load whose clients have a pace.
+pub trait Paced {
+    /// How fast they go.
+    fn pace(&self) -> Pace;
+    /// Where that is kept.
+    fn pace_mut(&mut self) -> &mut Pace;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_and_a_search_for_one_exclude_each_other() {
+        let objective: Objective = "latency_ms_p99 <= 5".parse().unwrap();
+        let mut pace = Pace::Rate(10.0);
+        assert_eq!(pace.set_objective(Some(objective)), Err(EITHER.to_owned()));
+        assert_eq!((pace.set_objective(None), pace), (Ok(()), Pace::Rate(10.0)), "no search leaves the rate");
+        let mut pace = Pace::Closed;
+        assert_eq!((pace.set_objective(Some(objective)), pace), (Ok(()), Pace::Search(objective)));
+        assert_eq!(pace.set_rate(10.0), Err(EITHER.to_owned()));
+        assert_eq!((pace.set_objective(None), pace), (Ok(()), Pace::Closed));
+    }
+}

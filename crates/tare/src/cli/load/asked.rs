@@ -1,0 +1,90 @@
+//! What the options of a load ask for: a study of one condition, driven at once with a view of every interval, or with
+//! `--out` carried out as any other study, with a results directory.
+
+use super::run_args::RunArgs;
+use super::server_args::ServerArgs;
+use crate::cli::{Exit, Problem, run};
+use std::path::Path;
+use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, target_of};
+use tare_study::language::made::{KeyValue, MadeStudy};
+use tare_study::language::parse::Overrides;
+use tare_study::language::settings::{Sampling, Settings};
+
+/// What was asked for.
+pub struct Asked<'a> {
+    /// How it is driven, and what is kept.
+    pub args: &'a RunArgs,
+    /// The one that was named, or that of sysbench's driver.
+    pub engine: &'static dyn Engine,
+    /// Where it is and who asks it.
+    pub target: ConnectTarget,
+    /// As a trial has them.
+    pub settings: Settings,
+    /// Its seed, above all; how long it takes, the options say.
+    pub sampling: Sampling,
+    made: MadeStudy,
+}
+
+impl<'a> Asked<'a> {
+    /// Of the options of a load and the keys of its own.
+    ///
+    /// # Errors
+    /// What was said and cannot be, alone or together.
+    pub fn new(server: &ServerArgs, args: &'a RunArgs, of_load: Vec<KeyValue>) -> Result<Self, Problem> {
+        let engine = server.engine()?;
+        let mut values = vec![("engine", "name", engine.name().into())];
+        // The table's own, whatever the user's files say.
+        values.push(("engine", "database", DEFAULT_DATABASE.into()));
+        values.extend(server.keys.values().iter().cloned());
+        values.extend(of_load);
+        values.extend(args.keys.values().iter().filter(|(_, key, _)| !TIMES.contains(key)).cloned());
+        let made = MadeStudy { name: "load", origin: "tare load", question: None, values, factors: Vec::new() };
+        let (settings, sampling) = made.settings()?;
+        let login = settings.engine.running.login(server.password()?);
+        let target = target_of(login, engine).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
+        Ok(Self { args, engine, target, settings, sampling, made })
+    }
+
+    /// Client threads, one connection each.
+    pub fn threads(&self) -> usize {
+        self.settings.workload.threads
+    }
+
+    /// Measures as often as asked for, and keeps everything in a new directory.
+    ///
+    /// # Errors
+    /// As `tare run`.
+    pub fn keep(mut self, out: &Path, json: bool) -> Result<Exit, Problem> {
+        let place = self.place();
+        let args = self.args;
+        let values = &mut self.made.values;
+        values.extend(place);
+        values.extend([
+            ("sampling", "trials", args.repeat.into()),
+            ("sampling", "samples", 1_usize.into()),
+            ("sampling", "warmup_s", args.warmup_s().into()),
+            ("sampling", "sample_s", args.sample_s().into()),
+        ]);
+        let overrides = Overrides { sets: args.set.clone(), ..Overrides::default() };
+        let study = self.made.study(&overrides)?;
+        // It was asked for already, and children are told it in private.
+        let password = (!self.target.password.is_empty()).then(|| self.target.password.to_string());
+        run::carry_out(study, out, password, json)
+    }
+
+    /// Where the server was found, if that was not said: every trial goes there.
+    fn place(&self) -> Vec<KeyValue> {
+        if self.settings.engine.running.is_asked() {
+            return Vec::new();
+        }
+        match &self.target.address {
+            Address::Socket(path) => vec![("engine", "socket", path.display().to_string().into())],
+            Address::Tcp(host, port) => {
+                vec![("engine", "host", host.as_str().into()), ("engine", "port", u32::from(*port).into())]
+            }
+        }
+    }
+}
+
+/// Keys that may be more at a prompt than in a study.
+const TIMES: [&str; 2] = ["warmup_s", "sample_s"];

@@ -1,0 +1,170 @@
+//! Options that set keys of the study which a load is. Meaning, type, range and default of each are the key's own.
+
+use crate::cli::problem::expectation;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
+use std::marker::PhantomData;
+use tare_study::language::made::{KeyValue, check_value, declared};
+use tare_text::{Kind, Value};
+
+/// An option that sets a key.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyOption {
+    /// Its name, as it stands behind `--`.
+    pub long: &'static str,
+    /// Table and name of the key.
+    pub key: (&'static str, &'static str),
+    /// Other names that help shows.
+    pub also: &'static [&'static str],
+    /// Other names that are taken.
+    pub taken: &'static [&'static str],
+    /// What stands for the value in help; empty: as its type says.
+    pub value: &'static str,
+    /// What help says behind the key's own words, in place of its default.
+    pub more: &'static str,
+    /// The option that excludes it.
+    pub not_with: Option<&'static str>,
+    /// Whether it is a time with its unit. Its range is looked at when the study is made.
+    pub is_time: bool,
+}
+
+impl KeyOption {
+    /// One whose help, type, range and default are the key's alone.
+    pub const fn new(long: &'static str, section: &'static str, key: &'static str) -> Self {
+        let key = (section, key);
+        Self { long, key, also: &[], taken: &[], value: "", more: "", not_with: None, is_time: false }
+    }
+
+    fn arg(self) -> Arg {
+        let (section, key) = self.key;
+        let declared = declared(section, key);
+        let kind = declared.as_ref().map_or(Kind::Words, |declared| declared.info.kind);
+        let default = declared.as_ref().and_then(|declared| declared.default.as_ref());
+        let more = match (self.more, default) {
+            ("", Some(default)) => format!(" [default: {default}]"),
+            (more, _) => more.to_owned(),
+        };
+        let help = declared.as_ref().map_or("", |declared| declared.info.help);
+        let arg = Arg::new(self.long)
+            .long(self.long)
+            .visible_aliases(self.also.iter().copied())
+            .aliases(self.taken.iter().copied())
+            // With - or _ between its words, as sysbench takes them.
+            .aliases(self.long.contains('-').then_some(key))
+            .help(capital(help) + &more)
+            .value_name(if self.value.is_empty() { value_name(kind) } else { self.value })
+            .value_parser(move |text: &str| self.parse(kind, text));
+        let arg = match kind {
+            Kind::Switch => arg.num_args(0..=1).require_equals(true).default_missing_value("on"),
+            _ => arg.action(ArgAction::Set),
+        };
+        match self.not_with {
+            Some(other) => arg.conflicts_with(other),
+            None => arg,
+        }
+    }
+
+    fn parse(self, kind: Kind, text: &str) -> Result<Value, String> {
+        if self.is_time {
+            return seconds(text).map(Value::Number);
+        }
+        let value = match kind {
+            Kind::Switch => Value::Switch(switch(text)?),
+            _ => Value::of_word(text),
+        };
+        let (section, key) = self.key;
+        check_value(section, key, &value).map_err(|expected| format!("expected {}", expectation(expected)))?;
+        Ok(value)
+    }
+}
+
+/// A group of such options.
+pub trait KeyOptions {
+    /// In the order of the help.
+    const OPTIONS: &'static [KeyOption];
+}
+
+/// The keys that were set by options of a group.
+#[derive(Debug)]
+pub struct Chosen<T> {
+    values: Vec<KeyValue>,
+    group: PhantomData<T>,
+}
+
+impl<T> Chosen<T> {
+    /// All that were set.
+    pub fn values(&self) -> &[KeyValue] {
+        &self.values
+    }
+
+    /// The value of one; none where it was not set.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.values.iter().find(|(_, name, _)| *name == key).map(|(.., value)| value)
+    }
+}
+
+impl<T: KeyOptions> FromArgMatches for Chosen<T> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let values = T::OPTIONS.iter().filter_map(|option| {
+            let value = matches.try_get_one::<Value>(option.long).ok().flatten()?;
+            Some((option.key.0, option.key.1, value.clone()))
+        });
+        Ok(Self { values: values.collect(), group: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<T: KeyOptions> Args for Chosen<T> {
+    fn augment_args(command: Command) -> Command {
+        T::OPTIONS.iter().fold(command, |command, option| command.arg(option.arg()))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn value_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Switch => "on|off",
+        Kind::Whole(..) | Kind::Positive(_) => "N",
+        Kind::Seconds => "TIME",
+        Kind::Path => "FILE",
+        Kind::Words => "NAME",
+    }
+}
+
+/// As a sentence begins; a word of the option's own, which a colon follows, keeps its letters.
+fn capital(words: &str) -> String {
+    if words.split(' ').next().is_some_and(|first| first.ends_with(':')) {
+        return words.to_owned();
+    }
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// `60s`, `2m`, `500ms` or a bare number of seconds.
+fn seconds(text: &str) -> Result<f64, String> {
+    let (number, factor) = match text {
+        t if t.ends_with("ms") => (&t[..t.len() - 2], 0.001),
+        t if t.ends_with('s') => (&t[..t.len() - 1], 1.0),
+        t if t.ends_with('m') => (&t[..t.len() - 1], 60.0),
+        t => (t, 1.0),
+    };
+    match number.parse::<f64>() {
+        Ok(n) if n.is_finite() && n >= 0.0 => Ok(n * factor),
+        _ => Err("expected a time such as 60s, 2m or 500ms".into()),
+    }
+}
+
+/// As sysbench spells it.
+pub fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "on" | "true" | "1" => Ok(true),
+        "off" | "false" | "0" => Ok(false),
+        _ => Err("expected on or off".into()),
+    }
+}

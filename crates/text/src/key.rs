@@ -1,0 +1,244 @@
+//! Settings that people set by name. A key is declared once: what it is called and means, of which type and range its
+//! values are, and where they are kept. Files, options, records and pages of reference all read that declaration.
+
+use crate::Value;
+use std::path::PathBuf;
+
+/// One key, over the settings that it belongs to.
+pub struct Key<S: 'static> {
+    /// As it stands in a study.
+    pub name: &'static str,
+    /// What it means, as a line of help says it.
+    pub help: &'static str,
+    /// What else a study's author has to know, which follows `help` there.
+    pub in_study: &'static str,
+    access: Access<S>,
+}
+
+/// Type and range of a key's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// On or off.
+    Switch,
+    /// A whole number from the one to the other.
+    Whole(u64, u64),
+    /// A number above 0 of this unit.
+    Positive(&'static str),
+    /// Seconds, a day at most.
+    Seconds,
+    /// A path.
+    Path,
+    /// Words that their own reader knows.
+    Words,
+}
+
+/// How a value is read from the settings and put there.
+enum Access<S: 'static> {
+    Switch(fn(&S) -> bool, fn(&mut S, bool)),
+    OptionalSwitch(fn(&S) -> Option<bool>, fn(&mut S, bool)),
+    Whole(u64, u64, fn(&S) -> Option<u64>, fn(&mut S, u64)),
+    Positive(&'static str, fn(&S) -> Option<f64>, fn(&mut S, f64)),
+    Seconds(fn(&S) -> Option<f64>, fn(&mut S, f64)),
+    SecondsAbove0(fn(&S) -> Option<f64>, fn(&mut S, f64)),
+    Path(fn(&S) -> Option<&PathBuf>, fn(&mut S, PathBuf)),
+    Text(fn(&S) -> Option<&String>, fn(&mut S, String)),
+    Words(fn(&S) -> Option<Value>, fn(&mut S, &Value) -> Result<(), String>),
+}
+
+impl<S: 'static> Key<S> {
+    /// One that is on or off.
+    pub const fn switch(name: &'static str, help: &'static str, get: fn(&S) -> bool, set: fn(&mut S, bool)) -> Self {
+        Self { name, help, in_study: "", access: Access::Switch(get, set) }
+    }
+
+    /// Whether something is on, which need not be said; `get` gives none where it is not set.
+    pub const fn optional_switch(
+        name: &'static str,
+        help: &'static str,
+        get: fn(&S) -> Option<bool>,
+        set: fn(&mut S, bool),
+    ) -> Self {
+        Self { name, help, in_study: "", access: Access::OptionalSwitch(get, set) }
+    }
+
+    /// A whole number from `least` to `most`; `get` gives none where it is not set.
+    pub const fn whole(
+        name: &'static str,
+        help: &'static str,
+        (least, most): (u64, u64),
+        get: fn(&S) -> Option<u64>,
+        set: fn(&mut S, u64),
+    ) -> Self {
+        Self { name, help, in_study: "", access: Access::Whole(least, most, get, set) }
+    }
+
+    /// A number above 0 of a unit; `get` gives none where it is not set.
+    pub const fn positive(
+        name: &'static str,
+        help: &'static str,
+        unit: &'static str,
+        get: fn(&S) -> Option<f64>,
+        set: fn(&mut S, f64),
+    ) -> Self {
+        Self { name, help, in_study: "", access: Access::Positive(unit, get, set) }
+    }
+
+    /// Seconds, of which there may be none; `get` gives none where it is not set.
+    pub const fn seconds(
+        name: &'static str,
+        help: &'static str,
+        get: fn(&S) -> Option<f64>,
+        set: fn(&mut S, f64),
+    ) -> Self {
+        Self { name, help, in_study: "", access: Access::Seconds(get, set) }
+    }
+
+    /// Seconds above 0; `get` gives none where it is not set.
+    pub const fn seconds_above_0(
+        name: &'static str,
+        help: &'static str,
+        get: fn(&S) -> Option<f64>,
+        set: fn(&mut S, f64),
+    ) -> Self {
+        Self { name, help, in_study: "", access: Access::SecondsAbove0(get, set) }
+    }
+
+    /// A path; `get` gives none where it is not set.
+    pub const fn path(
+        name: &'static str,
+        help: &'static str,
+        get: fn(&S) -> Option<&PathBuf>,
+        set: fn(&mut S, PathBuf),
+    ) -> Self {
+        Self { name, help, in_study: "", access: Access::Path(get, set) }
+    }
+
+    /// Any text; `get` gives none where it is not set.
+    pub const fn text(
+        name: &'static str,
+        help: &'static str,
+        get: fn(&S) -> Option<&String>,
+        set: fn(&mut S, String),
+    ) -> Self {
+        Self { name, help, in_study: "", access: Access::Text(get, set) }
+    }
+
+    /// Words that `set` reads, or says what it expected; `get` gives none where it is not set.
+    pub const fn words(
+        name: &'static str,
+        help: &'static str,
+        get: fn(&S) -> Option<Value>,
+        set: fn(&mut S, &Value) -> Result<(), String>,
+    ) -> Self {
+        Self { name, help, in_study: "", access: Access::Words(get, set) }
+    }
+
+    /// Adds what else a study's author has to know.
+    #[must_use]
+    pub const fn in_study(mut self, words: &'static str) -> Self {
+        self.in_study = words;
+        self
+    }
+
+    /// Type and range of its values.
+    pub fn kind(&self) -> Kind {
+        match self.access {
+            Access::Switch(..) | Access::OptionalSwitch(..) => Kind::Switch,
+            Access::Whole(least, most, ..) => Kind::Whole(least, most),
+            Access::Positive(unit, ..) => Kind::Positive(unit),
+            Access::Seconds(..) | Access::SecondsAbove0(..) => Kind::Seconds,
+            Access::Path(..) => Kind::Path,
+            Access::Text(..) | Access::Words(..) => Kind::Words,
+        }
+    }
+
+    /// The present value; none where it is not set.
+    pub fn get(&self, settings: &S) -> Option<Value> {
+        match self.access {
+            Access::Switch(get, _) => Some(get(settings).into()),
+            Access::OptionalSwitch(get, _) => get(settings).map(Into::into),
+            Access::Whole(_, _, get, _) => get(settings).map(Into::into),
+            Access::Positive(_, get, _) | Access::Seconds(get, _) | Access::SecondsAbove0(get, _) => {
+                get(settings).map(Into::into)
+            }
+            Access::Path(get, _) => get(settings).map(|path| path.display().to_string().into()),
+            Access::Text(get, _) => get(settings).map(|text| text.as_str().into()),
+            Access::Words(get, _) => get(settings),
+        }
+    }
+
+    /// Sets a value, where it is of its type and in its range.
+    ///
+    /// # Errors
+    /// What was expected.
+    pub fn set(&self, settings: &mut S, value: &Value) -> Result<(), String> {
+        match self.access {
+            Access::Switch(_, set) | Access::OptionalSwitch(_, set) => set(settings, value.switch()?),
+            Access::Whole(least, most, _, set) => set(settings, value.whole(least, most)?),
+            Access::Positive(unit, _, set) => set(settings, value.positive(unit)?),
+            Access::Seconds(_, set) => set(settings, value.seconds()?),
+            Access::SecondsAbove0(_, set) => match value.seconds()? {
+                0.0 => return Err("a number of seconds above 0".into()),
+                seconds => set(settings, seconds),
+            },
+            Access::Path(_, set) => set(settings, value.to_string().into()),
+            Access::Text(_, set) => set(settings, value.to_string()),
+            Access::Words(_, set) => return set(settings, value),
+        }
+        Ok(())
+    }
+
+    /// What is known of it without its settings.
+    pub fn info(&self) -> KeyInfo {
+        KeyInfo { name: self.name, help: self.help, in_study: self.in_study, kind: self.kind() }
+    }
+}
+
+/// What is known of a key without its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyInfo {
+    /// As it stands in a study.
+    pub name: &'static str,
+    /// What it means, as a line of help says it.
+    pub help: &'static str,
+    /// What else a study's author has to know, which follows `help` there.
+    pub in_study: &'static str,
+    /// Type and range of its values.
+    pub kind: Kind,
+}
+
+/// Settings that are set by keys.
+pub trait Keyed: Sized + 'static {
+    /// Their keys, in the order in which a study is written.
+    const KEYS: &'static [Key<Self>];
+}
+
+/// What is asked of settings whose keys are declared, whatever their type.
+pub trait Keys {
+    /// Their own keys of a study, in the order in which they are written.
+    fn keys(&self) -> Vec<KeyInfo>;
+    /// The present value of a key; none when it is not set, or no key of these settings.
+    fn get(&self, key: &str) -> Option<Value>;
+    /// Sets one of their keys.
+    ///
+    /// # Errors
+    /// What was expected.
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), String>;
+}
+
+impl<S: Keyed> Keys for S {
+    fn keys(&self) -> Vec<KeyInfo> {
+        S::KEYS.iter().map(Key::info).collect()
+    }
+
+    fn get(&self, name: &str) -> Option<Value> {
+        S::KEYS.iter().find(|key| key.name == name).and_then(|key| key.get(self))
+    }
+
+    fn set(&mut self, name: &str, value: &Value) -> Result<(), String> {
+        match S::KEYS.iter().find(|key| key.name == name) {
+            Some(key) => key.set(self, value),
+            None => Err(format!("one of {}", S::KEYS.iter().map(|key| key.name).collect::<Vec<_>>().join(", "))),
+        }
+    }
+}
