@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn more_than_is_held_in_memory_is_refused_with_the_limit() {
-        let most = Most { conditions: 5, trials: 7, metrics: 10, values: 100 };
+        let most = Most { conditions: 5, trials: 7, metrics: 10, values: 120 };
         let too_many = |place: &dyn Fn(usize) -> [usize; 4]| {
             let mut trials = Trials::within(most);
             (0..120).find_map(|number| {
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(too_many(&|n| [0, n, 0, 0]), Some(Refused::TooMany("trials", 7)));
         assert_eq!(too_many(&|n| [0, 0, 0, n]), Some(Refused::TooMany("metrics", 10)));
         // Each sample of a metric that no other has makes every column longer.
-        let values = Some(Refused::TooMany("values with those that are missing", 100));
+        let values = Some(Refused::TooMany("values with those that are missing", 120));
         assert_eq!(too_many(&|n| [0, 0, n.saturating_sub(9), n.min(9)]), values);
         assert_eq!(too_many(&|n| [n / 60, n / 40, n % 20, n / 20 % 2]), None);
         let columns: String = (0..=MOST_METRICS).map(|n| format!("c,0,0,m{n},1\n")).collect();

@@ -42,7 +42,8 @@ mod tests {
         assert_eq!(last_digit(&[24_403.0, 37_708.0]), Some(1.0));
         assert_eq!(last_digit(&[1.0 / 3.0, 2.0]), None);
         assert_eq!((last_digit(&[]), last_digit(&[0.0])), (None, None));
-        assert_eq!(last_digit(&[1e-300, 3e-300]), Some(1e-300));
+        let least = last_digit(&[1e-300, 3e-300]).unwrap();
+        assert!((least / 1e-300 - 1.0).abs() < 1e-12, "{least}");
     }
 
     #[test]

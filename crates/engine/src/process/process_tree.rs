@@ -93,12 +93,13 @@ impl ProcessTree {
             if found.is_empty() || Instant::now() >= deadline {
                 return ended;
             }
-            let before = ended.len();
-            ended.extend(found.iter().copied().filter(|member| member.kill()));
-            // Those that may be sent no signal are not hunted for; those that ended by themselves are not seen again.
-            if ended.len() == before && found.iter().all(|member| member.lives()) {
+            // The control group may have been quicker: what counts is what is gone.
+            let gone: Vec<Identity> = found.into_iter().filter(|member| member.kill() || !member.lives()).collect();
+            // Those that may be sent no signal are not hunted for.
+            if gone.is_empty() {
                 return ended;
             }
+            ended.extend(gone);
         }
     }
 

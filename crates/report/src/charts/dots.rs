@@ -30,7 +30,7 @@ const SLIM: Shape = Shape { width: 340.0, left: 20.0, right: 318.0, row: 82.0, s
 pub struct Dot {
     /// Its name, for who points at it.
     pub name: String,
-    /// Its mean.
+    /// Mean of its samples, in the metric's unit.
     pub mean: f64,
     /// Whether it counts although it was disturbed: then it is hollow.
     pub disturbed: bool,
@@ -42,7 +42,7 @@ pub struct Row<'a> {
     pub label: &'a str,
     /// Number of its mark, the same in every chart of the page.
     pub mark: usize,
-    /// Every trial.
+    /// The trials that count, in the order they ran.
     pub trials: Vec<Dot>,
     /// The trials that `trials` is of: their samples, which may be millions, are read where they are.
     pub records: &'a [&'a TrialRecord],

@@ -88,12 +88,7 @@ pub fn run_child(
         // A Ctrl-C in the terminal reaches the run alone, which then asks the trial to stop.
         .process_group(0)
         .spawn()?;
-    if let Some(mut input) = child.stdin.take() {
-        let handed = Arc::clone(handed);
-        // A pipe holds less than a plan may have; a trial that is gone needs nothing.
-        std::thread::spawn(move || input.write_all(&handed));
-    }
-    let lines = match listen(&mut child) {
+    let lines = match hand_over(&mut child, handed).and_then(|()| listen(&mut child)) {
         Ok(lines) => lines,
         Err(refused) => {
             stop(&mut child, INTERRUPT_GRACE, interrupt.at_once)?;
@@ -116,6 +111,15 @@ pub fn run_child(
             return Ok(Exit::TimedOut);
         }
     }
+}
+
+/// Gives the child what it is handed. A pipe holds less than a plan may have, so a thread writes; a trial that is gone
+/// needs nothing.
+fn hand_over(child: &mut Child, handed: &Arc<Vec<u8>>) -> io::Result<()> {
+    let Some(mut input) = child.stdin.take() else { return Ok(()) };
+    let handed = Arc::clone(handed);
+    let write = move || drop(input.write_all(&handed));
+    Builder::new().spawn(write).map(drop).map_err(|e| io::Error::other(ThreadRefused::from(e)))
 }
 
 fn listen(child: &mut Child) -> io::Result<Receiver<Message>> {

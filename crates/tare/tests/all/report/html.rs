@@ -43,7 +43,7 @@ fn every_outside_string_is_escaped() {
 /// Appends `evil` to every string and every key of the maps that carry outside names.
 fn poison(value: serde_json::Value, evil: &str) -> serde_json::Value {
     use serde_json::Value;
-    const KEPT: [&str; 5] = ["started_at", "outcome", "role", "origin", "machine"];
+    const KEPT: [&str; 6] = ["started_at", "outcome", "role", "origin", "machine", "allowed_cpus"];
     const NAMED: [&str; 4] = ["levels", "settings", "metrics", "covariates"];
     match value {
         Value::String(text) => Value::String(text + evil),
