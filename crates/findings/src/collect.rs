@@ -118,7 +118,7 @@ pub(super) fn in_blocks(
     tare_stats::ratio::by_block(&a.numbered(metric), &b.numbered(metric)).filter(|_| blocked)
 }
 
-/// [`in_blocks`] where every value is positive, as logarithms need it.
+/// `in_blocks` where every value is positive, as logarithms need it.
 pub fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Option<(Vec<f64>, Vec<f64>)> {
     let (a, b) = in_blocks(a, b, metric)?;
     a.iter().chain(&b).all(|v| *v > 0.0).then_some((a, b))

@@ -65,7 +65,12 @@ impl From<DirectoryError> for Problem {
             DirectoryError::Io { ref source, .. } if source.kind() == ErrorKind::NotADirectory => {
                 (Exit::Usage, "name a directory, or a place where one can be made")
             }
-            DirectoryError::Io { doing: "read", .. } => (Exit::Usage, "fix the permissions, or name another directory"),
+            DirectoryError::Io { doing: "read" | "open", ref source, .. }
+                if source.kind() == ErrorKind::PermissionDenied =>
+            {
+                (Exit::Usage, "fix the permissions, or name another directory")
+            }
+            DirectoryError::Io { doing: "read", .. } => (Exit::Usage, "look at the disk, or name another directory"),
             DirectoryError::Io { .. } => (Exit::Machine, "make room, fix the permissions, or choose another --out"),
             DirectoryError::NotEmpty(_) => {
                 (Exit::Usage, "choose another --out, or go on with it: tare run --resume DIR")

@@ -173,8 +173,8 @@ fn restart_script(theirs: &Alone) -> String {
         "cd {folder}\n\
          if [ -f pid ]; then kill \"$(cat pid)\"; while kill -0 \"$(cat pid)\" 2>/dev/null; do sleep 0.05; done; fi\n\
          echo restarting\n\
-         setsid {server} --no-defaults {user} --datadir={folder}/data --socket={folder}/s --skip-networking \\\n\
-         --pid-file={folder}/pid --innodb-buffer-pool-size=32M </dev/null >>log 2>&1 &\n",
+         setsid {server} --no-defaults {user} --datadir={folder}/data --tmpdir={folder} --socket={folder}/s \\\n\
+         --skip-networking --pid-file={folder}/pid --innodb-buffer-pool-size=32M </dev/null >>log 2>&1 &\n",
         server = theirs.program.display()
     );
     let path = theirs.folder.path().join("restart");
