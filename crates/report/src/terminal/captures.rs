@@ -2,7 +2,7 @@
 
 use super::scaling::interval;
 use super::style::{Style, add, finish};
-use super::text::plain;
+use super::text::{heading, plain};
 use tare_findings::compare::Verdict;
 use tare_findings::figures::{change, percent, times};
 use tare_findings::level_words::words_of;
@@ -41,7 +41,7 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
     let at =
         if ranking.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&ranking.levels))) };
     let head = format!("{what} whose share of {of} grows over {}{at}, fastest first", ranking.over);
-    format!("{}\n{}", style.bold(&head), finish(rows))
+    format!("{}\n{}", heading(style, &head), finish(rows))
 }
 
 /// Names of templates are longer than a line.
@@ -76,7 +76,7 @@ pub(super) fn builds(summary: &Summary, style: Style) -> Option<String> {
         first.metric,
         plain(&first.a)
     );
-    Some(format!("{}\n{}", style.bold(&head), finish(rows)))
+    Some(format!("{}\n{}", heading(style, &head), finish(rows)))
 }
 
 /// What the captures cost in throughput, in one sentence.
@@ -92,6 +92,6 @@ pub(super) fn cost(summary: &Summary, style: Style) -> Option<String> {
             vec![plain(&capture.condition), capture.trials.to_string(), ratio, capture.samples.to_string()],
         );
     }
-    let head = style.bold("cost of capturing, in samples of its own: no metric above contains it");
+    let head = heading(style, "cost of capturing, in samples of its own: no metric above contains it");
     (!measured.is_empty()).then(|| format!("{head}\n{}", finish(rows)))
 }

@@ -3,7 +3,7 @@
 use super::names::Names;
 use super::spread::left_out;
 use super::style::{Style, add, finish};
-use super::text::{plain, wrap};
+use super::text::{heading, plain, wrap};
 use crate::words::{better_word, letter};
 use std::collections::BTreeMap;
 use tare_findings::aside;
@@ -46,7 +46,7 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let (first, last) = style.shown(conditions.len());
     let known: Vec<_> = conditions.iter().filter_map(|(condition, metric)| Some((*condition, (*metric)?))).collect();
     let hides = style.statistic.map_or(String::new(), |statistic| style.warn(&statistic.hides(&known, style)));
-    Some(format!("{}\n{text}{}{hides}", style.bold(&words), left_out(conditions.len() - first - last)))
+    Some(format!("{}\n{text}{}{hides}", heading(style, &words), left_out(conditions.len() - first - last)))
 }
 
 /// The conditions, best first by a metric.
@@ -196,7 +196,7 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     let unknown = if all_known { "" } else { "; ±? where that is more than the mean: not known from so few trials" };
     let more = if details > 0 { format!("; {details} more in the report and with --json") } else { String::new() };
     let mut text =
-        style.bold(&format!("other metrics, means over trials (± half of the 95% interval{unknown})")) + &more + "\n";
+        heading(style, &format!("other metrics, means over trials (± half of the 95% interval{unknown}){more}")) + "\n";
     // In the order of the table above; of many the same ones.
     let mut conditions: Vec<&ConditionSummary> = sorted(summary, headline).into_iter().map(|row| row.0).collect();
     let (first, last) = style.shown(conditions.len());

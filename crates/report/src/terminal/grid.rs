@@ -1,7 +1,7 @@
 //! Client location by server location, as the articles on placement print it.
 
 use super::style::{Style, add, finish};
-use super::text::plain;
+use super::text::{heading, plain};
 use tare_findings::figures::Scale;
 use tare_findings::grid::{PlacementGrid, place_words};
 use tare_findings::level_words::words_of;
@@ -29,5 +29,5 @@ fn one(grid: &PlacementGrid, summary: &Summary, style: Style) -> String {
     let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let at = if grid.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&grid.levels))) };
     let head = format!("{}{unit}: clients by row, server by column{at} (mean ± half of the 95% interval)", grid.metric);
-    format!("{}\n{}", style.bold(&head), finish(rows))
+    format!("{}\n{}", heading(style, &head), finish(rows))
 }

@@ -2,7 +2,7 @@
 
 use super::comparison::{Gated, explanation, probe_cell, word};
 use super::style::{Style, add, finish};
-use super::text::{plain, wrap};
+use super::text::{heading, plain, wrap};
 use crate::words;
 use std::collections::BTreeSet;
 use tare_findings::compare::groups::letters;
@@ -23,14 +23,14 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
     parts.push(format!(
         "{}\n{}",
-        style.bold(&format!("change against {base}, the largest first")),
+        heading(style, &format!("change against {base}, the largest first")),
         rows(&judged, &found.groups, style)
     ));
     parts.extend(base_words(found).map(|words| wrap(style, "", "", &plain(&words))));
     let costs: Vec<&AgainstFirst> =
         found.metrics.iter().filter(|row| !row.metric.judged && metric::is_server_cost(&row.metric.name)).collect();
     if !costs.is_empty() {
-        let head = style.bold("what an operation costs the server, alongside it (tested apart from the above)");
+        let head = heading(style, "what an operation costs the server, alongside it (tested apart from the above)");
         parts.push(format!("{head}\n{}", rows(&costs, &[], style)));
     }
     let adjusted = found.metrics.iter().any(|row| row.metric.adjusted.is_some());

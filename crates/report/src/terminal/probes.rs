@@ -1,7 +1,7 @@
 //! What the probes alongside the trials leave of their spread, and the means that are adjusted by one.
 
 use super::style::{Style, add, finish};
-use super::text::plain;
+use super::text::{heading, plain};
 use tare_findings::figures::{Scale, percent};
 use tare_findings::probe_rows::{self, Row};
 use tare_findings::summary::Summary;
@@ -37,11 +37,14 @@ pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
         add(&mut cells, 1, line);
     }
     let unit = Scale::new(&first.metric.unit, first.metric.max, 4).unit;
-    let head = style.bold(&format!(
-        "what each probe leaves of the spread between trials (1: explains nothing; average over {}), and {}{}",
-        tare_text::count(first.metrics, "metric"),
-        first.metric.name,
-        if unit.is_empty() { String::new() } else { format!(", {unit}") },
-    ));
+    let head = heading(
+        style,
+        &format!(
+            "what each probe leaves of the spread between trials (1: explains nothing; average over {}), and {}{}",
+            tare_text::count(first.metrics, "metric"),
+            first.metric.name,
+            if unit.is_empty() { String::new() } else { format!(", {unit}") },
+        ),
+    );
     Some(format!("{head}\n{}", finish(cells)))
 }

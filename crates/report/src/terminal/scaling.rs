@@ -1,7 +1,7 @@
 //! The scalability law, the steps of each ladder, and what the law predicts.
 
 use super::style::{Style, add, finish};
-use super::text::plain;
+use super::text::{heading, plain};
 use tare_findings::figures::{figure, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{Scaling, Summary};
@@ -27,7 +27,11 @@ pub(super) fn laws(summary: &Summary, style: Style) -> Option<String> {
         ];
         add(&mut rows, 3, cells);
     }
-    Some(format!("{}\n{}", style.bold("scaling: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))"), finish(rows)))
+    Some(format!(
+        "{}\n{}",
+        heading(style, "scaling: X(N) = lambda N / (1 + sigma (N-1) + kappa N (N-1))"),
+        finish(rows)
+    ))
 }
 
 /// `0.0267` over `0.0201 .. 0.0333`.
@@ -66,7 +70,7 @@ pub(super) fn steps(summary: &Summary, style: Style) -> Option<String> {
         }
     }
     let head = format!("steps of {headline} (gain: after / before; predictions were not measured)");
-    Some(format!("{}\n{}", style.bold(&head), finish(rows)))
+    Some(format!("{}\n{}", heading(style, &head), finish(rows)))
 }
 
 pub(super) fn interval(ci: Option<Interval>, words: impl Fn(f64) -> String) -> String {

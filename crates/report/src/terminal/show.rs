@@ -1,7 +1,7 @@
 //! `tare show`: the reading, odd things, then tables.
 
 use super::style::{Style, add, finish};
-use super::text::{plain, wrap};
+use super::text::{heading, plain, wrap};
 use super::{captures, conditions, grid, probes, scaling, spread};
 use crate::words::first_screen;
 use tare_findings::figures::times;
@@ -66,7 +66,9 @@ fn effects(summary: &Summary, style: Style) -> Option<String> {
         ];
         add(&mut rows, 2, cells);
     }
-    let head = style
-        .bold(&format!("effects on {headline} (first level / second; 1x is none; * is shown, all tested together)"));
+    let head = heading(
+        style,
+        &format!("effects on {headline} (first level / second; 1x is none; * is shown, all tested together)"),
+    );
     Some(format!("{head}\n{}", finish(rows)))
 }

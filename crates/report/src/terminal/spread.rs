@@ -1,7 +1,7 @@
 //! How steady each condition was over several queries, and what makes restarts differ.
 
 use super::style::{Style, add, finish};
-use super::text::{plain, wrap};
+use super::text::{heading, plain, wrap};
 use tare_findings::figures::{percent, times};
 use tare_findings::summary::Summary;
 use tare_stats::Interval;
@@ -39,9 +39,10 @@ pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
             ],
         );
     }
-    let head = style.bold(&format!(
-        "spread over {metrics} metrics, average and largest (max-min: of trial means, over the smallest)"
-    ));
+    let head = heading(
+        style,
+        &format!("spread over {metrics} metrics, average and largest (max-min: of trial means, over the smallest)"),
+    );
     Some(format!("{head}\n{}{}", finish(cells), left_out(count - first - last)))
 }
 
@@ -77,7 +78,9 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
         );
     }
     add(&mut cells, 2, ["unexplained", "", "", "", &percent(sources.unexplained), ""].map(str::to_owned).to_vec());
-    let head =
-        style.bold("what makes restarts differ (spread: ratio of the CoVs, first level to second, over all metrics)");
+    let head = heading(
+        style,
+        "what makes restarts differ (spread: ratio of the CoVs, first level to second, over all metrics)",
+    );
     Some(format!("{head}\n{}{}", finish(cells), wrap(style, "  ", "  ", SPREAD_INTERVALS)))
 }

@@ -2,6 +2,11 @@
 
 use super::style::Style;
 
+/// What stands above a table, on as many lines as the terminal needs.
+pub(super) fn heading(style: Style, text: &str) -> String {
+    style.bold(wrap(style, "", "", text).trim_end())
+}
+
 /// Breaks a sentence at words into lines that fit the terminal, the later ones indented. Words longer than a line stay
 /// whole.
 pub(super) fn wrap(style: Style, first: &str, indent: &str, text: &str) -> String {

@@ -31,6 +31,7 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
         Verdict::RankedLevels { ranking, tested, .. } => vec![ranked(ranking, *tested)],
         Verdict::NotMoved { alone, .. } => single_ones(alone).into_iter().collect(),
         Verdict::NotRankedLevels { .. } => Vec::new(),
+        Verdict::SpreadFrom(from) if from.sources.is_empty() => Vec::new(),
         Verdict::SpreadFrom(from) => vec![sources(from)],
         Verdict::Steps { less, .. } => steps(less).into_iter().collect(),
     }
