@@ -166,7 +166,7 @@ impl Folder {
     /// As [`Folder::new_log`].
     pub fn new_copy(&self, name: &str, of: &File) -> Result<File> {
         let path = self.path.join(name);
-        let stat = rustix::fs::fstat(of).map_err(|e| FilesError::io("look at", &path, e))?;
+        let stat = walk::stat(of, &path)?;
         let mode = self.rights()?.file & Mode::from_raw_mode(stat.st_mode);
         new_in(self.handle.as_fd(), OsStr::new(name), mode, &path)
     }

@@ -5,7 +5,7 @@ use rustix::fs::Stat;
 use std::path::Path;
 
 /// Permission bits that let others write.
-const OTHERS_WRITE: u32 = 0o022;
+pub(crate) const OTHERS_WRITE: u32 = 0o022;
 /// A folder in which only owners rename and remove their own.
 const STICKY: u32 = 0o1000;
 

@@ -3,7 +3,7 @@
 use crate::crash;
 use crate::error::{FilesError, Result};
 use crate::folder::names;
-use crate::owner::{Trust, me};
+use crate::owner::{OTHERS_WRITE, Trust, me};
 use crate::read::{READ, check_regular, opened, read_all};
 use crate::rights::Rights;
 use crate::walk::{self, Last};
@@ -93,7 +93,7 @@ impl PrivateFolder {
         let stat = walk::stat(&handle, &path)?;
         let mode = stat.st_mode & 0o7777;
         // Not even a group of one's own.
-        if mode & 0o022 != 0 {
+        if mode & OTHERS_WRITE != 0 {
             return Err(FilesError::Open { path, mode });
         }
         // Others could only look into it until now: nothing in it can be theirs.
@@ -185,6 +185,6 @@ impl PrivateFolder {
 
 /// A file whose folder was once open may still be another's.
 fn check_file(file: &File, path: &Path) -> Result<()> {
-    let stat = rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))?;
+    let stat = walk::stat(file, path)?;
     Trust::OWN.check(&stat, path)
 }

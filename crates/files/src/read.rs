@@ -1,4 +1,4 @@
-//! Reading what may come from anybody: regular files alone, no link followed, never more than a limit.
+//! Reading what may come from anyone: regular files alone, no link followed, never more than a limit.
 
 use crate::error::{FilesError, Result};
 use crate::owner::Trust;
@@ -12,6 +12,9 @@ use std::path::{Component, Path};
 
 /// Opening for reading: a pipe without a writer must not hold us, and what it is is asked afterwards.
 pub(crate) const READ: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// [`READ`] for what the user named: a link is followed, and a terminal does not become this program's.
+const READ_NAMED: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
 /// The whole content of a regular file; none when there is no such file.
 ///
@@ -29,8 +32,7 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 /// What is not believed, [`FilesError::TooLarge`], and what the system says.
 pub fn read_named(path: &Path, limit: u64, trust: Trust) -> Result<Vec<u8>> {
     let failed = |e| FilesError::io("read", path, e);
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = walk::open(path, flags, trust, Last::Followed)?.ok_or_else(|| failed(rustix::io::Errno::NOENT))?;
+    let file = walk::open(path, READ_NAMED, trust, Last::Followed)?.ok_or_else(|| failed(rustix::io::Errno::NOENT))?;
     // Opening waits for no one; from here on the one who writes is waited for.
     rustix::fs::fcntl_setfl(&file, OFlags::empty()).map_err(failed)?;
     read_all(File::from(file), path, limit)
@@ -42,8 +44,7 @@ pub fn read_named(path: &Path, limit: u64, trust: Trust) -> Result<Vec<u8>> {
 /// # Errors
 /// [`FilesError::WrongKind`] for pipes, devices and folders, and what the system says.
 pub fn open_named(path: &Path) -> Result<Option<File>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    opened(rustix::fs::open(path, flags, Mode::empty()), path)
+    opened(rustix::fs::open(path, READ_NAMED, Mode::empty()), path)
 }
 
 /// The whole content of a regular file that the user named; a link is followed.
@@ -91,7 +92,7 @@ pub(crate) fn opened(opened: rustix::io::Result<OwnedFd>, path: &Path) -> Result
 
 /// Refuses everything but regular files.
 pub(crate) fn check_regular(file: impl AsFd, path: &Path) -> Result<()> {
-    let stat = rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))?;
+    let stat = walk::stat(file, path)?;
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Ok(()),
         _ => Err(FilesError::WrongKind { path: path.to_owned(), expected: "regular file" }),

@@ -1,12 +1,10 @@
 //! Who may do what with a new file or folder: decided here alone.
 
 use crate::error::{FilesError, Result};
+use crate::owner::OTHERS_WRITE;
 use rustix::fs::Mode;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
-
-/// What no one but the owner may do with what this program makes.
-const OTHERS_WRITE: Mode = Mode::from_raw_mode(0o022);
 
 /// Permission bits of a folder that is not its owner's alone.
 const OTHERS_ENTER: u32 = 0o077;
@@ -39,6 +37,7 @@ impl Rights {
 /// From here on nothing that this process or its children make can be written to by others, whatever umask it was
 /// started with.
 pub fn close_to_others() {
-    let found = rustix::process::umask(OTHERS_WRITE);
-    rustix::process::umask(found | OTHERS_WRITE);
+    let closed = Mode::from_raw_mode(OTHERS_WRITE);
+    let found = rustix::process::umask(closed);
+    rustix::process::umask(found | closed);
 }

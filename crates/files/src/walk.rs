@@ -6,7 +6,7 @@ use crate::owner::Trust;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -163,7 +163,8 @@ fn is_of_the_kernel(link: &OwnedFd, path: &Path) -> Result<bool> {
     Ok(system.f_type == rustix::fs::PROC_SUPER_MAGIC)
 }
 
-pub(crate) fn stat(file: &OwnedFd, path: &Path) -> Result<Stat> {
+/// What an open file or folder is.
+pub(crate) fn stat(file: impl AsFd, path: &Path) -> Result<Stat> {
     rustix::fs::fstat(file).map_err(|e| FilesError::io("look at", path, e))
 }
 
