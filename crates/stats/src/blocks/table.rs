@@ -40,31 +40,26 @@ impl Table {
 
     /// The trials of all other blocks.
     pub fn without(&self, block: usize) -> Self {
-        let renumbered = |own: usize| if own > block { own - 1 } else { own };
-        let others = self.entries.iter().filter(|entry| entry.block != block);
-        Self {
-            entries: others.map(|entry| Entry { block: renumbered(entry.block), ..*entry }).collect(),
-            conditions: self.conditions,
-            blocks: self.blocks - 1,
-        }
+        let others: Vec<bool> = (0..self.blocks).map(|own| own != block).collect();
+        self.of_chosen(&others)
     }
 
-    /// The trials of the blocks that hold every condition.
+    /// The trials of the blocks that hold every condition once.
     pub fn complete(&self) -> Self {
         let mut counts = vec![vec![0usize; self.conditions]; self.blocks];
         self.entries.iter().for_each(|entry| counts[entry.block][entry.condition] += 1);
         let whole: Vec<bool> = counts.iter().map(|block| block.iter().all(|n| *n == 1)).collect();
-        let mut number = vec![0; self.blocks];
-        let mut kept = 0;
-        for (place, whole) in whole.iter().enumerate() {
-            number[place] = kept;
-            kept += usize::from(*whole);
-        }
-        let entries = self.entries.iter().filter(|entry| whole[entry.block]);
+        self.of_chosen(&whole)
+    }
+
+    /// The trials of some blocks, which are numbered anew; `chosen` has one value a block.
+    fn of_chosen(&self, chosen: &[bool]) -> Self {
+        let number = |block: usize| chosen[..block].iter().filter(|kept| **kept).count();
+        let entries = self.entries.iter().filter(|entry| chosen[entry.block]);
         Self {
-            entries: entries.map(|entry| Entry { block: number[entry.block], ..*entry }).collect(),
+            entries: entries.map(|entry| Entry { block: number(entry.block), ..*entry }).collect(),
             conditions: self.conditions,
-            blocks: kept,
+            blocks: number(self.blocks),
         }
     }
 

@@ -58,20 +58,22 @@ pub(super) fn blocks_differ(metrics: &[Vec<Cell>], blocks: &[Vec<usize>]) -> boo
     rest <= 0.0 || f_upper_tail(of_blocks / (b - 1.0) / rest, b - 1.0, (b - 1.0) * (k - 1.0)) <= BLOCKS_DIFFER
 }
 
+/// One figure of each cell, from its values in all blocks.
+fn of_cells(values: &[Vec<f64>], figure: impl Fn(&[f64]) -> Option<f64>) -> Option<Vec<f64>> {
+    let column = |cell: usize| values.iter().map(|block| block[cell]).collect::<Vec<_>>();
+    (0..values.first()?.len()).map(|cell| figure(&column(cell))).collect()
+}
+
 /// Each cell's mean taken out.
 fn without_cells(values: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
-    let cells = values.first()?.len();
-    let column = |cell: usize| values.iter().map(|block| block[cell]).collect::<Vec<_>>();
-    let means: Vec<f64> = (0..cells).map(|cell| mean(&column(cell))).collect::<Option<_>>()?;
+    let means = of_cells(values, mean)?;
     Some(values.iter().map(|block| block.iter().zip(&means).map(|(v, mean)| v - mean).collect()).collect())
 }
 
 /// [`without_cells`], each cell over its standard deviation.
 fn in_deviations(values: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
-    let cells = values.first()?.len();
-    let column = |cell: usize| values.iter().map(|block| block[cell]).collect::<Vec<_>>();
-    let spread: Option<Vec<f64>> = (0..cells).map(|c| std_dev(&column(c)).filter(|s| *s > 0.0)).collect();
-    let (left, spread) = (without_cells(values)?, spread?);
+    let spread = of_cells(values, |cell| std_dev(cell).filter(|s| *s > 0.0))?;
+    let left = without_cells(values)?;
     Some(left.iter().map(|block| block.iter().zip(&spread).map(|(v, s)| v / s).collect()).collect())
 }
 
@@ -136,9 +138,7 @@ fn own(values: &[f64]) -> Vec<f64> {
 
 /// Mean distance of each block's trials from their cells' medians.
 fn distances(values: &[Vec<f64>]) -> Option<Vec<f64>> {
-    let cells = values.first()?.len();
-    let column = |cell: usize| values.iter().map(|block| block[cell]).collect::<Vec<_>>();
-    let medians: Vec<f64> = (0..cells).map(|cell| median(&column(cell))).collect::<Option<_>>()?;
+    let medians = of_cells(values, median)?;
     values.iter().map(|b| mean(&b.iter().zip(&medians).map(|(v, m)| (v - m).abs()).collect::<Vec<_>>())).collect()
 }
 
