@@ -46,11 +46,11 @@ impl Keyed for CommandSettings {
             |s| line(&s.cleanup),
             |s, v| read_line(v).map(|line| s.cleanup = line),
         ),
-        Key::words(
+        Key::optional_switch(
             "needs_server",
             "on: a server is started for it; absent: where a line or variable has a placeholder of a server",
-            |s| s.server.map(Into::into),
-            |s, v| v.switch().map(|on| s.server = Some(on)),
+            |s| s.server,
+            |s, on| s.server = Some(on),
         ),
         keys::warmup_runs(|s| Some(s.warmup_runs as u64), |s, v| s.warmup_runs = v as usize),
         Key::positive(
