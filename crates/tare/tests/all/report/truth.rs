@@ -1,173 +1,76 @@
-//! Made-up studies in which nothing is different: how often the program says something all the same, over everything
-//! that one study says; and studies in which something is, to see what that costs. `TARE_NULL_STUDIES` says how many of
-//! each kind; `benches/nulls` runs the whole.
+//! Is what is said true as often as it is promised: studies in which nothing is different, and how often the program says
+//! something all the same, for each sentence that it can say first and over everything that one study says; and studies
+//! in which something is, to see what that costs. `TARE_NULL_STUDIES` says how many of each kind; `benches/truth` runs
+//! the whole.
 
 use crate::report::fake::Noise;
+use crate::report::made::{DRIFTS, Drift, Kind, LAYOUTS, Layout, SHAPES, Shape, Truth, names, study};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tare_findings::compare::{Gate, Options, Side, compare};
 use tare_findings::summarize;
-use tare_results::levels_of;
-use tare_results::schema::*;
-use tare_results::{Results, Source};
+use tare_findings::verdict::Verdict;
+use tare_results::Results;
 
 /// Studies of each kind in the test suite: enough to see a rate that is several times too high.
 const FEW: usize = 6;
-/// Spread between trials, as a fraction.
-const COV: f64 = 0.02;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Shape {
-    Normal,
-    T3,
-    LogNormal,
-    Bimodal,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Drift {
-    None,
-    Blocks,
-    Ar(f64),
-    Linear,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Layout {
-    /// Two factors of two levels.
-    Factors,
-    /// One factor of six levels.
-    Choices,
-    /// Threads 1 to 8.
-    Ladder,
-}
-
-const SHAPES: [Shape; 4] = [Shape::Normal, Shape::T3, Shape::LogNormal, Shape::Bimodal];
-const DRIFTS: [Drift; 5] = [Drift::None, Drift::Blocks, Drift::Ar(0.5), Drift::Ar(0.8), Drift::Linear];
-const LAYOUTS: [Layout; 3] = [Layout::Factors, Layout::Choices, Layout::Ladder];
-
-impl Shape {
-    fn draw(self, rng: &mut Noise) -> f64 {
-        let z = rng.bell();
-        match self {
-            Self::Normal => z,
-            Self::T3 => z / ((0..3).map(|_| rng.bell().powi(2)).sum::<f64>() / 3.0).sqrt(),
-            Self::LogNormal => 2.0 * ((0.5 * z).exp() - 1.13),
-            Self::Bimodal => (if rng.bell() < 0.0 { 4.0 } else { 0.0 }) + z,
-        }
-    }
-}
-
-/// What neighbours share, in standard deviations, trial by trial.
-fn drifting(rng: &mut Noise, drift: Drift, trials: usize, conditions: usize) -> Vec<f64> {
-    let blocks: Vec<f64> = (0..trials.div_ceil(conditions)).map(|_| 2.0 * rng.bell()).collect();
-    let mut state = rng.bell();
-    (0..trials)
-        .map(|i| match drift {
-            Drift::None => 0.0,
-            Drift::Blocks => blocks[i / conditions],
-            Drift::Ar(rho) => {
-                state = rho * state + (1.0 - rho * rho).sqrt() * rng.bell();
-                2.0 * state
-            }
-            Drift::Linear => 4.0 * i as f64 / trials as f64,
-        })
-        .collect()
-}
-
-fn names(layout: Layout) -> Vec<String> {
-    match layout {
-        Layout::Factors => {
-            ["off", "on"].iter().flat_map(|a| ["off", "on"].map(|b| format!("ahi={a} aslr={b}"))).collect()
-        }
-        Layout::Choices => (0..6).map(|i| format!("placement=p{i}")).collect(),
-        Layout::Ladder => [1, 2, 4, 8].iter().map(|n| format!("threads={n}")).collect(),
-    }
-}
-
-/// What is there to be found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Truth {
-    /// Nothing.
-    Nothing,
-    /// One level changes the mean, by three standard deviations.
-    Mean,
-    /// One level makes trials vary four times as much.
-    Spread,
-    /// A covariate goes with what is left, at a correlation of about 0.9.
-    Cause,
-    /// The last rung of a ladder gives less, by three standard deviations.
+/// What the first sentence can claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum First {
+    Moved,
+    MovedAlone,
+    Ranked,
+    RankedAlone,
+    RankedLevels,
+    SpreadFrom,
     Less,
 }
 
-/// One study of a kind.
-#[derive(Debug, Clone, Copy)]
-struct Kind {
-    shape: Shape,
-    drift: Drift,
-    layout: Layout,
-    n: usize,
-    truth: Truth,
-}
+impl First {
+    const ALL: [Self; 7] = [
+        Self::Moved,
+        Self::MovedAlone,
+        Self::Ranked,
+        Self::RankedAlone,
+        Self::RankedLevels,
+        Self::SpreadFrom,
+        Self::Less,
+    ];
 
-const BESIDE: [&str; 4] = ["major_faults", "throttle_events", "swap_pages", "steal_fraction"];
-
-/// One run; in which, where nothing is true, every condition is the same.
-fn study(rng: &mut Noise, kind: Kind) -> Results {
-    let names = names(kind.layout);
-    let order = tare_stats::order::randomized_blocks(names.len(), kind.n, rng.bell().to_bits());
-    let schedule: Vec<(usize, usize)> =
-        order.iter().enumerate().flat_map(|(block, order)| order.iter().map(move |c| (block, *c))).collect();
-    let shared = drifting(rng, kind.drift, schedule.len(), names.len());
-    let beside: Vec<Vec<f64>> = (0..4).map(|_| drifting(rng, kind.drift, schedule.len(), names.len())).collect();
-    let last = names.len() - 1;
-    let mut trials = Vec::new();
-    for (trial, (block, condition)) in schedule.iter().enumerate() {
-        let planned = PlannedTrial { trial, block: *block, condition: names[*condition].clone(), lifetime: None };
-        let mut record = TrialRecord::new(&planned, 1, levels_of(&names[*condition]), String::new());
-        let mut own = kind.shape.draw(rng);
-        let mut recorded: Vec<f64> = beside.iter().map(|drift| 100.0 + drift[trial] + rng.bell()).collect();
-        match kind.truth {
-            Truth::Mean if names[*condition].contains("aslr=on") => own += 3.0,
-            Truth::Spread if names[*condition].contains("aslr=on") => own *= 4.0,
-            Truth::Cause => recorded[0] = 100.0 + own + shared[trial] + 0.5 * rng.bell(),
-            Truth::Less if *condition == last => own -= 3.0,
-            _ => {}
+    /// What a verdict claims, if anything. Without a wildcard: a verdict that is added is named here, and measured.
+    fn of(verdict: &Verdict) -> Option<Self> {
+        match verdict {
+            Verdict::Untested(_) | Verdict::NotRankedLevels { .. } => None,
+            Verdict::Moved { .. } => Some(Self::Moved),
+            Verdict::NotMoved { alone, .. } => (!alone.is_empty()).then_some(Self::MovedAlone),
+            Verdict::Ranked { .. } => Some(Self::Ranked),
+            Verdict::NotRanked { alone, .. } => (!alone.is_empty()).then_some(Self::RankedAlone),
+            Verdict::RankedLevels { .. } => Some(Self::RankedLevels),
+            Verdict::SpreadFrom(from) => (!from.sources.is_empty()).then_some(Self::SpreadFrom),
+            Verdict::Steps { less, .. } => (!less.is_empty()).then_some(Self::Less),
         }
-        let tps = 1000.0 * (COV * (own + shared[trial])).exp();
-        record.samples = vec![SampleRecord {
-            sample: 0,
-            started_at: String::new(),
-            elapsed_s: 1.0,
-            metrics: BTreeMap::from([("tps".to_owned(), tps)]),
-            tps_each_second: Vec::new(),
-            covariates: BESIDE.iter().zip(recorded).map(|(name, value)| ((*name).to_owned(), value)).collect(),
-            histograms: Default::default(),
-            threads: Vec::new(),
-        }];
-        trials.push(record);
     }
-    results_of(trials)
-}
 
-fn results_of(trials: Vec<TrialRecord>) -> Results {
-    let plan = serde_json::json!({
-        "schema": SCHEMA, "study": "null", "seed": 1, "conditions": [], "trials": [], "samples": 1, "estimated_s": 1.0
-    });
-    Results {
-        path: PathBuf::from("null"),
-        source: Source::Directory,
-        study: "null".into(),
-        plan: Some(serde_json::from_value(plan).unwrap()),
-        environment: None,
-        study_toml: None,
-        trials,
-        captures: BTreeMap::new(),
-        machines: BTreeMap::new(),
-        open_shards: Vec::new(),
-        warnings: Vec::new(),
-        damaged: Default::default(),
+    /// A study that may claim it, in the words of its file.
+    fn asked_by(self) -> (&'static str, Layout) {
+        match self {
+            Self::Moved => ("effect", Layout::Factors),
+            Self::MovedAlone => ("effect", Layout::Queries),
+            Self::Ranked => ("best", Layout::Choices),
+            Self::RankedAlone => ("best", Layout::Queries),
+            Self::RankedLevels => ("best aslr", Layout::Factors),
+            Self::SpreadFrom => ("spread", Layout::Factors),
+            Self::Less => ("scaling", Layout::Ladder),
+        }
+    }
+
+    /// Percent of studies in which it may be claimed where nothing is (`tare_findings::confidence`).
+    fn promised(self) -> f64 {
+        match self {
+            Self::MovedAlone | Self::RankedAlone => 0.5,
+            _ => 2.0,
+        }
     }
 }
 
@@ -220,7 +123,7 @@ impl Tally {
         let mut tally = Self::default();
         for i in 0..studies {
             let kind = Kind { layout: layout_of(kind, i), ..kind };
-            let (results, other) = (study(&mut rng, kind), study(&mut rng, kind));
+            let (results, other) = (study(&mut rng, kind, None), study(&mut rng, kind, None));
             let said = claims(&results, &other, &names(kind.layout));
             said.iter().zip(&mut tally.claimed).for_each(|(said, count)| *count += usize::from(*said));
             tally.any += usize::from(said[..8].contains(&true));
@@ -327,7 +230,7 @@ fn what_there_is_is_found() {
             kinds.push(Kind { shape: Shape::Normal, drift: Drift::Ar(0.8), layout: Layout::Factors, n, truth });
         }
     }
-    // Three standard deviations in ten trials are nothing to miss. How often the others are found, `benches/nulls`
+    // Three standard deviations in ten trials are nothing to miss. How often the others are found, `benches/truth`
     // prints.
     let is_judged = |kind: &Kind| kind.n == 10 && kind.shape == Shape::Normal && kind.drift == Drift::None;
     if asked().is_none() {
@@ -350,5 +253,50 @@ fn what_there_is_is_found() {
             let least = if kind.truth == Truth::Spread { 60.0 } else { 75.0 };
             assert!(found >= least, "{kind:?}: {claim} in {found}%");
         }
+    }
+}
+
+/// 95% Wilson interval of a share, in percent.
+fn wilson(claimed: usize, studies: usize) -> (f64, f64) {
+    let (n, z) = (studies as f64, 1.96f64);
+    let share = claimed as f64 / n;
+    let centre = share + z * z / (2.0 * n);
+    let half = z * (share * (1.0 - share) / n + z * z / (4.0 * n * n)).sqrt();
+    let percent = |v: f64| 100.0 * (v / (1.0 + z * z / n)).max(0.0);
+    (percent(centre - half), percent(centre + half))
+}
+
+/// How often studies of nothing claim each thing first, by what was asked of them.
+fn first_claims(first: First, each: usize) -> (usize, usize) {
+    let (question, layout) = first.asked_by();
+    let mut rng = Noise::new(20_261_123 + first as u64);
+    let mut found: BTreeMap<Option<First>, usize> = BTreeMap::new();
+    for n in [3, 5, 10] {
+        for shape in SHAPES {
+            for drift in DRIFTS {
+                let kind = Kind { shape, drift, layout, n, truth: Truth::Nothing };
+                for _ in 0..each {
+                    let verdict = summarize(&study(&mut rng, kind, Some(question))).answer.verdict;
+                    assert!(!matches!(verdict, Verdict::Untested(_)) || n == 3, "{kind:?} {question}: {verdict:?}");
+                    *found.entry(First::of(&verdict)).or_default() += 1;
+                }
+            }
+        }
+    }
+    (found.get(&Some(first)).copied().unwrap_or(0), found.values().sum())
+}
+
+#[test]
+fn each_first_sentence_claims_no_more_of_nothing_than_is_promised() {
+    let each = asked().unwrap_or(FEW / 2);
+    println!("| first sentence | asked | promised % | claimed % (95% interval) | studies |");
+    println!("| --- | --- | --- | --- | --- |");
+    for first in First::ALL {
+        let (claimed, studies) = first_claims(first, each);
+        let (low, high) = wilson(claimed, studies);
+        let rate = 100.0 * claimed as f64 / studies as f64;
+        let promised = first.promised();
+        println!("| {first:?} | {} | {promised} | {rate:.2} ({low:.2} to {high:.2}) | {studies} |", first.asked_by().0);
+        assert!(low <= promised, "{first:?}: {rate:.2}% ({low:.2} to {high:.2}) where {promised}% are promised");
     }
 }

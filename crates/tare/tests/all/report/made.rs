@@ -1,0 +1,176 @@
+//! Made-up studies in which nothing is different, and studies in which one thing is: trials of several shapes, with
+//! several kinds of drift, in the layouts that the questions of a study are asked of.
+
+use crate::report::fake::Noise;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use tare_results::levels_of;
+use tare_results::schema::*;
+use tare_results::{Results, Source};
+
+/// Queries of [`Layout::Queries`].
+const QUERIES: usize = 7;
+/// Spread between trials, as a fraction.
+const COV: f64 = 0.02;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Shape {
+    Normal,
+    T3,
+    LogNormal,
+    Bimodal,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Drift {
+    None,
+    Blocks,
+    Ar(f64),
+    Linear,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Layout {
+    /// Two factors of two levels.
+    Factors,
+    /// One factor of six levels.
+    Choices,
+    /// Threads 1 to 8.
+    Ladder,
+    /// Two factors of two levels, seven queries.
+    Queries,
+}
+
+pub const SHAPES: [Shape; 4] = [Shape::Normal, Shape::T3, Shape::LogNormal, Shape::Bimodal];
+pub const DRIFTS: [Drift; 5] = [Drift::None, Drift::Blocks, Drift::Ar(0.5), Drift::Ar(0.8), Drift::Linear];
+/// The layouts of one metric.
+pub const LAYOUTS: [Layout; 3] = [Layout::Factors, Layout::Choices, Layout::Ladder];
+
+impl Shape {
+    fn draw(self, rng: &mut Noise) -> f64 {
+        let z = rng.bell();
+        match self {
+            Self::Normal => z,
+            Self::T3 => z / ((0..3).map(|_| rng.bell().powi(2)).sum::<f64>() / 3.0).sqrt(),
+            Self::LogNormal => 2.0 * ((0.5 * z).exp() - 1.13),
+            Self::Bimodal => (if rng.bell() < 0.0 { 4.0 } else { 0.0 }) + z,
+        }
+    }
+}
+
+/// What neighbours share, in standard deviations, trial by trial.
+fn drifting(rng: &mut Noise, drift: Drift, trials: usize, conditions: usize) -> Vec<f64> {
+    let blocks: Vec<f64> = (0..trials.div_ceil(conditions)).map(|_| 2.0 * rng.bell()).collect();
+    let mut state = rng.bell();
+    (0..trials)
+        .map(|i| match drift {
+            Drift::None => 0.0,
+            Drift::Blocks => blocks[i / conditions],
+            Drift::Ar(rho) => {
+                state = rho * state + (1.0 - rho * rho).sqrt() * rng.bell();
+                2.0 * state
+            }
+            Drift::Linear => 4.0 * i as f64 / trials as f64,
+        })
+        .collect()
+}
+
+pub fn names(layout: Layout) -> Vec<String> {
+    match layout {
+        Layout::Factors | Layout::Queries => {
+            ["off", "on"].iter().flat_map(|a| ["off", "on"].map(|b| format!("ahi={a} aslr={b}"))).collect()
+        }
+        Layout::Choices => (0..6).map(|i| format!("placement=p{i}")).collect(),
+        Layout::Ladder => [1, 2, 4, 8].iter().map(|n| format!("threads={n}")).collect(),
+    }
+}
+
+/// What is there to be found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Truth {
+    /// Nothing.
+    Nothing,
+    /// One level changes the mean, by three standard deviations.
+    Mean,
+    /// One level makes trials vary four times as much.
+    Spread,
+    /// A covariate goes with what is left, at a correlation of about 0.9.
+    Cause,
+    /// The last rung of a ladder gives less, by three standard deviations.
+    Less,
+}
+
+/// One study of a kind.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    pub shape: Shape,
+    pub drift: Drift,
+    pub layout: Layout,
+    /// Trials a condition.
+    pub n: usize,
+    pub truth: Truth,
+}
+
+const COVARIATES: [&str; 4] = ["major_faults", "throttle_events", "swap_pages", "steal_fraction"];
+
+/// One run; in which, where nothing is true, every condition is the same. `question` is in the words of a study file.
+pub fn study(rng: &mut Noise, kind: Kind, question: Option<&str>) -> Results {
+    let names = names(kind.layout);
+    let order = tare_stats::order::randomized_blocks(names.len(), kind.n, rng.bell().to_bits());
+    let schedule: Vec<(usize, usize)> =
+        order.iter().enumerate().flat_map(|(block, order)| order.iter().map(move |c| (block, *c))).collect();
+    let shared = drifting(rng, kind.drift, schedule.len(), names.len());
+    let covariates: Vec<Vec<f64>> = (0..4).map(|_| drifting(rng, kind.drift, schedule.len(), names.len())).collect();
+    let last = names.len() - 1;
+    let mut trials = Vec::new();
+    for (trial, (block, condition)) in schedule.iter().enumerate() {
+        let planned = PlannedTrial { trial, block: *block, condition: names[*condition].clone(), lifetime: None };
+        let mut record = TrialRecord::new(&planned, 1, levels_of(&names[*condition]), String::new());
+        let mut own = kind.shape.draw(rng);
+        let mut recorded: Vec<f64> = covariates.iter().map(|drift| 100.0 + drift[trial] + rng.bell()).collect();
+        match kind.truth {
+            Truth::Mean if names[*condition].contains("aslr=on") => own += 3.0,
+            Truth::Spread if names[*condition].contains("aslr=on") => own *= 4.0,
+            Truth::Cause => recorded[0] = 100.0 + own + shared[trial] + 0.5 * rng.bell(),
+            Truth::Less if *condition == last => own -= 3.0,
+            _ => {}
+        }
+        let value = |own: f64| 1000.0 * (COV * (own + shared[trial])).exp();
+        let metrics = match kind.layout {
+            Layout::Queries => (1..=QUERIES).map(|q| (format!("query_s_q{q}"), value(kind.shape.draw(rng)))).collect(),
+            _ => BTreeMap::from([("tps".to_owned(), value(own))]),
+        };
+        record.samples = vec![SampleRecord {
+            sample: 0,
+            started_at: String::new(),
+            elapsed_s: 1.0,
+            metrics,
+            tps_each_second: Vec::new(),
+            covariates: COVARIATES.iter().zip(recorded).map(|(name, value)| ((*name).to_owned(), value)).collect(),
+            histograms: Default::default(),
+            threads: Vec::new(),
+        }];
+        trials.push(record);
+    }
+    results_of(trials, question)
+}
+
+fn results_of(trials: Vec<TrialRecord>, question: Option<&str>) -> Results {
+    let plan = serde_json::json!({
+        "schema": SCHEMA, "study": "null", "seed": 1, "conditions": [], "trials": [], "samples": 1, "estimated_s": 1.0
+    });
+    Results {
+        path: PathBuf::from("null"),
+        source: Source::Directory,
+        study: "null".into(),
+        plan: Some(serde_json::from_value(plan).unwrap()),
+        environment: None,
+        study_toml: question.map(|words| format!("question = {words:?}")),
+        trials,
+        captures: BTreeMap::new(),
+        machines: BTreeMap::new(),
+        open_shards: Vec::new(),
+        warnings: Vec::new(),
+        damaged: Default::default(),
+    }
+}
