@@ -17,6 +17,7 @@ mod machines;
 pub mod metric;
 mod named;
 mod names;
+pub mod pairs;
 mod plain;
 pub mod probe;
 pub mod question;

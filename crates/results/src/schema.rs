@@ -14,6 +14,7 @@ use super::server::ServerRecord;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
+use tare_stats::sequential::Rule;
 use tare_text::Value;
 use tare_topology::{Fingerprint, Machine};
 
@@ -108,9 +109,37 @@ pub struct Plan {
     /// What was decided after the pilot; none before it, and where the study gives its counts itself.
     #[serde(default)]
     pub decision: Option<Decision>,
+    /// The rule by which pairs of its two conditions are added until it is settled whether they differ; none: every
+    /// trial was planned at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle: Option<Settle>,
     /// What was chosen or left out to make the study fit machine and engine, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// When a comparison of two conditions is settled: fixed before the first trial, so that a run that goes on keeps the
+/// same rule and the same error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Settle {
+    /// Name of the condition that is A.
+    pub a: String,
+    /// Name of the condition that is B.
+    pub b: String,
+    /// The metric that is compared; none: the first headline metric of the first pair.
+    pub metric: Option<String>,
+    /// The smallest change of interest, as a fraction.
+    pub minimum_effect: f64,
+    /// Chance of a false alarm over all looks.
+    pub alpha: f64,
+    /// When it is looked at.
+    pub rule: Rule,
+    /// Seconds that trials may take together; none: until it is settled.
+    pub budget_s: Option<f64>,
+    /// Seed of the order within pairs.
+    pub seed: u64,
+    /// Runs that have added pairs: the first one, and each that went on.
+    pub sessions: usize,
 }
 
 /// What a plan takes besides time, about.
