@@ -38,7 +38,7 @@ pub struct Ab {
     pub ci: Option<Interval>,
     /// B / A turned so that above 1 is slower.
     pub slowdown: Option<Estimate>,
-    /// Pairs that count.
+    /// Pairs of which both trials are clean.
     pub pairs: usize,
     /// Pairs that were left out because a trial gave no result.
     pub lost: usize,

@@ -28,6 +28,7 @@ pub mod schema;
 pub mod search;
 pub mod server;
 pub mod server_cost;
+mod settle;
 pub mod shards;
 pub mod store;
 

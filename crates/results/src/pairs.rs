@@ -123,7 +123,7 @@ pub enum Stop {
 /// What a look at the pairs so far came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
-    /// What they say.
+    /// Estimate, interval and verdict of the pairs so far.
     pub finding: Finding,
     /// Why no further pair is made; none: one is.
     pub stop: Option<Stop>,

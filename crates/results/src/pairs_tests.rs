@@ -1,3 +1,5 @@
+//! Pairs from made-up plans and records.
+
 use super::*;
 use crate::schema::{PlannedTrial, SampleRecord};
 

@@ -11,10 +11,10 @@
 use super::plain::Plain;
 use super::search::SearchRecord;
 use super::server::ServerRecord;
+pub use super::settle::Settle;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
-use tare_stats::sequential::Rule;
 use tare_text::Value;
 use tare_topology::{Fingerprint, Machine};
 
@@ -116,30 +116,6 @@ pub struct Plan {
     /// What was chosen or left out to make the study fit machine and engine, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-}
-
-/// When a comparison of two conditions is settled: fixed before the first trial, so that a run that goes on keeps the
-/// same rule and the same error.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Settle {
-    /// Name of the condition that is A.
-    pub a: String,
-    /// Name of the condition that is B.
-    pub b: String,
-    /// The metric that is compared; none: the first headline metric of the first pair.
-    pub metric: Option<String>,
-    /// The smallest change of interest, as a fraction.
-    pub minimum_effect: f64,
-    /// Chance of a false alarm over all looks.
-    pub alpha: f64,
-    /// When it is looked at.
-    pub rule: Rule,
-    /// Seconds that trials may take together; none: until it is settled.
-    pub budget_s: Option<f64>,
-    /// Seed of the order within pairs.
-    pub seed: u64,
-    /// Runs that have added pairs: the first one, and each that went on.
-    pub sessions: usize,
 }
 
 /// What a plan takes besides time, about.

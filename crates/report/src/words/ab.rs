@@ -50,7 +50,9 @@ pub fn line(ab: &Ab) -> String {
         left_out => format!(", {left_out} left out"),
     };
     let head = format!("pair {}{left_out}", ab.pairs);
-    let (Some(ratio), Some(ci)) = (ab.ratio, ab.ci) else {
+    // Wider than a hundredfold says nothing yet.
+    let told = ab.ci.filter(|ci| ci.low > 0.01 && ci.high < 100.0);
+    let (Some(ratio), Some(ci)) = (ab.ratio, told) else {
         return format!("{head}: no interval yet");
     };
     let figures = format!("{head}: B/A {ratio:.4} ({:.4} to {:.4})", ci.low, ci.high);

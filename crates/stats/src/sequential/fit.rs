@@ -22,7 +22,7 @@ pub struct Fit {
     pub place: Option<f64>,
     /// Standard deviation of one pair around the model, in log units.
     pub sd: f64,
-    /// Pairs.
+    /// Pairs that it rests on.
     pub pairs: usize,
     /// Pairs that delta's variance corresponds to: it is sd^2 / weight. At most `pairs`, less where one side was first
     /// more often.

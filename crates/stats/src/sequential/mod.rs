@@ -29,5 +29,5 @@ mod verdict;
 
 pub use fit::{Fit, Pair};
 pub use outlook::{Outlook, outlook};
-pub use rule::{LOOKS, NOMINAL_P, Rule, evidence};
-pub use verdict::{Finding, Question, Verdict, decide};
+pub use rule::{LOOKS, NOMINAL_P, Question, Rule, evidence};
+pub use verdict::{Finding, Verdict, decide};

@@ -1,7 +1,7 @@
 //! What so many pairs could have shown, and how many more would settle the question.
 
 use super::fit::Fit;
-use super::verdict::Question;
+use super::rule::Question;
 use crate::quantiles::{chi_squared, normal, t};
 
 /// Power at which a change counts as one that would have been seen.

@@ -5,9 +5,9 @@ use crate::quantiles::t_two_sided;
 
 /// Pairs after which [`Rule::Looks`] looks.
 pub const LOOKS: [usize; 5] = [4, 6, 9, 13, 18];
-/// Two-sided nominal p of each of them: over all five 3.2 to 4.0% for normal trial means and 5.0% for two modes at eight times
-/// their own spread. Without a term for the place 0.0136 uses 5%; with it that gives 6.5% for such modes, for the first
-/// look has two degrees of freedom.
+/// Two-sided nominal p of each of them. Over all five it comes to 3.2 to 4.0% for normal trial means and to 5.0% for
+/// two modes at eight times their own spread. Without a term for the place 0.0136 uses 5%; with it that gives 6.5% for
+/// such modes, for the first look has two degrees of freedom.
 pub const NOMINAL_P: f64 = 0.010;
 /// Weight of the mixture, in pairs: the prior of delta / sd is normal with variance 1 / MIXTURE.
 const MIXTURE: f64 = 1.0;
@@ -58,6 +58,18 @@ impl Rule {
             }
         }
     }
+}
+
+/// What is asked, fixed before the first pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question {
+    /// The smallest change of interest as a fraction, such as 0.02: B between A / (1 + e) and A (1 + e) counts as
+    /// equal.
+    pub minimum_effect: f64,
+    /// Chance of a false alarm over all looks.
+    pub alpha: f64,
+    /// After which pairs it is looked at.
+    pub rule: Rule,
 }
 
 /// Evidence against delta = 0 as a bet that is fair while it is true: E = sqrt(r) [(1 + r t^2 / nu) / (1 + t^2 / nu)] ^

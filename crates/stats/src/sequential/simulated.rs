@@ -83,7 +83,8 @@ fn five_looks_use_the_error_that_they_may() {
     assert!((0.030..=0.047).contains(&normal), "{normal}");
 }
 
-/// The figures of the rule without a term for the place, at its own nominal p of 0.0136: at one sd 93% power in a mean of 10.9 pairs.
+/// The figures of the rule without a term for the place, at its own nominal p of 0.0136: at one sd 93% power in a mean
+/// of 10.9 pairs.
 #[test]
 fn five_looks_without_a_place_have_the_published_power() {
     let mut rng = StdRng::seed_from_u64(28);
@@ -133,7 +134,8 @@ fn the_process_without_a_place_has_the_measured_figures() {
     assert!(stops.len() as f64 >= 0.99 * f64::from(runs) && (mean - 13.3).abs() < 0.5, "{} {mean}", stops.len());
 }
 
-/// A true 2% at e = 2%: medians of 7, 12 and 36 pairs at a pair sd of 1, 2 and 4% without a place, which costs a pair.
+/// A true 2% at e = 2%: medians of 7, 12 and 36 pairs at a pair sd of 1, 2 and 4% without a place, which costs a
+/// pair.
 #[test]
 fn medians_of_the_process_are_those_measured_and_a_pair_for_the_place() {
     for (sd, expected, equal) in [(0.01, 7.0, 7.0), (0.02, 12.0, 17.0)] {

@@ -2,21 +2,9 @@
 
 use super::fit::{Fit, Pair};
 use super::outlook::{Outlook, outlook};
-use super::rule::Rule;
+use super::rule::Question;
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::Interval;
-
-/// What is asked, fixed before the first pair.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Question {
-    /// The smallest change of interest as a fraction, such as 0.02: B between A / (1 + e) and A (1 + e) counts as
-    /// equal.
-    pub minimum_effect: f64,
-    /// Chance of a false alarm over all looks.
-    pub alpha: f64,
-    /// When to look.
-    pub rule: Rule,
-}
 
 /// What the pairs have come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +22,7 @@ pub enum Verdict {
 pub struct Finding {
     /// What was estimated; none as long as nothing separates the sides from their places.
     pub fit: Option<Fit>,
-    /// B / A.
+    /// B / A of the geometric means.
     pub ratio: Option<f64>,
     /// Interval of B / A, valid over all looks; none where the pairs carry none yet.
     pub ci: Option<Interval>,
@@ -82,6 +70,7 @@ pub(super) fn verdict(mean: f64, half: f64, effect: f64) -> Verdict {
 
 #[cfg(test)]
 mod tests {
+    use super::super::rule::Rule;
     use super::*;
 
     fn pairs(values: &[f64]) -> Vec<Pair> {

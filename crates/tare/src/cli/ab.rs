@@ -91,7 +91,7 @@ Examples:
   tare ab --engine mariadb --a option.innodb_adaptive_hash_index=ON --b option.innodb_adaptive_hash_index=OFF
   tare ab --a 'command=./old --run' --b 'command=./new --run' --minimum-effect 5%";
 
-/// Compares two sides.
+/// Adds pairs of both sides until it is settled whether they differ, and prints the verdict.
 ///
 /// # Errors
 /// With exit codes 2 (usage), 3 (machine), 4 (trials).

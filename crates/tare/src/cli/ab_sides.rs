@@ -14,7 +14,7 @@ pub struct Side {
     level: String,
 }
 
-/// Reads a side.
+/// Reads a side: a factor, an equals sign, its level.
 ///
 /// # Errors
 /// How one is written.
