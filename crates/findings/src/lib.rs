@@ -1,6 +1,7 @@
 //! From trial records to what they say, as values: one summary that the terminal, the page, the exports and --json
 //! share. No sentence is made here.
 
+pub mod ab;
 pub mod answer;
 pub mod aside;
 mod basis;

@@ -17,6 +17,7 @@ mod machines;
 pub mod metric;
 mod named;
 mod names;
+pub mod pairs;
 mod plain;
 pub mod probe;
 pub mod question;
@@ -27,6 +28,7 @@ pub mod schema;
 pub mod search;
 pub mod server;
 pub mod server_cost;
+mod settle;
 pub mod shards;
 pub mod store;
 

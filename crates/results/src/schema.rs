@@ -11,6 +11,7 @@
 use super::plain::Plain;
 use super::search::SearchRecord;
 use super::server::ServerRecord;
+pub use super::settle::Settle;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
@@ -108,6 +109,10 @@ pub struct Plan {
     /// What was decided after the pilot; none before it, and where the study gives its counts itself.
     #[serde(default)]
     pub decision: Option<Decision>,
+    /// The rule by which pairs of its two conditions are added until it is settled whether they differ; none: every
+    /// trial was planned at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle: Option<Settle>,
     /// What was chosen or left out to make the study fit machine and engine, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

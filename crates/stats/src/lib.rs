@@ -26,13 +26,14 @@
 //! | [`multiple`] | p-values of many claims at once |
 //! | [`simultaneous`] | which conditions are the best, and which cannot be told apart |
 //! | [`groups`] | the letters of such pairs: those that share one cannot be told apart |
+//! | [`sequential`] | is B different from A, asked after every pair until it is settled |
 //! | [`serial`] | do trials resemble the ones before them, and what that costs |
 //! | [`outliers`] | does one trial lie far from all others |
 //! | [`machines`] | do several machines that shared a study differ, and which is odd |
 //! | [`control`] | a ratio with what a probe explains taken out |
 //! | [`counts`] | does one side fail more often than the other |
 //!
-//! Room is left for a sequential A/B test (alongside `ratio`) and change points over a history (a module of its own).
+//! Room is left for change points over a history (a module of its own).
 //!
 //! Functions return `None` where a figure does not exist (an interval from one trial) and [`Error`] where the input
 //! cannot be used. Finite input never gives a NaN.
@@ -66,6 +67,7 @@ mod quantiles;
 pub mod ratio;
 mod samples;
 pub mod scaling;
+pub mod sequential;
 pub mod serial;
 pub mod simultaneous;
 mod studentized;

@@ -1,6 +1,7 @@
 //! Sentences: the one place where findings become words, for terminal, page, exports and `--json` alike. Nothing is
 //! decided from what is made here.
 
+pub mod ab;
 mod analysis;
 mod answer;
 pub mod client_limit;

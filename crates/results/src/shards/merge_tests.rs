@@ -34,6 +34,7 @@ fn plan(trials: &[usize]) -> Plan {
         estimated_s: 1.0,
         needs: None,
         decision: None,
+        settle: None,
         notes: Vec::new(),
     }
 }

@@ -8,6 +8,9 @@ use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_results::question::Question;
 use tare_text::{UnknownWord, Value};
 
+/// A factor that sets nothing: which side of a comparison a condition is, so that one and the same can be both.
+pub const SIDE: &str = "side";
+
 /// A parsed and checked study.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Study {
@@ -100,6 +103,9 @@ impl Study {
         if name == "build" {
             return self.apply_build(settings, level);
         }
+        if name == SIDE {
+            return level.one_of(&["a", "b"]).map(|_| ());
+        }
         if let Some(option) = name.strip_prefix("option.") {
             settings.engine.options.insert(option.to_owned(), level.to_string());
             return Ok(());
@@ -170,7 +176,7 @@ impl Study {
 
     /// Names that a factor may have, apart from `option.NAME`.
     pub fn factor_names() -> Vec<&'static str> {
-        let mut names = vec!["placement", "build", "engine", "workload"];
+        let mut names = vec!["placement", "build", "engine", "workload", SIDE];
         let factors = field::all().into_iter().filter(|f| f.section != key::CAPTURE);
         names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));
         names.extend(machine::names());

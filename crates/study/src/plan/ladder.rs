@@ -160,6 +160,7 @@ mod tests {
             estimated_s: 0.0,
             needs: None,
             decision: None,
+            settle: None,
             notes: Vec::new(),
         };
         let (whole, shard) = ([0, 1, 2, 3, 4, 5, 6, 7], [4, 5, 6, 7, 12, 13, 14, 15]);

@@ -18,6 +18,7 @@
 //! | `estimate`, `needs` | how long trials take; what else they need |
 //! | `made` | data sets that need not be made |
 //! | `pilot`, `cases` | counts chosen from the first trials; what they are chosen for |
+//! | `settle` | pairs that are added until it is settled whether two conditions differ |
 //! | `reached` | blocks that are added until the half-width is reached |
 
 pub mod adapt;
@@ -37,6 +38,7 @@ pub mod programs;
 pub mod queue;
 mod reached;
 pub mod resolve;
+pub mod settle;
 pub mod shard;
 pub mod task;
 mod two_hosts;

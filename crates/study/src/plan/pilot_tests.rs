@@ -47,6 +47,7 @@ fn pilot(study: &Study, value: impl Fn(usize, usize, usize) -> f64) -> (Plan, Ve
         estimated_s: 0.0,
         needs: None,
         decision: None,
+        settle: None,
         notes: Vec::new(),
     };
     (plan, records)

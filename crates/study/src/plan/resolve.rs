@@ -93,6 +93,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         estimated_s,
         needs: Some(needs),
         decision: None,
+        settle: None,
         notes,
     })
 }

@@ -76,6 +76,7 @@ mod tests {
             estimated_s: 100.0,
             needs: None,
             decision: None,
+            settle: None,
             notes: Vec::new(),
         }
     }

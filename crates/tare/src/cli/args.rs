@@ -37,6 +37,7 @@ enum Command {
     /// Show the machine as placements see it
     Topo(super::topo::TopoArgs),
     Show(super::show::Show),
+    Ab(Box<super::ab::AbArgs>),
     Compare(super::compare::Compare),
     Report(super::report::Report),
     Export(super::export::Export),
@@ -117,6 +118,7 @@ fn run(command: Command) -> Result<Exit, Problem> {
         Command::Studies(args) => super::studies::run(&args),
         Command::Topo(args) => super::topo::run(&args),
         Command::Show(args) => super::show::run(args),
+        Command::Ab(args) => super::ab::run(&args),
         Command::Compare(args) => super::compare::run(args),
         Command::Report(args) => super::report::run(args),
         Command::Export(args) => super::export::run(args),

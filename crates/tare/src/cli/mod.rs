@@ -1,5 +1,7 @@
 //! The command line: one file a command. The only place that renders errors and chooses exit codes.
 
+mod ab;
+mod ab_sides;
 mod args;
 mod clean;
 mod client_agent;

@@ -4,7 +4,7 @@ use super::output::note;
 use super::run_listener::TerminalListener;
 use super::study_file::{StudyChanges, StudyText};
 use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
-use crate::run::{Children, Run, RunEnd, RunError};
+use crate::run::{Children, Listener, Run, RunEnd, RunError};
 use crate::state::{self, StateError};
 use clap::Args;
 use std::io::ErrorKind;
@@ -104,11 +104,13 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
 }
 
 /// Who is told, and what only they know.
-struct Teller {
-    password: Option<String>,
-    json: bool,
+pub struct Teller {
+    /// Of a server that runs already.
+    pub password: Option<String>,
+    /// Whether one JSON document is printed.
+    pub json: bool,
     /// Whether anyone's study and results are run.
-    trusted: bool,
+    pub trusted: bool,
 }
 
 impl RunArgs {
@@ -149,7 +151,10 @@ fn begin(study: &Study, plan: &Plan, machine: &Machine, out: &Path, teller: &Tel
 }
 
 /// Refuses to begin what the disk has no room for.
-fn room_for_data(plan: &Plan) -> Result<(), Problem> {
+///
+/// # Errors
+/// What it needs and what there is.
+pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
     let Some(needs) = &plan.needs else { return Ok(()) };
     needs::fits_disk(needs, &state::cache_directory()?).map_err(|e| {
         Problem::new(Exit::Machine, e).advice(
@@ -169,7 +174,10 @@ fn asked_for(args: &RunArgs, file: Option<StudyText>) -> Result<Study, Problem> 
 }
 
 /// None where a signal came meanwhile: what failed because of it is no one's concern.
-fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
+///
+/// # Errors
+/// What failed without one.
+pub fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
     if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
 }
 
@@ -194,6 +202,16 @@ fn began_here(directory: &Folder) -> Result<(), Problem> {
 fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
     let directory = Directory::lock(begun)?;
+    let (study, plan) = begun_before(&directory)?;
+    // The order that was drawn at the start counts, whatever this version would draw.
+    finish(&study, &plan, &directory, &args.teller()?)
+}
+
+/// Study and plan of a run that was begun on this machine.
+///
+/// # Errors
+/// When they cannot be read, or the machine is no longer the plan's.
+pub fn begun_before(directory: &Directory) -> Result<(Study, Plan), Problem> {
     let (folder, path) = (directory.folder(), directory.path());
     let study = parse_written(&read_study_text(folder)?, path)?;
     let plan = read_plan(folder)?;
@@ -206,8 +224,7 @@ fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
     if let Some(first) = plan.trials.first() {
         Task::find(&study, &plan, first.trial)?;
     }
-    // The order that was drawn at the start counts, whatever this version would draw.
-    finish(&study, &plan, &directory, &args.teller()?)
+    Ok((study, plan))
 }
 
 fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> {
@@ -227,12 +244,35 @@ fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> 
 
 /// Runs what is left, writes the report, prints the tables.
 fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) -> Result<Exit, Problem> {
-    let stop = interrupt::stop()?;
     let mut listener = TerminalListener::new(plan);
+    let end = execute(study, plan, directory, teller, &mut listener);
+    listener.finish();
+    let end = end?;
+    if end.done > 0 {
+        let results = super::results_problem::open(directory.path())?;
+        super::show::print(&results, teller.json, false, None)?;
+        let report = directory.path().join("report.html");
+        write_report_to(&results, &report)?;
+        note(&format!("\nresults: {}\nreport:  {}", directory.path().display(), report.display()));
+    }
+    ended(end, directory.path())
+}
+
+/// Runs what is left of a plan.
+///
+/// # Errors
+/// Why it could not go on, and what goes on with it.
+pub fn execute(
+    study: &Study,
+    plan: &Plan,
+    directory: &Directory,
+    teller: &Teller,
+    listener: &mut dyn Listener,
+) -> Result<RunEnd, Problem> {
+    let stop = interrupt::stop()?;
     let runner = Children::new(directory.folder(), stop, teller.password.clone(), teller.trusted);
     let mut run = Run { study, plan, runner, book: directory };
-    let end = run.execute(&mut listener);
-    listener.finish();
+    let end = run.execute(listener);
     // A run that goes on later saves the first copy of its data.
     let keeps = match &end {
         Ok(end) => end.left > 0,
@@ -241,7 +281,7 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) ->
     if !keeps {
         tare_engine::remove_working_copies(&state::cache_directory()?).map_err(StateError::from)?;
     }
-    let end = end.map_err(|e| match e {
+    end.map_err(|e| match e {
         // What was finished is kept; how to go on is known here.
         _ if goes_on(&e) => Problem::from(e).advice(format!(
             "make room or fix the permissions, then: tare run --resume {}",
@@ -256,15 +296,7 @@ fn finish(study: &Study, plan: &Plan, directory: &Directory, teller: &Teller) ->
                 ))
         }
         _ => e.into(),
-    })?;
-    if end.done > 0 {
-        let results = super::results_problem::open(directory.path())?;
-        super::show::print(&results, teller.json, false, None)?;
-        let report = directory.path().join("report.html");
-        write_report_to(&results, &report)?;
-        note(&format!("\nresults: {}\nreport:  {}", directory.path().display(), report.display()));
-    }
-    ended(end, directory.path())
+    })
 }
 
 /// Whether nothing but room or a permission keeps the run from going on.
@@ -290,7 +322,8 @@ fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-fn default_out(study: &Study) -> PathBuf {
+/// Where results go that no one named a place for.
+pub fn default_out(study: &Study) -> PathBuf {
     let stamp: String = tare_results::now()
         .chars()
         .take(19)

@@ -12,6 +12,8 @@ pub trait Listener {
     fn hear(&mut self, progress: Progress);
     /// A trial has ended.
     fn end(&mut self, record: &TrialRecord);
+    /// All trials that are planned so far have ended.
+    fn looked(&mut self, _plan: &Plan, _records: &[TrialRecord]) {}
     /// The pilot is over, and more trials are planned.
     fn decided(&mut self, plan: &Plan);
     /// Data is being made for this condition.

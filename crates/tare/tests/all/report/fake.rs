@@ -126,6 +126,7 @@ pub fn write(study: &Study, dir: &Path) -> usize {
         estimated_s: 60.0 * schedule.len() as f64,
         needs: None,
         decision: None,
+        settle: None,
         notes: Vec::new(),
     };
     let mut lines = Vec::new();

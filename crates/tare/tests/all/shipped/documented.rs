@@ -88,6 +88,8 @@ fn fitted(command: &str) -> (String, bool) {
         "run" if command.contains("mine.toml --out") => (format!("{command} {rehearsal}"), false),
         // On a described machine that has what every study asks for.
         "run" => (format!("{} --dry-run --topology 'node:4 core:32 pu:2'", command.replace(" --dry-run", "")), false),
+        // It may take its budget; the job for CI has a test of its own.
+        "ab" => (format!("{command} --help"), false),
         "topo" if command.contains("--measure") => (format!("{command} --limit-s 2"), false),
         "load" => (command.replace("/run/mysqld/mysqld.sock", "no-such-socket"), true),
         _ => (command.to_string(), false),
@@ -103,6 +105,40 @@ fn check(world: &World, command: &str, from: &str) {
         assert!(err.contains("no-such-socket"), "{from}: {command}\n{err}");
     } else {
         succeeds(world, &command, from);
+    }
+}
+
+/// The commands of both jobs, from `tare ab` on, with programs of which the later one is twice as slow, or twice as
+/// quick.
+#[test]
+fn the_jobs_for_ci_fail_where_the_new_commit_is_slower_and_pass_where_it_is_quicker() {
+    let text = std::fs::read_to_string(top().join("docs/ab.md")).unwrap();
+    let jobs: Vec<String> = text
+        .split("```yaml")
+        .skip(1)
+        .map(|block| {
+            let lines = block.lines().map(str::trim).skip_while(|line| !line.starts_with("tare ab"));
+            let until_verdict: Vec<&str> =
+                lines.take_while(|line| !line.starts_with("artifacts") && *line != "```").collect();
+            until_verdict.join("\n")
+        })
+        .collect();
+    assert_eq!(jobs.len(), 2);
+    for job in jobs {
+        for (before, after, passes) in [("0.05", "0.10", false), ("0.10", "0.05", true)] {
+            let world = World::new();
+            for (name, seconds) in [("before", before), ("after", after)] {
+                let script = format!(
+                    "mkdir {name} && printf '#!/bin/sh\\nexec sleep {seconds}' > {name}/bench && chmod 755 {name}/bench"
+                );
+                succeeds(&world, &script, "here");
+            }
+            succeeds(&world, "printf '#!/bin/sh\\nexec cat \"$5\"' > bin/gh && chmod 755 bin/gh", "here");
+            let out = type_it(&world, &format!("set +e\n{job}"));
+            let (said, err) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+            assert_eq!(out.status.success(), passes, "{said}{err}");
+            assert!(said.contains(if passes { "faster than A" } else { "slower than A" }), "{said}{err}");
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! From a study to a plan, a run and its records.
 
+mod ab;
 mod article;
 mod builds;
 mod captures;

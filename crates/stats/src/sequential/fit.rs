@@ -1,0 +1,147 @@
+//! Paired log ratios as a mean and an effect of the place within the pair.
+
+use crate::error::{Error, all_finite};
+use crate::interval::{Estimate, Interval};
+use crate::quantiles::t_two_sided;
+
+/// Two neighbouring trials, one of each side.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// ln(B / A) of the two values, without a unit.
+    pub log_ratio: f64,
+    /// Whether B ran first.
+    pub b_first: bool,
+}
+
+/// What the pairs so far estimate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Fit {
+    /// Estimate of delta, the mean of ln(B / A).
+    pub mean: f64,
+    /// Estimate of phi, ln(second place / first place); none where the place is no term.
+    pub place: Option<f64>,
+    /// Standard deviation of one pair around the model, in log units.
+    pub sd: f64,
+    /// Pairs that it rests on.
+    pub pairs: usize,
+    /// Pairs that delta's variance corresponds to: it is sd^2 / weight. At most `pairs`, less where one side was first
+    /// more often.
+    pub weight: f64,
+    /// Degrees of freedom of `sd`.
+    pub df: f64,
+}
+
+impl Fit {
+    /// Least squares with the place as a term. With n1 pairs in which A ran first and n2 in which B did, and m1, m2
+    /// the means of these: delta = (m1 + m2) / 2 and phi = m1 - m2, weight = 4 n1 n2 / (n1 + n2), df = n1 + n2 - 2.
+    /// None below three pairs, and as long as one side was first in all of them: nothing separates it from its place.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for a log ratio that is not.
+    pub fn of(pairs: &[Pair]) -> Result<Option<Self>, Error> {
+        let of_place = |b_first: bool| -> Vec<f64> {
+            pairs.iter().filter(|pair| pair.b_first == b_first).map(|pair| pair.log_ratio).collect()
+        };
+        let (a_first, b_first) = (of_place(false), of_place(true));
+        all_finite("log ratios of pairs", &a_first)?;
+        all_finite("log ratios of pairs", &b_first)?;
+        let (n1, n2) = (a_first.len() as f64, b_first.len() as f64);
+        if a_first.is_empty() || b_first.is_empty() || pairs.len() < 3 {
+            return Ok(None);
+        }
+        let ((m1, squares1), (m2, squares2)) = (around_mean(&a_first), around_mean(&b_first));
+        let df = n1 + n2 - 2.0;
+        Ok(Some(Self {
+            mean: f64::midpoint(m1, m2),
+            place: Some(m1 - m2),
+            sd: ((squares1 + squares2) / df).sqrt(),
+            pairs: pairs.len(),
+            weight: 4.0 * n1 * n2 / (n1 + n2),
+            df,
+        }))
+    }
+
+    /// The plain mean of log ratios, without a term for the place. None below two.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for a log ratio that is not.
+    pub fn without_place(log_ratios: &[f64]) -> Result<Option<Self>, Error> {
+        all_finite("log ratios of pairs", log_ratios)?;
+        if log_ratios.len() < 2 {
+            return Ok(None);
+        }
+        let (mean, squares) = around_mean(log_ratios);
+        let n = log_ratios.len() as f64;
+        let sd = (squares / (n - 1.0)).sqrt();
+        Ok(Some(Self { mean, place: None, sd, pairs: log_ratios.len(), weight: n, df: n - 1.0 }))
+    }
+
+    /// Standard error of delta, in log units.
+    pub fn standard_error(&self) -> f64 {
+        self.sd / self.weight.sqrt()
+    }
+
+    /// The effect of the place as a ratio, second / first, with the interval of this one look (Student's t). None where
+    /// the place is no term.
+    pub fn place_ratio(&self, confidence: f64) -> Option<Estimate> {
+        let place = self.place?;
+        // phi's variance is sd^2 (1/n1 + 1/n2), which is four times delta's.
+        let half = t_two_sided(confidence, self.df) * 2.0 * self.standard_error();
+        let ci = Interval::finite((place - half).exp(), (place + half).exp());
+        Some(Estimate { value: place.exp(), ci })
+    }
+}
+
+/// The mean of values that are not empty, and the sum of squares around it.
+fn around_mean(values: &[f64]) -> (f64, f64) {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    (mean, values.iter().map(|value| (value - mean).powi(2)).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(log_ratio: f64, b_first: bool) -> Pair {
+        Pair { log_ratio, b_first }
+    }
+
+    #[test]
+    fn the_place_is_separated_from_the_side() {
+        // delta 0.02, phi 0.10, no noise: B second reads 0.07, B first -0.03.
+        let pairs = [pair(0.07, false), pair(-0.03, true), pair(0.07, false), pair(0.07, false)];
+        let fit = Fit::of(&pairs).unwrap().unwrap();
+        assert!((fit.mean - 0.02).abs() < 1e-12 && (fit.place.unwrap() - 0.10).abs() < 1e-12, "{fit:?}");
+        assert!(fit.sd < 1e-12 && (fit.weight - 3.0).abs() < 1e-12);
+    }
+
+    /// The normal equations of y = delta + phi x, solved directly.
+    #[test]
+    fn estimates_are_those_of_least_squares() {
+        let values = [(0.031, false), (0.012, true), (-0.004, true), (0.027, false), (0.019, true)];
+        let pairs: Vec<Pair> = values.iter().map(|(d, b)| pair(*d, *b)).collect();
+        let x = |b_first: bool| -> f64 { if b_first { -0.5 } else { 0.5 } };
+        let n = values.len() as f64;
+        let (sx, sxx) = values.iter().fold((0.0_f64, 0.0_f64), |(s, ss), (_, b)| (s + x(*b), ss + x(*b).powi(2)));
+        let (sy, sxy) = values.iter().fold((0.0, 0.0), |(s, ss), (y, b)| (s + y, ss + y * x(*b)));
+        let determinant = n * sxx - sx * sx;
+        let (delta, phi) = ((sxx * sy - sx * sxy) / determinant, (n * sxy - sx * sy) / determinant);
+        let rest: f64 = values.iter().map(|(y, b)| (y - delta - phi * x(*b)).powi(2)).sum();
+        let sd = (rest / (n - 2.0)).sqrt();
+        let fit = Fit::of(&pairs).unwrap().unwrap();
+        assert!((fit.mean - delta).abs() < 1e-12 && (fit.place.unwrap() - phi).abs() < 1e-12);
+        assert!((fit.sd - sd).abs() < 1e-12);
+        assert!((fit.standard_error() - sd * (sxx / determinant).sqrt()).abs() < 1e-12);
+        let half = fit.place_ratio(0.95).unwrap().ci.unwrap();
+        let expected = (phi + t_two_sided(0.95, 3.0) * sd * (n / determinant).sqrt()).exp();
+        assert!((half.high - expected).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_side_first_in_every_pair_estimates_nothing() {
+        assert_eq!(Fit::of(&[pair(0.1, true); 9]).unwrap(), None);
+        assert_eq!(Fit::of(&[pair(0.1, true), pair(0.1, false)]).unwrap(), None);
+        assert!(Fit::of(&[pair(f64::NAN, true)]).is_err());
+        assert_eq!(Fit::without_place(&[0.1]).unwrap(), None);
+    }
+}

@@ -1,0 +1,105 @@
+//! What so many pairs could have shown, and how many more would settle the question.
+
+use super::fit::Fit;
+use super::rule::Question;
+use crate::quantiles::{chi_squared, normal, t};
+
+/// Power at which a change counts as one that would have been seen.
+const POWER: f64 = 0.8;
+/// One-sided confidence of the upper bound of the spread.
+const CONFIDENCE: f64 = 0.95;
+/// Pairs beyond which no count is given.
+const MOST: usize = 1 << 20;
+
+/// What an undecided comparison can say for itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Outlook {
+    /// The smallest change, as a fraction, that these pairs show with 80% power at the spread that they have; none
+    /// where they carry no interval yet.
+    pub smallest_detectable: Option<f64>,
+    /// More pairs until the interval, if spread and estimate stay as they are, excludes 1 or lies within the minimum
+    /// effect; none beyond a million.
+    pub pairs_to_go: Option<usize>,
+    /// As many as it takes at most, at 95%: with the upper bound of the spread, an effect half-way between none and the
+    /// minimum effect, where the question is hardest, and 80% power.
+    pub pairs_to_go_at_most: Option<usize>,
+}
+
+/// What a fit can say of the pairs to come. None where the pairs do not differ at all.
+pub fn outlook(fit: &Fit, question: &Question) -> Option<Outlook> {
+    if fit.sd.is_nan() || fit.sd <= 0.0 {
+        return None;
+    }
+    let half = |pairs: usize, sd: f64| question.rule.half_width(&expected(fit, pairs, sd), question.alpha);
+    let seen = question.rule.half_width(fit, question.alpha) + t(POWER, fit.df) * fit.standard_error();
+    let effect = question.minimum_effect.ln_1p();
+    // Shown to differ from none, or to be within the minimum effect: whichever is the nearer.
+    let room = fit.mean.abs().max(effect - fit.mean.abs());
+    let upper = fit.sd * (fit.df / chi_squared(1.0 - CONFIDENCE, fit.df)).sqrt();
+    let needed = fewest(fit.pairs, |pairs| half(pairs, fit.sd) <= room);
+    let at_most =
+        fewest(fit.pairs, |pairs| half(pairs, upper) + normal(POWER) * upper / (pairs as f64).sqrt() <= effect / 2.0);
+    let more = |needed: usize| needed - fit.pairs;
+    Some(Outlook {
+        smallest_detectable: seen.is_finite().then(|| seen.exp_m1()),
+        pairs_to_go: needed.map(more),
+        pairs_to_go_at_most: at_most.map(more),
+    })
+}
+
+/// A fit of so many pairs, each side first in half of them.
+fn expected(fit: &Fit, pairs: usize, sd: f64) -> Fit {
+    let terms = fit.pairs as f64 - fit.df;
+    Fit { sd, pairs, weight: pairs as f64, df: (pairs as f64 - terms).max(1.0), ..*fit }
+}
+
+/// The fewest pairs beyond those made for which something holds that keeps holding with more of them.
+fn fewest(made: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
+    let mut high = made + 1;
+    while !holds(high) {
+        if high > MOST {
+            return None;
+        }
+        high *= 2;
+    }
+    let mut low = made;
+    while high - low > 1 {
+        let middle = usize::midpoint(low, high);
+        if holds(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rule::Rule;
+    use super::*;
+
+    fn fit(mean: f64, sd: f64, pairs: usize) -> Fit {
+        let n = pairs as f64;
+        Fit { mean, place: Some(0.0), sd, pairs, weight: n, df: n - 2.0 }
+    }
+
+    #[test]
+    fn pairs_to_go_are_those_after_which_the_interval_fits() {
+        for rule in [Rule::Looks, Rule::Anytime] {
+            let question = Question { minimum_effect: 0.02, alpha: 0.05, rule };
+            let now = fit(0.001, 0.03, 18);
+            let found = outlook(&now, &question).unwrap();
+            let go = found.pairs_to_go.unwrap();
+            let room = 0.02_f64.ln_1p() - 0.001;
+            let half = |pairs: usize| rule.half_width(&fit(0.001, 0.03, pairs), 0.05);
+            assert!(half(18 + go) <= room && half(18 + go - 1) > room, "{rule:?} {found:?}");
+            assert!(found.pairs_to_go_at_most.unwrap() > go, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_smallest_change_is_seen_at_the_stated_power() {
+        let question = Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Looks };
+        let found = outlook(&fit(0.0, 0.01, 400), &question).unwrap().smallest_detectable.unwrap();
+        // Many pairs: (2.576 + 0.842) sd / sqrt(n), the normal's quantiles at 0.995 and 0.8.
+        assert!((found.ln_1p() - (2.576 + 0.842) * 0.01 / 20.0).abs() < 2e-5, "{found}");
+        assert_eq!(outlook(&fit(0.0, 0.0, 9), &question), None);
+    }
+}

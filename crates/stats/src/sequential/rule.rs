@@ -1,0 +1,149 @@
+//! When pairs may be looked at, and how wide the interval then is.
+
+use super::fit::Fit;
+use crate::quantiles::t_two_sided;
+
+/// Pairs after which [`Rule::Looks`] looks.
+pub const LOOKS: [usize; 5] = [4, 6, 9, 13, 18];
+/// Two-sided nominal p of each of them. Over all five it comes to 3.2 to 4.0% for normal trial means and to 5.0% for
+/// two modes at eight times their own spread. Without a term for the place 0.0136 uses 5%; with it that gives 6.5% for
+/// such modes, for the first look has two degrees of freedom.
+pub const NOMINAL_P: f64 = 0.010;
+/// Weight of the mixture, in pairs: the prior of delta / sd is normal with variance 1 / MIXTURE.
+const MIXTURE: f64 = 1.0;
+
+/// When to look, fixed before the first pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum Rule {
+    /// After [`LOOKS`] pairs, with a paired t; overall error 5%.
+    Looks,
+    /// After every pair, with a t-process.
+    Anytime,
+}
+
+impl Rule {
+    /// Whether it looks after so many pairs. `last`: no further pair will follow, so that one of the looks that are
+    /// left is taken now.
+    pub fn looks_at(self, pairs: usize, last: bool) -> bool {
+        match self {
+            Self::Looks => LOOKS.contains(&pairs) || (last && pairs < LOOKS[LOOKS.len() - 1]),
+            Self::Anytime => true,
+        }
+    }
+
+    /// Pairs after which nothing is decided any more; none: never.
+    pub fn most_pairs(self) -> Option<usize> {
+        match self {
+            Self::Looks => LOOKS.last().copied(),
+            Self::Anytime => None,
+        }
+    }
+
+    /// Half-width of the interval of delta in log units, at an error of `alpha` over all looks ([`Rule::Looks`] knows
+    /// 5% alone). Infinite where the pairs cannot carry an interval yet.
+    ///
+    /// [`Rule::Anytime`], with r = g / (g + weight) and nu = df: the set of all delta for which [`evidence`] stays
+    /// below 1 / alpha, that is standard error * sqrt(nu (K - 1) / (1 - K r)) with K = (alpha^2 r)^(-1 / (nu + 1)).
+    pub fn half_width(self, fit: &Fit, alpha: f64) -> f64 {
+        match self {
+            Self::Looks => t_two_sided(1.0 - NOMINAL_P, fit.df) * fit.standard_error(),
+            Self::Anytime => {
+                let r = MIXTURE / (MIXTURE + fit.weight);
+                let k = (alpha * alpha * r).powf(-1.0 / (fit.df + 1.0));
+                if k * r >= 1.0 {
+                    return f64::INFINITY;
+                }
+                (fit.df * (k - 1.0) / (1.0 - k * r)).sqrt() * fit.standard_error()
+            }
+        }
+    }
+}
+
+/// What is asked, fixed before the first pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Question {
+    /// The smallest change of interest as a fraction, such as 0.02: B between A / (1 + e) and A (1 + e) counts as
+    /// equal.
+    pub minimum_effect: f64,
+    /// Chance of a false alarm over all looks.
+    pub alpha: f64,
+    /// After which pairs it is looked at.
+    pub rule: Rule,
+}
+
+/// Evidence against delta = 0 as a bet that is fair while it is true: E = sqrt(r) [(1 + r t^2 / nu) / (1 + t^2 / nu)] ^
+/// (-(nu + 1) / 2) with t = delta / standard error. Without a term for the place nu + 1 is the number of pairs. The
+/// place is one more parameter with a flat prior, which takes one degree of freedom and leaves the process fair.
+pub fn evidence(fit: &Fit) -> f64 {
+    let r = MIXTURE / (MIXTURE + fit.weight);
+    let t2 = (fit.mean / fit.standard_error()).powi(2);
+    if t2.is_nan() {
+        // No spread and no difference.
+        return r.sqrt();
+    }
+    // At no spread the fraction is r.
+    let fraction = if t2.is_infinite() { r } else { (1.0 + r * t2 / fit.df) / (1.0 + t2 / fit.df) };
+    r.sqrt() * fraction.powf(-f64::midpoint(fit.df, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The closed form against the integral that it is of: the likelihood ratio of the t statistic, mixed over
+    /// delta / sd ~ N(0, 1), by the noncentral density in its integral form over the chi scale.
+    #[test]
+    fn evidence_is_the_mixture_of_likelihood_ratios() {
+        let values = [0.021, 0.008, 0.015, -0.002, 0.019];
+        let fit = Fit::without_place(&values).unwrap().unwrap();
+        let n = values.len() as f64;
+        let (sum, squares) = values.iter().fold((0.0, 0.0), |(s, ss), v| (s + v, ss + v * v));
+        // Likelihood of the data given theta = delta / sd with sd under its Haar measure; sd = exp(u).
+        let given = |theta: f64| -> f64 {
+            let step = 0.01;
+            (-900..0)
+                .map(|i| {
+                    let sd = (f64::from(i) * step).exp();
+                    (-n * sd.ln() - (squares - 2.0 * theta * sd * sum + n * theta * theta * sd * sd) / (2.0 * sd * sd))
+                        .exp()
+                        * step
+                })
+                .sum()
+        };
+        let step = 0.02;
+        let mixed: f64 = (-400..=400)
+            .map(|i| {
+                let theta = f64::from(i) * step;
+                given(theta) * (-theta * theta / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt() * step
+            })
+            .sum();
+        let found = evidence(&fit);
+        assert!((found / (mixed / given(0.0)) - 1.0).abs() < 1e-6, "{found} against {}", mixed / given(0.0));
+    }
+
+    #[test]
+    fn the_interval_ends_where_the_evidence_reaches_its_limit() {
+        let values = [0.021, 0.008, 0.015, -0.002, 0.019, 0.011, 0.013];
+        let fit = Fit::without_place(&values).unwrap().unwrap();
+        let half = Rule::Anytime.half_width(&fit, 0.05);
+        let at_end = Fit { mean: half, ..fit };
+        assert!((evidence(&at_end) - 20.0).abs() < 1e-9, "{}", evidence(&at_end));
+        // Two pairs cannot reach 20, whatever they say.
+        assert_eq!(Rule::Anytime.half_width(&Fit { weight: 2.0, df: 1.0, ..fit }, 0.05), f64::INFINITY);
+    }
+
+    #[test]
+    fn looks_are_at_their_pairs_and_at_the_end() {
+        let taken: Vec<usize> = (1..30).filter(|n| Rule::Looks.looks_at(*n, false)).collect();
+        assert_eq!(taken, LOOKS);
+        assert!(Rule::Looks.looks_at(7, true) && !Rule::Looks.looks_at(19, true));
+        let fit = Fit { mean: 0.0, place: None, sd: 1.0, pairs: 4, weight: 4.0, df: 3.0 };
+        // By bisection of the closed form of the distribution with 3 degrees of freedom.
+        assert!(
+            (Rule::Looks.half_width(&fit, 0.05) * 2.0 - 5.8409).abs() < 1e-3,
+            "{}",
+            Rule::Looks.half_width(&fit, 0.05)
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! Error rates and stops of both rules, by simulation, against the published and the measured figures.
+
+use super::verdict::verdict;
+use super::{Fit, LOOKS, Pair, Rule, Verdict, evidence};
+use crate::descriptive::median;
+use crate::quantiles::t_two_sided;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use rand_distr::{Distribution, LogNormal, Normal, StudentT};
+
+/// Spread of one trial mean: a pair of normal ones has an sd of 1.
+const TRIAL_SD: f64 = std::f64::consts::FRAC_1_SQRT_2;
+
+#[derive(Debug, Clone, Copy)]
+enum Shape {
+    Normal,
+    T3,
+    Lognormal,
+    Bimodal,
+}
+
+const SHAPES: [Shape; 4] = [Shape::Normal, Shape::T3, Shape::Lognormal, Shape::Bimodal];
+
+/// The log of a trial's mean, in sd of a pair.
+fn trial(shape: Shape, rng: &mut StdRng) -> f64 {
+    match shape {
+        Shape::Normal => Normal::new(0.0, TRIAL_SD).unwrap().sample(rng),
+        Shape::T3 => TRIAL_SD * StudentT::new(3.0).unwrap().sample(rng) / 3.0_f64.sqrt(),
+        // ln of a lognormal on a base of 10: skewed by its spread of 0.5, as a throughput with a far tail.
+        Shape::Lognormal => (10.0 + LogNormal::<f64>::new(0.0, 0.5).unwrap().sample(rng)).ln(),
+        Shape::Bimodal => {
+            let mode = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
+            mode + Normal::new(0.0, 0.25).unwrap().sample(rng)
+        }
+    }
+}
+
+/// A pair with an effect of B and of the second place, in its randomly drawn order.
+fn pair(shape: Shape, effect: f64, place: f64, rng: &mut StdRng) -> Pair {
+    let b_first = rng.random_bool(0.5);
+    let moved = if b_first { -place } else { place };
+    Pair { log_ratio: effect + moved + trial(shape, rng) - trial(shape, rng), b_first }
+}
+
+/// Where a comparison of at most 60 pairs stops, and with what.
+fn run(rule: Rule, effect: f64, mut pair: impl FnMut() -> Pair) -> (usize, Verdict) {
+    let mut pairs = Vec::new();
+    let most = rule.most_pairs().unwrap_or(60);
+    for n in 1..=most {
+        pairs.push(pair());
+        let Some(fit) = Fit::of(&pairs).unwrap().filter(|_| rule.looks_at(n, false)) else { continue };
+        let found = verdict(fit.mean, rule.half_width(&fit, 0.05), effect.ln_1p());
+        if found != Verdict::Undecided {
+            return (n, found);
+        }
+    }
+    (most, Verdict::Undecided)
+}
+
+/// Share of runs that call a change where none is. The minimum effect is so small that equivalence never stops one.
+fn alarms(shape: Shape, place: f64, rule: Rule, runs: u32) -> f64 {
+    let mut rng = StdRng::seed_from_u64(27);
+    let alarms = (0..runs).filter(|_| run(rule, 1e-9, || pair(shape, 0.0, place, &mut rng)).1 == Verdict::Changed);
+    alarms.count() as f64 / f64::from(runs)
+}
+
+#[test]
+fn false_alarms_stay_at_their_rate_for_every_shape_and_with_an_effect_of_the_place() {
+    for shape in SHAPES {
+        for place in [0.0, 5.0] {
+            let looks = alarms(shape, place, Rule::Looks, 4000);
+            // 5% and twice the standard error of 4,000 runs.
+            assert!(looks <= 0.057, "{shape:?} looks, place {place}: {looks}");
+            let anytime = alarms(shape, place, Rule::Anytime, 500);
+            assert!(anytime <= 0.06, "{shape:?} anytime, place {place}: {anytime}");
+        }
+    }
+}
+
+#[test]
+fn five_looks_use_the_error_that_they_may() {
+    let normal = alarms(Shape::Normal, 0.0, Rule::Looks, 6000);
+    assert!((0.030..=0.047).contains(&normal), "{normal}");
+}
+
+/// The figures of the rule without a term for the place, at its own nominal p of 0.0136: at one sd 93% power in a mean
+/// of 10.9 pairs.
+#[test]
+fn five_looks_without_a_place_have_the_published_power() {
+    let mut rng = StdRng::seed_from_u64(28);
+    let runs = 4000;
+    let (mut seen, mut used) = (0, 0);
+    for _ in 0..runs {
+        let values: Vec<f64> = (0..18).map(|_| pair(Shape::Normal, 1.0, 0.0, &mut rng).log_ratio).collect();
+        let stop = LOOKS.into_iter().find(|n| {
+            let fit = Fit::without_place(&values[..*n]).unwrap().unwrap();
+            fit.mean.abs() > t_two_sided(1.0 - 0.0136, fit.df) * fit.standard_error()
+        });
+        seen += usize::from(stop.is_some());
+        used += stop.unwrap_or(18);
+    }
+    let (power, mean) = (seen as f64 / f64::from(runs), used as f64 / f64::from(runs));
+    assert!((power - 0.93).abs() < 0.02 && (mean - 10.9).abs() < 0.4, "{power} {mean}");
+}
+
+/// What the term for the place and the smaller nominal p cost.
+#[test]
+fn five_looks_with_a_place_have_the_stated_power() {
+    let mut rng = StdRng::seed_from_u64(32);
+    let runs = 3000;
+    let ends: Vec<(usize, Verdict)> =
+        (0..runs).map(|_| run(Rule::Looks, 1e-9, || pair(Shape::Normal, 1.0, 0.5, &mut rng))).collect();
+    let power = ends.iter().filter(|(_, end)| *end == Verdict::Changed).count() as f64 / f64::from(runs);
+    let mean = ends.iter().map(|(n, _)| *n as f64).sum::<f64>() / f64::from(runs);
+    assert!((power - 0.88).abs() < 0.02 && (mean - 12.5).abs() < 0.4, "{power} {mean}");
+}
+
+/// At one sd 100% in a mean of 13.3 pairs, and 3.0% of false alarms looking after every pair up to 60.
+#[test]
+fn the_process_without_a_place_has_the_measured_figures() {
+    let mut rng = StdRng::seed_from_u64(29);
+    let mut stop = |effect: f64| {
+        let mut values = Vec::new();
+        (1..=60).find(|_| {
+            values.push(pair(Shape::Normal, effect, 0.0, &mut rng).log_ratio);
+            Fit::without_place(&values).unwrap().is_some_and(|fit| evidence(&fit) >= 20.0)
+        })
+    };
+    let runs = 3000;
+    let alarms = (0..runs).filter(|_| stop(0.0).is_some()).count() as f64 / f64::from(runs);
+    assert!((alarms - 0.030).abs() < 0.01, "{alarms}");
+    let stops: Vec<usize> = (0..runs).filter_map(|_| stop(1.0)).collect();
+    let mean = stops.iter().sum::<usize>() as f64 / stops.len() as f64;
+    assert!(stops.len() as f64 >= 0.99 * f64::from(runs) && (mean - 13.3).abs() < 0.5, "{} {mean}", stops.len());
+}
+
+/// A true 2% at e = 2%: medians of 7, 12 and 36 pairs at a pair sd of 1, 2 and 4% without a place, which costs a
+/// pair.
+#[test]
+fn medians_of_the_process_are_those_measured_and_a_pair_for_the_place() {
+    for (sd, expected, equal) in [(0.01, 7.0, 7.0), (0.02, 12.0, 17.0)] {
+        let mut rng = StdRng::seed_from_u64(30);
+        let mut stops = |effect: f64, wanted: Verdict| {
+            let mut scaled = || {
+                let drawn = pair(Shape::Normal, 0.0, 0.0, &mut rng);
+                Pair { log_ratio: effect + sd * drawn.log_ratio, ..drawn }
+            };
+            let all: Vec<(usize, Verdict)> = (0..400).map(|_| run(Rule::Anytime, 0.02, &mut scaled)).collect();
+            let right = all.iter().filter(|(_, verdict)| *verdict == wanted).count();
+            assert!(right >= 380, "sd {sd}, effect {effect}: {right} of 400");
+            median(&all.iter().map(|(n, _)| *n as f64).collect::<Vec<f64>>()).unwrap()
+        };
+        let (changed, same) = (stops(0.02_f64.ln_1p(), Verdict::Changed), stops(0.0, Verdict::Equivalent));
+        assert!((expected..=expected + 2.0).contains(&changed), "sd {sd}: {changed}");
+        assert!((equal..=equal + 2.0).contains(&same), "sd {sd}: {same}");
+    }
+}

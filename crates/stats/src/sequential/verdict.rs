@@ -1,0 +1,105 @@
+//! What the pairs so far say.
+
+use super::fit::{Fit, Pair};
+use super::outlook::{Outlook, outlook};
+use super::rule::Question;
+use crate::error::{Error, all_positive, valid_confidence};
+use crate::interval::Interval;
+
+/// What the pairs have come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The interval excludes 1, and reaches beyond the minimum effect.
+    Changed,
+    /// The interval lies within the minimum effect.
+    Equivalent,
+    /// Neither.
+    Undecided,
+}
+
+/// Pairs with what they say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Finding {
+    /// What was estimated; none as long as nothing separates the sides from their places.
+    pub fit: Option<Fit>,
+    /// B / A of the geometric means.
+    pub ratio: Option<f64>,
+    /// Interval of B / A, valid over all looks; none where the pairs carry none yet.
+    pub ci: Option<Interval>,
+    /// What this look decides. Between two looks of [`Rule::Looks`] nothing is decided.
+    pub verdict: Verdict,
+    /// What could have been seen, and what it would take.
+    pub outlook: Option<Outlook>,
+}
+
+/// What pairs in the order of their making say. `last`: no further pair will follow.
+///
+/// # Errors
+/// [`Error::NotFinite`] for a log ratio that is not, [`Error::NotPositive`] for a minimum effect that is not,
+/// [`Error::OutOfRange`] for an alpha outside (0, 1).
+pub fn decide(pairs: &[Pair], question: &Question, last: bool) -> Result<Finding, Error> {
+    all_positive("minimum effect", &[question.minimum_effect])?;
+    valid_confidence(question.alpha)?;
+    let Some(fit) = Fit::of(pairs)? else {
+        return Ok(Finding { fit: None, ratio: None, ci: None, verdict: Verdict::Undecided, outlook: None });
+    };
+    let half = question.rule.half_width(&fit, question.alpha);
+    let verdict = match question.rule.looks_at(pairs.len(), last) {
+        true => verdict(fit.mean, half, question.minimum_effect.ln_1p()),
+        false => Verdict::Undecided,
+    };
+    Ok(Finding {
+        fit: Some(fit),
+        ratio: Some(fit.mean.exp()),
+        ci: Interval::finite((fit.mean - half).exp(), (fit.mean + half).exp()),
+        verdict,
+        outlook: outlook(&fit, question),
+    })
+}
+
+/// A change that is shown to be smaller than the one of interest is none.
+pub(super) fn verdict(mean: f64, half: f64, effect: f64) -> Verdict {
+    if mean.abs() + half <= effect {
+        Verdict::Equivalent
+    } else if mean.abs() > half {
+        Verdict::Changed
+    } else {
+        Verdict::Undecided
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rule::Rule;
+    use super::*;
+
+    fn pairs(values: &[f64]) -> Vec<Pair> {
+        values.iter().enumerate().map(|(i, d)| Pair { log_ratio: *d, b_first: i % 3 == 0 }).collect()
+    }
+
+    const QUESTION: Question = Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Looks };
+
+    #[test]
+    fn nothing_is_decided_between_two_looks() {
+        let clear = [0.101, 0.099, 0.100, 0.1005, 0.0995];
+        assert_eq!(decide(&pairs(&clear), &QUESTION, false).unwrap().verdict, Verdict::Undecided);
+        assert_eq!(decide(&pairs(&clear), &QUESTION, true).unwrap().verdict, Verdict::Changed);
+        assert_eq!(decide(&pairs(&clear[..4]), &QUESTION, false).unwrap().verdict, Verdict::Changed);
+    }
+
+    #[test]
+    fn a_change_shown_to_be_too_small_is_none() {
+        assert_eq!(verdict(0.004, 0.001, 0.02), Verdict::Equivalent);
+        assert_eq!(verdict(0.015, 0.010, 0.02), Verdict::Changed);
+        assert_eq!(verdict(-0.015, 0.010, 0.02), Verdict::Changed);
+        assert_eq!(verdict(0.010, 0.011, 0.02), Verdict::Undecided);
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_refused() {
+        let asked =
+            |minimum_effect, alpha| decide(&[], &Question { minimum_effect, alpha, rule: Rule::Anytime }, false);
+        assert!(asked(0.0, 0.05).is_err() && asked(0.02, 1.0).is_err());
+        assert_eq!(asked(0.02, 0.05).unwrap().verdict, Verdict::Undecided);
+    }
+}

@@ -1,0 +1,35 @@
+//! Pairs that are added until it is settled whether two conditions differ. Which of them runs first in a pair is drawn
+//! from a seed of its own, so that the data, which the study's seed makes, are the same in every run.
+
+use tare_results::pairs::Pairs;
+use tare_results::schema::{Plan, PlannedTrial, Settle, TrialRecord};
+
+/// The plan with its first pair in place of what was scheduled.
+pub fn begun(mut plan: Plan, rule: Settle) -> Plan {
+    plan.trials.clear();
+    plan.settle = Some(rule);
+    with_pairs(plan, 1)
+}
+
+/// The plan with one more pair, when all that were planned have ended and nothing is settled. The same records always
+/// lead to the same.
+pub fn extended(plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
+    let rule = plan.settle.as_ref()?;
+    let pairs = Pairs::of(plan, rule, records);
+    let planned = plan.trials.len() / 2;
+    let goes_on = pairs.ended() == planned && pairs.decided(rule)?.stop.is_none();
+    goes_on.then(|| with_pairs(plan.clone(), planned + 1))
+}
+
+fn with_pairs(mut plan: Plan, pairs: usize) -> Plan {
+    let Some(rule) = &plan.settle else { return plan };
+    let sides = [rule.a.clone(), rule.b.clone()];
+    let order = tare_stats::order::randomized_blocks(2, pairs, rule.seed);
+    for (block, order) in order.into_iter().enumerate().skip(plan.trials.len() / 2) {
+        for side in order {
+            let trial = plan.trials.len();
+            plan.trials.push(PlannedTrial { trial, block, condition: sides[side].clone(), lifetime: None });
+        }
+    }
+    plan
+}
