@@ -58,17 +58,21 @@ pub struct Difference {
 
 /// Differences of server, machine, settings and study, in this order.
 pub(super) fn between(a: &Results, b: &Results) -> Vec<Difference> {
-    let (facts_a, facts_b) = (facts(a), facts(b));
+    of_facts(&facts(a), &facts(b))
+}
+
+/// The same of facts that were kept of results.
+pub(super) fn of_facts(facts_a: &[(What, String)], facts_b: &[(What, String)]) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    for (what, _) in facts_a.iter().chain(&facts_b) {
+    for (what, _) in facts_a.iter().chain(facts_b) {
         if !seen.insert(what) {
             continue;
         }
         let value = |facts: &[(What, String)]| {
             facts.iter().find(|(name, _)| name == what).map_or(String::new(), |(_, value)| value.clone())
         };
-        let (a, b) = (value(&facts_a), value(&facts_b));
+        let (a, b) = (value(facts_a), value(facts_b));
         if a != b {
             found.push(Difference { what: what.clone(), a, b });
         }
@@ -87,7 +91,8 @@ pub(super) fn of_levels(a: &Levels, b: &Levels) -> Vec<Difference> {
         .collect()
 }
 
-fn facts(results: &Results) -> Vec<(What, String)> {
+/// Everything that is known of how results were made.
+pub(super) fn facts(results: &Results) -> Vec<(What, String)> {
     let versions: BTreeSet<&str> = results.trials.iter().filter_map(|t| t.server_version.as_deref()).collect();
     let mut facts = vec![(What::ServerVersion, versions.into_iter().collect::<Vec<_>>().join(", "))];
     if let Some(environment) = &results.environment {

@@ -24,6 +24,7 @@ mod estimate;
 mod factors;
 pub mod figures;
 pub mod grid;
+pub mod history;
 pub mod hosts;
 mod ladders;
 pub mod level_words;

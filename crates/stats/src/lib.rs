@@ -32,8 +32,8 @@
 //! | [`machines`] | do several machines that shared a study differ, and which is odd |
 //! | [`control`] | a ratio with what a probe explains taken out |
 //! | [`counts`] | does one side fail more often than the other |
+//! | [`change_points`] | where the runs of a history step, and whether they drift |
 //!
-//! Room is left for change points over a history (a module of its own).
 //!
 //! Functions return `None` where a figure does not exist (an interval from one trial) and [`Error`] where the input
 //! cannot be used. Finite input never gives a NaN.
@@ -42,6 +42,7 @@
 
 pub mod blocks;
 pub mod bootstrap;
+pub mod change_points;
 pub mod components;
 pub mod control;
 pub mod counts;

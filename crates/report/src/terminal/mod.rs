@@ -4,6 +4,7 @@ mod captures;
 mod comparison;
 mod conditions;
 mod grid;
+mod history;
 mod many;
 mod measured;
 mod names;
@@ -16,6 +17,7 @@ mod style;
 mod text;
 
 pub use comparison::comparison;
+pub use history::history;
 pub use many::many;
 pub use measured::measured;
 pub use show::show;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on has failed")]
 
 mod coverage;
+mod histories;
 mod invariants;
 mod machines;
 mod naming;

@@ -181,8 +181,7 @@ fn side(text: &str) -> (PathBuf, Option<String>) {
 }
 
 /// `5` or `5%` as a fraction.
-/// A percentage as a fraction.
-pub fn percentage(text: &str) -> Result<f64, String> {
+pub(super) fn percentage(text: &str) -> Result<f64, String> {
     let number =
         text.trim().trim_end_matches('%').parse::<f64>().map_err(|_| "expected a percentage such as 5".to_owned())?;
     if (0.0..=1000.0).contains(&number) {

@@ -13,6 +13,7 @@ mod engines;
 mod exit;
 mod export;
 mod github;
+mod history;
 mod host;
 mod interrupt;
 mod load;

@@ -7,6 +7,7 @@ mod export;
 mod fake;
 mod first_lines;
 mod grid;
+mod histories;
 mod hostile_names;
 mod html;
 mod latencies;

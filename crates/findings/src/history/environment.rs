@@ -1,0 +1,30 @@
+//! What else changed where a line steps.
+
+use super::Run;
+use crate::differences::{self, Difference, LOAD, What};
+
+/// A fact that differs between more than this share of all neighbouring runs says nothing about one step.
+const RESTLESS: f64 = 0.5;
+
+/// What is not the same in the last run before the step and the first one after, those facts first that change least
+/// often elsewhere; without what changes all the time, such as how busy the machine was.
+pub fn changed(runs: &[&Run], first_after: usize) -> Vec<Difference> {
+    let (Some(before), Some(after)) = (first_after.checked_sub(1).and_then(|p| runs.get(p)), runs.get(first_after))
+    else {
+        return Vec::new();
+    };
+    let found = differences::of_facts(&before.facts, &after.facts);
+    let mut weighed: Vec<(usize, Difference)> = found
+        .into_iter()
+        .filter(|difference| !matches!(&difference.what, What::Setting(path) if path == LOAD))
+        .map(|difference| (times_changed(runs, &difference.what), difference))
+        .filter(|(times, _)| *times == 1 || (*times as f64) <= RESTLESS * (runs.len() - 1) as f64)
+        .collect();
+    weighed.sort_by_key(|(times, _)| *times);
+    weighed.into_iter().map(|(_, difference)| difference).collect()
+}
+
+fn times_changed(runs: &[&Run], what: &What) -> usize {
+    let value = |run: &Run| run.facts.iter().find(|(name, _)| name == what).map(|(_, value)| value.clone());
+    runs.windows(2).filter(|pair| value(pair[0]) != value(pair[1])).count()
+}

@@ -1,0 +1,70 @@
+//! One line of a history, tested.
+
+use super::{CONFIDENCE, Change, Line, NotTested, Options, Point, Run, Segment, changed};
+use crate::collect;
+use tare_results::metric;
+use tare_stats::change_points::{self, FEWEST, Found};
+
+/// Draws nothing from the clock: the same runs say the same.
+const SEED: u64 = 1;
+
+pub(super) fn of(runs: &[Run], condition: &str, metric: &str, rate: f64, options: &Options) -> Line {
+    let with: Vec<(&Run, f64)> = runs.iter().filter_map(|run| Some((run, run.value(condition, metric)?))).collect();
+    let values: Vec<f64> = with.iter().map(|(_, value)| *value).collect();
+    let asked = change_points::Options {
+        error_rate: rate,
+        minimum_effect: options.minimum_effect,
+        confidence: CONFIDENCE,
+        seed: SEED,
+    };
+    let found = change_points::find(&values, &asked);
+    let not_tested = match &found {
+        Err(_) => Some(NotTested::NotPositive),
+        Ok(_) if values.len() < FEWEST => Some(NotTested::TooFewRuns),
+        Ok(_) => None,
+    };
+    let found = found.unwrap_or_default();
+    let described = metric::describe(metric);
+    let facts: Vec<&Run> = with.iter().map(|(run, _)| *run).collect();
+    let change = |change: &change_points::ChangePoint| Change {
+        first_after: change.first_after,
+        ratio: change.ratio,
+        p_value: change.p_value,
+        environment: changed(&facts, change.first_after),
+    };
+    let point = |(place, (run, value)): (usize, &(&Run, f64))| Point {
+        run: run.name.clone(),
+        time: run.time.clone(),
+        value: *value,
+        outlier: found.outliers.contains(&place),
+    };
+    Line {
+        condition: condition.to_owned(),
+        name: metric.to_owned(),
+        unit: described.unit.to_owned(),
+        better: described.better,
+        points: with.iter().enumerate().map(point).collect(),
+        segments: segments(&values, &found),
+        changes: found.changes.iter().map(change).collect(),
+        drift: found.drift,
+        not_tested,
+    }
+}
+
+/// Every segment, and the whole line against the first: a step that is got used to stays in sight.
+fn segments(values: &[f64], found: &Found) -> Vec<Segment> {
+    let all = found.segments(values.len());
+    let kept: Vec<Vec<f64>> = all.iter().map(|runs| found.kept(values, runs.clone())).collect();
+    let against = |place: usize| {
+        let estimate = change_points::of_segments(&kept[0], &kept[place], CONFIDENCE);
+        estimate.ok().filter(|_| place > 0)
+    };
+    let places = all.into_iter().enumerate();
+    places
+        .map(|(place, runs)| Segment {
+            mean: collect::mean(&kept[place]).unwrap_or(0.0),
+            against_first: against(place),
+            runs,
+        })
+        .collect()
+}

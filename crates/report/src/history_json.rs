@@ -1,0 +1,131 @@
+//! What `tare history --json` prints.
+
+use serde::Serialize;
+use tare_findings::differences::Difference;
+use tare_findings::history::{History, Line};
+use tare_results::metric::Better;
+use tare_stats::Estimate;
+
+/// The document; its fields are a contract.
+#[derive(Debug, Serialize)]
+pub struct HistoryJson<'a> {
+    schema: &'static str,
+    version: u32,
+    by_time: bool,
+    metrics: Vec<LineJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct LineJson<'a> {
+    name: &'a str,
+    condition: &'a str,
+    unit: &'a str,
+    better: Better,
+    runs: Vec<PointJson<'a>>,
+    segments: Vec<SegmentJson<'a>>,
+    changes: Vec<ChangeJson<'a>>,
+    drift: Option<DriftJson>,
+    tested: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct PointJson<'a> {
+    run: &'a str,
+    time: Option<&'a str>,
+    value: f64,
+    outlier: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct SegmentJson<'a> {
+    first: &'a str,
+    last: &'a str,
+    runs: usize,
+    mean: f64,
+    against_first: Option<RatioJson>,
+}
+
+#[derive(Debug, Serialize)]
+struct ChangeJson<'a> {
+    /// The last run before it.
+    after: &'a str,
+    /// The first run that has it.
+    before: &'a str,
+    #[serde(flatten)]
+    ratio: RatioJson,
+    p: f64,
+    environment: &'a [Difference],
+}
+
+#[derive(Debug, Serialize)]
+struct DriftJson {
+    #[serde(flatten)]
+    ratio: RatioJson,
+    p: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct RatioJson {
+    ratio: f64,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+}
+
+impl RatioJson {
+    fn of(found: Estimate) -> Self {
+        Self { ratio: found.value, ci_low: found.ci.map(|ci| ci.low), ci_high: found.ci.map(|ci| ci.high) }
+    }
+}
+
+impl<'a> HistoryJson<'a> {
+    /// The document of what was found.
+    pub fn of(found: &'a History) -> Self {
+        let gate = found.slower.as_ref().map(|slower| if slower.is_empty() { "passed" } else { "failed" });
+        Self {
+            schema: "tare-history",
+            version: 1,
+            by_time: found.by_time,
+            metrics: found.lines.iter().map(LineJson::of).collect(),
+            gate,
+        }
+    }
+}
+
+impl<'a> LineJson<'a> {
+    fn of(line: &'a Line) -> Self {
+        let name = |place: usize| line.points.get(place).map_or("", |point| point.run.as_str());
+        let points = line.points.iter().map(|point| PointJson {
+            run: &point.run,
+            time: point.time.as_deref(),
+            value: point.value,
+            outlier: point.outlier,
+        });
+        let segments = line.segments.iter().map(|segment| SegmentJson {
+            first: name(segment.runs.start),
+            last: name(segment.runs.end.saturating_sub(1)),
+            runs: segment.runs.len(),
+            mean: segment.mean,
+            against_first: segment.against_first.map(RatioJson::of),
+        });
+        let changes = line.changes.iter().map(|found| ChangeJson {
+            after: name(found.first_after.saturating_sub(1)),
+            before: name(found.first_after),
+            ratio: RatioJson::of(found.ratio),
+            p: found.p_value,
+            environment: &found.environment,
+        });
+        Self {
+            name: &line.name,
+            condition: &line.condition,
+            unit: &line.unit,
+            better: line.better,
+            runs: points.collect(),
+            segments: segments.collect(),
+            changes: changes.collect(),
+            drift: line.drift.map(|drift| DriftJson { ratio: RatioJson::of(drift.ratio), p: drift.p_value }),
+            tested: line.not_tested.is_none(),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `tare history`: a table of segments a line, and what changed between them.
+
+use super::style::{Style, add, finish};
+use super::text::{heading, plain, wrap};
+use crate::words;
+use tare_findings::figures::{Scale, change};
+use tare_findings::history::{History, Line, Segment};
+use tare_stats::Estimate;
+
+/// Everything that it prints; `margin` is that of the gate.
+pub fn history(found: &History, margin: Option<f64>, style: Style) -> String {
+    let mut parts: Vec<String> = found.lines.iter().map(|line| of_line(line, style)).collect();
+    parts.extend(words::history(found).iter().map(|said| wrap(style, "", "", &plain(said))));
+    let gate = margin.and_then(|margin| words::history_gate(found, margin));
+    parts.extend(gate.map(|said| style.bold(&wrap(style, "", "", &plain(&said)))));
+    parts.join("\n")
+}
+
+fn of_line(line: &Line, style: Style) -> String {
+    let head = format!("{}, {}", plain(&line.condition), plain(&line.name));
+    let said: String = words::line(line).iter().map(|said| wrap(style, "  ", "    ", &plain(said))).collect();
+    format!("{}\n{}{said}", heading(style, &head), table(line, style))
+}
+
+fn table(line: &Line, style: Style) -> String {
+    let largest = line.segments.iter().map(|segment| segment.mean.abs()).fold(0.0, f64::max);
+    let scale = Scale::new(&line.unit, largest, 4);
+    let ratio = |found: Option<Estimate>| found.map_or("-".to_owned(), |found| change(found.value - 1.0));
+    let interval = |found: Option<Estimate>| {
+        let ends = found.and_then(|found| found.ci);
+        ends.map_or("-".to_owned(), |ci| format!("{} to {}", change(ci.low - 1.0), change(ci.high - 1.0)))
+    };
+    let mut out = style.table(&["from", "runs", "mean", "change", "95% interval", "since first"], 1);
+    for (place, segment) in line.segments.iter().enumerate() {
+        let step = place.checked_sub(1).and_then(|place| line.changes.get(place)).map(|found| found.ratio);
+        let cells = vec![
+            first(line, segment),
+            segment.runs.len().to_string(),
+            scale.figure(segment.mean),
+            ratio(step),
+            interval(step),
+            ratio(segment.against_first),
+        ];
+        add(&mut out, 1, cells);
+    }
+    finish(out)
+}
+
+fn first(line: &Line, segment: &Segment) -> String {
+    line.points.get(segment.runs.start).map_or(String::new(), |point| plain(&point.run))
+}

@@ -1,0 +1,112 @@
+//! Sentences on a history of results.
+
+use tare_findings::differences::Difference;
+use tare_findings::figures::{change, count, list};
+use tare_findings::history::{Change, ERROR_RATE, History, Line, NotTested};
+use tare_results::metric::Better;
+use tare_stats::{Estimate, Interval};
+
+/// Differences that a sentence names; `--json` has all.
+const NAMED: usize = 4;
+
+/// A ratio as a change with its interval, `-2.1% (95% interval -2.6% to -1.5%)`.
+fn changed(ratio: Estimate) -> String {
+    let interval = ratio.ci.map(|Interval { low, high }| format!("{} to {}", change(low - 1.0), change(high - 1.0)));
+    let interval = interval.map_or("no interval".to_owned(), |ends| format!("95% interval {ends}"));
+    format!("{} ({interval})", change(ratio.value - 1.0))
+}
+
+/// Whether a ratio is better or worse for the metric.
+fn direction(line: &Line, ratio: f64) -> &'static str {
+    let up = ratio > 1.0;
+    match up == (line.better == Better::Higher) {
+        true => "faster",
+        false => "slower",
+    }
+}
+
+/// A step, the runs around it, and what else changed there.
+pub fn step(line: &Line, found: &Change) -> String {
+    let name = |place: usize| line.points.get(place).map_or("", |point| point.run.as_str());
+    let at = found.first_after;
+    let head = format!(
+        "{} {} between {} and {}: {}",
+        line.name,
+        direction(line, found.ratio.value),
+        name(at.saturating_sub(1)),
+        name(at),
+        changed(found.ratio)
+    );
+    match found.environment.as_slice() {
+        [] => format!("{head}; of how they were measured nothing that is recorded changed there."),
+        all => format!("{head}; the environment changed there as well, and the change may be that: {}.", named(all)),
+    }
+}
+
+fn named(all: &[Difference]) -> String {
+    let shown = |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
+    let words =
+        all.iter().take(NAMED).map(|found| format!("{} ({} -> {})", found.what, shown(&found.a), shown(&found.b)));
+    let mut words: Vec<String> = words.collect();
+    words.extend((all.len() > NAMED).then(|| format!("{} more", all.len() - NAMED)));
+    list(&words)
+}
+
+/// What there is to say of a line apart from its table, a sentence each.
+pub fn line(line: &Line) -> Vec<String> {
+    let mut said: Vec<String> = line.changes.iter().map(|found| step(line, found)).collect();
+    said.extend(line.drift.map(|drift| {
+        format!(
+            "{} drifts, {} from the first run to the last: {}; no step explains it.",
+            line.name,
+            direction(line, drift.ratio.value),
+            changed(drift.ratio)
+        )
+    }));
+    said.extend(line.not_tested.map(|why| match why {
+        NotTested::TooFewRuns => {
+            format!("{}: fewer than 6 runs, in which no change can be seen.", count(line.points.len(), "run"))
+        }
+        NotTested::NotPositive => format!("{} is 0 or below in a run, so that it has no ratios.", line.name),
+    }));
+    if said.is_empty() {
+        said.push("No change and no drift shown, which is not that there is none.".to_owned());
+    }
+    let outliers: Vec<String> =
+        line.points.iter().filter(|point| point.outlier).map(|point| point.run.clone()).collect();
+    if !outliers.is_empty() {
+        let (are, left) = if outliers.len() == 1 { ("lies", "it is") } else { ("lie", "they are") };
+        said.push(format!("{} {are} far from the runs around: {left} no change and in no ratio.", list(&outliers)));
+    }
+    said
+}
+
+/// What a reader has to know of all lines together.
+pub fn history(found: &History) -> Vec<String> {
+    let order = match found.by_time {
+        true => "Runs are in the order of their first trials",
+        false => "Runs are in the order they were named, because not all say when they ran",
+    };
+    vec![format!(
+        "{order}. Where nothing changes something is said in at most {:.0}% of histories, over {} together; changes below \
+         {} are not shown.",
+        100.0 * ERROR_RATE,
+        count(found.lines.len(), "line"),
+        change(found.minimum_effect).trim_start_matches('+')
+    )]
+}
+
+/// The answer of the gate.
+pub fn history_gate(found: &History, margin: f64) -> Option<String> {
+    let slower = found.slower.as_ref()?;
+    let margin = change(margin).trim_start_matches('+').to_owned();
+    let named: Vec<String> = slower
+        .iter()
+        .filter_map(|place| found.lines.get(*place))
+        .map(|line| format!("{} {}", line.condition, line.name))
+        .collect();
+    Some(match named.is_empty() {
+        true => format!("gate passed: no last segment is slower than the one before by more than {margin}"),
+        false => format!("gate failed: slower than the segment before by more than {margin}: {}", list(&named)),
+    })
+}

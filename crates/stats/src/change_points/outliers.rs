@@ -1,0 +1,59 @@
+//! Single runs far from their neighbourhood, held to it: a Hampel filter whose scale no step can widen.
+
+use crate::descriptive::median;
+
+/// Runs of a neighbourhood, the run itself in the middle or, at an end, inside. Three of one segment are its median, so
+/// that a segment of [`super::SHORTEST`] runs is never an outlier as a whole.
+const NEIGHBOURHOOD: usize = 5;
+/// Standard deviations from its median from which on a run is an outlier.
+const FAR: f64 = 4.0;
+/// Standard deviation of normal values over the median of their absolute differences: 1 / (0.6745 sqrt 2).
+const OF_DIFFERENCES: f64 = 1.048;
+
+/// How far from the median of its neighbourhood a run may lie. The scale is that of differences between neighbours:
+/// steps and drifts are in few of them.
+pub(super) fn reach(values: &[f64]) -> f64 {
+    let differences: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    FAR * OF_DIFFERENCES * median(&differences).unwrap_or(0.0)
+}
+
+/// The values with outliers replaced by the median of their neighbourhood, and which were.
+pub(super) fn held(values: &[f64], reach: f64) -> (Vec<f64>, Vec<usize>) {
+    if values.len() < NEIGHBOURHOOD || reach <= 0.0 {
+        return (values.to_vec(), Vec::new());
+    }
+    let mut moved = Vec::new();
+    let held = values.iter().enumerate().map(|(place, value)| {
+        let from = place.saturating_sub(NEIGHBOURHOOD / 2).min(values.len() - NEIGHBOURHOOD);
+        let mut around = [0.0; NEIGHBOURHOOD];
+        around.copy_from_slice(&values[from..from + NEIGHBOURHOOD]);
+        around.sort_by(f64::total_cmp);
+        let centre = around[NEIGHBOURHOOD / 2];
+        if (value - centre).abs() <= reach {
+            return *value;
+        }
+        moved.push(place);
+        centre
+    });
+    (held.collect(), moved)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_run_is_moved_and_a_short_segment_stays() {
+        let noise = [0.0, 0.3, -0.2, 0.1, -0.3, 0.2, -0.1, 0.25, -0.15, 0.05];
+        let mut values = noise.to_vec();
+        values[4] = 9.0;
+        let (found, moved) = held(&values, reach(&values));
+        assert_eq!(moved, [4]);
+        assert!(found[4] < 3.0 && found[3] == values[3], "{found:?}");
+        for at in [0, 4, 7] {
+            let mut values = noise.to_vec();
+            values[at..at + 3].iter_mut().for_each(|value| *value += 9.0);
+            assert_eq!(held(&values, reach(&values)), (values.clone(), vec![]), "{at}");
+        }
+    }
+}

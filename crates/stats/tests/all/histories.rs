@@ -1,0 +1,114 @@
+//! Change points of simulated histories: false alarms, steps, outliers, drifts.
+
+use crate::simulate::{Generator, generator, normal, normals, share};
+use tare_stats::change_points::{Found, Options, find};
+
+const OPTIONS: Options = Options { error_rate: 0.05, minimum_effect: 0.0, confidence: 0.95, seed: 1 };
+const RUNS: usize = 40;
+
+fn of(values: &[f64]) -> Found {
+    find(values, &OPTIONS).unwrap()
+}
+
+fn says_something(found: &Found) -> bool {
+    !found.changes.is_empty() || found.drift.is_some()
+}
+
+/// Runs of an AR(1) process around 100.
+fn resembling(rng: &mut Generator, rho: f64, sd: f64) -> Vec<f64> {
+    let mut last = normal(rng, 0.0, sd);
+    let mut next = || {
+        last = rho * last + normal(rng, 0.0, sd * (1.0 - rho * rho).sqrt());
+        100.0 + last
+    };
+    (0..RUNS).map(|_| next()).collect()
+}
+
+/// Of 300 lines 5% +- 2.5 are at most 23.
+#[test]
+fn lines_without_a_change_say_something_in_at_most_what_is_promised() {
+    let mut rng = generator(11);
+    let normal_runs = share(300, || says_something(&of(&normals(&mut rng, 100.0, 2.0, RUNS))));
+    // One run in ten is far off, to the slow side.
+    let tailed = share(300, || {
+        let values = normals(&mut rng, 100.0, 2.0, RUNS);
+        let off = |rng: &mut Generator| normal(rng, 0.0, 1.0) > 1.28;
+        says_something(&of(&values.iter().map(|v| if off(&mut rng) { v * 0.8 } else { *v }).collect::<Vec<_>>()))
+    });
+    let short = share(300, || says_something(&of(&normals(&mut rng, 100.0, 2.0, 10))));
+    println!("normal {normal_runs:.3}, tailed {tailed:.3}, ten runs {short:.3}");
+    for found in [normal_runs, tailed, short] {
+        assert!(found <= 23.0 / 300.0, "{found}");
+    }
+}
+
+/// Neighbours that resemble each other: up to three times the rate.
+#[test]
+fn sessions_that_resemble_the_ones_before_are_seldom_changes() {
+    let mut rng = generator(12);
+    let found = share(300, || says_something(&of(&resembling(&mut rng, 0.4, 2.0))));
+    println!("AR(1) 0.4: {found:.3}");
+    assert!(found <= 0.18, "{found}");
+}
+
+#[test]
+fn a_step_of_two_percent_is_found_near_its_place() {
+    let mut rng = generator(13);
+    for (cov, least, said) in [(1.0, 0.8, 0.97), (2.0, 0.2, 0.55)] {
+        let mut covered = (0, 0);
+        let mut seen = 0;
+        let right = share(100, || {
+            let mut values = normals(&mut rng, 100.0, cov, 20);
+            values.extend(normals(&mut rng, 98.0, 0.98 * cov, 20));
+            let found = of(&values);
+            seen += usize::from(says_something(&found));
+            let [change] = found.changes.as_slice() else { return false };
+            covered.0 += usize::from(change.ratio.ci.unwrap().contains(0.98));
+            covered.1 += 1;
+            found.drift.is_none() && change.first_after.abs_diff(20) <= 4 && change.ratio.value < 1.0
+        });
+        println!(
+            "-2% at CoV {cov}%: something said in {seen} of 100, one step near its place in {right:.2}, interval holds in {} of {}",
+            covered.0, covered.1
+        );
+        assert!(right >= least && seen as f64 >= 100.0 * said, "CoV {cov}: {right}, {seen}");
+        assert!(covered.0 * 100 >= covered.1 * 80, "{covered:?}");
+    }
+}
+
+#[test]
+fn two_steps_are_two_and_outliers_are_none() {
+    let mut rng = generator(14);
+    let right = share(60, || {
+        let mut values = normals(&mut rng, 100.0, 1.0, 15);
+        values.extend(normals(&mut rng, 97.0, 1.0, 12));
+        values.extend(normals(&mut rng, 92.0, 1.0, 13));
+        for place in [5, 20, 39] {
+            values[place] *= 0.7;
+        }
+        let found = of(&values);
+        let places: Vec<usize> = found.changes.iter().map(|change| change.first_after).collect();
+        let near = |place: usize, truth: usize| place.abs_diff(truth) <= 2;
+        let named = [5, 20, 39].iter().all(|place| found.outliers.contains(place));
+        named && matches!(places.as_slice(), [a, b] if near(*a, 15) && near(*b, 27))
+    });
+    println!("two steps and three outliers: {right:.2}");
+    assert!(right >= 0.8, "{right}");
+}
+
+/// 3% over 60 runs: a twentieth of a percent a run, below the noise of every pair.
+#[test]
+fn a_drift_that_stays_under_every_step_is_a_drift() {
+    let mut rng = generator(15);
+    let sizes: Vec<f64> = (0..60).map(|_| 100.0).collect();
+    let mut covered = 0;
+    let found = share(60, || {
+        let drifting = |i: usize| sizes[i] * (1.0 - 0.03 * i as f64 / 59.0);
+        let values: Vec<f64> = (0..60).map(|i| drifting(i) * (1.0 + normal(&mut rng, 0.0, 0.01))).collect();
+        let found = of(&values);
+        covered += usize::from(found.drift.is_some_and(|drift| drift.ratio.ci.unwrap().contains(0.97)));
+        found.drift.is_some() && found.changes.is_empty()
+    });
+    println!("drift alone: {found:.2}, interval holds in {covered} of 60");
+    assert!(found >= 0.8 && covered >= 48, "{found} {covered}");
+}

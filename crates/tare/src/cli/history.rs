@@ -1,0 +1,117 @@
+//! `tare history`: where a metric changed over many results.
+
+use super::compare::{nearest, percentage};
+use super::{Exit, Problem};
+use crate::config;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tare_findings::history::{self, HistoryError, Options, Run};
+use tare_report::history_json::HistoryJson;
+use tare_report::terminal::{self, Style};
+
+/// Find the changes in many results over time, and what else changed there
+///
+/// Each results directory or CSV file is one run; a folder of them stands for all that it holds. Runs go in the order
+/// of their first trials; where one does not say when it ran, all go in the order they were named, and those of a folder
+/// by name. At least 6 runs are needed.
+#[derive(Debug, Args)]
+pub struct History {
+    /// Results directories, CSV files with the columns condition,trial,sample,metric,value, or folders of them
+    #[arg(required = true, value_name = "DIR|FILE")]
+    results: Vec<PathBuf>,
+    /// Metric to look at, may be repeated; by default throughput and query times
+    #[arg(long = "metric", value_name = "NAME")]
+    metrics: Vec<String>,
+    /// Condition to look at, may be repeated; by default all
+    #[arg(long = "condition", value_name = "NAME")]
+    conditions: Vec<String>,
+    /// Smallest change of interest in percent; smaller ones are not shown
+    #[arg(long, value_name = "PCT", default_value = "1", value_parser = percentage)]
+    minimum_effect: f64,
+    /// Gate: exit 1 when the last change made a metric slower by more than PCT percent; a drift fails nothing
+    #[arg(long, value_name = "PCT", value_parser = percentage)]
+    fail_if_slower: Option<f64>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the changes of every line; as a gate it chooses the exit code.
+///
+/// # Errors
+/// [`Problem`] when results cannot be read or there is nothing of what was asked for.
+pub fn run(args: History) -> Result<Exit, Problem> {
+    let mut runs = Vec::new();
+    for path in expanded(&args.results)? {
+        let results = super::results_problem::open(&path)?;
+        // Only what a history needs is kept: there may be hundreds.
+        runs.push(Run::of(name(&path), &results));
+    }
+    let by_time = history::in_order(&mut runs);
+    let options = Options {
+        minimum_effect: args.minimum_effect,
+        metrics: args.metrics,
+        conditions: args.conditions,
+        fail_if_slower: args.fail_if_slower,
+    };
+    let found = history::history(&runs, by_time, &options)?;
+    match args.json {
+        true => super::output::json(&HistoryJson::of(&found))?,
+        false => {
+            let style = Style::of_stdout(config::get().colour);
+            super::output::text(&terminal::history(&found, args.fail_if_slower, style))?;
+        }
+    }
+    let failed = found.slower.is_some_and(|slower| !slower.is_empty());
+    Ok(if failed { Exit::GateFailed } else { Exit::Done })
+}
+
+/// What each argument stands for: itself, or the results in a folder that is none, by name.
+fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
+    let mut all = Vec::new();
+    for path in named {
+        if !path.is_dir() || is_results(path) {
+            all.push(path.clone());
+            continue;
+        }
+        let failed = |error: std::io::Error| {
+            Problem::new(Exit::Usage, format!("cannot read the folder: {error}")).at(path.display().to_string())
+        };
+        let entries = std::fs::read_dir(path).map_err(failed)?;
+        let inside = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>();
+        let mut inside: Vec<PathBuf> = inside.map_err(failed)?.into_iter().filter(|path| is_run(path)).collect();
+        if inside.is_empty() {
+            return Err(Problem::new(Exit::Usage, "there are no results in this folder")
+                .at(path.display().to_string())
+                .expected("results directories as `tare run --out DIR` writes them, or CSV files"));
+        }
+        inside.sort();
+        all.extend(inside);
+    }
+    Ok(all)
+}
+
+fn is_results(path: &Path) -> bool {
+    path.join("plan.json").exists() || path.join("shards.json").exists()
+}
+
+fn is_run(path: &Path) -> bool {
+    is_results(path) || (path.is_file() && path.extension().is_some_and(|extension| extension == "csv"))
+}
+
+/// The last part of a path, which tells runs of one folder from each other.
+fn name(path: &Path) -> String {
+    let last = if path.is_file() { path.file_stem() } else { path.file_name() };
+    tare_text::shown_name(&last.map_or_else(|| path.display().to_string(), |last| last.to_string_lossy().into_owned()))
+        .into_owned()
+}
+
+impl From<HistoryError> for Problem {
+    fn from(error: HistoryError) -> Self {
+        let problem = Self::new(Exit::Usage, error.to_string());
+        match error {
+            HistoryError::Unknown { name, known, .. } => nearest(problem, &name, &known),
+            HistoryError::Nothing => problem.expected("at least one usable trial in one of the runs"),
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! `tare history` through the program: planted steps in CSV files and in results directories.
+
+use crate::report::commands::{path, tare};
+use crate::report::fake::{self, Fake, Noise, Study};
+use std::fs;
+use std::path::Path;
+
+/// A CSV file a run of three trials in a folder of their own, at these levels with noise of 0.5% between runs.
+fn runs_of(folder: &Path, levels: &[f64]) {
+    let mut noise = Noise::new(3);
+    for (run, level) in levels.iter().enumerate() {
+        let of_run = level * (1.0 + 0.005 * noise.bell());
+        let mut text = "condition,trial,sample,metric,value\n".to_owned();
+        for trial in 0..3 {
+            let tps = of_run * (1.0 + 0.002 * noise.bell());
+            text.push_str(&format!("base,{trial},0,tps,{tps}\nbase,{trial},0,cpu_us,{}\n", 1e6 / tps));
+        }
+        fs::write(folder.join(format!("run-{run:03}.csv")), text).unwrap();
+    }
+}
+
+fn json(arguments: &[&str]) -> serde_json::Value {
+    let (code, out, err) = tare(arguments);
+    assert_eq!(code, 0, "{out}{err}");
+    serde_json::from_str(&out).unwrap()
+}
+
+fn stepped(at: usize, runs: usize, to: f64) -> Vec<f64> {
+    (0..runs).map(|run| if run < at { 1000.0 } else { to }).collect()
+}
+
+#[test]
+fn a_step_of_two_percent_is_named_with_its_runs_and_fails_the_gate() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut levels = stepped(18, 30, 980.0);
+    levels[7] = 700.0;
+    runs_of(dir.path(), &levels);
+    let found = json(&["history", path(dir.path()), "--json"]);
+    assert_eq!((&found["schema"], &found["version"]), (&"tare-history".into(), &1.into()), "{found}");
+    let [line] = found["metrics"].as_array().unwrap().as_slice() else { panic!("{found}") };
+    let [change] = line["changes"].as_array().unwrap().as_slice() else { panic!("{found}") };
+    assert_eq!(
+        (&line["name"], &change["after"], &change["before"]),
+        (&"tps".into(), &"run-017".into(), &"run-018".into())
+    );
+    let figure = |of: &serde_json::Value, name: &str| of[name].as_f64().unwrap();
+    assert!((figure(change, "ratio") - 0.98).abs() < 0.006, "{change}");
+    assert!(figure(change, "ci_low") < 0.98 && figure(change, "ci_high") < 1.0 && figure(change, "p") < 0.04);
+    assert_eq!(line["runs"][7]["outlier"], true, "{line}");
+    assert!((figure(&line["segments"][1]["against_first"], "ratio") - 0.98).abs() < 0.006);
+
+    let (code, out, _) = tare(&["history", path(dir.path()), "--fail-if-slower", "1"]);
+    assert_eq!(code, 1, "{out}");
+    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("tps slower between run-017 and run-018: -2."), "{out}");
+    assert!(flat.contains("run-007 lies far from the runs around"), "{out}");
+    assert!(flat.contains("gate failed"), "{out}");
+    assert_eq!(tare(&["history", path(dir.path()), "--fail-if-slower", "5"]).0, 0);
+    let large = json(&["history", path(dir.path()), "--minimum-effect", "5", "--json"]);
+    assert_eq!(large["metrics"][0]["changes"].as_array().unwrap().len(), 0);
+    let other = json(&["history", path(dir.path()), "--metric", "cpu_us", "--json"]);
+    assert_eq!(other["metrics"][0]["changes"][0]["before"], "run-018");
+}
+
+#[test]
+fn what_is_not_there_is_a_wrong_use_and_few_runs_say_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, _, err) = tare(&["history", path(dir.path())]);
+    assert!(code == 2 && err.contains("no results in this folder"), "{code} {err}");
+    runs_of(dir.path(), &stepped(2, 5, 500.0));
+    let (code, out, _) = tare(&["history", path(dir.path())]);
+    assert!(code == 0 && out.contains("5 runs: fewer than 6 runs"), "{code} {out}");
+    let (code, _, err) = tare(&["history", path(dir.path()), "--metric", "tpss"]);
+    assert!(code == 2 && err.contains("did you mean `tps`?"), "{err}");
+    let (code, _, err) = tare(&["history", path(dir.path()), "--condition", "bas"]);
+    assert!(code == 2 && err.contains("did you mean `base`?"), "{err}");
+}
+
+#[test]
+fn a_slow_drift_is_reported_where_no_run_steps() {
+    let dir = tempfile::tempdir().unwrap();
+    let levels: Vec<f64> = (0..40).map(|run| 1000.0 - 1.2 * f64::from(run)).collect();
+    runs_of(dir.path(), &levels);
+    let found = json(&["history", path(dir.path()), "--json"]);
+    let line = &found["metrics"][0];
+    assert!((line["drift"]["ratio"].as_f64().unwrap() - 0.953).abs() < 0.01, "{found}");
+    assert_eq!(line["changes"].as_array().unwrap().len(), 0, "{found}");
+    let (_, out, _) = tare(&["history", path(dir.path())]);
+    assert!(out.contains("tps drifts, slower from the first run to the last"), "{out}");
+}
+
+/// Results directories as `tare run` writes them, named so that only their times put them in order.
+#[test]
+fn a_kernel_that_changed_with_the_step_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut noise = Noise::new(5);
+    for run in 0..16 {
+        let level = if run < 9 { 5000.0 } else { 4700.0 } * (1.0 + 0.005 * noise.bell());
+        let condition = Fake { name: "placement=same-pu", tps: vec![level], between: 0.002, cpus: vec![[0, 4, 2, 6]] };
+        let study =
+            Study { name: "nightly", conditions: vec![condition], trials: 3, samples: 1, bad: vec![], missing: 0 };
+        let folder = dir.path().join(format!("night-{:02}", (run * 7) % 16));
+        fs::create_dir(&folder).unwrap();
+        fake::write(&study, &folder);
+        let edit = |file: &str, from: &str, to: &str| {
+            let text = fs::read_to_string(folder.join(file)).unwrap();
+            assert!(text.contains(from), "{file} has no {from}");
+            fs::write(folder.join(file), text.replace(from, to)).unwrap();
+        };
+        edit("trials.jsonl", "\"started_at\":\"2026", &format!("\"started_at\":\"{}", 2026 + run));
+        if run >= 9 {
+            edit("environment.json", "6.12.48+deb13-amd64", "6.18.1-amd64");
+        }
+        // What changes all the time explains no step.
+        edit(
+            "environment.json",
+            "\"/proc/sys/kernel/randomize_va_space\": \"2\"",
+            &format!("\"/proc/sys/kernel/randomize_va_space\": \"{}\"", run % 3),
+        );
+    }
+    let found = json(&["history", path(dir.path()), "--json"]);
+    assert_eq!(found["by_time"], true);
+    let [change] = found["metrics"][0]["changes"].as_array().unwrap().as_slice() else { panic!("{found}") };
+    let called = |run: usize| format!("night-{:02}", (run * 7) % 16);
+    assert_eq!((&change["after"], &change["before"]), (&called(8).into(), &called(9).into()), "{found}");
+    let whats: Vec<&str> =
+        change["environment"].as_array().unwrap().iter().map(|d| d["what"].as_str().unwrap()).collect();
+    assert_eq!(whats, ["kernel"], "{found}");
+    let (_, out, _) = tare(&["history", path(dir.path())]);
+    let flat = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        flat.contains("the environment changed there as well, and the change may be that: kernel (6.12.48"),
+        "{out}"
+    );
+    assert!(out.lines().all(|line| line.chars().count() <= 120), "{out}");
+}
