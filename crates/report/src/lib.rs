@@ -5,6 +5,7 @@ pub mod export;
 pub mod html;
 pub mod json;
 pub mod terminal;
+pub mod why_json;
 pub mod words;
 mod write;
 
