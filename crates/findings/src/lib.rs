@@ -49,7 +49,9 @@ pub mod summarize;
 pub mod summary;
 pub mod term;
 pub mod threads;
+pub mod time;
 pub mod verdict;
 pub mod warm_up;
+pub mod why;
 
 pub use summarize::summarize;

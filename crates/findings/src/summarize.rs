@@ -7,7 +7,7 @@ use super::question::Asked;
 use super::summary::{ConditionSummary, MetricSummary, Summary, Unrealizable};
 use super::{
     builds, captures, composite, distributions, dropped, effects, estimate, grid, hosts, lifetimes, modes, nodes,
-    outliers, plans, probes, residuals, run_order, scaling, searches, spread, warm_up,
+    outliers, plans, probes, residuals, run_order, scaling, searches, spread, time, warm_up,
 };
 use tare_results::Results;
 use tare_results::metric;
@@ -48,6 +48,7 @@ pub fn summarize(results: &Results) -> Summary {
         outliers: outliers::find(&conditions, &answer::primary(&conditions)),
         run_order: composite.as_ref().filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, c)),
         unrealizable: unrealizable(results),
+        time: time::of_conditions(&conditions, results),
         captures: captures::summaries(&conditions, results),
         growth: captures::growth(&conditions, results),
         builds: builds::builds(&conditions, results, headline),

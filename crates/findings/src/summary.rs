@@ -14,6 +14,7 @@ use super::probes::{Refusal, Weighed};
 use super::run_order::Drift;
 use super::searches::SearchNotes;
 use super::term::Term;
+use super::time::ConditionTime;
 use super::verdict::Answer;
 use super::warm_up::WarmUp;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,8 @@ pub struct Summary {
     pub run_order: Option<Drift>,
     /// Recorded covariates that explain what the conditions leave of the spread between trials, the best first.
     pub residual_causes: Vec<ResidualCause>,
+    /// Where the time of a transaction goes, one entry a condition with transactions and watched clients.
+    pub time: Vec<ConditionTime>,
     /// What was captured alongside the metrics, one entry a condition.
     pub captures: Vec<CaptureSummary>,
     /// Locks, symbols and callers by how much their share grows over threads or nodes: the first one is what to look

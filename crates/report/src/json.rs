@@ -19,6 +19,7 @@ use tare_findings::summary::{
     BuildComparison, CaptureSummary, Components, ConditionSummary, Effect, GrowthRanking, MetricSummary, ResidualCause,
     Scaling, Spread, SpreadSources, Summary, Unrealizable,
 };
+use tare_findings::time::ConditionTime;
 use tare_findings::warm_up::WarmUp;
 use tare_results::Results;
 use tare_results::metric::Better;
@@ -43,6 +44,8 @@ pub struct SummaryJson<'a> {
     outliers: &'a [Outlier],
     run_order: Option<Drift>,
     residual_causes: &'a [ResidualCause],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    time: &'a [ConditionTime],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     captures: &'a [CaptureSummary],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -121,6 +124,7 @@ impl<'a> SummaryJson<'a> {
             outliers: &summary.outliers,
             run_order: summary.run_order,
             residual_causes: &summary.residual_causes,
+            time: &summary.time,
             captures: &summary.captures,
             growth: &summary.growth,
             builds: &summary.builds,

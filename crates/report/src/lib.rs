@@ -6,6 +6,7 @@ pub mod history_json;
 pub mod html;
 pub mod json;
 pub mod terminal;
+pub mod why_json;
 pub mod words;
 mod write;
 

@@ -108,6 +108,8 @@ pub struct Captures {
     pub profile: Option<ProfileFile>,
     /// Lock waits, where there are any.
     pub locks: Option<LocksFile>,
+    /// The server's counters, where it has any.
+    pub status: Option<StatusFile>,
 }
 
 /// Reads the captures of a trial that analysis uses; a sentence for each that cannot be read.
@@ -123,6 +125,10 @@ pub fn read(results: &Folder, trial: &TrialRecord) -> (Captures, Vec<String>) {
         }),
         locks: document(results, trial, LOCKS).unwrap_or_else(|reason| {
             problem(LOCKS, reason);
+            None
+        }),
+        status: document(results, trial, STATUS).unwrap_or_else(|reason| {
+            problem(STATUS, reason);
             None
         }),
     };

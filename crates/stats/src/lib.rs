@@ -34,7 +34,6 @@
 //! | [`counts`] | does one side fail more often than the other |
 //! | [`change_points`] | where the runs of a history step, and whether they drift |
 //!
-//!
 //! Functions return `None` where a figure does not exist (an interval from one trial) and [`Error`] where the input
 //! cannot be used. Finite input never gives a NaN.
 

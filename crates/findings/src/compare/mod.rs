@@ -13,5 +13,6 @@ pub use model::{
     Adjusted, AgainstFirst, Change, CompareError, Comparison, ConditionPair, Gate, Grouped, InGroups, Losses, Lost,
     ManyComparison, MetricComparison, Note, Options, ProbeChange, Side,
 };
+pub(crate) use pairs::{Matched, matched, run_of};
 pub use run::{compare, compare_many};
 pub use tare_stats::ratio::Verdict;

@@ -87,7 +87,7 @@ impl Pair {
 }
 
 /// The conditions of one side, and the order in which its trials ran.
-pub(super) struct Run<'r> {
+pub(crate) struct Run<'r> {
     pub conditions: Vec<ConditionTrials<'r>>,
     /// The levels that they were chosen by; empty when they are all, or one by its whole name.
     chosen: Levels,
@@ -95,7 +95,7 @@ pub(super) struct Run<'r> {
     order: Option<Vec<f64>>,
 }
 
-pub(super) fn run_of(side: Side<'_>) -> Result<Run<'_>, CompareError> {
+pub(crate) fn run_of(side: Side<'_>) -> Result<Run<'_>, CompareError> {
     let all = collect::conditions(side.results);
     let order = order(&all);
     let Some(name) = side.condition else { return Ok(Run { conditions: all, chosen: Levels::new(), order }) };
@@ -144,10 +144,10 @@ fn shown(order: Option<RunOrder>) -> bool {
     order.is_some_and(|order| order.p_value <= SHOWN)
 }
 
-pub(super) type Matched<'c, 'r> = Vec<(&'c ConditionTrials<'r>, &'c ConditionTrials<'r>)>;
+pub(crate) type Matched<'c, 'r> = Vec<(&'c ConditionTrials<'r>, &'c ConditionTrials<'r>)>;
 
 /// One condition a side pairs whatever the names; several pair by name, and where levels chose them by all others.
-pub(super) fn matched<'c, 'r>(a: &'c Run<'r>, b: &'c Run<'r>) -> Result<Matched<'c, 'r>, CompareError> {
+pub(crate) fn matched<'c, 'r>(a: &'c Run<'r>, b: &'c Run<'r>) -> Result<Matched<'c, 'r>, CompareError> {
     if let ([one], [other]) = (a.conditions.as_slice(), b.conditions.as_slice()) {
         return Ok(vec![(one, other)]);
     }

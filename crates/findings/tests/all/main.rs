@@ -8,3 +8,4 @@ mod made_up;
 mod searches;
 mod singled_out;
 mod tested;
+mod time;

@@ -4,7 +4,7 @@ use super::document::document;
 use super::given::Page;
 use super::{
     builds, captures, curves, environment, first_screen, grid, hosts, latencies, machines, nodes, plans, plots, probes,
-    record, scaling, searches, seconds, stability, tables, warm_up,
+    record, scaling, searches, seconds, stability, tables, time, warm_up,
 };
 use maud::{Markup, html};
 use tare_findings::summary::Summary;
@@ -53,6 +53,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("plans", "Plans of the queries", plans::section(page)),
         ("warm-up", "Warm-up of the queries", warm_up::section(page)),
         ("scaling", "Scaling", scaling::section(page)),
+        ("time", "Where the time of a transaction goes", time::section(page)),
         ("builds", "Builds side by side", builds::section(page)),
         ("growth", "What grows: which lock is to blame", captures::growth(page)),
         ("profiles", "Flame graphs", captures::profiles(page)),

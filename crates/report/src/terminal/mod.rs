@@ -15,6 +15,8 @@ mod spread;
 mod statistic;
 mod style;
 mod text;
+mod time;
+mod why;
 
 pub use comparison::comparison;
 pub use history::history;
@@ -22,3 +24,5 @@ pub use many::many;
 pub use measured::measured;
 pub use show::show;
 pub use style::{Statistic, Style};
+pub use time::times;
+pub use why::why;

@@ -2,7 +2,7 @@
 
 use super::style::{Style, add, finish};
 use super::text::{heading, plain, wrap};
-use super::{captures, conditions, grid, probes, scaling, spread};
+use super::{captures, conditions, grid, probes, scaling, spread, time};
 use crate::words::first_screen;
 use tare_findings::figures::times;
 use tare_findings::summary::Summary;
@@ -31,6 +31,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.extend(spread::spread(summary, style));
     parts.extend(spread::sources(summary, style));
     parts.extend(probes::probes(summary, style));
+    parts.extend(time::summary(summary, style));
     parts.extend(conditions::others(summary, style));
     parts.extend(effects(summary, style));
     parts.extend(scaling::laws(summary, style));

@@ -21,6 +21,7 @@ mod trials;
 mod two_hosts;
 mod warm_up;
 mod warnings;
+pub mod why;
 
 pub use answer::AnswerJson;
 pub use comparison::{difference, failures, identical, note, notes};

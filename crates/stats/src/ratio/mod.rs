@@ -8,6 +8,7 @@ mod fieller;
 mod paired;
 mod verdict;
 
+pub use difference::{Shift, shift};
 pub(crate) use fieller::fewer;
 pub use fieller::{fieller, paired};
 pub use paired::by_block;

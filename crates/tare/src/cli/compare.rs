@@ -131,13 +131,17 @@ fn csv_of(found: &ManyComparison) -> Result<Vec<u8>, Problem> {
 }
 
 /// The sides as named, each set of results read once: conditions of one run are then known to have run together.
-struct Opened {
+pub(super) struct Opened {
     results: Vec<(PathBuf, Results)>,
     named: Vec<(String, usize, Option<String>)>,
 }
 
 impl Opened {
-    fn of(names: &[String]) -> Result<Self, Problem> {
+    /// Reads what is named.
+    ///
+    /// # Errors
+    /// [`Problem`] when results cannot be read.
+    pub fn of(names: &[String]) -> Result<Self, Problem> {
         let mut opened = Self { results: Vec::new(), named: Vec::new() };
         for name in names {
             let (path, condition) = side(name);
@@ -156,7 +160,8 @@ impl Opened {
         Ok(opened)
     }
 
-    fn sides(&self) -> Vec<(String, Side<'_>)> {
+    /// The sides in the order named.
+    pub fn sides(&self) -> Vec<(String, Side<'_>)> {
         let named = self.named.iter();
         named
             .map(|(name, place, condition)| {

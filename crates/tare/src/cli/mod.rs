@@ -44,6 +44,7 @@ mod tools;
 mod topo;
 mod trial;
 mod trust;
+mod why;
 
 pub use args::main;
 pub use exit::Exit;

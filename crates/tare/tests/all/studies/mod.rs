@@ -16,3 +16,4 @@ mod shards;
 mod stability;
 mod topo;
 mod topology_files;
+mod why;

@@ -1,0 +1,125 @@
+//! The time of a condition's transactions: means and intervals over its trials.
+
+use super::part::Part;
+use super::trial::{Missing, TrialTime};
+use crate::collect::ConditionTrials;
+use crate::confidence::CONFIDENCE;
+use crate::ends;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use tare_results::Results;
+use tare_stats::Interval;
+use tare_stats::trials::mean_interval;
+
+/// A lock has a part of its own from this share of the time on, on average over trials.
+const NAMED: f64 = 0.01;
+
+/// Where the time of one condition's transactions goes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ConditionTime {
+    /// As the plan names it.
+    pub name: String,
+    /// Client threads.
+    pub clients: usize,
+    /// Trials that it is the mean of.
+    pub trials: usize,
+    /// Wall-clock time of a transaction: clients / throughput, microseconds.
+    pub us_per_transaction: f64,
+    /// 95% interval of it over trials.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// All parts but what is not explained: with it they add up to the whole.
+    pub parts: Vec<PartTime>,
+    /// The whole less the parts; negative where parts overlap by more than the waits for a CPU.
+    pub not_explained: PartTime,
+    /// Waits for a CPU that are in no part, for the time is in another one, microseconds a transaction.
+    pub overlap_us: f64,
+    /// CPU time of the server's threads that serve no connection, which is no part of it.
+    pub background_us: f64,
+    /// Times that a thread of either side gave its CPU up, a transaction.
+    pub switches: f64,
+    /// What was not recorded in at least one trial.
+    pub missing: Vec<Missing>,
+}
+
+/// One part of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PartTime {
+    /// Which one.
+    #[serde(rename = "name")]
+    pub part: Part,
+    /// Mean over trials, microseconds a transaction.
+    pub us: f64,
+    /// 95% interval of it over trials.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Share of the whole.
+    pub share: f64,
+}
+
+/// The times of a condition's analysed trials, with the same parts each.
+pub(crate) fn of_trials<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Vec<TrialTime<'r>> {
+    let captures = |trial: usize, attempt: u32| results.captures.get(&(trial, attempt));
+    condition.ok.iter().filter_map(|trial| TrialTime::of(trial, captures(trial.trial, trial.attempt))).collect()
+}
+
+/// Joins locks that are small in all of these trials, so that trials have the same parts.
+pub(crate) fn join_small(sides: &mut [&mut Vec<TrialTime<'_>>]) {
+    let mut named: BTreeSet<Part> = BTreeSet::new();
+    for trials in sides.iter() {
+        let locks: BTreeSet<&Part> =
+            trials.iter().flat_map(|time| time.parts.keys()).filter(|part| matches!(part, Part::Lock(_))).collect();
+        let whole: f64 = trials.iter().map(|time| time.us).sum();
+        let large = |part: &&&Part| trials.iter().map(|time| time.part(part)).sum::<f64>() >= NAMED * whole;
+        named.extend(locks.iter().filter(large).map(|part| (*part).clone()));
+    }
+    for time in sides.iter_mut().flat_map(|trials| trials.iter_mut()) {
+        let small = |part: &Part| matches!(part, Part::Lock(_)) && !named.contains(part);
+        let had_locks = time.parts.keys().any(|part| matches!(part, Part::Lock(_)));
+        let other: f64 = time.parts.iter().filter(|(part, _)| small(part)).map(|(_, us)| us).sum();
+        time.parts.retain(|part, _| !small(part));
+        if had_locks {
+            time.parts.insert(Part::OtherLocks, other);
+        }
+    }
+}
+
+/// The condition of these trials; none without one.
+pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<ConditionTime> {
+    let clients = times.first()?.clients;
+    let n = times.len() as f64;
+    let mean = |value: &dyn Fn(&TrialTime<'_>) -> f64| times.iter().map(value).sum::<f64>() / n;
+    let us = mean(&|time| time.us);
+    let one = |part: &Part| {
+        let values: Vec<f64> = times.iter().map(|time| time.part(part)).collect();
+        let value = mean(&|time| time.part(part));
+        PartTime { part: part.clone(), us: value, ci: mean_interval(&values, CONFIDENCE), share: value / us }
+    };
+    let all: BTreeSet<&Part> = times.iter().flat_map(|time| time.parts.keys()).collect();
+    let not_explained = one(&Part::NotExplained);
+    let whole: Vec<f64> = times.iter().map(|time| time.us).collect();
+    let missing: BTreeSet<Missing> = times.iter().flat_map(|time| time.missing.iter().copied()).collect();
+    Some(ConditionTime {
+        name: name.to_owned(),
+        clients,
+        trials: times.len(),
+        us_per_transaction: us,
+        ci: mean_interval(&whole, CONFIDENCE),
+        parts: all.into_iter().filter(|part| **part != Part::NotExplained).map(one).collect(),
+        not_explained,
+        overlap_us: mean(&|time| time.overlap_us),
+        background_us: mean(&|time| time.background_us),
+        switches: mean(&|time| time.switches),
+        missing: missing.into_iter().collect(),
+    })
+}
+
+/// Every condition whose client threads were watched while they did transactions.
+pub(crate) fn of_conditions(conditions: &[ConditionTrials<'_>], results: &Results) -> Vec<ConditionTime> {
+    let of = |condition: &ConditionTrials<'_>| {
+        let mut times = of_trials(condition, results);
+        join_small(&mut [&mut times]);
+        of_condition(condition.name, &times)
+    };
+    conditions.iter().filter_map(of).collect()
+}

@@ -1,0 +1,117 @@
+//! Suspects: what parts and counts say about why B differs from A.
+
+use super::model::{Cause, PartChange, Suspect};
+use super::prove::experiment;
+use super::{FALSE_DISCOVERIES, Trials};
+use crate::collect::ConditionTrials;
+use crate::confidence::CONFIDENCE;
+use crate::time::{Part, TrialTime};
+use tare_results::Results;
+use tare_stats::multiple::benjamini_yekutieli;
+use tare_stats::ratio::Shift;
+
+/// Counters of writes of the log that were waited for until they were on storage.
+const SYNCS: [&str; 3] = ["Innodb_os_log_fsyncs", "wal.wal_sync", "Innodb_data_fsyncs"];
+/// A difference of so many switches a transaction is one in how threads wait for each other.
+const SWITCHES: f64 = 0.1;
+/// As many log writes a transaction.
+const SYNCS_A_TRANSACTION: f64 = 0.01;
+
+/// What suspects are looked at with, besides the trials.
+pub(super) struct Given<'g, 'r> {
+    /// The results of A and of B.
+    pub results: [&'r Results; 2],
+    /// The condition of B.
+    pub b: &'g ConditionTrials<'r>,
+}
+
+/// A suspect with its time and its counts, not tested yet.
+struct Accused {
+    suspect: Suspect,
+    time: Shift,
+    counts: Option<[f64; 2]>,
+    /// Chance of such counts where there is no difference; 1 of what has none.
+    counts_p: Option<f64>,
+}
+
+/// Every suspect that goes the way of the whole: those that are shown first, each group by its size.
+pub(super) fn causes(trials: &Trials<'_, '_>, parts: &[PartChange], whole: Shift, given: &Given<'_, '_>) -> Vec<Cause> {
+    let accused: Vec<Accused> = accused(trials, parts, given);
+    let chances: Vec<f64> = accused.iter().map(|one| one.time.p_value.max(one.counts_p.unwrap_or(0.0))).collect();
+    let adjusted = benjamini_yekutieli(&chances);
+    // Where the whole is not shown to differ nothing is the reason.
+    let whole_shown = whole.p_value <= 1.0 - CONFIDENCE;
+    let mut causes: Vec<Cause> = accused
+        .into_iter()
+        .zip(adjusted)
+        .filter(|(one, _)| one.time.value * whole.value > 0.0)
+        .map(|(one, p_value)| Cause {
+            us: one.time.value,
+            ci: one.time.ci,
+            share: Some(one.time.value / whole.value),
+            counts: one.counts,
+            shown: whole_shown && p_value <= FALSE_DISCOVERIES,
+            prove: experiment(&one.suspect, given.b, given.results[1]),
+            suspect: one.suspect,
+        })
+        .collect();
+    causes.sort_by(|a, b| b.shown.cmp(&a.shown).then(b.us.abs().total_cmp(&a.us.abs())));
+    causes
+}
+
+fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], given: &Given<'_, '_>) -> Vec<Accused> {
+    let sum = |of: &[Part]| trials.shift(&|time: &TrialTime<'_>| of.iter().map(|part| time.part(part)).sum::<f64>());
+    let plain = |suspect: Suspect, of: &[Part]| Accused { suspect, time: sum(of), counts: None, counts_p: None };
+    let kernel = [Part::ClientSystem, Part::ServerSystem];
+    let mut accused = vec![
+        plain(Suspect::RowLock, &[Part::RowLock]),
+        plain(Suspect::CpuShortage, &[Part::ClientWaited, Part::ServerWaited]),
+        plain(Suspect::ClientBound, &[Part::ClientUser]),
+        plain(Suspect::ServerWork, &[Part::ServerUser]),
+    ];
+    let locks = parts.iter().filter(|change| matches!(change.part, Part::Lock(_)));
+    accused.extend(locks.filter_map(|change| match &change.part {
+        Part::Lock(name) => Some(plain(Suspect::GlobalLock(name.clone()), std::slice::from_ref(&change.part))),
+        _ => None,
+    }));
+    let mean = |times: &[TrialTime<'_>]| times.iter().map(|t| t.switches).sum::<f64>() / times.len().max(1) as f64;
+    let switches = trials.shift(&|time: &TrialTime<'_>| time.switches);
+    let wake_up = switches.value.abs() >= SWITCHES && switches.value * sum(&kernel).value > 0.0;
+    let unnamed = trials.shift(&|time: &TrialTime<'_>| time.part(&Part::NotExplained));
+    // Fewer log writes make no one wait longer.
+    let syncs = syncs(trials, given.results).filter(|(_, found)| found.value * unnamed.value > 0.0);
+    // What a thread waits without a name is the log's where log writes differ, else that of threads waking each other.
+    if let Some((counts, found)) = &syncs {
+        let time = unnamed;
+        accused.push(Accused { suspect: Suspect::Commit, time, counts: Some(*counts), counts_p: Some(found.p_value) });
+    }
+    if wake_up {
+        let counts = [mean(trials.a), mean(trials.b)];
+        let on_the_way = [Part::ClientSystem, Part::ServerSystem, Part::NotExplained];
+        let time = if syncs.is_some() { sum(&kernel) } else { sum(&on_the_way) };
+        let (counts, counts_p) = (Some(counts), Some(switches.p_value));
+        accused.push(Accused { suspect: Suspect::WakeUps, time, counts, counts_p });
+    } else {
+        accused.push(plain(Suspect::KernelTime, &kernel));
+    }
+    accused
+}
+
+/// Log writes a transaction that were waited for, where both sides count them and differ.
+fn syncs(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Option<([f64; 2], Shift)> {
+    let of = |times: &[TrialTime<'_>], results: &Results| -> Option<Vec<f64>> {
+        times.iter().map(|time| syncs_of(time, results)).collect()
+    };
+    let (a, b) = of(trials.a, results[0]).zip(of(trials.b, results[1]))?;
+    let found = trials.shift_of(&a, &b);
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    (found.value.abs() >= SYNCS_A_TRANSACTION).then(|| ([mean(&a), mean(&b)], found))
+}
+
+fn syncs_of(time: &TrialTime<'_>, results: &Results) -> Option<f64> {
+    let sample = time.trial.capture_sample.as_ref()?;
+    let status = results.captures.get(&(time.trial.trial, time.trial.attempt))?.status.as_ref()?;
+    let count = SYNCS.iter().find_map(|name| status.differences.get(*name)).copied().unwrap_or(0.0);
+    let transactions = sample.tps * sample.elapsed_s;
+    (transactions > 0.0).then(|| count / transactions)
+}

@@ -1,0 +1,189 @@
+//! What a comparison of two times came to.
+
+use super::prove::Experiment;
+use crate::compare::CompareError;
+use crate::ends;
+use crate::time::{ConditionTime, Part};
+use serde::{Serialize, Serializer};
+use std::borrow::Cow;
+use tare_stats::Interval;
+
+/// Suspects that a report lists.
+pub const SUSPECTS_SHOWN: usize = 5;
+
+/// Why two sides have no difference of times.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WhyError {
+    /// The sides do not belong together.
+    #[error(transparent)]
+    Compare(#[from] CompareError),
+    /// More than one condition a side.
+    #[error("each side has {} conditions", names.len())]
+    Several {
+        /// Their names.
+        names: Vec<String>,
+    },
+    /// No trial of a side says where its clients' time went.
+    #[error("no trial of `{name}` has transactions with watched client threads")]
+    NoTime {
+        /// The condition.
+        name: String,
+    },
+}
+
+/// From A's time of a transaction to B's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Why {
+    /// The time of A and of B, with the same locks named.
+    pub sides: [ConditionTime; 2],
+    /// Whether differences are of trials of the same block.
+    pub paired: bool,
+    /// Whether both are of one run; else what the time between two runs did is in every difference.
+    pub one_run: bool,
+    /// The whole.
+    pub difference: TimeChange,
+    /// Every part but what is not explained.
+    pub parts: Vec<PartChange>,
+    /// What is not explained of it.
+    pub not_explained: PartChange,
+    /// Functions whose time a transaction is shown to differ, the largest difference first.
+    pub functions: Vec<FunctionChange>,
+    /// How many functions were tested.
+    pub functions_tested: usize,
+    /// Suspects, those that are shown first, each by its size.
+    pub causes: Vec<Cause>,
+}
+
+/// B - A of the whole.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeChange {
+    /// Microseconds a transaction.
+    pub us: f64,
+    /// 95% interval; none with one trial on a side.
+    pub ci: Option<Interval>,
+    /// Whether the trials show a difference, at 95%.
+    pub shown: bool,
+    /// The smallest difference that four of five such runs would have shown.
+    pub smallest_us: Option<f64>,
+}
+
+/// B - A of one part.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PartChange {
+    /// Which one.
+    #[serde(rename = "name")]
+    pub part: Part,
+    /// Of A, microseconds a transaction.
+    pub a_us: f64,
+    /// Of B.
+    pub b_us: f64,
+    /// B - A.
+    pub us: f64,
+    /// 95% interval of it, for this part alone.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Share of the whole difference; below 0 where it goes the other way.
+    pub share: Option<f64>,
+    /// Chance of such a difference where there is none, adjusted over all parts (false discovery rate).
+    pub p_value: f64,
+    /// Whether it is shown: that chance is at most 5%.
+    pub shown: bool,
+    /// The smallest difference that four of five such runs would have shown of this part alone.
+    pub smallest_us: Option<f64>,
+}
+
+impl PartChange {
+    /// No difference.
+    pub(super) fn none(part: Part) -> Self {
+        let (a_us, b_us, us) = (0.0, 0.0, 0.0);
+        Self { part, a_us, b_us, us, ci: None, share: None, p_value: 1.0, shown: false, smallest_us: None }
+    }
+}
+
+/// B - A of the server's CPU time in one function.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FunctionChange {
+    /// As the profile has it.
+    pub name: String,
+    /// Of A, microseconds a transaction.
+    pub a_us: f64,
+    /// Of B.
+    pub b_us: f64,
+    /// B - A.
+    pub us: f64,
+    /// 95% interval of it, for this function alone.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Chance of such a difference where there is none, adjusted over all functions (false discovery rate).
+    pub p_value: f64,
+}
+
+/// What may be the reason of a difference.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Suspect {
+    /// Waits for locks of rows.
+    RowLock,
+    /// Waits for one lock inside the server.
+    GlobalLock(String),
+    /// Threads that wake each other: switches, and the kernel's work for them.
+    WakeUps,
+    /// More threads that can run than CPUs that they may run on.
+    CpuShortage,
+    /// Time in the kernel, without more switches.
+    KernelTime,
+    /// The clients' own work.
+    ClientBound,
+    /// The server's own work.
+    ServerWork,
+    /// Waits until the log is on storage.
+    Commit,
+}
+
+impl Suspect {
+    /// As scripts read it.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::RowLock => "row_lock",
+            Self::GlobalLock(_) => "global_lock",
+            Self::WakeUps => "wake_ups",
+            Self::CpuShortage => "cpu_shortage",
+            Self::KernelTime => "kernel_time",
+            Self::ClientBound => "client_bound",
+            Self::ServerWork => "server_work",
+            Self::Commit => "commit",
+        }
+    }
+
+    /// The kind, or the lock's own name.
+    pub fn name(&self) -> Cow<'_, str> {
+        match self {
+            Self::GlobalLock(name) => Cow::Borrowed(name),
+            other => Cow::Borrowed(other.kind()),
+        }
+    }
+}
+
+impl Serialize for Suspect {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.kind())
+    }
+}
+
+/// One suspect with its number, and the experiment that would decide.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cause {
+    /// Who it is.
+    pub suspect: Suspect,
+    /// Its part of the difference, microseconds a transaction.
+    pub us: f64,
+    /// 95% interval of it.
+    pub ci: Option<Interval>,
+    /// Share of the whole difference.
+    pub share: Option<f64>,
+    /// What is counted of it in A and in B, a transaction, where it is something else than time: switches, syncs.
+    pub counts: Option<[f64; 2]>,
+    /// Whether the trials show it to differ, as they do the whole.
+    pub shown: bool,
+    /// What would decide.
+    pub prove: Experiment,
+}

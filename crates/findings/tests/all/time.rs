@@ -1,0 +1,184 @@
+//! The time of a transaction: the parts of every trial add up to the whole, and planted differences are named.
+
+use crate::made_up::{results, trial};
+use std::collections::BTreeMap;
+use tare_findings::compare::Side;
+use tare_findings::time::{Missing, Part, TrialTime};
+use tare_findings::why::{Suspect, why};
+use tare_results::captures::{Captures, LockShare, LocksFile, StatusFile};
+use tare_results::schema::{SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord, TrialRecord};
+
+/// A thread that used so much of a second on a CPU (user, kernel) and waiting for one.
+fn thread(class: ThreadClass, user_s: f64, system_s: f64, waited_s: f64) -> ThreadRecord {
+    let ran_s = user_s + system_s;
+    ThreadRecord {
+        class,
+        pair: Some(0),
+        pid: 1,
+        tid: 1,
+        name: String::new(),
+        allowed_cpus: Default::default(),
+        seen_cpus: BTreeMap::new(),
+        migrations: 0,
+        voluntary_switches: 1000,
+        involuntary_switches: 0,
+        user_s,
+        system_s,
+        schedule: Some(ScheduleRecord { ran_s, waited_s, slept_s: 1.0 - ran_s - waited_s }),
+    }
+}
+
+fn captures(row_lock_ms: f64, locks: &[(&str, f64)]) -> Captures {
+    let differences =
+        BTreeMap::from([("Innodb_row_lock_time".to_owned(), row_lock_ms), ("Innodb_rows_read".to_owned(), 9.0)]);
+    let waits = locks.iter().map(|(name, wait_fraction)| LockShare {
+        name: (*name).to_owned(),
+        count: 1,
+        wait_ms: 1000.0 * wait_fraction,
+        wait_fraction: *wait_fraction,
+    });
+    Captures {
+        status: Some(StatusFile { schema: SCHEMA, elapsed_s: 1.0, differences }),
+        locks: Some(LocksFile {
+            schema: SCHEMA,
+            source: String::new(),
+            elapsed_s: 1.0,
+            threads: 1,
+            waits: waits.collect(),
+        }),
+        profile: None,
+    }
+}
+
+#[test]
+fn a_transaction_is_divided_as_its_threads_were_seen() {
+    let mut record = trial(0, 0, "threads=1", 1000.0, false);
+    record.samples[0].threads =
+        vec![thread(ThreadClass::Client, 0.1, 0.1, 0.05), thread(ThreadClass::Connection, 0.3, 0.1, 0.05)];
+    record.samples[0].threads.push(thread(ThreadClass::Background, 0.02, 0.0, 0.0));
+    let found = TrialTime::of(&record, Some(&captures(100.0, &[("a/lock", 0.05)]))).unwrap();
+    let expected = [
+        (Part::ClientUser, 100.0),
+        (Part::ClientSystem, 100.0),
+        (Part::ClientWaited, 50.0),
+        (Part::ServerUser, 300.0),
+        (Part::ServerSystem, 100.0),
+        (Part::ServerWaited, 50.0),
+        (Part::RowLock, 100.0),
+        (Part::Lock("a/lock".into()), 50.0),
+        (Part::NotExplained, 150.0),
+    ];
+    assert!((found.us - 1000.0).abs() < 1e-9);
+    for (part, us) in expected {
+        assert!((found.part(&part) - us).abs() < 1e-9, "{part:?}: {found:?}");
+    }
+    assert!((found.background_us - 20.0).abs() < 1e-9 && found.overlap_us == 0.0 && found.missing.is_empty());
+
+    // Both on one CPU: what the server waited while the client ran is in no part.
+    record.samples[0].threads[1] = thread(ThreadClass::Connection, 0.3, 0.45, 0.2);
+    let shared = TrialTime::of(&record, None).unwrap();
+    assert!((shared.overlap_us - 200.0).abs() < 1e-9, "{shared:?}");
+    assert!(shared.part(&Part::NotExplained).abs() < 1e-9, "{shared:?}");
+    assert_eq!(shared.missing.into_iter().collect::<Vec<_>>(), [Missing::RowLocks, Missing::Locks]);
+
+    // An older record, of a server whose threads no one saw.
+    record.samples[0].threads.truncate(1);
+    record.samples[0].threads[0].schedule = None;
+    let old = TrialTime::of(&record, None).unwrap();
+    assert!(old.missing.contains(&Missing::WaitsForCpu) && old.missing.contains(&Missing::ServerThreads));
+    assert!((old.part(&Part::NotExplained) - 800.0).abs() < 1e-9, "{old:?}");
+    record.samples[0].threads.clear();
+    assert!(TrialTime::of(&record, None).is_none());
+}
+
+#[test]
+fn parts_add_up_to_the_whole_in_every_trial() {
+    let mut state = 7_u64;
+    let mut draw = |most: f64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        most * (state >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    for number in 0..2000 {
+        let clients = 1 + number % 7;
+        let tps = 1.0 + draw(1e5);
+        let mut record = trial(0, 0, "threads=1", tps, false);
+        for class in [ThreadClass::Client, ThreadClass::Connection] {
+            for _ in 0..clients {
+                let (user_s, system_s, waited_s) = (draw(0.5), draw(0.5), draw(0.5));
+                record.samples[0].threads.push(thread(class, user_s, system_s, waited_s));
+            }
+        }
+        let captures = captures(draw(900.0), &[("a", draw(0.4))]);
+        let found = TrialTime::of(&record, (number % 2 == 0).then_some(&captures)).unwrap();
+        let whole = 1e6 * clients as f64 / tps;
+        assert!((found.us / whole - 1.0).abs() < 1e-9, "{found:?}");
+        let sum: f64 = found.parts.values().sum();
+        assert!((sum / whole - 1.0).abs() < 1e-9, "{sum} {whole} {found:?}");
+        let mut named = found.parts.iter().filter(|(part, _)| **part != Part::NotExplained);
+        assert!(named.all(|(_, us)| *us >= 0.0), "{found:?}");
+        // Waits for a CPU are taken out before anything is below zero.
+        let waits = found.part(&Part::ClientWaited) + found.part(&Part::ServerWaited);
+        assert!(found.part(&Part::NotExplained) >= -1e-6 * whole || waits <= 1e-6 * whole, "{found:?}");
+    }
+}
+
+/// Six blocks of A and B, B with so many microseconds more of server time and of row-lock time a transaction (of 1000).
+fn two_sides(server_us: f64, row_lock_us: f64) -> tare_results::Results {
+    let mut trials: Vec<TrialRecord> = Vec::new();
+    let mut captured = BTreeMap::new();
+    for block in 0..6 {
+        let luck = 0.01 * ((block * 7 % 5) as f64 - 2.0);
+        for (side, name) in ["side=a", "side=b"].into_iter().enumerate() {
+            let (server_us, row_lock_us) = (side as f64 * server_us, side as f64 * row_lock_us);
+            let luck = luck + 0.004 * ((block * 3 + side * 5) % 7) as f64 - 0.012;
+            let us = 1000.0 * (1.0 + luck) + server_us + row_lock_us;
+            let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+            let seconds = |us_of_one: f64| us_of_one / us;
+            record.samples[0].threads = vec![
+                thread(ThreadClass::Client, seconds(100.0 * (1.0 + luck)), seconds(100.0), 0.0),
+                thread(ThreadClass::Connection, seconds(300.0 + server_us), seconds(200.0), 0.0),
+            ];
+            captured.insert((record.trial, 1), captures(1000.0 * seconds(row_lock_us), &[]));
+            trials.push(record);
+        }
+    }
+    let mut results = results("best", trials);
+    results.captures = captured;
+    results
+}
+
+fn sides(results: &tare_results::Results) -> [Side<'_>; 2] {
+    [Side { results, condition: Some("side=a") }, Side { results, condition: Some("side=b") }]
+}
+
+#[test]
+fn the_part_that_was_made_larger_is_named_and_nothing_else() {
+    let more_work = two_sides(200.0, 0.0);
+    let [a, b] = sides(&more_work);
+    let found = why(a, b).unwrap();
+    assert!(found.difference.shown && found.paired, "{found:#?}");
+    let shown: Vec<&Part> = found.parts.iter().filter(|part| part.shown).map(|part| &part.part).collect();
+    assert_eq!(shown, [&Part::ServerUser], "{found:#?}");
+    let part = found.parts.iter().find(|part| part.part == Part::ServerUser).unwrap();
+    assert!((part.us - 200.0).abs() < 20.0, "{part:?}");
+    assert_eq!((&found.causes[0].suspect, found.causes[0].shown), (&Suspect::ServerWork, true));
+    let sum: f64 = found.parts.iter().map(|part| part.us).sum::<f64>() + found.not_explained.us;
+    assert!((sum - found.difference.us).abs() < 1e-6, "{sum}");
+
+    let hot_row = two_sides(0.0, 300.0);
+    let [a, b] = sides(&hot_row);
+    let found = why(a, b).unwrap();
+    assert_eq!((&found.causes[0].suspect, found.causes[0].shown), (&Suspect::RowLock, true), "{found:#?}");
+    assert!((found.causes[0].us - 300.0).abs() < 30.0, "{found:#?}");
+    assert!(found.causes[0].prove.arguments.iter().any(|word| word.contains("rows=100000")), "{found:#?}");
+}
+
+#[test]
+fn nothing_is_named_where_nothing_differs() {
+    let same = two_sides(0.0, 0.0);
+    let [a, b] = sides(&same);
+    let found = why(a, b).unwrap();
+    assert!(!found.difference.shown && found.causes.iter().all(|cause| !cause.shown), "{found:#?}");
+    assert!(found.parts.iter().all(|part| !part.shown), "{found:#?}");
+    assert!(found.difference.smallest_us.is_some_and(|us| us > 0.0 && us < 100.0), "{:?}", found.difference);
+}

@@ -1,0 +1,44 @@
+//! Where the time of a transaction goes.
+
+use super::given::Page;
+use crate::words::why as words;
+use maud::{Markup, html};
+use std::collections::BTreeSet;
+use tare_findings::figures::Scale;
+use tare_findings::time::{ConditionTime, Part};
+
+/// Rows of the table; a study of many conditions has the rest in `tare show --json`.
+const ROWS: usize = 400;
+
+/// One row a condition, one column a part; none where nothing is known of it.
+pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+    let times = &page.summary.time;
+    let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
+    let scale = Scale::new("us", largest, 3);
+    let parts: BTreeSet<&Part> = times.iter().flat_map(|time| &time.parts).map(|part| &part.part).collect();
+    let cell = |time: &ConditionTime, part: &Part| {
+        time.parts.iter().find(|found| found.part == *part).map_or("–".to_owned(), |found| scale.number(found.us))
+    };
+    (!times.is_empty()).then(|| {
+        html! {
+            p.note {
+                "Microseconds of wall-clock time, clients / throughput; the parts and what is not explained add up to it. Waits for "
+                "locks are those of the capture sample, as the same share of the time. Below 0: parts overlap."
+            }
+            div.scroll tabindex="0" role="region" aria-label="The time of a transaction" {
+                table {
+                    thead { tr {
+                        th.l scope="col" { "condition" } th scope="col" { "all" }
+                        @for part in &parts { th scope="col" { (words::part(part)) } }
+                        th scope="col" { "not explained" } th scope="col" { "background CPU alongside" }
+                    } }
+                    tbody { @for time in times.iter().take(ROWS) { tr {
+                        th scope="row" { (time.name) } td { (scale.number(time.us_per_transaction)) }
+                        @for part in &parts { td { (cell(time, part)) } }
+                        td { (scale.number(time.not_explained.us)) } td { (scale.number(time.background_us)) }
+                    } } }
+                }
+            }
+        }
+    })
+}

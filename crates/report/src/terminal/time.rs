@@ -1,0 +1,86 @@
+//! Where the time of a transaction goes: one line a condition, and in full.
+
+use super::style::{Style, add, finish};
+use super::text::{heading, plain, wrap};
+use crate::words::why as words;
+use tare_findings::figures::{Scale, count};
+use tare_findings::summary::Summary;
+use tare_findings::time::{ConditionTime, Part};
+
+/// One line a condition, for `tare show`; none where nothing is known of it.
+pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
+    table(&summary.time, style)
+}
+
+fn table(times: &[ConditionTime], style: Style) -> Option<String> {
+    let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
+    let scale = Scale::new("us", largest, 3);
+    let mut rows = style.table(
+        &["condition", "all", "client CPU", "waits for CPU", "server CPU", "waits for CPU", "locks", "not explained"],
+        1,
+    );
+    let (first, last) = style.shown(times.len());
+    let left_out = times.len().saturating_sub(first + last);
+    for (place, time) in times.iter().enumerate() {
+        if left_out > 0 && place >= first && place < times.len() - last {
+            continue;
+        }
+        let sum = |of: &dyn Fn(&Part) -> bool| {
+            let found: Vec<f64> = time.parts.iter().filter(|part| of(&part.part)).map(|part| part.us).collect();
+            if found.is_empty() { "-".to_owned() } else { scale.number(found.iter().sum()) }
+        };
+        let cells = vec![
+            plain(&time.name),
+            scale.number(time.us_per_transaction),
+            sum(&|part| matches!(part, Part::ClientUser | Part::ClientSystem)),
+            sum(&|part| *part == Part::ClientWaited),
+            sum(&|part| matches!(part, Part::ServerUser | Part::ServerSystem)),
+            sum(&|part| *part == Part::ServerWaited),
+            sum(&|part| matches!(part, Part::RowLock | Part::Lock(_) | Part::OtherLocks)),
+            scale.number(time.not_explained.us),
+        ];
+        add(&mut rows, 1, cells);
+    }
+    let more = if left_out > 0 { format!("; {left_out} conditions between left out") } else { String::new() };
+    let head = heading(style, &format!("where the time of a transaction goes, µs; in full with tare why{more}"));
+    (!times.is_empty()).then(|| format!("{head}\n{}", finish(rows)))
+}
+
+/// Each condition's time in full, for `tare why RESULTS`.
+pub fn times(times: &[ConditionTime], style: Style) -> String {
+    let labelled: Vec<_> = times.iter().map(|time| (time.name.as_str(), time)).collect();
+    let cautions = words::times_cautions(&labelled);
+    let cautions: String = cautions.iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
+    let cautions = (!cautions.is_empty()).then(|| style.warn(&cautions));
+    let parts: Vec<String> = times.iter().map(|time| one(time, style)).chain(cautions).collect();
+    let text = parts.join("\n");
+    if style.plain { text.replace('µ', "u") } else { text }
+}
+
+fn one(time: &ConditionTime, style: Style) -> String {
+    let scale = Scale::new("us", time.us_per_transaction, 4);
+    let mut rows = style.table(&["part", "µs", "95% interval", "share"], 1);
+    let interval = |ci: Option<tare_stats::Interval>| {
+        ci.map_or("-".to_owned(), |ci| format!("{} to {}", scale.number(ci.low), scale.number(ci.high)))
+    };
+    for part in time.parts.iter().chain([&time.not_explained]) {
+        let cells =
+            vec![plain(&words::part(&part.part)), scale.number(part.us), interval(part.ci), words::signed(part.share)];
+        add(&mut rows, 1, cells);
+    }
+    let whole = vec!["all".to_owned(), scale.number(time.us_per_transaction), interval(time.ci), words::signed(1.0)];
+    add(&mut rows, 1, whole);
+    let head = format!(
+        "{}: {} a transaction ({} / throughput, {})",
+        plain(&time.name),
+        scale.figure(time.us_per_transaction),
+        count(time.clients, "client"),
+        count(time.trials, "trial")
+    );
+    let alongside = format!(
+        "alongside, and no part of it: {} of CPU in background threads; {:.2} switches a transaction",
+        scale.figure(time.background_us),
+        time.switches
+    );
+    format!("{}\n{}{}", heading(style, &head), finish(rows), wrap(style, "  ", "  ", &alongside))
+}

@@ -1,0 +1,225 @@
+//! Sentences on where the time of a transaction goes, and on what makes up a difference.
+
+use tare_findings::figures::{figure, list, percent};
+use tare_findings::time::{ConditionTime, Missing, Part};
+use tare_findings::why::{Cause, Expected, PartChange, Suspect, Why};
+
+/// Parts that the first sentence names.
+const NAMED: usize = 2;
+/// So much of the time may be in two parts before it is said: readings of two sides are not taken at one moment.
+const TWICE: f64 = 0.005;
+/// A part below this share of the difference does not explain it.
+const EXPLAINS: f64 = 0.05;
+
+/// A part in a sentence or a table.
+pub fn part(part: &Part) -> String {
+    match part {
+        Part::ClientUser => "client user time".to_owned(),
+        Part::ClientSystem => "client kernel time".to_owned(),
+        Part::ClientWaited => "clients waiting for CPU".to_owned(),
+        Part::ServerUser => "server user time".to_owned(),
+        Part::ServerSystem => "server kernel time".to_owned(),
+        Part::ServerWaited => "server waiting for CPU".to_owned(),
+        Part::RowLock => "row-lock waiting".to_owned(),
+        Part::Lock(name) => format!("waiting for {}", last_word(name)),
+        Part::OtherLocks => "waiting for other locks".to_owned(),
+        Part::NotExplained => "not explained".to_owned(),
+    }
+}
+
+/// Names of instruments are paths; the last word is the lock.
+fn last_word(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+/// The answer: the whole, then what explains most of it, then what is not explained.
+pub fn why(found: &Why) -> String {
+    let whole = found.difference;
+    let size = figure(whole.us.abs(), "us");
+    let way = if whole.us < 0.0 { "less" } else { "longer" };
+    let Some(ci) = whole.ci else {
+        return format!("B takes {size} {way} a transaction; one trial a side does not say how sure that is.");
+    };
+    if !whole.shown {
+        let [a, b] = found.sides.each_ref().map(|side| figure(side.us_per_transaction, "us"));
+        let smallest = whole
+            .smallest_us
+            .map_or(String::new(), |us| format!(" (one of {} would probably have been seen)", figure(us, "us")));
+        return format!("No difference is shown: A takes {a} a transaction, B {b}{smallest}.");
+    }
+    let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
+    let head = format!("B takes {size} {way} a transaction ({} to {})", figure(low, "us"), figure(high, "us"));
+    let mut named: Vec<&PartChange> = found.parts.iter().filter(|change| explains(change)).collect();
+    named.sort_by(|a, b| b.us.abs().total_cmp(&a.us.abs()));
+    let named: Vec<String> = named.into_iter().take(NAMED).map(|change| share_words(change)).collect();
+    let rest = found.not_explained.share.map_or(String::new(), |share| format!("; {} not explained", signed(share)));
+    match named.is_empty() {
+        true => format!("{head}: {}{rest}.", largest(found)),
+        false => format!("{head}: {}{rest}.", named.join(", ")),
+    }
+}
+
+/// The largest part, of which the trials do not show that it differs.
+fn largest(found: &Why) -> String {
+    let largest = found.parts.iter().max_by(|a, b| a.share.unwrap_or(0.0).total_cmp(&b.share.unwrap_or(0.0)));
+    let largest = largest.filter(|change| change.share.is_some_and(|share| share >= EXPLAINS));
+    largest.map_or("no part is shown to differ".to_owned(), |change| {
+        format!("{} may be {} (not shown)", percent(change.share.unwrap_or(0.0)), part(&change.part))
+    })
+}
+
+/// Whether a part is shown and goes the way of the whole.
+fn explains(change: &PartChange) -> bool {
+    change.shown && change.share.is_some_and(|share| share >= EXPLAINS)
+}
+
+fn share_words(change: &PartChange) -> String {
+    format!("{} {}", percent(change.share.unwrap_or(0.0)), part(&change.part))
+}
+
+/// A share that may be below zero.
+pub fn signed(share: f64) -> String {
+    if share < 0.0 { format!("-{}", percent(-share)) } else { percent(share) }
+}
+
+/// What to know before the parts are believed, one sentence each.
+pub fn cautions(found: &Why) -> Vec<String> {
+    let [a, b] = &found.sides;
+    let mut cautions = times_cautions(&[("A", a), ("B", b)]);
+    if !found.one_run {
+        cautions
+            .push("A and B were not measured in one run: what differs between sessions is in every part".to_owned());
+    }
+    cautions
+}
+
+/// What to know of the times of conditions, each with its label; what all lack is said once.
+pub fn times_cautions(times: &[(&str, &ConditionTime)]) -> Vec<String> {
+    let lacks = |time: &ConditionTime| {
+        list(&time.missing.iter().map(|missing| missing_words(*missing).to_owned()).collect::<Vec<_>>())
+    };
+    let said = |label: &str, lacks: &str| format!("{label}not recorded, and so in what is not explained: {lacks}");
+    let first = times.first().map(|(_, time)| lacks(time)).unwrap_or_default();
+    let mut cautions = Vec::new();
+    if times.iter().all(|(_, time)| lacks(time) == first) {
+        cautions.extend((!first.is_empty()).then(|| said("", &first)));
+    } else {
+        let lacking = times.iter().filter(|(_, time)| !time.missing.is_empty());
+        cautions.extend(lacking.map(|(label, time)| said(&format!("{label}: "), &lacks(time))));
+    }
+    cautions.extend(times.iter().flat_map(|(label, time)| overlaps(label, time)));
+    cautions
+}
+
+fn overlaps(label: &str, time: &ConditionTime) -> Vec<String> {
+    let worth = |us: f64| us > TWICE * time.us_per_transaction;
+    let mut said = Vec::new();
+    if worth(time.overlap_us) {
+        said.push(format!(
+            "{label}: {} of waiting for a CPU is in no part: it passed while the other side worked, or inside a wait for \
+             a lock",
+            figure(time.overlap_us, "us")
+        ));
+    }
+    if worth(-time.not_explained.us) {
+        said.push(format!(
+            "{label}: parts overlap by {}: both sides worked at the same time, or a lock was waited for by spinning, which \
+             is CPU time too",
+            figure(-time.not_explained.us, "us")
+        ));
+    }
+    said
+}
+
+fn missing_words(missing: Missing) -> &'static str {
+    match missing {
+        Missing::WaitsForCpu => "waits for a CPU (capture.schedule)",
+        Missing::ServerThreads => "the server's threads",
+        Missing::RowLocks => "row-lock waits (capture.status)",
+        Missing::Locks => "waits for locks inside the server (capture.locks)",
+    }
+}
+
+/// The differences that are not distinguishable, with the smallest that would have been seen; none where there are none.
+pub fn not_distinguishable(found: &Why) -> Option<String> {
+    let all = found.parts.iter().chain([&found.not_explained]);
+    let words = |change: &PartChange| {
+        let smallest = change.smallest_us.filter(|_| !change.shown)?;
+        Some(format!("{} ({})", part(&change.part), figure(smallest, "us")))
+    };
+    let named: Vec<String> = all.filter_map(words).collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "Not distinguishable, with the smallest difference that would probably have been seen: {}.",
+            list(&named)
+        )
+    })
+}
+
+/// A suspect in a table.
+pub fn suspect(suspect: &Suspect) -> String {
+    match suspect {
+        Suspect::RowLock => "row locks".to_owned(),
+        Suspect::GlobalLock(name) => format!("the lock {}", last_word(name)),
+        Suspect::WakeUps => "wake-ups".to_owned(),
+        Suspect::CpuShortage => "too few CPUs".to_owned(),
+        Suspect::KernelTime => "kernel time".to_owned(),
+        Suspect::ClientBound => "the clients' own work".to_owned(),
+        Suspect::ServerWork => "the server's own work".to_owned(),
+        Suspect::Commit => "log writes".to_owned(),
+    }
+}
+
+/// A suspect's number: its time, and what is counted of it.
+pub fn evidence(cause: &Cause) -> String {
+    let share = cause.share.map_or(String::new(), |share| format!(" ({} of the difference)", signed(share)));
+    let what = match cause.suspect {
+        Suspect::WakeUps => "switches",
+        _ => "log writes",
+    };
+    let counts = cause.counts.map_or(String::new(), |[a, b]| format!(", {what} a transaction {a:.3} -> {b:.3}"));
+    let verdict = if cause.shown { "shown" } else { "not shown" };
+    format!("{} µs{share}{counts}, {verdict}", signed_us(cause.us))
+}
+
+fn signed_us(us: f64) -> String {
+    format!("{us:+.1}")
+}
+
+/// The command that would decide about a suspect.
+pub fn command(cause: &Cause) -> String {
+    let words: Vec<String> = cause.prove.arguments.iter().map(|word| quoted(word)).collect();
+    format!("tare run {}", words.join(" "))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// What is to be seen then.
+pub fn expected(cause: &Cause) -> &'static str {
+    match (&cause.suspect, cause.prove.expected) {
+        (Suspect::GlobalLock(_), _) => "if it is one lock of the whole server, more tables do not help",
+        (_, Expected::Unchanged) => "if so, nothing changes",
+        (_, Expected::Faster) => "if so, the slower of the two gets faster and the difference shrinks",
+        (_, Expected::Named) => "then tare why names the functions that make it up",
+    }
+}
+
+/// The one command that would decide, with its minutes; none without a suspect.
+pub fn decides(found: &Why) -> Option<String> {
+    let first = found.causes.first()?;
+    let minutes = first.prove.estimated_s.map_or(String::new(), |s| format!(", about {} min", s.div_ceil(60).max(1)));
+    Some(format!(
+        "What would decide about {}{minutes}: {}; {}.",
+        suspect(&first.suspect),
+        command(first),
+        expected(first)
+    ))
+}
