@@ -48,6 +48,7 @@ pub mod summary;
 pub mod term;
 pub mod threads;
 pub mod verdict;
+pub mod waits;
 pub mod warm_up;
 
 pub use summarize::summarize;

@@ -29,6 +29,7 @@ pub mod server;
 pub mod server_cost;
 pub mod shards;
 pub mod store;
+pub mod waits;
 
 mod time;
 pub use time::now;

@@ -28,6 +28,7 @@ mod seconds;
 mod servers;
 mod stability;
 mod tables;
+mod waits;
 mod warm_up;
 
 pub use changes::changes;

@@ -14,6 +14,7 @@ mod spread;
 mod statistic;
 mod style;
 mod text;
+mod waits;
 
 pub use comparison::comparison;
 pub use many::many;

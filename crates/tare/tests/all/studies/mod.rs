@@ -15,3 +15,4 @@ mod shards;
 mod stability;
 mod topo;
 mod topology_files;
+mod waits;
