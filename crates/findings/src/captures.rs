@@ -4,12 +4,16 @@
 use super::collect::ConditionTrials;
 use super::confidence::{CONFIDENCE, FURTHER};
 use super::ladders::{Ladder, ladders};
-use super::summary::{CaptureSummary, Grown, GrowthRanking, LockSummary, Profiled, SymbolSummary};
+use super::summary::{CaptureSummary, Grown, GrowthRanking, LockSummary, Profiled, SymbolSummary, Unnamed};
+use super::waits;
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::captures::Captures;
+use tare_results::schema::TrialRecord;
 use tare_stats::growth::{self, Profile};
 
+/// Share of a profile without names from which on it is said what would bring them.
+const UNNAMED: f64 = 0.2;
 /// Symbols and locks listed for a condition, and in a ranking.
 const LISTED: usize = 20;
 
@@ -19,11 +23,11 @@ pub(super) fn of<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> V
 }
 
 /// One entry a condition with captures, or that lacks one it asked for.
-pub(super) fn summaries(conditions: &[ConditionTrials<'_>], results: &Results) -> Vec<CaptureSummary> {
+pub(super) fn summaries<'r>(conditions: &[ConditionTrials<'r>], results: &'r Results) -> Vec<CaptureSummary> {
     conditions.iter().filter_map(|condition| summary(condition, results)).collect()
 }
 
-fn summary(condition: &ConditionTrials<'_>, results: &Results) -> Option<CaptureSummary> {
+fn summary<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Option<CaptureSummary> {
     let captures = of(condition, results);
     let samples: Vec<f64> = condition.ok.iter().filter_map(|trial| Some(trial.capture_sample?.tps_ratio)).collect();
     let missing: BTreeMap<String, String> =
@@ -31,6 +35,8 @@ fn summary(condition: &ConditionTrials<'_>, results: &Results) -> Option<Capture
     if captures.is_empty() && samples.is_empty() && missing.is_empty() {
         return None;
     }
+    let of_trial = |trial: &&'r TrialRecord| results.captures.get(&(trial.trial, trial.attempt))?.waits.as_ref();
+    let timed: Vec<_> = condition.ok.iter().filter_map(|trial| Some((*trial, of_trial(trial)?))).collect();
     let profiles = || captures.iter().filter_map(|c| c.profile.as_ref());
     Some(CaptureSummary {
         condition: condition.name.to_owned(),
@@ -41,6 +47,8 @@ fn summary(condition: &ConditionTrials<'_>, results: &Results) -> Option<Capture
         samples: profiles().map(|profile| profile.samples).sum(),
         symbols: symbols(&captures),
         locks: locks(&captures),
+        waits: waits::summary(&timed),
+        unnamed: unnamed(&captures),
     })
 }
 
@@ -61,6 +69,17 @@ fn symbols(captures: &[&Captures]) -> Vec<SymbolSummary> {
     symbols.sort_by(|a, b| b.self_fraction.total_cmp(&a.self_fraction));
     symbols.truncate(LISTED);
     symbols
+}
+
+/// What of a profile has no names, mean over trials; none where that is little.
+fn unnamed(captures: &[&Captures]) -> Option<Unnamed> {
+    let without = |name: &str| name.starts_with('[') && name.ends_with(']');
+    let shares = mean_of(&shares(captures, Profiled::Symbols));
+    let unnamed = || shares.iter().filter(|(name, _)| without(name));
+    let fraction: f64 = unnamed().map(|(_, share)| share).sum();
+    let (object, _) = unnamed().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let object = object.trim_matches(['[', ']']).to_owned();
+    (fraction > UNNAMED).then_some(Unnamed { object, fraction })
 }
 
 fn locks(captures: &[&Captures]) -> Vec<LockSummary> {

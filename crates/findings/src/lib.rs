@@ -51,6 +51,7 @@ pub mod term;
 pub mod threads;
 pub mod time;
 pub mod verdict;
+pub mod waits;
 pub mod warm_up;
 pub mod why;
 

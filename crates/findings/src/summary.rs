@@ -16,6 +16,7 @@ use super::searches::SearchNotes;
 use super::term::Term;
 use super::time::ConditionTime;
 use super::verdict::Answer;
+use super::waits::WaitsSummary;
 use super::warm_up::WarmUp;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -99,6 +100,19 @@ pub struct CaptureSummary {
     pub symbols: Vec<SymbolSummary>,
     /// The locks that were waited for longest.
     pub locks: Vec<LockSummary>,
+    /// Where the server's threads spend wall-clock time.
+    pub waits: Option<WaitsSummary>,
+    /// The program or library whose functions have no names in the profile, where that is much of it.
+    pub unnamed: Option<Unnamed>,
+}
+
+/// Samples of a profile without the name of a function.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Unnamed {
+    /// The program or library that has most of them.
+    pub object: String,
+    /// Share of the samples without a name, in all programs and libraries, 0 to 1.
+    pub fraction: f64,
 }
 
 /// One symbol of a profile.

@@ -7,10 +7,13 @@
 //! | `profile.folded` | every call chain with its number of samples, `caller;callee 17` |
 //! | `profile.svg` | the same as a flame graph to click through, in a browser |
 //! | `locks.json` | [`LocksFile`]: waits for locks inside the server |
+//! | `waits.json` | [`WaitsFile`]: where the server's threads spend wall-clock time |
+//! | `wall.folded` | `profile.folded` and `waits.json` as one: wall-clock time of connection threads |
 //! | `status.json` | [`StatusFile`]: the server's counters over the capture sample |
 //! | `innodb-status.txt` | SHOW ENGINE INNODB STATUS at its end |
 
 use super::schema::{SCHEMA, TrialRecord};
+use super::waits::WaitsFile;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,6 +28,10 @@ pub const FOLDED: &str = "profile.folded";
 pub const FLAME_GRAPH: &str = "profile.flame_graph";
 /// Name of the capture that is a [`LocksFile`].
 pub const LOCKS: &str = "locks";
+/// Name of the capture that is a [`WaitsFile`].
+pub const WAITS: &str = "waits";
+/// Name of the folded wall-clock time.
+pub const WALL: &str = "waits.wall";
 /// Name of the capture that is a [`StatusFile`].
 pub const STATUS: &str = "status";
 /// A capture larger than this is not read into a report, bytes.
@@ -110,6 +117,8 @@ pub struct Captures {
     pub locks: Option<LocksFile>,
     /// The server's counters, where it has any.
     pub status: Option<StatusFile>,
+    /// Wall-clock time of the server's threads, where it was captured.
+    pub waits: Option<WaitsFile>,
 }
 
 /// Reads the captures of a trial that analysis uses; a sentence for each that cannot be read.
@@ -131,14 +140,18 @@ pub fn read(results: &Folder, trial: &TrialRecord) -> (Captures, Vec<String>) {
             problem(STATUS, reason);
             None
         }),
+        waits: document(results, trial, WAITS).unwrap_or_else(|reason| {
+            problem(WAITS, reason);
+            None
+        }),
     };
     (captures, unread)
 }
 
-/// The folded call chains of a trial; none where there are none or they cannot be read.
-pub fn folded(results: &Path, trial: &TrialRecord) -> Option<String> {
+/// Folded chains of a trial, [`FOLDED`] or [`WALL`]; none where there are none or they cannot be read.
+pub fn folded(results: &Path, trial: &TrialRecord, name: &str) -> Option<String> {
     let results = Folder::open(results, Trust::Anyone).ok()??;
-    text(&results, trial, FOLDED).ok().flatten()
+    text(&results, trial, name).ok().flatten()
 }
 
 /// The part of every document that is read first.

@@ -31,6 +31,7 @@ pub mod server_cost;
 mod settle;
 pub mod shards;
 pub mod store;
+pub mod waits;
 
 mod time;
 pub use time::now;

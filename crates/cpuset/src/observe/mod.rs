@@ -1,12 +1,16 @@
 //! Where the threads of a process really are, and what it used, from /proc. Works on any process of the same user.
 
+mod epoll;
 mod error;
+mod in_call;
 mod proc_file;
 mod thread_ref;
 mod threads;
 mod usage;
 
+pub use epoll::epoll_watches;
 pub use error::ObserveError;
+pub use in_call::{Call, InCall, InCallFile, NoCall, in_call};
 pub use thread_ref::ThreadRef;
 pub use threads::{ThreadSample, descendants, last_cpu, started_ticks, thread, threads, threads_of};
 pub use usage::{ProcessUsage, process_usage, switches};

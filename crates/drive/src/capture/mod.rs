@@ -14,3 +14,4 @@ pub mod sample;
 pub mod server;
 pub mod settings;
 mod status;
+mod waits;

@@ -3,11 +3,13 @@
 //! A capture that fails never fails its trial: the record says why it is missing, and the others go on.
 
 use super::place::{Captured, Place};
-use super::{locks::Locks, profile::Profile, status::Status};
+use super::{locks::Locks, profile::Profile, status::Status, waits, waits::Waits};
 use crate::capture::settings::CaptureSettings;
 use std::time::Instant;
+use tare_cpuset::ThreadRef;
 use tare_engine::{Diagnostics, Server, Unavailable};
 use tare_results::captures;
+use tare_results::waits::WaitsFile;
 
 /// Captures of one trial, from the start of its capture sample until the server has stopped.
 pub struct CaptureSample {
@@ -15,14 +17,16 @@ pub struct CaptureSample {
     began: Instant,
     diagnostics: Option<Box<dyn Diagnostics>>,
     profile: Option<Profile>,
+    waits: Option<Waits>,
+    time: Option<WaitsFile>,
     locks: Option<Locks>,
     status: Option<Status>,
     captured: Captured,
 }
 
 impl CaptureSample {
-    /// Begins all captures that were asked for.
-    pub fn begin(settings: &CaptureSettings, place: Place, server: &dyn Server) -> Self {
+    /// Begins all captures that were asked for; `connections` are the threads that serve the clients.
+    pub fn begin(settings: &CaptureSettings, place: Place, server: &dyn Server, connections: &[ThreadRef]) -> Self {
         let mut captured = Captured::default();
         if let Err(e) = std::fs::create_dir_all(place.path("")) {
             captured.missing.insert("captures".to_owned(), format!("cannot make {}: {e}", place.directory));
@@ -32,6 +36,8 @@ impl CaptureSample {
             began: Instant::now(),
             diagnostics: None,
             profile: None,
+            waits: None,
+            time: None,
             locks: None,
             status: None,
             captured,
@@ -39,6 +45,10 @@ impl CaptureSample {
         if settings.profile {
             let started = Profile::begin(&sample.place, settings.call_graph, server.pid());
             sample.profile = sample.note(captures::PROFILE, started);
+        }
+        if settings.waits {
+            let started = Waits::begin(server.pid(), connections);
+            sample.waits = sample.note(captures::WAITS, started);
         }
         // Last, as it takes least time: its figures are to be this sample's alone.
         if settings.locks || settings.status {
@@ -85,6 +95,9 @@ impl CaptureSample {
             }
         }
         self.diagnostics = None;
+        if let Some(ended) = self.waits.take().map(Waits::end) {
+            self.time = self.note(captures::WAITS, ended);
+        }
         if let Some(profile) = &mut self.profile
             && let Err(e) = profile.end()
         {
@@ -97,6 +110,10 @@ impl CaptureSample {
     pub fn finish(mut self) -> Captured {
         if let Some(profile) = self.profile.take() {
             profile.finish(&self.place, &mut self.captured);
+        }
+        if let Some(file) = self.time.take() {
+            self.place.write_json(&mut self.captured, captures::WAITS, "waits.json", &file);
+            waits::write_wall(&file, &self.place, &mut self.captured);
         }
         // Empty when nothing could be captured, and then no one misses it.
         let _ = std::fs::remove_dir(self.place.path(""));

@@ -12,6 +12,8 @@ pub struct CaptureSettings {
     pub call_graph: CallGraph,
     /// Waits for locks inside the server.
     pub locks: bool,
+    /// What the server's threads sleep in.
+    pub waits: bool,
     /// The server's counters, and its storage engine's report.
     pub status: bool,
     /// Memory of the server by node, and hits and misses of the nodes' allocators.
@@ -22,14 +24,22 @@ pub struct CaptureSettings {
 
 impl Default for CaptureSettings {
     fn default() -> Self {
-        Self { profile: false, call_graph: CallGraph::Dwarf, locks: false, status: false, memory: true, schedule: true }
+        Self {
+            profile: false,
+            call_graph: CallGraph::Dwarf,
+            locks: false,
+            waits: false,
+            status: false,
+            memory: true,
+            schedule: true,
+        }
     }
 }
 
 impl CaptureSettings {
     /// Whether anything needs a capture sample.
     pub fn need_a_sample(&self) -> bool {
-        self.profile || self.locks || self.status
+        self.profile || self.locks || self.waits || self.status
     }
 }
 

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use tare_cpuset::ThreadRef;
+use tare_cpuset::observe::{InCall, epoll_watches, in_call};
 
 /// More descriptors than one thread of a benchmark waits for at a time.
 const MOST: u64 = 4096;
@@ -11,18 +12,16 @@ const MOST: u64 = 4096;
 /// The descriptors that a thread waits in, or works on, in the system call that it is in now. None where it runs, where
 /// the call is about none, or where the kernel does not tell (a process of someone else's).
 pub fn waits_in(thread: ThreadRef) -> Option<Vec<i32>> {
-    let file = format!("/proc/{}/task/{}/syscall", thread.pid, thread.tid);
-    let text = std::fs::read_to_string(&file).ok()?;
-    let (call, arguments) = parse(&text)?;
-    let first = arguments[0];
-    let found = match kind(call)? {
+    let InCall::Call(call) = in_call(thread).ok()? else { return None };
+    let [first, second, ..] = call.arguments;
+    let found = match kind(call.number)? {
         Kind::One => return Some(vec![descriptor(first)]),
-        Kind::Poll => polled(thread.pid, first, arguments[1]),
-        Kind::Select => selected(thread.pid, first, arguments[1]),
-        Kind::Epoll => epolled(thread.pid, descriptor(first)),
+        Kind::Poll => polled(thread.pid, first, second),
+        Kind::Select => selected(thread.pid, first, second),
+        Kind::Epoll => epoll_watches(thread.pid, descriptor(first)).ok(),
     };
     // One that has gone on meanwhile has something else there by now.
-    found.filter(|_| std::fs::read_to_string(&file).is_ok_and(|after| after == text))
+    found.filter(|_| in_call(thread).is_ok_and(|after| after == InCall::Call(call)))
 }
 
 /// How a call names its descriptors.
@@ -36,17 +35,6 @@ enum Kind {
     Select,
     /// By those that were added to another descriptor.
     Epoll,
-}
-
-/// `NUMBER ARGUMENT ... STACK PROGRAM`, arguments in hexadecimal (proc_pid_syscall(5)).
-fn parse(text: &str) -> Option<(i64, [u64; 6])> {
-    let mut words = text.split_whitespace();
-    let call = words.next()?.parse().ok()?;
-    let mut arguments = [0; 6];
-    for argument in &mut arguments {
-        *argument = u64::from_str_radix(words.next()?.strip_prefix("0x")?, 16).ok()?;
-    }
-    Some((call, arguments))
 }
 
 fn kind(call: i64) -> Option<Kind> {
@@ -96,13 +84,6 @@ fn selected(pid: i32, count: u64, at: u64) -> Option<Vec<i32>> {
         bytes.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
     };
     Some((0..count).filter(is_set).collect())
-}
-
-/// Lines `tfd: NUMBER ...` of the descriptor's own file.
-fn epolled(pid: i32, epoll: i32) -> Option<Vec<i32>> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/fdinfo/{epoll}")).ok()?;
-    let watched = text.lines().filter_map(|line| line.strip_prefix("tfd:")?.split_whitespace().next()?.parse().ok());
-    Some(watched.collect())
 }
 
 #[cfg(test)]
@@ -157,12 +138,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_says_of_running_threads_is_no_descriptor() {
-        for text in ["running\n", "-1 0x7ffe 0x7f00\n", "", "7 0x1 0x2\n", "0 5 0x0 0x0 0x0 0x0 0x0"] {
-            assert_eq!(parse(text), None, "{text}");
-        }
-        let (call, arguments) = parse("7 0x7ffe10 0x1 0xffffffff 0x0 0x0 0x0 0x7ffe 0x7f\n").unwrap();
-        assert_eq!((call, arguments[1], descriptor(arguments[2])), (7, 1, -1));
-        assert_eq!(kind(-1), None);
+    fn a_call_without_a_descriptor_has_none() {
+        assert_eq!(kind(libc::SYS_futex), None);
+        assert_eq!(descriptor(0xffff_ffff), -1);
     }
 }

@@ -168,6 +168,12 @@ impl SubjectWatch {
         Ok(())
     }
 
+    /// The threads of the server on this machine that serve the clients.
+    pub fn connections(&self) -> Vec<ThreadRef> {
+        let serving = self.watched.iter().filter(|watched| watched.class == ThreadClass::Connection);
+        serving.map(|watched| watched.thread).collect()
+    }
+
     /// No thread is watched any more: those that were have ended.
     pub fn clear(&mut self) {
         self.watched.clear();

@@ -169,8 +169,8 @@ pub trait Host: Sync {
     }
     /// Takes note of an interval.
     fn interval(&self, _interval: &Interval) {}
-    /// The further sample begins: what disturbs may be recorded.
-    fn begin_captures(&self) {}
+    /// The further sample begins: what disturbs may be recorded. `connections` are the threads that serve it.
+    fn begin_captures(&self, _connections: &[ThreadRef]) {}
     /// The further sample is over.
     fn end_captures(&self) {}
 }

@@ -5,3 +5,4 @@ pub(crate) mod build_id;
 pub(crate) mod content;
 pub(crate) mod installed;
 pub(crate) mod program;
+pub(crate) mod symbols;

@@ -2,12 +2,12 @@
 //! looking.
 
 use super::given::Page;
-use crate::charts::flame;
+use crate::charts::flame::{self, Width};
 use maud::{Markup, html};
 use tare_findings::figures::{change, percent, times};
 use tare_findings::level_words::words_of;
 use tare_findings::summary::{CaptureSummary, GrowthRanking, Profiled};
-use tare_results::captures;
+use tare_results::captures::{self, FOLDED, WALL};
 use tare_stats::Interval;
 
 /// Bytes of flame graphs in a page.
@@ -74,9 +74,9 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
     let mut budget = FLAME_BYTES;
     let mut drawings = Vec::new();
     for condition in shown(page) {
-        let Some((folded, about)) = folded_of(page, condition) else { continue };
+        let Some((folded, width, about)) = folded_of(page, condition) else { continue };
         let title = format!("{condition}: {about}");
-        let Some(drawing) = flame::draw(&title, &folded, &marked) else { continue };
+        let Some(drawing) = flame::draw(&title, &folded, &marked, width) else { continue };
         let Some(rest) = budget.checked_sub(drawing.0.len()) else { break };
         budget = rest;
         drawings.push((title, drawing));
@@ -85,7 +85,9 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
         html! {
             p.note {
                 "A box is a function, as wide as its share of the samples; what it calls stands above it. Outlined: the function "
-                "whose share grows fastest. Flame graphs of every trial to click through, and the folded call chains, lie under "
+                "whose share grows fastest. Where the capture `waits` was on, the whole is the wall-clock time of the threads that "
+                "serve connections: what runs is divided as the profile of all the server's threads, and what waits or sleeps has "
+                "another colour. Flame graphs of every trial to click through, and the folded call chains, lie under "
                 "captures/ in the results directory."
             }
             @for (title, drawing) in &drawings {
@@ -100,8 +102,13 @@ pub(super) fn profiles(page: &Page<'_>) -> Option<Markup> {
 
 /// Conditions whose flame graphs say most: where a ladder begins and where it ends.
 fn shown<'p>(page: &'p Page<'_>) -> Vec<&'p str> {
-    let with: Vec<&str> =
-        page.summary.captures.iter().filter(|c| c.samples > 0).map(|c| c.condition.as_str()).collect();
+    let with: Vec<&str> = page
+        .summary
+        .captures
+        .iter()
+        .filter(|c| c.samples > 0 || c.waits.is_some())
+        .map(|c| c.condition.as_str())
+        .collect();
     let Some(ranking) = page.summary.growth.iter().find(|ranking| ranking.what == Profiled::Symbols) else {
         return with.into_iter().take(2).collect();
     };
@@ -123,14 +130,22 @@ fn shown<'p>(page: &'p Page<'_>) -> Vec<&'p str> {
     }
 }
 
-/// The call chains of a condition's first trial that has any, and how they were taken.
-fn folded_of(page: &Page<'_>, condition: &str) -> Option<(String, String)> {
+/// The chains of a condition's first trial that has any, what they are shares of, and how they were taken.
+fn folded_of(page: &Page<'_>, condition: &str) -> Option<(String, Width, String)> {
     let condition = page.conditions.iter().find(|candidate| candidate.name == condition)?;
     condition.ok.iter().find_map(|trial| {
-        let profile = page.results.captures.get(&(trial.trial, trial.attempt))?.profile.as_ref()?;
+        let captured = page.results.captures.get(&(trial.trial, trial.attempt))?;
+        if let Some(time) = &captured.waits {
+            let about = format!(
+                "wall-clock time of {} threads that serve connections, {} looks in trial {}",
+                time.connections.threads, time.looks, trial.trial
+            );
+            return Some((captures::folded(&page.results.path, trial, WALL)?, Width::Time, about));
+        }
+        let profile = captured.profile.as_ref()?;
         let kernel = if profile.kernel { "with the kernel" } else { "without the kernel" };
         let about = format!("{} samples of {} in trial {}, {kernel}", profile.samples, profile.event, trial.trial);
-        Some((captures::folded(&page.results.path, trial)?, about))
+        Some((captures::folded(&page.results.path, trial, FOLDED)?, Width::Samples, about))
     })
 }
 

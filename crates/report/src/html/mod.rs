@@ -29,6 +29,7 @@ mod servers;
 mod stability;
 mod tables;
 mod time;
+mod waits;
 mod warm_up;
 
 pub use changes::changes;

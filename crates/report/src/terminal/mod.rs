@@ -16,6 +16,7 @@ mod statistic;
 mod style;
 mod text;
 mod time;
+mod waits;
 mod why;
 
 pub use comparison::comparison;

@@ -2,7 +2,7 @@
 
 use super::comparison::refusal;
 use super::terms::{mode_cause, modes, phrase};
-use super::{analysis, culprits, details, machines, plans, steadiness, trials, two_hosts, warm_up};
+use super::{analysis, culprits, details, machines, plans, steadiness, trials, two_hosts, waits, warm_up};
 use tare_findings::collect;
 use tare_findings::figures::{list, percent, times};
 use tare_findings::mode::ModesTested;
@@ -21,6 +21,7 @@ pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
     }
     all.extend(summary.machines.iter().flat_map(machines::sentences));
     all.extend(analysis::sentence(summary, results));
+    all.extend(waits::sentence(summary));
     all.extend(summary.run_order.as_ref().and_then(|drift| trials::drift(drift, &summary.answer.verdict)));
     all.extend(trials::aside(summary));
     all.extend(summary.lifetimes.as_ref().map(trials::lifetimes));

@@ -19,6 +19,7 @@ mod steadiness;
 mod terms;
 mod trials;
 mod two_hosts;
+pub(crate) mod waits;
 mod warm_up;
 mod warnings;
 pub mod why;

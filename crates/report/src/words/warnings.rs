@@ -1,7 +1,7 @@
 //! What a reader must know before believing a figure, most serious first.
 
 use super::terms::{self, mode_cause};
-use super::{client_limit, plans, searches, trials, warm_up};
+use super::{client_limit, plans, searches, trials, waits, warm_up};
 use std::collections::BTreeMap;
 use tare_findings::collect::{self, is_usable};
 use tare_findings::figures::{count, list, percent};
@@ -35,6 +35,7 @@ pub fn warnings(summary: &Summary, results: &Results) -> Vec<String> {
     odd.extend(single_trials(summary));
     odd.extend(versions(results));
     odd.extend(missing_captures(results));
+    odd.extend(waits::unnamed(summary));
     odd.extend(outliving(results));
     odd
 }

@@ -8,6 +8,7 @@ mod client_agent;
 mod compare;
 mod completions;
 mod convert;
+mod debug_symbols;
 mod doctor;
 mod engines;
 mod exit;

@@ -1,5 +1,6 @@
 //! `tare setup`: what is here, what would be installed, and installing it on request.
 
+use super::debug_symbols::{self, Fetch, Symbols};
 use super::tools::{Found, TOOLS, Tool};
 use super::{Exit, Problem, output};
 use clap::Args;
@@ -10,8 +11,8 @@ use std::process::Command;
 /// Options of `tare setup`.
 #[derive(Debug, Args)]
 pub struct SetupArgs {
-    /// Which programs; all of them when none is named
-    #[arg(value_name = "WHAT", value_parser = PossibleValuesParser::new(TOOLS.iter().map(|tool| tool.name)))]
+    /// Which programs, or the servers' debug symbols; all of them when none is named
+    #[arg(value_name = "WHAT", value_parser = PossibleValuesParser::new(names()))]
     what: Vec<String>,
     /// Install what is missing; without it nothing is changed
     #[arg(long, requires = "what")]
@@ -46,6 +47,16 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
         }
         told.push(SetupJson { install: command.map(|words| words.join(" ")).filter(|_| found.path.is_none()), found });
     }
+    if args.what.is_empty() || args.what.iter().any(|name| name == debug_symbols::NAME) {
+        for mut symbols in debug_symbols::all(&release) {
+            if args.install && symbols.found.path.is_none() {
+                fetch(&symbols)?;
+                symbols.look_again();
+            }
+            let install = symbols.fetch.filter(|_| symbols.found.path.is_none()).map(|fetch| line(&fetch));
+            told.push(SetupJson { found: symbols.found, install });
+        }
+    }
     if args.json {
         output::json(&told)?
     } else {
@@ -55,20 +66,55 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
     Ok(if missing { Exit::Machine } else { Exit::Done })
 }
 
+fn names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().map(|tool| tool.name).chain([debug_symbols::NAME])
+}
+
 /// Packages are installed by root.
-fn as_root(words: Vec<&'static str>) -> Vec<&'static str> {
+fn as_root(words: Vec<&str>) -> Vec<&str> {
     let sudo = if rustix::process::geteuid().is_root() { None } else { Some("sudo") };
     sudo.into_iter().chain(words).collect()
 }
 
+/// What brings symbols, in one line of a shell.
+fn line(fetch: &Fetch) -> String {
+    match fetch {
+        Fetch::Run { words, as_root: false } => words.join(" "),
+        Fetch::Run { words, as_root: true } => as_root(words.iter().map(String::as_str).collect()).join(" "),
+        Fetch::Type(lines) => lines.join(" && "),
+    }
+}
+
+/// Brings the symbols of one server.
+fn fetch(symbols: &Symbols) -> Result<(), Problem> {
+    match &symbols.fetch {
+        Some(Fetch::Run { words, as_root: root }) => {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            run_command(&if *root { as_root(words) } else { words })
+        }
+        Some(Fetch::Type(lines)) => {
+            Err(Problem::new(Exit::Machine, "apt knows no archive that has the debug symbols of this build")
+                .at("/etc/apt/sources.list.d")
+                .expected(format!("a package for {}", symbols.found.purpose))
+                .advice(format!("as root, type: {}", lines.join(" && "))))
+        }
+        None => install(symbols.found.name, None),
+    }
+}
+
 fn install(name: &str, command: Option<&[&str]>) -> Result<(), Problem> {
-    let Some([program, arguments @ ..]) = command else {
+    let Some(words) = command else {
         return Err(Problem::new(Exit::Machine, format!("no package of {name} is known for this system"))
             .at("/etc/os-release")
             .expected("Debian, Ubuntu, Fedora or a relative of theirs")
             .advice("install it as its own documentation says; binary = \"PATH\" under [engine] names a program"));
     };
-    let words = format!("{program} {}", arguments.join(" "));
+    run_command(words)
+}
+
+fn run_command(command: &[&str]) -> Result<(), Problem> {
+    let [program, arguments @ ..] = command else { return Ok(()) };
+    let words = command.join(" ");
     output::note(&format!("running: {words}"));
     // Databases that packages bring must not start by themselves: tare starts its own, private ones.
     let status = Command::new(program)

@@ -118,14 +118,14 @@ impl Tool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Family {
+pub(super) enum Family {
     Debian,
     Ubuntu,
     Fedora,
 }
 
 /// The family by `/etc/os-release`, of which derivatives name their origin in ID_LIKE.
-fn family(release: &str) -> Option<Family> {
+pub(super) fn family(release: &str) -> Option<Family> {
     let value = |key: &str| {
         let line = release.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
         line.map_or(String::new(), |value| value.trim_matches('"').to_owned())

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tare_cpuset::ThreadRef;
 use tare_drive::capture::environment::environment;
 use tare_drive::sut::{Partner, SubjectWatch, Surroundings, SutError, SystemUnderTest, WatchSettings};
 use tare_drive::workload::{Counts, Driven, Host, LoadError, Progress, ServerAt, Stage};
@@ -231,7 +232,7 @@ impl Host for Trial {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    fn begin_captures(&self) {
+    fn begin_captures(&self, _connections: &[ThreadRef]) {
         // Anyone who did not answer has ended, and the load with it.
         let _ = self.ask(&FromClient::BeginCaptures);
     }

@@ -4,6 +4,7 @@ use super::Trial;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
+use tare_cpuset::ThreadRef;
 use tare_drive::capture::place::{Captured, Place};
 use tare_drive::capture::sample::CaptureSample;
 use tare_drive::workload::{Extra, Host, Progress};
@@ -44,13 +45,13 @@ impl Host for TrialHost<'_> {
         Some(self.trial.directory.path().join("logs").join(format!("{name}-{trial:05}-{attempt}.log")))
     }
 
-    fn begin_captures(&self) {
+    fn begin_captures(&self, connections: &[ThreadRef]) {
         let Some(server) = self.server else { return };
         let (task, settings) = (&self.trial.task, &self.trial.task.condition.settings);
         let threads = settings.workload.threads;
         let (trial, attempt) = (task.planned.trial, self.trial.attempt);
         let place = Place::new(self.trial.directory.path(), trial, attempt, threads, task.sampling.sample_s);
-        let begun = CaptureSample::begin(&settings.capture, place, server);
+        let begun = CaptureSample::begin(&settings.capture, place, server, connections);
         *self.captures.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }
 
@@ -76,7 +77,12 @@ pub fn note_captures(captures: Option<CaptureSample>, extra: Option<Extra>, reco
 /// Notes that this load has no capture sample, where one was asked for.
 pub fn note_no_captures(trial: &Trial<'_>, reason: &str, record: &mut TrialRecord) {
     let asked = trial.task.condition.settings.capture;
-    let all = [(asked.profile, captures::PROFILE), (asked.locks, captures::LOCKS), (asked.status, captures::STATUS)];
+    let all = [
+        (asked.profile, captures::PROFILE),
+        (asked.waits, captures::WAITS),
+        (asked.locks, captures::LOCKS),
+        (asked.status, captures::STATUS),
+    ];
     for (_, name) in all.into_iter().filter(|(asked, _)| *asked) {
         record.captures_missing.insert(name.to_owned(), reason.to_owned());
     }

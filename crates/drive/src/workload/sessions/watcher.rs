@@ -35,7 +35,7 @@ impl Observer for Watcher<'_, '_> {
     fn sample_start(&mut self, sample: usize) -> Result<(), LoadError> {
         self.stage.host.progress(Progress::Sample { sample, seconds: self.stage.counts.sample_s });
         if self.is_extra(sample) {
-            self.stage.host.begin_captures();
+            self.stage.host.begin_captures(&self.stage.watch.connections());
         } else {
             self.stage.watch.start()?;
         }

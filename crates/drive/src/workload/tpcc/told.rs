@@ -5,6 +5,7 @@ use crate::workload::{Host, Progress};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use tare_cpuset::ThreadRef;
 use tare_load::{Interval, Intervals};
 
 /// Takes note of an interval, and of the new orders a minute in it.
@@ -90,8 +91,8 @@ impl Host for OrderListener<'_> {
         (self.hear)(interval, 60.0 * interval.tps * share);
     }
 
-    fn begin_captures(&self) {
-        self.host.begin_captures();
+    fn begin_captures(&self, connections: &[ThreadRef]) {
+        self.host.begin_captures(connections);
     }
 
     fn end_captures(&self) {

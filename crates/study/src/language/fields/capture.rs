@@ -24,6 +24,12 @@ pub const KEYS: &[Key<Settings>] = &[
         |s, on| s.capture.locks = on,
     ),
     Key::switch(
+        "waits",
+        "on: in what the server's threads sleep, looked at 150 times a second in that further sample",
+        |s| s.capture.waits,
+        |s, on| s.capture.waits = on,
+    ),
+    Key::switch(
         "status",
         "on: the server's counters over that further sample, and the InnoDB status at its end",
         |s| s.capture.status,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tare_files::{Folder, Trust};
 use tare_results::captures::{LockShare, LocksFile, ProfileFile, StatusFile, SymbolShare};
+use tare_results::waits::{FutexOperation, ThreadsTime, TimePart, TimeUse, WaitsFile};
 
 const STUDY: &str = "name = \"fuzzed\"\n[workload]\nrows = 20\n[sampling]\ntrials = 2\nsamples = 2\nwarmup_s = 0\n\
                      sample_s = 0.05\n[factors]\naslr = [\"on\", \"off\"]\n";
@@ -32,7 +33,7 @@ fn results(world: &World) -> PathBuf {
 }
 
 fn captures() -> Vec<(&'static str, &'static str, String)> {
-    use tare_results::captures::{FLAME_GRAPH, FOLDED, LOCKS, PROFILE, STATUS};
+    use tare_results::captures::{FLAME_GRAPH, FOLDED, LOCKS, PROFILE, STATUS, WAITS, WALL};
     let symbol = SymbolShare { symbol: "sqlite3_step".into(), self_fraction: 0.5, total_fraction: 0.9 };
     let profile = ProfileFile {
         schema: 2,
@@ -48,12 +49,31 @@ fn captures() -> Vec<(&'static str, &'static str, String)> {
     let locks = LocksFile { schema: 2, source: "made up".into(), elapsed_s: 1.0, threads: 2, waits };
     let differences = BTreeMap::from([("rows_read".to_owned(), 1000.0)]);
     let status = StatusFile { schema: 2, elapsed_s: 1.0, differences };
+    let part = TimePart {
+        time: TimeUse::SharedFutex,
+        on: Some("dict_sys".into()),
+        operation: Some(FutexOperation::Wait),
+        addresses: 1,
+        threads: 2,
+        fraction: 0.9,
+    };
+    let time = ThreadsTime { threads: 2, samples: 300, running_samples: 30, exact: true, parts: vec![part] };
+    let waits = WaitsFile {
+        schema: 2,
+        elapsed_s: 1.0,
+        looks: 150,
+        looking_cpu_s: 0.01,
+        connections: time.clone(),
+        background: time,
+    };
     let json = |value: serde_json::Result<String>| value.unwrap();
     vec![
         (PROFILE, "profile.json", json(serde_json::to_string(&profile))),
         (FOLDED, "profile.folded", "main;step;compare 60\nmain;step 40\n".to_owned()),
         (FLAME_GRAPH, "profile.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"></svg>".to_owned()),
         (LOCKS, "locks.json", json(serde_json::to_string(&locks))),
+        (WAITS, "waits.json", json(serde_json::to_string(&waits))),
+        (WALL, "wall.folded", "ran;main 100000\nasleep;shared_futex;dict_sys 900000\n".to_owned()),
         (STATUS, "status.json", json(serde_json::to_string(&status))),
     ]
 }

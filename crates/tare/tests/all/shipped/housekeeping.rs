@@ -45,6 +45,48 @@ fn setup_says_what_is_here_and_what_would_install_the_rest_and_changes_nothing()
 }
 
 #[test]
+fn setup_says_what_brings_the_symbols_of_the_servers_and_runs_it_where_apt_knows_the_package() {
+    let world = World::new();
+    let fake = world.path("bin");
+    std::fs::create_dir(&fake).unwrap();
+    let put = |name: &str, text: &str| {
+        std::fs::write(fake.join(name), format!("#!/bin/sh\n{text}\n")).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(fake.join(name), mode).unwrap();
+    };
+    let ran = world.path("ran");
+    put("dpkg", "echo \"a-server-core: $2\"");
+    put("dpkg-query", "printf 1:9.9-1");
+    put("sudo", "exec \"$@\"");
+    put("apt-get", &format!("echo \"$@\" >> {}", ran.display()));
+    let setup = |arguments: &[&str]| {
+        let mut command = world.tare(&[&["setup", "symbols"], arguments].concat());
+        command.env("PATH", format!("{}:/usr/bin:/bin", fake.display())).env_remove("DEBUGINFOD_URLS");
+        let output = command.output().unwrap();
+        (output.status.code(), crate::support::text(&output.stdout), crate::support::text(&output.stderr))
+    };
+    // An archive that apt does not know is not added: what to type is said.
+    put("apt-cache", "true");
+    let (code, out, err) = setup(&["--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let rows = json(&out);
+    let missing: Vec<_> = rows.as_array().unwrap().iter().filter(|row| row["path"].is_null()).cloned().collect();
+    assert!(!missing.is_empty(), "every server here has its symbols: {rows}");
+    assert!(missing.iter().all(|row| row["install"].as_str().unwrap().contains("a-server-core-dbgsym=1:9.9-1")));
+    assert!(missing.iter().all(|row| row["install"].as_str().unwrap().contains("/etc/apt/sources.list.d/")));
+    let (code, _, err) = setup(&["--install"]);
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("as root, type:") && !ran.exists(), "{err}");
+    // One that it knows is asked for the package of this very version.
+    put("apt-cache", "echo ' a-server-core-dbgsym | 1:9.9-1 | http://x y-debug/main amd64 Packages'");
+    let (code, _, err) = setup(&["--install"]);
+    assert_eq!(code, Some(3), "nothing was really installed: {err}");
+    let told = std::fs::read_to_string(&ran).unwrap();
+    assert!(told.starts_with("install -y --no-install-recommends a-server-core-dbgsym=1:9.9-1"), "{told}");
+    world.assert_clean();
+}
+
+#[test]
 fn the_doctor_begins_with_what_is_missing_for_what() {
     let world = World::new();
     let out = world.tare(&["doctor", "--spin", "0.01"]).env("PATH", "/nowhere").output().unwrap();

@@ -16,4 +16,5 @@ mod shards;
 mod stability;
 mod topo;
 mod topology_files;
+mod waits;
 mod why;

@@ -1,0 +1,110 @@
+//! What a thread does at one moment, from `/proc/PID/task/TID/syscall` (proc_pid_syscall(5)): whether it runs, and if
+//! not, in which system call it sleeps.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::str::FromStr;
+
+use super::error::ObserveError;
+use super::thread_ref::ThreadRef;
+
+/// Longer than any line that the kernel writes: nine numbers of at most 20 characters.
+const LONGEST: usize = 256;
+
+/// What a thread does at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InCall {
+    /// It runs, or could run and waits for a CPU.
+    Running,
+    /// It sleeps outside a system call: in a page fault, or stopped.
+    Outside,
+    /// It sleeps in a system call.
+    Call(Call),
+}
+
+/// A system call, as the kernel was called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// Its number, which differs between architectures.
+    pub number: i64,
+    /// Its arguments, also those that it does not have: what the registers held.
+    pub arguments: [u64; 6],
+    /// Address of the stack.
+    pub stack: u64,
+    /// Address of the program's next instruction.
+    pub program: u64,
+}
+
+/// A line that is none of those that the kernel writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("expected `running`, `-1 STACK PROGRAM`, or the number of a call, six arguments, STACK and PROGRAM")]
+pub struct NoCall;
+
+impl FromStr for InCall {
+    type Err = NoCall;
+
+    fn from_str(text: &str) -> Result<Self, NoCall> {
+        let mut words = text.split_ascii_whitespace();
+        let first = words.next().ok_or(NoCall)?;
+        let found = if first == "running" {
+            Self::Running
+        } else {
+            let number: i64 = first.parse().map_err(|_| NoCall)?;
+            let mut next = || words.next().and_then(hexadecimal).ok_or(NoCall);
+            if number < 0 {
+                let _ = (next()?, next()?);
+                Self::Outside
+            } else {
+                let mut arguments = [0; 6];
+                for argument in &mut arguments {
+                    *argument = next()?;
+                }
+                Self::Call(Call { number, arguments, stack: next()?, program: next()? })
+            }
+        };
+        if words.next().is_some() { Err(NoCall) } else { Ok(found) }
+    }
+}
+
+fn hexadecimal(word: &str) -> Option<u64> {
+    let digits = word.strip_prefix("0x").filter(|digits| !digits.starts_with('+'))?;
+    u64::from_str_radix(digits, 16).ok()
+}
+
+/// The open file of one thread: a look at it is one read.
+#[derive(Debug)]
+pub struct InCallFile {
+    path: String,
+    file: File,
+}
+
+impl InCallFile {
+    /// Opens the file of a thread. Who may read it is checked at each read, not here.
+    ///
+    /// # Errors
+    /// When the thread has ended, or the kernel has no such file.
+    pub fn open(thread: ThreadRef) -> Result<Self, ObserveError> {
+        let path = format!("{}/syscall", thread.folder());
+        let file = File::open(&path).map_err(|e| ObserveError::of_io(&path, &e))?;
+        Ok(Self { path, file })
+    }
+
+    /// What the thread does now.
+    ///
+    /// # Errors
+    /// When it has ended, when it belongs to another user, or when the kernel's line is not understood.
+    pub fn read(&self) -> Result<InCall, ObserveError> {
+        let mut line = [0; LONGEST];
+        let read = self.file.read_at(&mut line, 0).map_err(|e| ObserveError::of_io(&self.path, &e))?;
+        let text = std::str::from_utf8(&line[..read]).map_err(|e| ObserveError::format(&self.path, e))?;
+        text.parse().map_err(|e| ObserveError::format(&self.path, e))
+    }
+}
+
+/// What a thread does at this moment.
+///
+/// # Errors
+/// As [`InCallFile::open`] and [`InCallFile::read`].
+pub fn in_call(thread: ThreadRef) -> Result<InCall, ObserveError> {
+    InCallFile::open(thread)?.read()
+}

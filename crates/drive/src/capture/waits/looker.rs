@@ -1,0 +1,230 @@
+//! The thread that looks at the server's threads while the capture sample is taken.
+
+use super::addresses::Addresses;
+use super::descriptors::Descriptors;
+use super::followed::{Counted, Followed};
+use super::parts;
+use super::sleep::{Sleep, sleep};
+use super::tally::Tally;
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+use tare_cpuset::ThreadRef;
+use tare_cpuset::observe::{self, InCall, ObserveError};
+use tare_engine::Unavailable;
+use tare_results::schema::SCHEMA;
+use tare_results::waits::{ThreadsTime, TimeUse, WaitsFile};
+
+/// Looks a second at most.
+const LOOKS_PER_S: f64 = 150.0;
+/// Looks at one thread a second, over all threads: each takes one or two microseconds.
+const READS_PER_S: f64 = 6_000.0;
+/// Looks between two times that new threads are searched for.
+const SEARCH_EVERY: u64 = 100;
+
+/// Threads that are being looked at.
+pub(in super::super) struct Waits {
+    stop: Arc<AtomicBool>,
+    looker: JoinHandle<Seen>,
+}
+
+/// What was seen.
+struct Seen {
+    elapsed_s: f64,
+    looks: u64,
+    cpu_s: f64,
+    connections: (BTreeSet<ThreadRef>, Tally, Counted),
+    background: (BTreeSet<ThreadRef>, Tally, Counted),
+}
+
+impl Waits {
+    /// Begins to look at the threads of process `pid` and of all that descend from it.
+    ///
+    /// # Errors
+    /// Where it is not known which threads serve connections, or this user may not look at them.
+    pub fn begin(pid: u32, connections: &[ThreadRef]) -> Result<Self, Unavailable> {
+        let connections: BTreeSet<ThreadRef> = connections.iter().copied().collect();
+        let Some(first) = connections.first() else {
+            return Err(Unavailable("no thread of the server is known to serve a connection".to_owned()));
+        };
+        observe::in_call(*first).map_err(refused)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let until = Arc::clone(&stop);
+        let looker = Builder::new().spawn(move || look(pid.cast_signed(), &connections, &until));
+        let looker = looker.map_err(|e| Unavailable(format!("the system starts no thread that looks: {e}")))?;
+        Ok(Self { stop, looker })
+    }
+
+    /// Ends it. The server still runs, so that addresses can be looked up.
+    ///
+    /// # Errors
+    /// Where nothing was seen.
+    pub fn end(self) -> Result<WaitsFile, Unavailable> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.looker.thread().unpark();
+        let seen = self.looker.join().map_err(|_| Unavailable("the thread that looks ended by itself".to_owned()))?;
+        if seen.connections.1.samples == 0 {
+            return Err(Unavailable("no thread that serves a connection was seen".to_owned()));
+        }
+        let mut addresses = Addresses::default();
+        let shared = parts::shared(&[&seen.connections.1, &seen.background.1]);
+        let mut time = |(threads, tally, counted): &(BTreeSet<ThreadRef>, Tally, Counted)| ThreadsTime {
+            threads: threads.len(),
+            samples: tally.samples,
+            running_samples: tally.running,
+            exact: counted.elapsed_ns > 0.0,
+            parts: parts::of(tally, *counted, &shared, &mut addresses),
+        };
+        Ok(WaitsFile {
+            schema: SCHEMA,
+            elapsed_s: seen.elapsed_s,
+            looks: seen.looks,
+            looking_cpu_s: seen.cpu_s,
+            connections: time(&seen.connections),
+            background: time(&seen.background),
+        })
+    }
+}
+
+/// Why a thread may not be looked at.
+fn refused(error: ObserveError) -> Unavailable {
+    let advice = match &error {
+        ObserveError::Unreadable { .. } => {
+            "; run tare as the server's own user or as root, with kernel.yama.ptrace_scope of 1 or 0"
+        }
+        _ => "",
+    };
+    Unavailable(format!("{error}{advice}"))
+}
+
+fn look(root: i32, connections: &BTreeSet<ThreadRef>, stop: &AtomicBool) -> Seen {
+    let began = Instant::now();
+    let mut followed: Vec<Followed> = Vec::new();
+    let mut descriptors = Descriptors::default();
+    let mut tallies = [Tally::default(), Tally::default()];
+    let mut looks = 0;
+    while !stop.load(Ordering::Relaxed) {
+        if looks % SEARCH_EVERY == 0 {
+            search(root, connections, &mut followed);
+        }
+        followed.retain(|one| {
+            let tally = &mut tallies[usize::from(one.is_connection)];
+            note(one, tally, &mut descriptors)
+        });
+        looks += 1;
+        std::thread::park_timeout(pause(looks, followed.len()));
+    }
+    let [background, serving] = tallies;
+    let of = |class: bool, tally: Tally| {
+        let of_class = || followed.iter().filter(|one| one.is_connection == class);
+        let did = of_class().filter_map(Followed::did).fold(Counted::default(), |sum, one| Counted {
+            elapsed_ns: sum.elapsed_ns + one.elapsed_ns,
+            ran_ns: sum.ran_ns + one.ran_ns,
+            waited_ns: sum.waited_ns + one.waited_ns,
+        });
+        (of_class().map(|one| one.thread).collect(), tally, did)
+    };
+    let elapsed_s = began.elapsed().as_secs_f64();
+    let (connections, background) = (of(true, serving), of(false, background));
+    let cpu = clock_gettime(ClockId::ThreadCPUTime);
+    let cpu_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
+    Seen { elapsed_s, looks, cpu_s, connections, background }
+}
+
+/// Finds threads that are new.
+fn search(root: i32, connections: &BTreeSet<ThreadRef>, followed: &mut Vec<Followed>) {
+    let known: BTreeSet<ThreadRef> = followed.iter().map(|one| one.thread).collect();
+    let processes = std::iter::once(root).chain(observe::descendants(root));
+    let threads = processes.flat_map(|pid| observe::threads_of(pid).unwrap_or_default());
+    let new = threads.chain(connections.iter().copied()).filter(|thread| !known.contains(thread));
+    let new: BTreeSet<ThreadRef> = new.collect();
+    followed.extend(new.into_iter().filter_map(|thread| Followed::new(thread, connections.contains(&thread)).ok()));
+}
+
+/// Looks at one thread; whether it may be looked at again.
+fn note(one: &Followed, tally: &mut Tally, descriptors: &mut Descriptors) -> bool {
+    let ThreadRef { pid, tid } = one.thread;
+    match one.file.read() {
+        Ok(InCall::Running) => tally.runs(),
+        Ok(InCall::Outside) => tally.sleeps(pid, tid, Sleep::In(TimeUse::PageFault, None)),
+        Ok(InCall::Call(call)) => tally.sleeps(pid, tid, sleep(pid, &call, descriptors)),
+        Err(_) => return false,
+    }
+    true
+}
+
+/// Until the next look: on average the time between two, and never twice the same, so that nothing that comes as
+/// regularly is always or never seen. Multiples of the golden section lie evenly between 0 and 1 (Knuth, The Art of
+/// Computer Programming 3, 6.4).
+fn pause(looks: u64, threads: usize) -> Duration {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let per_s = LOOKS_PER_S.min(READS_PER_S / threads.max(1) as f64).max(1.0);
+    Duration::from_secs_f64((0.5 + (looks as f64 * GOLDEN).fract()) / per_s)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+    use tare_results::waits::FutexOperation;
+
+    #[test]
+    fn pauses_differ_and_are_longer_with_many_threads() {
+        let mean = |threads| (0..1000).map(|n| pause(n, threads).as_secs_f64()).sum::<f64>() / 1000.0;
+        assert!((mean(8) * LOOKS_PER_S - 1.0).abs() < 0.01, "{}", mean(8));
+        assert!((mean(1000) * 6.0 - 1.0).abs() < 0.01, "{}", mean(1000));
+        assert_ne!(pause(1, 8), pause(2, 8));
+    }
+
+    /// Three threads of this process: two that sleep on one lock, one that runs.
+    #[test]
+    fn two_threads_on_one_lock_share_it_and_one_that_runs_runs() {
+        let (lock, stop) = (Mutex::new(()), AtomicBool::new(false));
+        let held = lock.lock().unwrap();
+        let file = std::thread::scope(|scope| {
+            let (tell, told) = std::sync::mpsc::channel();
+            for runs in [false, false, true] {
+                let (tell, lock, stop) = (tell.clone(), &lock, &stop);
+                scope.spawn(move || {
+                    tell.send(ThreadRef::of_this_thread()).unwrap();
+                    if !runs {
+                        drop(lock.lock());
+                    }
+                    while runs && !stop.load(Ordering::Relaxed) {
+                        std::hint::spin_loop();
+                    }
+                });
+            }
+            let threads: Vec<ThreadRef> = (0..3).map(|_| told.recv().unwrap()).collect();
+            std::thread::sleep(Duration::from_millis(50));
+            let waits = Waits::begin(std::process::id(), &threads).unwrap();
+            std::thread::sleep(Duration::from_millis(800));
+            let file = waits.end();
+            stop.store(true, Ordering::Relaxed);
+            drop(held);
+            file.unwrap()
+        });
+        let parts = &file.connections.parts;
+        let sum: f64 = parts.iter().map(|part| part.fraction).sum();
+        assert!((sum - 1.0).abs() < 1e-9, "{file:?}");
+        let first = &parts[0];
+        assert_eq!((first.time, first.threads, first.addresses), (TimeUse::SharedFutex, 2, 1), "{file:?}");
+        assert!((first.fraction - 2.0 / 3.0).abs() < 0.05, "{file:?}");
+        assert!(matches!(first.operation, Some(FutexOperation::Wait | FutexOperation::WaitBitset)));
+        assert_eq!(file.connections.threads, 3);
+        assert!(file.background.parts.iter().all(|part| part.time != TimeUse::SharedFutex), "{file:?}");
+        assert!(file.looking_cpu_s > 0.0 && file.looking_cpu_s < 0.3 * file.elapsed_s, "{file:?}");
+    }
+
+    #[test]
+    fn threads_that_are_not_known_or_gone_are_a_reason() {
+        let Err(Unavailable(reason)) = Waits::begin(std::process::id(), &[]) else { panic!() };
+        assert!(reason.contains("serve a connection"), "{reason}");
+        let gone = ThreadRef { pid: std::process::id().cast_signed(), tid: 1 };
+        let Err(Unavailable(reason)) = Waits::begin(std::process::id(), &[gone]) else { panic!() };
+        assert!(reason.contains("has ended"), "{reason}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Shares of the threads' time: what the kernel counts of running and waiting for a CPU, and the rest as samples of
+//! sleeping threads divide it. They add up to 1.
+
+use super::addresses::Addresses;
+use super::followed::Counted;
+use super::sleep::{Futex, Sleep};
+use super::tally::{Sightings, Tally};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use tare_results::waits::{FutexOperation, TimePart, TimeUse};
+
+/// Futexes that many threads share, each a part of its own; the rest are one part for each place that they lie in.
+const LOCKS: usize = 20;
+
+/// A futex, however it is waited for.
+type Address = (Option<i32>, u64);
+
+/// Futexes on which several threads were seen, of whichever class.
+pub(super) fn shared(tallies: &[&Tally]) -> BTreeSet<Address> {
+    let mut threads: HashMap<Address, BTreeSet<i32>> = HashMap::new();
+    for (sleep, seen) in tallies.iter().flat_map(|tally| &tally.asleep) {
+        if let Sleep::Futex(futex) = sleep {
+            threads.entry(address(futex)).or_default().extend(&seen.threads);
+        }
+    }
+    threads.into_iter().filter(|(_, threads)| threads.len() > 1).map(|(address, _)| address).collect()
+}
+
+fn address(futex: &Futex) -> Address {
+    (futex.process, futex.address)
+}
+
+/// What is one part: sightings of the same key are added.
+type Key = (TimeUse, Option<String>, Option<FutexOperation>, Option<Address>);
+
+/// Parts, the largest first; empty where nothing was seen.
+pub(super) fn of(
+    tally: &Tally,
+    counted: Counted,
+    shared: &BTreeSet<Address>,
+    addresses: &mut Addresses,
+) -> Vec<TimePart> {
+    if tally.samples == 0 {
+        return Vec::new();
+    }
+    let asleep = tally.samples - tally.running;
+    let share = |count: u64| count as f64 / tally.samples as f64;
+    let (ran, waited) = match counted.elapsed_ns {
+        elapsed if elapsed > 0.0 => (counted.ran_ns / elapsed, Some(counted.waited_ns / elapsed)),
+        _ => (share(tally.running), None),
+    };
+    let rest = (1.0 - ran - waited.unwrap_or(0.0)).max(0.0);
+    let awake = |time, fraction| TimePart { time, on: None, operation: None, addresses: 0, threads: 0, fraction };
+    let mut parts = vec![awake(TimeUse::Ran, ran)];
+    parts.extend(waited.map(|fraction| awake(TimeUse::WaitedForCpu, fraction)));
+    for (key, found) in grouped(tally, shared, addresses) {
+        let (time, on, operation, _) = key;
+        let fraction = rest * found.samples as f64 / asleep.max(1) as f64;
+        let addresses = found.addresses.len();
+        parts.push(TimePart { time, on, operation, addresses, threads: found.threads.len(), fraction });
+    }
+    let sum: f64 = parts.iter().map(|part| part.fraction).sum();
+    parts.iter_mut().for_each(|part| part.fraction /= if sum > 0.0 { sum } else { 1.0 });
+    parts.retain(|part| part.fraction > 0.0);
+    parts.sort_by(|a, b| b.fraction.total_cmp(&a.fraction).then(a.time.cmp(&b.time)).then_with(|| a.on.cmp(&b.on)));
+    parts
+}
+
+/// What one part holds.
+#[derive(Default)]
+struct Found {
+    samples: u64,
+    threads: BTreeSet<i32>,
+    addresses: BTreeSet<Address>,
+}
+
+fn grouped(tally: &Tally, shared: &BTreeSet<Address>, addresses: &mut Addresses) -> BTreeMap<Key, Found> {
+    let mut most: Vec<(&Sleep, &Sightings)> = tally.asleep.iter().collect();
+    most.sort_by_key(|(_, seen)| std::cmp::Reverse(seen.samples));
+    let mut locks = 0;
+    let mut groups: BTreeMap<Key, Found> = BTreeMap::new();
+    for (sleep, seen) in most {
+        let key = match sleep {
+            Sleep::In(time, on) => (*time, on.clone(), None, None),
+            Sleep::Futex(futex) => {
+                let place = addresses.name(futex.process.unwrap_or(seen.process), futex.address);
+                let is_shared = shared.contains(&address(futex));
+                let own_part = is_shared && locks < LOCKS;
+                locks += usize::from(own_part);
+                let time = if is_shared { TimeUse::SharedFutex } else { TimeUse::OwnFutex };
+                (time, Some(place), Some(futex.operation), own_part.then(|| address(futex)))
+            }
+        };
+        let found = groups.entry(key).or_default();
+        found.samples += seen.samples;
+        found.threads.extend(&seen.threads);
+        if let Sleep::Futex(futex) = sleep {
+            found.addresses.insert(address(futex));
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn futex(address: u64) -> Sleep {
+        Sleep::Futex(Futex { process: Some(-1), address, operation: FutexOperation::Wait })
+    }
+
+    #[test]
+    fn exact_counts_of_running_leave_the_rest_to_the_samples_of_sleep() {
+        let mut tally = Tally::default();
+        (0..50).for_each(|_| tally.runs());
+        for thread in 0..3 {
+            (0..10).for_each(|_| tally.sleeps(-1, thread, futex(1)));
+            (0..5).for_each(|_| tally.sleeps(-1, thread, futex(100 + u64::from(thread.unsigned_abs()))));
+        }
+        (0..5).for_each(|_| tally.sleeps(-1, 0, Sleep::In(TimeUse::Client, None)));
+        let shared = shared(&[&tally]);
+        assert_eq!(shared, [(Some(-1), 1)].into());
+        let counted = Counted { elapsed_ns: 100.0, ran_ns: 30.0, waited_ns: 20.0 };
+        let parts = of(&tally, counted, &shared, &mut Addresses::default());
+        let found: Vec<_> =
+            parts.iter().map(|p| (p.time, p.addresses, p.threads, (p.fraction * 1e6).round())).collect();
+        assert_eq!(
+            found,
+            [
+                (TimeUse::Ran, 0, 0, 300_000.0),
+                (TimeUse::SharedFutex, 1, 3, 300_000.0),
+                (TimeUse::WaitedForCpu, 0, 0, 200_000.0),
+                (TimeUse::OwnFutex, 3, 3, 150_000.0),
+                (TimeUse::Client, 0, 1, 50_000.0),
+            ]
+        );
+        let sampled = of(&tally, Counted::default(), &shared, &mut Addresses::default());
+        assert_eq!((sampled[0].time, sampled[0].fraction), (TimeUse::Ran, 0.5));
+    }
+
+    proptest! {
+        #[test]
+        fn parts_add_up_to_the_whole(
+            running in 0_u64..50, sleeps in prop::collection::vec((0_i32..6, 0_u64..40), 0..200),
+            ran in 0.0..120.0_f64, waited in 0.0..40.0_f64,
+        ) {
+            let mut tally = Tally::default();
+            (0..running).for_each(|_| tally.runs());
+            sleeps.iter().for_each(|(thread, address)| tally.sleeps(-1, *thread, futex(*address)));
+            for elapsed_ns in [0.0, 100.0] {
+                let counted = Counted { elapsed_ns, ran_ns: ran, waited_ns: waited };
+                let parts = of(&tally, counted, &shared(&[&tally]), &mut Addresses::default());
+                let sum: f64 = parts.iter().map(|part| part.fraction).sum();
+                prop_assert!(parts.is_empty() || (sum - 1.0).abs() < 1e-9, "{parts:?}");
+                prop_assert!(parts.len() <= LOCKS + 5, "{}", parts.len());
+            }
+        }
+    }
+}

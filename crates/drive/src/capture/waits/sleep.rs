@@ -1,0 +1,140 @@
+//! In what a thread sleeps, by the system call that it is in.
+
+use super::descriptors::{Descriptor, Descriptors};
+use tare_cpuset::observe::Call;
+use tare_results::waits::{FutexOperation, TimeUse};
+
+/// Flags of a futex's operation (futex(2)): not shared between processes; measured by the clock of the day.
+const PRIVATE: u64 = 128;
+const REAL_TIME: u64 = 256;
+const WAIT: u64 = 0;
+const WAIT_BITSET: u64 = 9;
+
+/// In what a thread sleeps.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Sleep {
+    Futex(Futex),
+    In(TimeUse, Option<String>),
+}
+
+/// One futex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Futex {
+    /// The process whose address it is; none where processes share it, and it lies at one address in all.
+    pub process: Option<i32>,
+    pub address: u64,
+    pub operation: FutexOperation,
+}
+
+/// What a thread of process `pid` sleeps in.
+pub(super) fn sleep(pid: i32, call: &Call, descriptors: &mut Descriptors) -> Sleep {
+    let [first, second, ..] = call.arguments;
+    let of_file = |time, descriptors: &mut Descriptors| match descriptors.of(pid, first) {
+        Descriptor::Socket => Sleep::In(TimeUse::Client, None),
+        Descriptor::File(name) => Sleep::In(time, Some(name)),
+        Descriptor::Other => Sleep::In(TimeUse::WakeUp, None),
+    };
+    if let Some(found) = older(pid, call, descriptors) {
+        return found;
+    }
+    match call.number {
+        libc::SYS_futex => Sleep::Futex(Futex {
+            process: (second & PRIVATE != 0).then_some(pid),
+            address: first,
+            operation: match second & !(PRIVATE | REAL_TIME) {
+                WAIT => FutexOperation::Wait,
+                WAIT_BITSET => FutexOperation::WaitBitset,
+                _ => FutexOperation::Other,
+            },
+        }),
+        libc::SYS_recvfrom | libc::SYS_recvmsg | libc::SYS_sendto | libc::SYS_sendmsg | libc::SYS_ppoll => {
+            Sleep::In(TimeUse::Client, None)
+        }
+        libc::SYS_accept | libc::SYS_accept4 | libc::SYS_pselect6 => Sleep::In(TimeUse::Client, None),
+        libc::SYS_epoll_pwait | libc::SYS_epoll_pwait2 => epoll(pid, first, descriptors),
+        libc::SYS_read | libc::SYS_readv | libc::SYS_pread64 | libc::SYS_preadv | libc::SYS_preadv2 => {
+            of_file(TimeUse::Read, descriptors)
+        }
+        libc::SYS_write | libc::SYS_writev | libc::SYS_pwrite64 | libc::SYS_pwritev | libc::SYS_pwritev2 => {
+            of_file(TimeUse::Write, descriptors)
+        }
+        libc::SYS_fallocate | libc::SYS_ftruncate => of_file(TimeUse::Write, descriptors),
+        libc::SYS_fsync | libc::SYS_fdatasync | libc::SYS_sync_file_range => of_file(TimeUse::Flush, descriptors),
+        libc::SYS_msync => Sleep::In(TimeUse::Flush, None),
+        libc::SYS_fcntl | libc::SYS_flock => of_file(TimeUse::FileLock, descriptors),
+        libc::SYS_io_getevents | libc::SYS_io_uring_enter => Sleep::In(TimeUse::SubmittedIo, None),
+        libc::SYS_semop | libc::SYS_semtimedop => Sleep::In(TimeUse::Semaphore, None),
+        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => Sleep::In(TimeUse::Pause, None),
+        libc::SYS_rt_sigtimedwait | libc::SYS_rt_sigsuspend => Sleep::In(TimeUse::WakeUp, None),
+        other => Sleep::In(TimeUse::Other, Some(format!("call {other}"))),
+    }
+}
+
+/// Calls that newer architectures do without.
+#[cfg(target_arch = "x86_64")]
+fn older(pid: i32, call: &Call, descriptors: &mut Descriptors) -> Option<Sleep> {
+    match call.number {
+        libc::SYS_poll | libc::SYS_select => Some(Sleep::In(TimeUse::Client, None)),
+        libc::SYS_epoll_wait => Some(epoll(pid, call.arguments[0], descriptors)),
+        _ => None,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn older(_: i32, _: &Call, _: &mut Descriptors) -> Option<Sleep> {
+    None
+}
+
+/// A process that waits for its client and one that waits for a signal of another differ in whether a socket is among
+/// what they wait for.
+fn epoll(pid: i32, descriptor: u64, descriptors: &mut Descriptors) -> Sleep {
+    Sleep::In(if descriptors.watches_a_socket(pid, descriptor) { TimeUse::Client } else { TimeUse::WakeUp }, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::os::fd::AsRawFd;
+
+    fn call(number: i64, first: u64, second: u64) -> Call {
+        Call { number, arguments: [first, second, 0, 0, 0, 0], stack: 0, program: 0 }
+    }
+
+    #[test]
+    fn a_futex_is_its_address_in_its_process_or_in_all() {
+        let mut descriptors = Descriptors::default();
+        let mut of = |operation| match sleep(7, &call(libc::SYS_futex, 0x1000, operation), &mut descriptors) {
+            Sleep::Futex(futex) => (futex.process, futex.operation),
+            Sleep::In(time, _) => panic!("{time}"),
+        };
+        assert_eq!(of(PRIVATE), (Some(7), FutexOperation::Wait));
+        assert_eq!(of(0), (None, FutexOperation::Wait));
+        assert_eq!(of(PRIVATE | REAL_TIME | WAIT_BITSET), (Some(7), FutexOperation::WaitBitset));
+        assert_eq!(of(6), (None, FutexOperation::Other));
+    }
+
+    #[test]
+    fn a_file_has_its_name_and_a_socket_is_the_client() {
+        let own = std::process::id().cast_signed();
+        let folder = tempfile::tempdir().unwrap();
+        let file = std::fs::File::create(folder.path().join("ib_logfile0")).unwrap();
+        let (socket, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        let mut descriptors = Descriptors::default();
+        let mut of = |number, fd: &dyn AsRawFd| {
+            sleep(own, &call(number, u64::from(fd.as_raw_fd().cast_unsigned()), 0), &mut descriptors)
+        };
+        assert_eq!(of(libc::SYS_fdatasync, &file), Sleep::In(TimeUse::Flush, Some("ib_logfile0".into())));
+        assert_eq!(of(libc::SYS_pread64, &file), Sleep::In(TimeUse::Read, Some("ib_logfile0".into())));
+        assert_eq!(of(libc::SYS_read, &socket), Sleep::In(TimeUse::Client, None));
+        assert_eq!(of(libc::SYS_getpid, &file), Sleep::In(TimeUse::Other, Some("call 39".into())));
+    }
+
+    proptest! {
+        #[test]
+        fn no_call_makes_it_panic(number in -2_i64..500, arguments in any::<[u64; 6]>()) {
+            let call = Call { number, arguments, stack: 0, program: 0 };
+            let _ = sleep(std::process::id().cast_signed(), &call, &mut Descriptors::default());
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Where the names of a program's functions and data are: in itself, or in a file apart that its build id names.
+
+use super::build_id::build_id;
+use object::elf::{FileHeader32, FileHeader64, SHT_SYMTAB};
+use object::read::elf::{FileHeader, SectionHeader};
+use object::{Endianness, ReadCache};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Where distributions put names apart from programs.
+const DEBUG: &str = "/usr/lib/debug/.build-id";
+
+/// The file that holds all names of a program or library: itself where it was not stripped, else the file that a
+/// package of debug symbols or debuginfod brought. None where only the names are known that it exports.
+pub fn symbol_file(program: &Path) -> Option<PathBuf> {
+    symbol_file_below(Path::new(DEBUG), debuginfod_cache().as_deref(), program)
+}
+
+/// Where debuginfod-find keeps what it fetched (debuginfod-find(1)).
+fn debuginfod_cache() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let below = || Some(set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?.join("debuginfod_client"));
+    set("DEBUGINFOD_CACHE_PATH").or_else(below)
+}
+
+fn symbol_file_below(debug: &Path, fetched: Option<&Path>, program: &Path) -> Option<PathBuf> {
+    if is_named(program) {
+        return Some(program.to_owned());
+    }
+    let id = build_id(program)?;
+    let (folder, rest) = id.split_at_checked(2)?;
+    let installed = debug.join(folder).join(format!("{rest}.debug"));
+    let fetched = fetched.map(|cache| cache.join(&id).join("debuginfo"));
+    std::iter::once(installed).chain(fetched).find(|apart| is_named(apart))
+}
+
+/// Whether a file has the table of all its symbols.
+fn is_named(file: &Path) -> bool {
+    let Ok(file) = File::open(file) else { return false };
+    let file = ReadCache::new(file);
+    has_table::<FileHeader64<Endianness>>(&file).or_else(|| has_table::<FileHeader32<Endianness>>(&file)) == Some(true)
+}
+
+fn has_table<Header: FileHeader<Endian = Endianness>>(file: &ReadCache<File>) -> Option<bool> {
+    let header = Header::parse(file).ok()?;
+    let endian = header.endian().ok()?;
+    let sections = header.section_headers(endian, file).ok()?;
+    Some(sections.iter().any(|section| section.sh_type(endian) == SHT_SYMTAB))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_in_the_program_or_in_the_file_that_its_build_id_names() {
+        let own = std::env::current_exe().unwrap();
+        assert_eq!(symbol_file(&own), Some(own.clone()), "tests are not stripped");
+        let debug = tempfile::tempdir().unwrap();
+        let stripped = Path::new("/usr/sbin/mariadbd");
+        assert_eq!(symbol_file_below(debug.path(), None, stripped), None);
+        let id = build_id(stripped).unwrap();
+        let folder = debug.path().join(&id[..2]);
+        std::fs::create_dir(&folder).unwrap();
+        let apart = folder.join(format!("{}.debug", &id[2..]));
+        std::fs::copy(stripped, &apart).unwrap();
+        assert_eq!(symbol_file_below(debug.path(), None, stripped), None, "a file without the table is of no use");
+        std::fs::copy(&own, &apart).unwrap();
+        assert_eq!(symbol_file_below(debug.path(), None, stripped), Some(apart));
+        let cache = tempfile::tempdir().unwrap();
+        std::fs::create_dir(cache.path().join(&id)).unwrap();
+        std::fs::copy(&own, cache.path().join(&id).join("debuginfo")).unwrap();
+        let fetched = symbol_file_below(Path::new("/nonexistent"), Some(cache.path()), stripped).unwrap();
+        assert!(fetched.starts_with(cache.path()), "{}", fetched.display());
+        assert_eq!(symbol_file(Path::new("/usr/bin/mariadb-install-db")), None);
+    }
+}

@@ -1,0 +1,188 @@
+//! Where the threads of a server spend wall-clock time, by condition: means over trials.
+
+use super::confidence::CONFIDENCE;
+use super::ends;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use tare_results::schema::TrialRecord;
+use tare_results::waits::{FutexOperation, ThreadsTime, TimePart, TimeUse, WaitsFile};
+use tare_stats::Interval;
+use tare_stats::trials::mean_interval;
+
+/// Parts listed for a class of threads.
+const LISTED: usize = 24;
+
+/// Time of the server's threads in the capture samples of one condition, means over its trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaitsSummary {
+    /// Trials in which it was captured.
+    pub trials: usize,
+    /// Looks a second.
+    pub looks_per_s: f64,
+    /// CPU time that looking took, as a share of one CPU.
+    pub looking_cpu_fraction: f64,
+    /// Threads that serve a connection.
+    pub connections: ClassTime,
+    /// All other threads of the server.
+    pub background: ClassTime,
+}
+
+/// Time of the threads of one class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClassTime {
+    /// How many there are, mean.
+    pub threads: f64,
+    /// Whether running and waiting for a CPU are the kernel's exact counts in all trials.
+    pub exact: bool,
+    /// Share of the samples in which a thread ran or could run, to hold against the exact counts; none without samples.
+    pub running_samples_fraction: Option<f64>,
+    /// Parts that add up to 1, the largest first; the smallest may be left out.
+    pub parts: Vec<TimeSummary>,
+}
+
+/// One part of the threads' time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TimeSummary {
+    /// What the threads did.
+    pub time: TimeUse,
+    /// On what: symbol, mapping, file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// How a futex was waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<FutexOperation>,
+    /// Different addresses of futexes in a trial, mean.
+    pub addresses: f64,
+    /// Different threads seen in it in a trial, at most.
+    pub threads: usize,
+    /// Share of the wall-clock time of all threads of the class, 0 to 1.
+    pub fraction: f64,
+    /// Its 95% interval over trials; null with one trial.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
+    /// Time of all threads of the class per transaction, milliseconds; none where the load counts no transactions.
+    pub per_transaction_ms: Option<f64>,
+}
+
+impl WaitsSummary {
+    /// Share of the connections' time that they sleep, other than for their clients.
+    pub fn own_waits(&self) -> f64 {
+        self.connections.parts.iter().filter(|part| part.time.is_wait()).map(|part| part.fraction).sum()
+    }
+}
+
+/// Of the trials of one condition that have the capture; none where none has.
+pub(super) fn summary(trials: &[(&TrialRecord, &WaitsFile)]) -> Option<WaitsSummary> {
+    let mean =
+        |of: &dyn Fn(&WaitsFile) -> f64| trials.iter().map(|(_, file)| of(file)).sum::<f64>() / trials.len() as f64;
+    (!trials.is_empty()).then(|| WaitsSummary {
+        trials: trials.len(),
+        looks_per_s: mean(&|file| file.looks as f64 / file.elapsed_s.max(f64::MIN_POSITIVE)),
+        looking_cpu_fraction: mean(&|file| file.looking_cpu_s / file.elapsed_s.max(f64::MIN_POSITIVE)),
+        connections: class(trials, |file| &file.connections),
+        background: class(trials, |file| &file.background),
+    })
+}
+
+type Key<'f> = (TimeUse, Option<&'f str>, Option<FutexOperation>);
+
+fn class<'f>(trials: &[(&TrialRecord, &'f WaitsFile)], of: impl Fn(&'f WaitsFile) -> &'f ThreadsTime) -> ClassTime {
+    let all = trials.len() as f64;
+    let mut parts: BTreeMap<Key<'f>, Vec<Vec<&TimePart>>> = BTreeMap::new();
+    for (index, (_, file)) in trials.iter().enumerate() {
+        for part in &of(file).parts {
+            let key = (part.time, part.on.as_deref(), part.operation);
+            parts.entry(key).or_insert_with(|| vec![Vec::new(); trials.len()])[index].push(part);
+        }
+    }
+    let times: Vec<Option<f64>> = trials.iter().map(|(trial, file)| thread_ms(trial, of(file))).collect();
+    let mut parts: Vec<TimeSummary> = parts.into_iter().map(|(key, of_trials)| part(key, &of_trials, &times)).collect();
+    parts.sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
+    parts.truncate(LISTED);
+    let (samples, running) = trials.iter().fold((0_u64, 0_u64), |(samples, running), (_, file)| {
+        (samples.saturating_add(of(file).samples), running.saturating_add(of(file).running_samples))
+    });
+    ClassTime {
+        threads: trials.iter().map(|(_, file)| of(file).threads as f64).sum::<f64>() / all,
+        exact: trials.iter().all(|(_, file)| of(file).exact),
+        running_samples_fraction: (samples > 0).then(|| running as f64 / samples as f64),
+        parts,
+    }
+}
+
+/// Time of all threads of a class for each transaction of the capture sample, milliseconds.
+fn thread_ms(trial: &TrialRecord, time: &ThreadsTime) -> Option<f64> {
+    let tps = trial.capture_sample?.tps;
+    (tps > 0.0).then(|| 1000.0 * time.threads as f64 / tps)
+}
+
+fn part((time, on, operation): Key<'_>, of_trials: &[Vec<&TimePart>], times: &[Option<f64>]) -> TimeSummary {
+    let all = of_trials.len() as f64;
+    let sum = |parts: &Vec<&TimePart>| parts.iter().map(|part| part.fraction).sum::<f64>();
+    let fractions: Vec<f64> = of_trials.iter().map(sum).collect();
+    let each: Option<Vec<f64>> = fractions.iter().zip(times).map(|(share, time)| Some(share * (*time)?)).collect();
+    TimeSummary {
+        time,
+        on: on.map(str::to_owned),
+        operation,
+        addresses: of_trials.iter().flatten().map(|part| part.addresses as f64).sum::<f64>() / all,
+        threads: of_trials.iter().flatten().map(|part| part.threads).max().unwrap_or(0),
+        fraction: fractions.iter().sum::<f64>() / all,
+        ci: mean_interval(&fractions, CONFIDENCE),
+        per_transaction_ms: each.map(|each| each.iter().sum::<f64>() / all),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_results::schema::{CaptureSample, Levels, PlannedTrial};
+
+    fn file(parts: &[(TimeUse, Option<&str>, f64)]) -> WaitsFile {
+        let parts = parts.iter().map(|(time, on, fraction)| TimePart {
+            time: *time,
+            on: on.map(str::to_owned),
+            operation: None,
+            addresses: usize::from(on.is_some()),
+            threads: 4,
+            fraction: *fraction,
+        });
+        let connections =
+            ThreadsTime { threads: 4, samples: 100, running_samples: 50, exact: true, parts: parts.collect() };
+        let background = ThreadsTime::default();
+        WaitsFile { schema: 2, elapsed_s: 2.0, looks: 300, looking_cpu_s: 0.02, connections, background }
+    }
+
+    #[test]
+    fn shares_are_means_over_trials_and_times_are_of_all_threads_for_each_transaction() {
+        let planned = PlannedTrial { trial: 0, block: 0, condition: "all".to_owned(), lifetime: None };
+        let mut trial = TrialRecord::new(&planned, 1, Levels::new(), String::new());
+        trial.capture_sample = Some(CaptureSample { elapsed_s: 2.0, tps: 1000.0, tps_ratio: 1.0 });
+        // Two locks in the heap in the first trial, none in the second.
+        let one = file(&[
+            (TimeUse::Ran, None, 0.4),
+            (TimeUse::SharedFutex, Some("heap"), 0.4),
+            (TimeUse::SharedFutex, Some("heap"), 0.1),
+            (TimeUse::Client, None, 0.1),
+        ]);
+        let two = file(&[(TimeUse::Ran, None, 0.6), (TimeUse::Client, None, 0.4)]);
+        let found = summary(&[(&trial, &one), (&trial, &two)]).unwrap();
+        let shown: Vec<_> = found
+            .connections
+            .parts
+            .iter()
+            .map(|part| (part.time, (part.fraction * 100.0).round(), part.per_transaction_ms.unwrap()))
+            .collect();
+        // 4 threads and 1,000 transactions a second: 4 ms of thread time for each.
+        assert_eq!(shown[0], (TimeUse::Ran, 50.0, 2.0));
+        assert!(shown[1..].iter().all(|(_, share, ms)| *share == 25.0 && (ms - 1.0).abs() < 1e-9), "{shown:?}");
+        let sum: f64 = found.connections.parts.iter().map(|part| part.fraction).sum();
+        assert!((sum - 1.0).abs() < 1e-9);
+        assert!((found.own_waits() - 0.25).abs() < 1e-9);
+        assert_eq!((found.looks_per_s, found.looking_cpu_fraction), (150.0, 0.01));
+        assert!(found.connections.parts[0].ci.unwrap().contains(0.5));
+        assert_eq!(summary(&[]), None);
+        let alone = summary(&[(&trial, &one)]).unwrap();
+        assert!(alone.connections.parts.iter().all(|part| part.ci.is_none()));
+    }
+}

@@ -1,0 +1,103 @@
+//! Words for where the threads of a server spend time, and the sentence on what they sleep in most.
+
+use tare_findings::figures::{figure, percent, times};
+use tare_findings::summary::{CaptureSummary, Summary};
+use tare_findings::waits::{TimeSummary, WaitsSummary};
+use tare_results::waits::{FutexOperation, TimeUse};
+
+/// A share of the connections' time that is worth a sentence.
+const LEAST: f64 = 0.05;
+
+/// What the threads did, for a row of a table.
+pub(crate) fn what(part: &TimeSummary) -> String {
+    let words = of_time(part);
+    part.on.as_ref().map_or(words.clone(), |on| format!("{words}: {on}"))
+}
+
+fn of_time(part: &TimeSummary) -> String {
+    let condition = part.operation == Some(FutexOperation::WaitBitset);
+    match part.time {
+        TimeUse::Ran => "ran".to_owned(),
+        TimeUse::WaitedForCpu => "waited for a CPU".to_owned(),
+        TimeUse::SharedFutex => {
+            let kind = if condition { "a futex (condition or semaphore)" } else { "a futex" };
+            format!("slept on {kind} that {} threads share", part.threads)
+        }
+        TimeUse::OwnFutex if condition => "slept on a futex (condition or semaphore) of its own".to_owned(),
+        TimeUse::OwnFutex => "slept on a futex of its own".to_owned(),
+        TimeUse::Client => "waited for the client".to_owned(),
+        TimeUse::WakeUp => "waited for a signal of another process".to_owned(),
+        TimeUse::Read => "read a file".to_owned(),
+        TimeUse::Write => "wrote a file".to_owned(),
+        TimeUse::Flush => "flushed a file (fsync)".to_owned(),
+        TimeUse::SubmittedIo => "waited for submitted I/O".to_owned(),
+        TimeUse::Semaphore => "slept on a System V semaphore".to_owned(),
+        TimeUse::FileLock => "waited for a lock of a file".to_owned(),
+        TimeUse::Pause => "paused (nanosleep)".to_owned(),
+        TimeUse::PageFault => "slept in a page fault".to_owned(),
+        TimeUse::Other => "slept in another call".to_owned(),
+    }
+}
+
+/// `0.152 ms`, of all connections together for each transaction.
+pub(crate) fn per_transaction(part: &TimeSummary) -> Option<String> {
+    Some(figure(part.per_transaction_ms? / 1000.0, "s"))
+}
+
+/// What looking cost, and what it is to be held against.
+pub(crate) fn cost(capture: &CaptureSummary, waits: &WaitsSummary) -> String {
+    let throughput = capture.tps_ratio.map_or(String::new(), |ratio| {
+        format!("; throughput in that sample was {} of the measured one, with all captures", times(ratio))
+    });
+    let sampled = waits.connections.running_samples_fraction.filter(|_| waits.connections.exact);
+    let sampled = sampled.map_or(String::new(), |share| {
+        format!("; by the samples alone, connection threads ran or waited for a CPU {} of the time", percent(share))
+    });
+    format!(
+        "{:.0} looks a second took {} of one CPU{throughput}{sampled}",
+        waits.looks_per_s,
+        percent(waits.looking_cpu_fraction)
+    )
+}
+
+/// On the condition whose connection threads sleep most, other than for their clients.
+pub(super) fn sentence(summary: &Summary) -> Option<String> {
+    let with = summary.captures.iter().filter_map(|capture| Some((capture, capture.waits.as_ref()?)));
+    let (capture, waits) = with.max_by(|a, b| a.1.own_waits().total_cmp(&b.1.own_waits()))?;
+    let largest = waits.connections.parts.iter().find(|part| part.time.is_wait())?;
+    let asleep = waits.own_waits();
+    if asleep < LEAST {
+        return None;
+    }
+    let each = per_transaction(largest).map_or(String::new(), |time| format!(", {time} for each transaction"));
+    let share = |time: TimeUse| {
+        let parts = waits.connections.parts.iter().filter(|part| part.time == time);
+        percent(parts.map(|part| part.fraction).sum())
+    };
+    Some(format!(
+        "In {}, threads that serve connections ran {} of the time, waited {} for a CPU and {} for their clients, and slept \
+         {} for other reasons; the largest: {} ({}{each}).",
+        capture.condition,
+        share(TimeUse::Ran),
+        share(TimeUse::WaitedForCpu),
+        share(TimeUse::Client),
+        percent(asleep),
+        what(largest),
+        percent(largest.fraction),
+    ))
+}
+
+/// Profiles of which much has no names, and the command that says what brings them.
+pub(super) fn unnamed(summary: &Summary) -> Option<String> {
+    let with = summary.captures.iter().filter_map(|capture| Some((capture, capture.unnamed.as_ref()?)));
+    let all = with.clone().count();
+    let (capture, unnamed) = with.max_by(|a, b| a.1.fraction.total_cmp(&b.1.fraction))?;
+    let more = if all > 1 { format!(" (the most of {all} conditions)") } else { String::new() };
+    Some(format!(
+        "{} of the profile of {}{more} are functions without a name, most of them of {}: `tare setup symbols` says what \
+         brings the names",
+        percent(unnamed.fraction),
+        capture.condition,
+        unnamed.object
+    ))
+}

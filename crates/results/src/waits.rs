@@ -1,0 +1,123 @@
+//! Where the threads of a server spend wall-clock time: the capture `waits`, `captures/trial-NNNNN-A/waits.json`.
+
+use serde::{Deserialize, Serialize};
+use strum::Display;
+
+/// Time of the server's threads during a capture sample.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WaitsFile {
+    /// Version of this format.
+    pub schema: u32,
+    /// Length of the sample, seconds.
+    pub elapsed_s: f64,
+    /// Looks at all threads.
+    pub looks: u64,
+    /// CPU time that looking took, seconds.
+    pub looking_cpu_s: f64,
+    /// Threads that serve a connection.
+    pub connections: ThreadsTime,
+    /// All other threads of the server.
+    pub background: ThreadsTime,
+}
+
+/// Wall-clock time of the threads of one class.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ThreadsTime {
+    /// Threads that were looked at.
+    pub threads: usize,
+    /// Looks at one thread, of all threads together.
+    pub samples: u64,
+    /// Samples in which a thread ran, or could run and waited for a CPU.
+    pub running_samples: u64,
+    /// Whether [`TimeUse::Ran`] and [`TimeUse::WaitedForCpu`] are the kernel's exact counts (schedstat); else all
+    /// running samples are [`TimeUse::Ran`].
+    pub exact: bool,
+    /// Parts that add up to 1, the largest first; none where no thread was looked at.
+    pub parts: Vec<TimePart>,
+}
+
+/// One part of the threads' time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TimePart {
+    /// What the threads did.
+    pub time: TimeUse,
+    /// On what: the symbol or the mapping that a futex lies in, the name of a file, the number of a call; none where
+    /// there is no more to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
+    /// How a futex was waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<FutexOperation>,
+    /// Different addresses, of futexes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub addresses: usize,
+    /// Different threads that were seen in it.
+    pub threads: usize,
+    /// Share of the wall-clock time of all threads of the class, 0 to 1.
+    pub fraction: f64,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// What a thread spends time with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum TimeUse {
+    /// On a CPU.
+    Ran,
+    /// Ready to run, waiting for a CPU.
+    WaitedForCpu,
+    /// Asleep on a futex on which other threads sleep too: a lock, or a condition for many.
+    SharedFutex,
+    /// Asleep on a futex on which no other thread was seen: a row lock, a commit, an answer of another thread.
+    OwnFutex,
+    /// Asleep in a socket: waiting for the client.
+    Client,
+    /// Asleep until a descriptor that is no socket is ready: a signal of another process.
+    WakeUp,
+    /// Reading a file.
+    Read,
+    /// Writing a file.
+    Write,
+    /// Making writes durable: fsync, fdatasync, `sync_file_range`.
+    Flush,
+    /// Waiting for I/O that was submitted before: `io_getevents`, `io_uring_enter`.
+    SubmittedIo,
+    /// Asleep on a semaphore of System V.
+    Semaphore,
+    /// Asleep on a lock of a file.
+    FileLock,
+    /// Asleep for a time: backing off, or a helper's interval.
+    Pause,
+    /// Asleep outside a system call: in a page fault.
+    PageFault,
+    /// Asleep in another call.
+    Other,
+}
+
+impl TimeUse {
+    /// Whether it is neither running nor waiting for a CPU.
+    pub fn is_asleep(self) -> bool {
+        !matches!(self, Self::Ran | Self::WaitedForCpu)
+    }
+
+    /// Whether it is the server's own: asleep, and not for the client to ask.
+    pub fn is_wait(self) -> bool {
+        self.is_asleep() && self != Self::Client
+    }
+}
+
+/// How a futex was waited for, futex(2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FutexOperation {
+    /// `FUTEX_WAIT`: the mutexes of the C library, and locks that servers build themselves.
+    Wait,
+    /// `FUTEX_WAIT_BITSET`: conditions and semaphores of the C library, waits with a time limit, locks of Rust.
+    WaitBitset,
+    /// Any other that waits, as those with priority inheritance.
+    Other,
+}

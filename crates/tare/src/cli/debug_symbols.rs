@@ -1,0 +1,167 @@
+//! Names of functions and data of the servers here, for profiles and waits: where they are, or what brings them.
+
+use super::tools::{Family, Found, family};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tare_engine::{engine_by_name, engine_names, symbol_file};
+
+/// What `tare setup` calls them.
+pub const NAME: &str = "symbols";
+
+/// What brings the names of one server's functions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fetch {
+    /// One command, which needs root where it installs a package.
+    Run { words: Vec<String>, as_root: bool },
+    /// The archive of such packages is not among those that apt knows: what to type, in a shell of root.
+    Type(Vec<String>),
+}
+
+/// A server program, whether its names are here, and what brings them where they are not.
+#[derive(Debug, Clone)]
+pub struct Symbols {
+    /// As a row of `tare setup`.
+    pub found: Found,
+    program: PathBuf,
+    /// None where they are here, or where no way is known.
+    pub fetch: Option<Fetch>,
+}
+
+/// Those of every server program that trials would find; this program is none.
+pub fn all(release: &str) -> Vec<Symbols> {
+    let own = std::env::current_exe().ok();
+    let programs = engine_names().into_iter().filter_map(|name| {
+        let path = engine_by_name(name).ok()?.binary(None).ok()?.path;
+        (Some(&path) != own.as_ref()).then_some((name, path))
+    });
+    programs.map(|(name, path)| of(name, &path, release)).collect()
+}
+
+fn of(name: &'static str, program: &Path, release: &str) -> Symbols {
+    let path = symbol_file(program);
+    let fetch = if path.is_some() { None } else { fetch(program, release) };
+    Symbols { found: Found { name: NAME, purpose: purpose(name), path }, program: program.to_owned(), fetch }
+}
+
+fn purpose(engine: &str) -> &'static str {
+    match engine {
+        "mariadb" => "names of MariaDB's functions and locks in profiles and waits",
+        "mysql" => "names of MySQL's functions and locks in profiles and waits",
+        "postgresql" => "names of PostgreSQL's functions in profiles and waits",
+        _ => "names of a server's functions in profiles and waits",
+    }
+}
+
+fn fetch(program: &Path, release: &str) -> Option<Fetch> {
+    if std::env::var("DEBUGINFOD_URLS").is_ok_and(|urls| !urls.trim().is_empty()) {
+        let words = ["debuginfod-find".to_owned(), "debuginfo".to_owned(), program.display().to_string()];
+        return Some(Fetch::Run { words: words.to_vec(), as_root: false });
+    }
+    let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+    match family(release)? {
+        Family::Fedora => {
+            let package = said("rpm", &["-qf", "--qf", "%{NAME}", program.to_str()?])?;
+            let words = ["dnf", "debuginfo-install", "-y", &package].map(str::to_owned);
+            Some(Fetch::Run { words: words.to_vec(), as_root: true })
+        }
+        family => {
+            let package = owner(&said("dpkg", &["-S", program.to_str()?])?)?;
+            let version = said("dpkg-query", &["-W", "-f", "${Version}", &package])?;
+            let known = said("apt-cache", &["madison", &format!("{package}-dbgsym")]).unwrap_or_default();
+            Some(by_apt(family, release, &package, &version, &known))
+        }
+    }
+}
+
+/// The package that a file is of: `mariadb-server-core: /usr/sbin/mariadbd`.
+fn owner(told: &str) -> Option<String> {
+    let (packages, _) = told.lines().find(|line| !line.starts_with("diversion "))?.split_once(": ")?;
+    // Of several architectures or packages any will do.
+    let first = packages.split([',', ':']).next()?.trim();
+    (!first.is_empty()).then(|| first.to_owned())
+}
+
+/// `known`: what `apt-cache madison` says of the package of symbols. Names fit one build alone, so that the version is
+/// named.
+fn by_apt(family: Family, release: &str, package: &str, version: &str, known: &str) -> Fetch {
+    let versions = known.lines().filter_map(|line| Some(line.split('|').nth(1)?.trim()));
+    let wanted = format!("{package}-dbgsym={version}");
+    let install = ["apt-get", "install", "-y", "--no-install-recommends", &wanted].map(str::to_owned).to_vec();
+    if versions.into_iter().any(|known| known == version) {
+        return Fetch::Run { words: install, as_root: true };
+    }
+    let codename = release.lines().find_map(|line| line.strip_prefix("VERSION_CODENAME="));
+    let codename = codename.map_or("CODENAME", |name| name.trim_matches('"'));
+    let mut lines = Vec::new();
+    let sources: Vec<String> = if family == Family::Ubuntu {
+        lines.push("apt-get install -y ubuntu-dbgsym-keyring".to_owned());
+        let suites = [codename.to_owned(), format!("{codename}-updates")];
+        suites.map(|suite| format!("deb http://ddebs.ubuntu.com {suite} main universe")).to_vec()
+    } else {
+        // Security updates have theirs in the second one (wiki.debian.org/AutomaticDebugPackages).
+        let suites = [format!("{codename}-debug"), format!("{codename}-proposed-updates-debug")];
+        suites.map(|suite| format!("deb http://deb.debian.org/debian-debug {suite} main")).to_vec()
+    };
+    let file = "/etc/apt/sources.list.d/debug-symbols.list";
+    lines.extend(sources.iter().map(|source| format!("echo '{source}' >> {file}")));
+    lines.push("apt-get update".to_owned());
+    lines.push(install.join(" "));
+    Fetch::Type(lines)
+}
+
+/// What a program prints; none where it is missing or fails.
+fn said(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).env("LC_ALL", "C").output().ok()?;
+    let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
+    Some(text.trim().to_owned())
+}
+
+impl Symbols {
+    /// Looks once more, after they were fetched.
+    pub fn look_again(&mut self) {
+        self.found.path = symbol_file(&self.program);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEBIAN: &str = "ID=debian\nVERSION_CODENAME=bookworm\n";
+    const KNOWN: &str = "mariadb-server-core-dbgsym | 1:10.11.19-0+deb12u1 | http://x bookworm-debug/main amd64 Packages\n\
+                         mariadb-server-core-dbgsym | 1:10.11.18-0+deb12u1 | http://x bookworm-debug/main amd64 Packages\n";
+
+    #[test]
+    fn a_package_of_the_very_version_is_installed() {
+        let fetch = by_apt(Family::Debian, DEBIAN, "mariadb-server-core", "1:10.11.18-0+deb12u1", KNOWN);
+        let Fetch::Run { words, as_root } = fetch else { panic!("{fetch:?}") };
+        assert!(as_root);
+        let line = words.join(" ");
+        assert!(line.ends_with("install -y --no-install-recommends mariadb-server-core-dbgsym=1:10.11.18-0+deb12u1"));
+    }
+
+    #[test]
+    fn where_the_archive_is_not_known_every_line_to_type_is_said() {
+        for (known, version) in [("", "1:10.11.19-0+deb12u1"), (KNOWN, "1:10.11.20-0+deb12u1")] {
+            let fetch = by_apt(Family::Debian, DEBIAN, "mariadb-server-core", version, known);
+            let Fetch::Type(lines) = fetch else { panic!("{fetch:?}") };
+            assert!(lines[0].contains("debian-debug bookworm-debug main"), "{lines:?}");
+            assert!(lines[1].contains("bookworm-proposed-updates-debug main"), "{lines:?}");
+            assert!(lines.last().unwrap().ends_with(&format!("mariadb-server-core-dbgsym={version}")), "{lines:?}");
+        }
+        let Fetch::Type(lines) = by_apt(Family::Ubuntu, "VERSION_CODENAME=noble\n", "postgresql-16", "16.1", "") else {
+            panic!()
+        };
+        assert!(lines.join("\n").contains("deb http://ddebs.ubuntu.com noble-updates main universe"), "{lines:?}");
+    }
+
+    #[test]
+    fn the_package_of_a_file_is_read() {
+        assert_eq!(owner("mariadb-server-core: /usr/sbin/mariadbd").as_deref(), Some("mariadb-server-core"));
+        assert_eq!(owner("libx:amd64, libx:i386: /usr/lib/x").as_deref(), Some("libx"));
+        let diverted = "diversion by dash from: /bin/sh\ndash: /bin/sh";
+        assert_eq!(owner(diverted).as_deref(), Some("dash"));
+        assert_eq!(owner("nothing"), None);
+        assert_eq!(owner(""), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! The capture `waits`: in what the threads of real servers sleep.
+
+use crate::support::{World, json, trials};
+use serde_json::Value;
+use std::path::Path;
+
+fn study(engine: &str, workload: &str, more: &str) -> String {
+    format!(
+        "name = \"waits\"\n[engine]\nname = \"{engine}\"\n{more}\n[workload]\n{workload}\n[capture]\nwaits = \"on\"\n\
+         [sampling]\ntrials = 1\nwarmup_s = 0.3\nsample_s = 1.5\n"
+    )
+}
+
+/// Runs a study of one condition; its waits, and how they are shown.
+fn captured(world: &World, text: &str) -> (Value, String) {
+    let study = world.study(text);
+    let (_, err) = world.exits(0, &["run", &study, "--out", "results"]);
+    let results = world.path("results");
+    let record = trials(&results).pop().unwrap();
+    assert_eq!(record["outcome"].as_str().map(|outcome| outcome != "failed"), Some(true), "{record}\n{err}");
+    let waits = document(&results, &record, "waits");
+    let sum = share(&waits, "connections", |_| true);
+    assert!((sum - 1.0).abs() < 1e-6, "{sum}: {waits}");
+    let wall = std::fs::read_to_string(results.join(record["captures"]["waits.wall"].as_str().unwrap())).unwrap();
+    assert!(wall.contains("ran") && wall.contains("asleep;"), "{wall}");
+    let (shown, _) = world.exits(0, &["show", "results"]);
+    assert!(shown.contains("threads that serve connections spend time with"), "{shown}");
+    let page = std::fs::read_to_string(results.join("report.html")).unwrap();
+    assert!(page.contains("class=\"waits ") && page.contains("threads that serve connections"), "no flame graph");
+    world.assert_clean();
+    (waits, shown)
+}
+
+fn document(results: &Path, record: &Value, capture: &str) -> Value {
+    let path = record["captures"][capture].as_str().unwrap_or_else(|| panic!("no {capture}: {record}"));
+    json(&std::fs::read_to_string(results.join(path)).unwrap())
+}
+
+/// Share of the time of a class of threads in the parts that are meant.
+fn share(waits: &Value, class: &str, of: impl Fn(&Value) -> bool) -> f64 {
+    let parts = waits[class]["parts"].as_array().unwrap().iter().filter(|part| of(part));
+    parts.map(|part| part["fraction"].as_f64().unwrap()).sum()
+}
+
+fn time(waits: &Value, class: &str, names: &[&str]) -> f64 {
+    share(waits, class, |part| names.contains(&part["time"].as_str().unwrap()))
+}
+
+#[test]
+fn on_a_hot_row_connection_threads_sleep_on_futexes_and_background_threads_are_apart() {
+    let world = World::new();
+    let workload = "name = \"update_non_index\"\nrows = 2\nthreads = 8";
+    let durable = "[engine.options]\ninnodb_flush_log_at_trx_commit = 0";
+    let (waits, shown) = captured(&world, &study("mariadb", workload, durable));
+    assert_eq!(waits["connections"]["threads"], 8, "{waits}");
+    let futex = time(&waits, "connections", &["own_futex", "shared_futex"]);
+    let others = ["client", "flush", "write", "read", "submitted_io", "pause", "page_fault", "other", "wake_up"];
+    assert!(futex > others.iter().map(|name| time(&waits, "connections", &[name])).fold(0.0, f64::max), "{waits}");
+    assert!(futex > 0.25, "{waits}");
+    // Each waits for its row on a condition of its own, as the C library waits for one.
+    let of_its_own = |part: &Value| part["time"] == "own_futex" && part["operation"] == "wait_bitset";
+    assert!(share(&waits, "connections", of_its_own) > 0.5 * futex, "{waits}");
+    // MariaDB's other threads sleep nearly all the time, and none of them is among those of connections.
+    assert!(waits["background"]["threads"].as_u64().unwrap() >= 3, "{waits}");
+    assert!(time(&waits, "background", &["ran", "waited_for_cpu"]) < 0.5, "{waits}");
+    assert!(shown.contains("slept on a futex (condition or semaphore) of its own"), "{shown}");
+}
+
+#[test]
+fn a_commit_that_is_flushed_is_seen_to_flush_the_log() {
+    let world = World::new();
+    let durable = "[engine.options]\ninnodb_flush_log_at_trx_commit = 1";
+    let (waits, _) =
+        captured(&world, &study("mariadb", "name = \"update_non_index\"\nrows = 1000\nthreads = 2", durable));
+    let log = |part: &Value| part["time"] == "flush" && part["on"] == "ib_logfile0";
+    assert!(share(&waits, "connections", log) > 0.02, "{waits}");
+}
+
+#[test]
+fn point_selects_of_the_embedded_engine_mostly_run_or_could() {
+    let world = World::new();
+    let (waits, _) = captured(&world, &study("sqlite", "name = \"point_select\"\nrows = 1000\nthreads = 1", ""));
+    let awake = time(&waits, "connections", &["ran", "waited_for_cpu"]);
+    assert!(awake > time(&waits, "connections", &["own_futex", "shared_futex", "flush", "pause"]), "{waits}");
+    assert!(awake + time(&waits, "connections", &["client"]) > 0.7, "{waits}");
+}
+
+#[test]
+fn processes_that_serve_connections_are_looked_at_as_threads_are() {
+    let world = World::new();
+    let workload = "name = \"update_non_index\"\nrows = 1\nthreads = 4";
+    let (waits, _) = captured(&world, &study("postgresql", workload, ""));
+    assert_eq!(waits["connections"]["threads"], 4, "{waits}");
+    assert!(waits["background"]["threads"].as_u64().unwrap() >= 3, "the checkpointer and the others: {waits}");
+    // A row is waited for until another process sends a signal, which is not the client's socket.
+    assert!(time(&waits, "connections", &["wake_up", "own_futex", "shared_futex"]) > 0.2, "{waits}");
+}
