@@ -24,10 +24,12 @@ pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     let asked = Asked::new(&args.server, &args.run, values)?;
     let AnyLoad::Oltp(settings) = asked.settings.workload.load else { return Err(no_workload()) };
     let failed = |e: oltp::OltpError| Problem::new(Exit::TrialFailed, e.to_string());
+    // One that is refused is refused alike, whatever was to be done.
+    let mut session = asked.engine.connect(&asked.target)?;
     if args.prepares() {
+        drop(session);
         return prepare(args, &asked, &settings).map_err(failed);
     }
-    let mut session = asked.engine.connect(&asked.target)?;
     let dropped = match settings.workload {
         Workload::BulkInsert => Tables { tables: asked.threads(), ..settings.tables },
         _ => settings.tables,
