@@ -198,7 +198,9 @@ impl EngineError {
     pub(crate) fn unreached(address: &Address, error: &io::Error) -> Self {
         let reason = match (error.kind(), address) {
             (io::ErrorKind::NotFound, Address::Socket(_)) => "there is no such socket",
-            (io::ErrorKind::ConnectionRefused, Address::Socket(_)) => "the socket was left behind by one that has ended",
+            (io::ErrorKind::ConnectionRefused, Address::Socket(_)) => {
+                "the socket was left behind by one that has ended"
+            }
             (io::ErrorKind::ConnectionRefused, Address::Tcp(..)) => "the connection was refused",
             _ => {
                 let source = SqlError::own(SqlErrorKind::Lost, lost_words(error));

@@ -14,5 +14,5 @@ pub(crate) use option_file::of_option_file;
 pub(crate) use passfile::password_of;
 pub(crate) use service::{as_libpq_reads, of_service};
 pub use target::target_of;
-pub(crate) use variables::{of_variables_of_libpq, of_variables_of_mysql};
 pub(crate) use target::{socket_of_postgres, sockets_of_mysql};
+pub(crate) use variables::{of_variables_of_libpq, of_variables_of_mysql};

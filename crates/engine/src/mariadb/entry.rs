@@ -83,7 +83,8 @@ impl Engine for Mariadb {
     }
 
     fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
-        Ok(of_option_file(asked.option_file.as_deref(), &["client", "client-server", "client-mariadb"])?.or(of_variables_of_mysql()?))
+        Ok(of_option_file(asked.option_file.as_deref(), &["client", "client-server", "client-mariadb"])?
+            .or(of_variables_of_mysql()?))
     }
 
     fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {

@@ -48,6 +48,10 @@ impl Engine for Mysql {
         &["mysqld"]
     }
 
+    fn places(&self) -> Vec<PathBuf> {
+        binary::searched()
+    }
+
     fn install(&self) -> Option<&'static str> {
         Some(binary::INSTALL)
     }

@@ -214,7 +214,9 @@ impl From<TrialError> for Problem {
             TrialError::Engine(e) => e.into(),
             TrialError::Task(e) => e.into(),
             TrialError::OtherMachine(e) => e.into(),
-            TrialError::Load(e @ (LoadError::Engine(_) | LoadError::Generator(_))) => e.into(),
+            TrialError::Load(e @ (LoadError::Engine(_) | LoadError::Generator(_) | LoadError::SystemUnderTest(_))) => {
+                e.into()
+            }
             other => Self::new(Exit::Machine, other.to_string()),
         }
     }

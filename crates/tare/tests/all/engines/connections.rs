@@ -38,7 +38,8 @@ fn postgresql_is_found_by_folder_and_port_and_by_the_variables_of_libpq() {
     assert!(study.contains(socket.to_str().unwrap()) && study.contains("name = \"postgresql\""), "{study}");
     let study = theirs.study("");
     let named = std::fs::read_to_string(&study).unwrap().replace("name = \"postgresql\"", "name = \"postgres\"");
-    let by_folder = named.replace(socket.to_str().unwrap(), folder).replace("[workload]", &format!("port = {port}\n[workload]"));
+    let by_folder =
+        named.replace(socket.to_str().unwrap(), folder).replace("[workload]", &format!("port = {port}\n[workload]"));
     let study = theirs.world.study(&by_folder);
     theirs.world.exits(0, &["run", &study, "--out", "by-folder"]);
 }
@@ -73,7 +74,10 @@ fn a_refused_account_and_a_missing_socket_are_the_same_for_every_command() {
             &["run", &study, "--set", &set, "--out", "missing"],
         ] {
             let (_, err) = theirs.world.exits(3, words);
-            assert!(err.contains(&format!("no server listens at {place}: ")) && err.contains(reason), "{words:?}: {err}");
+            assert!(
+                err.contains(&format!("no server listens at {place}: ")) && err.contains(reason),
+                "{words:?}: {err}"
+            );
             assert!(err.contains("do now: start the server") && !err.contains("cannot prepare"), "{words:?}: {err}");
             let _ = std::fs::remove_dir_all(theirs.world.path("missing"));
         }

@@ -1,6 +1,7 @@
 //! From a study to a plan, a run and its records.
 
 mod article;
+mod asked_wrongly;
 mod builds;
 mod captures;
 mod configuration;
