@@ -1,12 +1,13 @@
 # Everything a newcomer needs: `make demo` to see it work, `make test` to check it.
 CARGO ?= cargo
+PREFIX ?= /usr/local
 # A toolchain that rustup has just put there is not on the PATH of the shell that called make.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
 # From the leaves up; the program and tidy belong to the tree.
 LIBRARIES := text files counters stats cpuset latency load topology noise
 
-.PHONY: arm book build check clean deb demo deny fuzz kills limits package setup setup-arm test test-long test-numa tidy
+.PHONY: arm book build check clean deb demo deny fuzz install kills limits package setup setup-arm test test-long test-numa tidy
 
 ## demo: install what is missing, build, and measure what placement and luck do on this machine (about a minute after the build)
 demo: build
@@ -15,6 +16,13 @@ demo: build
 ## build: install what a build needs, then build the release binary
 build: setup
 	$(CARGO) build --release --locked -p tare
+
+## install: the program with manual pages and shell completions under PREFIX (/usr/local): make build && sudo make install
+install: target/release/tare
+	scripts/install target/release/tare "$(PREFIX)"
+
+target/release/tare:
+	$(MAKE) build
 
 ## test: install what the tests need, then lints, docs, all tests, those of rights also as an ordinary user, and virtual machines
 test:

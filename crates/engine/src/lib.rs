@@ -61,7 +61,7 @@ pub use programs::content::program_sha1;
 pub use programs::installed::installed;
 pub use programs::program::{Binary, prefer_programs};
 pub use programs::symbols::symbol_file;
-pub use registry::{UnknownEngine, engine_by_name, engine_names};
+pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names};
 pub use sqlite::Sqlite;
 pub use tare_cpuset::ThreadRef;
 pub use transport::stream::Interrupter;

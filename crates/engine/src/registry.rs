@@ -28,12 +28,18 @@ pub fn engine_names() -> Vec<&'static str> {
     ENGINES.iter().map(|engine| engine.name()).collect()
 }
 
-/// The engine called `name`.
+/// The registered name of what is written as `name`: PostgreSQL's server program and Docker image are called
+/// `postgres`.
+pub fn engine_name(name: &str) -> &str {
+    if name == "postgres" { "postgresql" } else { name }
+}
+
+/// The engine called `name`, as [`engine_name`] has it.
 ///
 /// # Errors
 /// [`UnknownEngine`] with the nearest right name.
 pub fn engine_by_name(name: &str) -> Result<&'static dyn Engine, UnknownEngine> {
-    let found = ENGINES.iter().copied().find(|engine| engine.name() == name);
+    let found = ENGINES.iter().copied().find(|engine| engine.name() == engine_name(name));
     found.ok_or_else(|| UnknownEngine { name: name.to_owned(), nearest: nearest(name, engine_names()) })
 }
 
@@ -66,6 +72,7 @@ mod tests {
     fn a_wrong_name_gets_the_nearest_right_one_or_none() {
         assert_eq!(engine_by_name("MariaBD").err().unwrap().nearest, Some("mariadb"));
         assert_eq!(engine_by_name("sqlite3").err().unwrap().nearest, Some("sqlite"));
+        assert_eq!(engine_by_name("postgres").unwrap().name(), "postgresql");
         let far = engine_by_name("oracle").err().unwrap();
         assert_eq!(far.nearest, None);
         assert!(far.to_string().contains("mariadb, mysql, postgresql, sqlite"));

@@ -151,6 +151,10 @@ pub trait Host: Sync {
     fn progress(&self, step: Progress);
     /// Whether it should end now.
     fn interrupted(&self) -> bool;
+    /// Whether a sample that is under way is to end now, with what was measured until here.
+    fn is_enough(&self) -> bool {
+        false
+    }
     /// The word for work that may end between two steps of it.
     fn go_on(&self) -> ControlFlow<()> {
         if self.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use thiserror::Error as ThisError;
 
 use crate::process::guard::interrupted;
-use crate::{SqlError, SqlErrorKind};
+use crate::transport::stream::lost_words;
+use crate::{Address, Code, SqlError, SqlErrorKind};
 
 /// Why an engine could not do what it was asked.
 #[derive(Debug, ThisError)]
@@ -131,11 +132,21 @@ pub enum EngineError {
         /// What is wrong with it, and what to do.
         reason: String,
     },
-    /// No one says where the server is.
-    #[error("{engine}: nothing says where the server is: give a socket or a host, or a file that names one")]
+    /// Nothing says where the server is, and none of the usual sockets is there.
+    #[error("{engine}: nothing says where the server is{}", none_of(.searched))]
     NoAddress {
         /// Engine name.
         engine: &'static str,
+        /// The usual sockets, none of which is there.
+        searched: Vec<PathBuf>,
+    },
+    /// A socket that is not there, or a place where no process listens.
+    #[error("no server listens at {address}: {reason}")]
+    NoServer {
+        /// Where.
+        address: String,
+        /// What the system said, in words.
+        reason: &'static str,
     },
     /// No connection.
     #[error("cannot connect to {address}: {source}")]
@@ -183,6 +194,32 @@ pub enum EngineError {
 }
 
 impl EngineError {
+    /// Why there is no connection to `address`, where not even the way to it could be opened.
+    pub(crate) fn unreached(address: &Address, error: &io::Error) -> Self {
+        let reason = match (error.kind(), address) {
+            (io::ErrorKind::NotFound, Address::Socket(_)) => "there is no such socket",
+            (io::ErrorKind::ConnectionRefused, Address::Socket(_)) => {
+                "the socket was left behind by one that has ended"
+            }
+            (io::ErrorKind::ConnectionRefused, Address::Tcp(..)) => "the connection was refused",
+            _ => {
+                let source = SqlError::own(SqlErrorKind::Lost, lost_words(error));
+                return Self::Connect { address: address.to_string(), source };
+            }
+        };
+        Self::NoServer { address: address.to_string(), reason }
+    }
+
+    /// Whether the server was reached, and refused the account or its password.
+    pub fn is_login_refused(&self) -> bool {
+        let Self::Connect { source, .. } = self else { return false };
+        match source.code {
+            Some(Code::Number(number)) => LOGIN_REFUSED.contains(&number),
+            Some(Code::State(state)) => state.class() == "28",
+            None => false,
+        }
+    }
+
     /// Goes on, unless the end of this program is wanted.
     pub(crate) fn unless_interrupted() -> Result<(), Self> {
         if interrupted() { Err(Self::Interrupted) } else { Ok(()) }
@@ -221,6 +258,16 @@ fn is_full(cause: &(dyn Error + 'static)) -> bool {
     let says = |error: &io::Error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
     cause.downcast_ref::<SqlError>().is_some_and(|sql| sql.kind == SqlErrorKind::DiskFull)
         || cause.downcast_ref::<io::Error>().is_some_and(says)
+}
+
+/// MySQL's and MariaDB's numbers: access denied, with and without a password, and to an account of the system alone.
+const LOGIN_REFUSED: [u32; 3] = [1045, 1698, 3955];
+
+fn none_of(searched: &[PathBuf]) -> String {
+    match searched {
+        [] => String::new(),
+        paths => format!(", and none of its usual sockets is there ({})", list(paths)),
+    }
 }
 
 fn list(paths: &[PathBuf]) -> String {

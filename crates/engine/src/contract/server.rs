@@ -154,6 +154,17 @@ pub trait Engine: Send + Sync {
     fn default_user(&self) -> &'static str {
         "root"
     }
+    /// Sockets at which such servers listen on this machine, in the order in which its clients look for them; `port` is
+    /// what was asked for.
+    fn usual_sockets(&self, port: Option<u16>) -> Vec<PathBuf> {
+        let _ = port;
+        Vec::new()
+    }
+    /// The socket that is meant by a path: for most engines the path itself.
+    fn socket_at(&self, path: PathBuf, port: Option<u16>) -> PathBuf {
+        let _ = port;
+        path
+    }
     /// File names that its server programs have; none where it is part of this program.
     fn programs(&self) -> &'static [&'static str] {
         &[]

@@ -7,9 +7,12 @@ mod passfile;
 mod service;
 mod target;
 mod text;
+mod variables;
 
 pub use asked::Login;
 pub(crate) use option_file::of_option_file;
 pub(crate) use passfile::password_of;
-pub(crate) use service::{as_libpq_reads, of_service, tls_of_environment};
+pub(crate) use service::{as_libpq_reads, of_service};
 pub use target::target_of;
+pub(crate) use target::{socket_of_postgres, sockets_of_mysql};
+pub(crate) use variables::{of_variables_of_libpq, of_variables_of_mysql};

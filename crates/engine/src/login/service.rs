@@ -7,7 +7,7 @@ use super::text::{Closed, in_home, read, variable};
 use crate::{EngineError, TlsMode};
 
 /// What libpq's sslmode may be.
-const MODES: &str = "disable, allow, prefer, require, verify-ca or verify-full";
+pub(super) const MODES: &str = "disable, allow, prefer, require, verify-ca or verify-full";
 /// Where services of the whole system stand.
 const SYSTEM: &str = "/etc/postgresql-common/pg_service.conf";
 
@@ -65,39 +65,11 @@ fn parse(text: &str, wanted: &str) -> Result<Option<Login>, String> {
         }
     }
     login.port = port;
-    // A host that is a folder is that of a Unix socket.
-    if let Some(folder) = login.host.take_if(|host| host.starts_with('/')) {
-        login.socket = Some(socket_in(&folder, port));
-    }
     Ok(found.then_some(login))
-}
-
-/// The socket of a server in a folder.
-fn socket_in(folder: &str, port: Option<u16>) -> PathBuf {
-    PathBuf::from(folder).join(format!(".s.PGSQL.{}", port.unwrap_or(5432)))
 }
 
 /// The certificate of the authority that libpq looks for.
 const ROOT_CERTIFICATE: &str = ".postgresql/root.crt";
-
-/// What the environment says of encryption, as libpq has it: PGSSLMODE, PGSSLROOTCERT, PGSSLCERT, PGSSLKEY.
-///
-/// # Errors
-/// When PGSSLMODE is no mode.
-pub(crate) fn tls_of_environment() -> Result<Login, EngineError> {
-    let mode = variable("PGSSLMODE").map(|word| {
-        let path = PathBuf::from("PGSSLMODE");
-        word.parse().map_err(|_| EngineError::LoginFile { path, reason: format!("expected {MODES}, found {word}") })
-    });
-    let path = |name: &str| variable(name).map(PathBuf::from);
-    Ok(Login {
-        tls: mode.transpose()?,
-        tls_ca: path("PGSSLROOTCERT"),
-        tls_cert: path("PGSSLCERT"),
-        tls_key: path("PGSSLKEY"),
-        ..Login::default()
-    })
-}
 
 /// As libpq has it: authorities that are given, or stand in the usual place, are asked, also by who asked for no more
 /// than encryption; `system` stands for those of the system, with which the name must fit.
@@ -123,8 +95,8 @@ mod tests {
         let text = "[other]\nhost=elsewhere\n# mine\n[mine]\nhost=/run/pg\nport=5433\nuser=me\ndbname=shop\n\
                     sslmode=verify-full\n[last]\npassword=x\n";
         let login = parse(text, "mine").unwrap().unwrap();
-        assert_eq!(login.socket, Some("/run/pg/.s.PGSQL.5433".into()));
-        assert_eq!((login.host, login.user.as_deref(), login.password), (None, Some("me"), None));
+        assert_eq!((login.host.as_deref(), login.port), (Some("/run/pg"), Some(5433)));
+        assert_eq!((login.user.as_deref(), login.password), (Some("me"), None));
         assert_eq!((login.database.as_deref(), login.tls), (Some("shop"), Some(TlsMode::VerifyFull)));
         assert_eq!(parse(text, "none").unwrap(), None);
         assert!(parse("[mine]\nnothing\n", "mine").unwrap_err().contains("line 2"));

@@ -142,9 +142,22 @@ impl ProgramReport {
         // The word after "Ver".
         let version = text.split_once("Ver ").and_then(|(_, rest)| rest.split_whitespace().next());
         let version = version.filter(|version| version.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned);
+        if version.is_some() && is_client(&text) {
+            let reason = format!("is a client, not a server ({}): name mariadbd or mysqld", start(&text));
+            return Err(EngineError::BinaryUnusable { path: path.to_owned(), reason });
+        }
         Ok(Self { product, version, text, libraries })
     }
 }
+
+/// Whether a program that says this is one of the clients that come with a server: those say the version of the client
+/// and that of what they were made with, or have the client's name.
+fn is_client(text: &str) -> bool {
+    let name = text.split_whitespace().next().and_then(|word| word.rsplit('/').next()).unwrap_or_default();
+    text.contains(" Distrib ") || text.contains(", client ") || CLIENTS.contains(&name)
+}
+
+const CLIENTS: [&str; 4] = ["mysql", "mariadb", "mysqldump", "mysqladmin"];
 
 /// Major and minor number of a version: data directories are compatible inside one such series.
 pub(crate) fn series(version: &str) -> Option<(u32, u32)> {
@@ -161,6 +174,25 @@ mod tests {
         assert_eq!(series("10.11.19-MariaDB-0+deb12u1"), Some((10, 11)));
         assert_eq!(series("11.4.2-MariaDB"), Some((11, 4)));
         assert_eq!(series("MariaDB"), None);
+    }
+
+    #[test]
+    fn a_client_is_no_server() {
+        for text in [
+            "mysql  Ver 15.1 Distrib 10.11.19-MariaDB, for debian-linux-gnu (x86_64) using  EditLine wrapper",
+            "mariadb from 11.4.2-MariaDB, client 15.2 for Linux (x86_64)",
+            "/usr/bin/mysql  Ver 8.0.36 for Linux on x86_64 (MySQL Community Server - GPL)",
+        ] {
+            assert!(is_client(text), "{text}");
+        }
+        for text in [
+            "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)",
+            "/opt/my-build/sql/server-a  Ver 8.0.36-28 for Linux on x86_64 (Percona Server (GPL), Release 28)",
+        ] {
+            assert!(!is_client(text), "{text}");
+        }
+        let error = find(Some(Path::new("/usr/bin/mariadb"))).unwrap_err().to_string();
+        assert!(error.contains("is a client, not a server"), "{error}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::arguments::variable_name;
 use super::binary::NAME;
 use super::{arguments, binary, dialect, install, option_file, options, own, server, session};
 use crate::contract::server::Fill;
-use crate::login::of_option_file;
+use crate::login::{of_option_file, of_variables_of_mysql, sockets_of_mysql};
 use crate::{
     Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PrepareRequest, Server, Session,
     StartRequest,
@@ -36,6 +36,10 @@ impl Engine for Mariadb {
 
     fn fresh_cost_s(&self) -> f64 {
         5.0
+    }
+
+    fn usual_sockets(&self, _port: Option<u16>) -> Vec<PathBuf> {
+        sockets_of_mysql()
     }
 
     fn programs(&self) -> &'static [&'static str] {
@@ -79,7 +83,8 @@ impl Engine for Mariadb {
     }
 
     fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
-        of_option_file(asked.option_file.as_deref(), &["client", "client-server", "client-mariadb"])
+        Ok(of_option_file(asked.option_file.as_deref(), &["client", "client-server", "client-mariadb"])?
+            .or(of_variables_of_mysql()?))
     }
 
     fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {

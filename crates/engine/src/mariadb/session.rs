@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRef;
 
 use crate::contract::session::{HANDSHAKE, SILENCE};
-use crate::transport::stream::{Channel, Interrupter, Stream, lost_words};
+use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::wire::Connection;
 use crate::{Code, ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
@@ -16,8 +16,8 @@ pub(crate) struct MariadbSession(Connection<Stream>);
 impl MariadbSession {
     pub(crate) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
-        let io = |error: io::Error| failed(SqlError::own(SqlErrorKind::Lost, lost_words(&error)));
-        let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(io)?;
+        let unreached = |error: io::Error| EngineError::unreached(&target.address, &error);
+        let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(unreached)?;
         let connection = Connection::open(stream, target);
         let mut session = Self(connection.map_err(failed)?);
         session.0.stream_mut().set_deadline(None);

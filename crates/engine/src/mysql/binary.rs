@@ -1,6 +1,6 @@
 //! Finding the server program.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::mariadb::binary::{PRODUCT as MARIADB, ProgramReport, given};
 use crate::mariadb::layout::Layout;
@@ -20,11 +20,11 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
         Some(path) => given(path),
         // MariaDB's packages have a program of this name too.
         None => {
-            places(&[]).iter().map(|place| place.join("mysqld")).find(|path| is_program(path) && asked(path).is_ok())
+            searched().iter().map(|place| place.join("mysqld")).find(|path| is_program(path) && asked(path).is_ok())
         }
     };
     let Some(path) = found else {
-        let searched = explicit.map_or_else(|| places(&[]), |path| vec![path.to_owned()]);
+        let searched = explicit.map_or_else(searched, |path| vec![path.to_owned()]);
         return Err(EngineError::BinaryMissing {
             engine: NAME,
             program: "mysqld".to_owned(),
@@ -37,6 +37,14 @@ pub(super) fn find(explicit: Option<&Path>) -> Result<Binary, EngineError> {
     let (product, version, libraries) = asked(&path)?;
     let build = Layout::of(&path).build_facts();
     Ok(Binary { build, ..Binary::identified(path, product, version, libraries)? })
+}
+
+/// The usual places, and where `scripts/get-mysql` unpacks it: in the folder in which this program was built.
+pub(super) fn searched() -> Vec<PathBuf> {
+    let built = std::env::current_exe().ok();
+    let target = built.as_deref().and_then(|program| program.ancestors().find(|folder| folder.ends_with("target")));
+    let unpacked = target.map(|target| target.join("mysql/root/usr/sbin"));
+    places(&[]).into_iter().chain(unpacked).collect()
 }
 
 /// Whose it is, its version, and the libraries that it needs to say so.
@@ -57,7 +65,6 @@ mod tests {
     use super::*;
     use crate::{Engine, Mariadb};
     use std::os::unix::fs::PermissionsExt;
-    use std::path::PathBuf;
 
     #[test]
     fn servers_are_told_apart_by_what_they_answer() {

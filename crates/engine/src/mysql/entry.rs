@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::binary::NAME;
 use super::{binary, kind};
 use crate::contract::server::Fill;
-use crate::login::of_option_file;
+use crate::login::{of_option_file, of_variables_of_mysql, sockets_of_mysql};
 use crate::mariadb::arguments::variable_name;
 use crate::mariadb::session::MariadbSession;
 use crate::mariadb::{arguments, install as shared, option_file, options, server};
@@ -40,8 +40,16 @@ impl Engine for Mysql {
         8.0
     }
 
+    fn usual_sockets(&self, _port: Option<u16>) -> Vec<PathBuf> {
+        sockets_of_mysql()
+    }
+
     fn programs(&self) -> &'static [&'static str] {
         &["mysqld"]
+    }
+
+    fn places(&self) -> Vec<PathBuf> {
+        binary::searched()
     }
 
     fn install(&self) -> Option<&'static str> {
@@ -81,7 +89,7 @@ impl Engine for Mysql {
     }
 
     fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
-        of_option_file(asked.option_file.as_deref(), &["client"])
+        Ok(of_option_file(asked.option_file.as_deref(), &["client"])?.or(of_variables_of_mysql()?))
     }
 
     fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {

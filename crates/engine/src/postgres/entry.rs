@@ -8,7 +8,7 @@ use super::{binary, dialect, install, option_file, server, session};
 use crate::contract::options::bytes_of;
 use crate::contract::server::Fill;
 use crate::data::directories::memory_for_bytes;
-use crate::login::{as_libpq_reads, of_service, password_of, tls_of_environment};
+use crate::login::{as_libpq_reads, of_service, of_variables_of_libpq, password_of, socket_of_postgres};
 use crate::{
     Binary, ConnectTarget, DEFAULT_DATABASE, Dialect, Engine, EngineError, Footprint, Login, OptionFile,
     PrepareRequest, Server, Session, StartRequest,
@@ -16,6 +16,9 @@ use crate::{
 
 /// A cluster without tables, with its first write-ahead log (PostgreSQL 15: 40 MB).
 const EMPTY_BYTES: u64 = 40 << 20;
+
+/// Where Debian's and PostgreSQL's own packages put sockets.
+const SOCKETS: &str = "/var/run/postgresql";
 
 /// The engine `postgresql`: PostgreSQL 12 or newer, tried with 15.
 #[derive(Debug, Clone, Copy, Default)]
@@ -51,6 +54,14 @@ impl Engine for Postgresql {
 
     fn default_user(&self) -> &'static str {
         server::ROOT
+    }
+
+    fn usual_sockets(&self, port: Option<u16>) -> Vec<PathBuf> {
+        [SOCKETS, "/tmp"].map(|folder| socket_of_postgres(Path::new(folder), port)).to_vec()
+    }
+
+    fn socket_at(&self, path: PathBuf, port: Option<u16>) -> PathBuf {
+        if path.is_dir() { socket_of_postgres(&path, port) } else { path }
     }
 
     fn programs(&self) -> &'static [&'static str] {
@@ -101,13 +112,13 @@ impl Engine for Postgresql {
     fn login_files(&self, asked: &Login) -> Result<Login, EngineError> {
         let service = asked.service.clone().or_else(|| std::env::var("PGSERVICE").ok()).filter(|name| !name.is_empty());
         let found = service.map_or_else(|| Ok(Login::default()), |name| of_service(&name))?;
-        let found = as_libpq_reads(found.or(tls_of_environment()?));
+        let found = as_libpq_reads(found.or(of_variables_of_libpq()?));
         let all = asked.clone().or(found.clone());
         if all.password.is_some() {
             return Ok(found);
         }
         // libpq takes a socket in another folder than the usual one by the folder's name.
-        let host = all.host.as_deref().unwrap_or("localhost");
+        let host = all.host.as_deref().filter(|host| *host != SOCKETS).unwrap_or("localhost");
         let (database, user) = (all.database.as_deref().unwrap_or(DEFAULT_DATABASE), all.user.as_deref());
         let user = user.unwrap_or_else(|| self.default_user());
         let password = password_of(host, all.port.unwrap_or_else(|| self.default_port()), database, user)?;

@@ -7,8 +7,8 @@ use tare_cpuset::ThreadRef;
 
 use super::connection::Connection;
 use crate::contract::session::{HANDSHAKE, SILENCE};
-use crate::transport::stream::{Channel, Interrupter, Stream, lost_words};
-use crate::{ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
+use crate::transport::stream::{Channel, Interrupter, Stream};
+use crate::{ConnectTarget, EngineError, Param, Session, SqlError, StatementId};
 
 /// A connection, served by a process of its own.
 pub(super) struct PostgresSession(Connection<Stream>);
@@ -16,8 +16,8 @@ pub(super) struct PostgresSession(Connection<Stream>);
 impl PostgresSession {
     pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
-        let io = |error: io::Error| failed(SqlError::own(SqlErrorKind::Lost, lost_words(&error)));
-        let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(io)?;
+        let unreached = |error: io::Error| EngineError::unreached(&target.address, &error);
+        let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(unreached)?;
         let connection = Connection::open(stream, target);
         let mut session = Self(connection.map_err(failed)?);
         session.0.stream_mut().set_deadline(None);

@@ -28,8 +28,8 @@ pub(super) struct SqliteSession<S = Stream> {
 impl SqliteSession {
     pub(super) fn open(target: &ConnectTarget) -> Result<Self, EngineError> {
         let failed = |source| EngineError::Connect { address: target.address.to_string(), source };
-        let io = |error: io::Error| failed(lost(error));
-        let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(io)?;
+        let unreached = |error: io::Error| EngineError::unreached(&target.address, &error);
+        let stream = Stream::connect(&target.address, Instant::now() + HANDSHAKE).map_err(unreached)?;
         let mut session = Self::over(stream);
         session.send(Request::Hello { password: target.password.as_bytes() }).map_err(failed)?;
         match session.receive().map_err(failed)? {

@@ -151,6 +151,9 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             let second = tps_each_second.len() as u64 + 1;
             let due = start + Duration::from_secs(second);
             let now = Instant::now();
+            if matches!(stage, Stage::Sample(_)) && self.observer.is_enough() {
+                return Ok(tps_each_second);
+            }
             if due <= end && now >= due {
                 let completed = self.clients.shared.completed();
                 let tps = (completed - read) as f64 / now.duration_since(read_at).as_secs_f64();

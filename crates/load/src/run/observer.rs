@@ -104,6 +104,12 @@ pub trait Observer {
     /// It is called once, and then they are waited for however long that takes.
     fn abandon(&mut self) {}
 
+    /// Whether a sample that is under way may end now, with what was measured until here; asked as often as
+    /// [`Observer::poll`].
+    fn is_enough(&mut self) -> bool {
+        false
+    }
+
     /// About ten times a second whatever happens: the place to look at a Ctrl-C flag or a time limit.
     ///
     /// # Errors

@@ -15,6 +15,8 @@ const BESIDE_BYTES: u64 = 256 << 20;
 const COPIES: u64 = 2;
 /// Smaller needs are not held against the room that there is: a guess would refuse what fits.
 const LOOKED_AT: u64 = 1 << 30;
+/// The same of disk: a server's own files are of a size that is known well, those of small tables are not.
+const DISK_LOOKED_AT: u64 = 64 << 20;
 /// A pool of less than so much of the data's estimate is too small, however the estimate errs.
 const SURE: f64 = 0.8;
 
@@ -26,7 +28,7 @@ pub fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64) -> Nee
         let settings = &condition.settings;
         memory_bytes = memory_bytes.max(memory(settings));
         let load = settings.workload.load.load();
-        if load.needs_server() && settings.engine.data.is_none() {
+        if load.needs_server() && settings.engine.data.is_none() && !settings.engine.running.is_asked() {
             sets.insert(named(settings, seed), (load.data_bytes(), files(settings)));
         }
     }
@@ -58,7 +60,8 @@ fn files(settings: &Settings) -> u64 {
 fn memory(settings: &Settings) -> u64 {
     let load = settings.workload.load.load();
     let own = load.memory_bytes(settings.workload.threads);
-    if !load.needs_server() {
+    // A server that runs already has its memory.
+    if !load.needs_server() || settings.engine.running.is_asked() {
         return own + BESIDE_BYTES;
     }
     let data = load.data_bytes();
@@ -132,7 +135,7 @@ pub fn fits_disk(needs: &Needs, folder: &Path) -> Result<(), String> {
     let free = found.f_bavail.saturating_mul(found.f_frsize);
     // What was prepared before is there already: only the copy to work on is sure to be new.
     let least = needs.disk_bytes / COPIES;
-    if needs.disk_bytes > LOOKED_AT && least > free {
+    if needs.disk_bytes > DISK_LOOKED_AT && least > free {
         return Err(format!(
             "its data need about {} of disk, half of it at least new, and {} has {} left",
             gigabytes(needs.disk_bytes),

@@ -2,6 +2,7 @@
 
 use super::{Exit, Problem};
 use crate::config;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -93,12 +94,34 @@ pub fn main() -> ExitCode {
     tare_files::close_to_others();
     super::secret::leave_environment();
     super::interrupt::outlive_file_limit();
-    let command = Args::parse().command;
+    let command = match Args::try_parse() {
+        Ok(args) => args.command,
+        Err(error) => refuse(error),
+    };
     let exit = configure(&command).and_then(|()| run(command)).unwrap_or_else(|problem: Problem| {
         super::output::note(&problem.to_string());
         problem.exit
     });
     ExitCode::from(exit as u8)
+}
+
+/// Ends with what is wrong in the arguments. A command that is not there is only taken for one whose name is as near
+/// as for every other word: clap takes `metrics` for `completions`.
+fn refuse(mut error: clap::Error) -> ! {
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        let said = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string).unwrap_or_default();
+        let near = |name: &str| tare_text::nearest(&said, [name]).is_some();
+        match error.get(ContextKind::SuggestedSubcommand) {
+            Some(ContextValue::Strings(names)) if !names.iter().any(|name| near(name)) => {
+                error.remove(ContextKind::SuggestedSubcommand);
+            }
+            Some(ContextValue::String(name)) if !near(name) => {
+                error.remove(ContextKind::SuggestedSubcommand);
+            }
+            _ => {}
+        }
+    }
+    error.exit()
 }
 
 /// Reads the user's own defaults, for the commands that go by them.

@@ -113,6 +113,13 @@ impl From<NoiseError> for Problem {
     }
 }
 
+const NO_ADDRESS: &str = "name it: --socket PATH, or --host HOST and --port PORT (in a study under [engine]), or put it \
+                          into ~/.my.cnf, or PGHOST and PGPORT";
+const NO_SERVER: &str = "start the server, or name the place where it listens: --socket PATH, or --host HOST and --port \
+                         PORT (in a study under [engine])";
+const LOGIN: &str = "give the account's password: TARE_PASSWORD, --ask-password, ~/.my.cnf or ~/.pgpass; another account: \
+                     --user USER (in a study: engine.user)";
+
 impl From<EngineError> for Problem {
     fn from(e: EngineError) -> Self {
         let (exit, advice) = match &e {
@@ -124,6 +131,9 @@ impl From<EngineError> for Problem {
                 (Exit::Machine, Some("make room, or set TARE_CACHE_DIR to a place that has some".to_owned()))
             }
             EngineError::Interrupted => (Exit::Interrupted, None),
+            EngineError::NoAddress { .. } => (Exit::Usage, Some(NO_ADDRESS.to_owned())),
+            EngineError::NoServer { .. } => (Exit::Machine, Some(NO_SERVER.to_owned())),
+            e if e.is_login_refused() => (Exit::Machine, Some(LOGIN.to_owned())),
             _ => (Exit::Machine, None),
         };
         let problem = Self::new(exit, e.to_string());
@@ -141,7 +151,7 @@ impl From<RunError> for Problem {
             RunError::Spawn(_) => Self::new(Exit::Machine, e.to_string()),
             RunError::Task(e) => e.into(),
             RunError::SameReason { .. } => Self::new(Exit::TrialFailed, e.to_string()),
-            RunError::Stopped(failure) => failure.into(),
+            RunError::Stopped(failure) | RunError::Running(failure) => failure.into(),
             RunError::Prepare(failure) => {
                 let what = format!("cannot prepare the data: {}", failure.what);
                 Failure { what, ..failure }.into()
@@ -204,6 +214,9 @@ impl From<TrialError> for Problem {
             TrialError::Engine(e) => e.into(),
             TrialError::Task(e) => e.into(),
             TrialError::OtherMachine(e) => e.into(),
+            TrialError::Load(e @ (LoadError::Engine(_) | LoadError::Generator(_) | LoadError::SystemUnderTest(_))) => {
+                e.into()
+            }
             other => Self::new(Exit::Machine, other.to_string()),
         }
     }

@@ -43,6 +43,10 @@ struct Listed {
 /// # Errors
 /// When there is no study of this name.
 pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
+    if args.keys && args.json {
+        output::json(&KeysDocument::new())?;
+        return Ok(Exit::Done);
+    }
     if args.keys {
         output::text(&keys())?;
         return Ok(Exit::Done);
@@ -74,6 +78,33 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
         ))?;
     }
     Ok(Exit::Done)
+}
+
+/// The document of `tare studies --keys --json`.
+#[derive(Debug, Serialize)]
+struct KeysDocument {
+    schema: &'static str,
+    version: u32,
+    keys: Vec<KeyDocument>,
+}
+
+/// A key of a study.
+#[derive(Debug, Serialize)]
+struct KeyDocument {
+    section: &'static str,
+    name: &'static str,
+    help: String,
+}
+
+impl KeysDocument {
+    fn new() -> Self {
+        let key = |section, name, help: String| KeyDocument { section, name, help };
+        let of = |section, info: KeyInfo| key(section, info.name, format!("{}{}", info.help, info.in_study));
+        let mut keys: Vec<KeyDocument> = field::all().into_iter().map(|field| of(field.section, field.info)).collect();
+        keys.extend(machine::names().into_iter().map(|name| key("machine", name, machine::help(name).to_owned())));
+        keys.extend(Sampling::KEYS.iter().map(|own| of("sampling", own.info())));
+        Self { schema: "tare-study-keys", version: 1, keys }
+    }
 }
 
 fn line(KeyInfo { name, help, in_study, .. }: KeyInfo) -> String {

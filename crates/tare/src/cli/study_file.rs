@@ -1,5 +1,6 @@
 //! The study that a command names: a file or a built-in one.
 
+use super::problem::expectation;
 use super::{Exit, Problem, trust};
 use crate::state;
 use clap::Args;
@@ -8,11 +9,13 @@ use tare_files::Trust;
 use tare_results::schema::Plan;
 use tare_study::language::builtin;
 use tare_study::language::document::Source;
+use tare_study::language::made::check_value;
 use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::spec::Study;
 use tare_study::plan::adapt::adapt;
 use tare_study::plan::made;
 use tare_study::plan::resolve::{Where, resolve};
+use tare_text::Value;
 use tare_topology::Machine;
 
 /// The largest study that is read, bytes.
@@ -31,10 +34,10 @@ pub struct StudyChanges {
     #[arg(long, value_name = "NAME=VALUE[,VALUE]", value_parser = option)]
     option: Vec<EngineOption>,
     /// Trials of every condition, each a fresh server
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = |text: &str| count_of("trials", text))]
     trials: Option<usize>,
     /// Samples in each trial
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = |text: &str| count_of("samples", text))]
     samples: Option<usize>,
     /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)
     #[arg(long = "set", value_name = "PATH.KEY=VALUE")]
@@ -53,6 +56,13 @@ struct EngineOption {
     name: String,
     /// As they are written, commas between them.
     values: String,
+}
+
+/// A value of a key of `[sampling]`, refused as the option that it was given by.
+fn count_of(key: &str, text: &str) -> Result<usize, String> {
+    let expected = |e: String| format!("expected {}", expectation(e));
+    check_value("sampling", key, &Value::of_word(text)).map_err(expected)?;
+    text.parse().map_err(|_| expected("a whole number".to_owned()))
 }
 
 fn option(text: &str) -> Result<EngineOption, String> {

@@ -32,4 +32,7 @@ pub enum RunError {
     /// The data could not be prepared.
     #[error("cannot prepare the data: {}", .0.what)]
     Prepare(Failure),
+    /// A server that runs already cannot be reached, or has not the tables of the study.
+    #[error("{}", .0.what)]
+    Running(Failure),
 }

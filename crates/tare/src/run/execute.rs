@@ -87,10 +87,17 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
             match self.runner.prepare(trial.trial, &mut |progress| listener.hear(progress))? {
                 Prepared::Done => {}
                 Prepared::Interrupted => return Ok(false),
-                Prepared::Failed(failure) => return Err(RunError::Prepare(failure)),
+                Prepared::Failed(failure) if self.makes_data(trial.trial) => return Err(RunError::Prepare(failure)),
+                Prepared::Failed(failure) => return Err(RunError::Running(failure)),
             }
         }
         Ok(true)
+    }
+
+    /// Whether the data of this trial is made: on a server that runs already it is only looked at.
+    fn makes_data(&self, trial: usize) -> bool {
+        let task = Task::find(self.study, self.plan, trial);
+        !task.is_ok_and(|task| task.condition.settings.engine.running.is_asked())
     }
 
     /// One trial; none when interrupted. An attempt that left no record gets one here.

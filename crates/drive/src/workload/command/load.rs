@@ -85,7 +85,15 @@ impl Load for CommandSettings {
     }
 
     fn available(&self, _threads: usize) -> Result<(), String> {
-        if self.command.is_some() { Ok(()) } else { Err(NO_COMMAND.to_owned()) }
+        let Some(line) = &self.command else { return Err(NO_COMMAND.to_owned()) };
+        // What runs before it may make it, a folder of its own may hold it, and a placeholder says where it is.
+        let is_known = self.prepare.is_none() && self.directory.is_none() && !self.shell;
+        match line.program().filter(|program| is_known && !program.contains('{')) {
+            Some(program) if !program::is_there(&program) => {
+                Err(format!("there is no program {program}: give its full path, or install it"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn needs_server(&self) -> bool {

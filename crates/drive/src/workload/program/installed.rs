@@ -3,18 +3,22 @@
 use std::path::Path;
 use tare_text::Value;
 
-/// Whether there is a program of this name or path.
+/// Makes sure of it, for a client that a package brings.
 ///
 /// # Errors
 /// The install command.
 pub fn installed(program: &str, package: &str) -> Result<(), String> {
-    let is_there = match program.contains('/') {
+    let how = || format!("{program} is not installed: apt-get install {package}, or name it with workload.program");
+    if is_there(program) { Ok(()) } else { Err(how()) }
+}
+
+/// Whether there is a program of this name or path.
+pub fn is_there(program: &str) -> bool {
+    match program.contains('/') {
         true => Path::new(program).is_file(),
         false => std::env::var_os("PATH")
             .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file())),
-    };
-    let how = || format!("{program} is not installed: apt-get install {package}, or name it with workload.program");
-    if is_there { Ok(()) } else { Err(how()) }
+    }
 }
 
 /// Options of a program, as words.

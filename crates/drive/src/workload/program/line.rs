@@ -66,6 +66,11 @@ impl Line {
         names(&self.0).any(|name| OF_SERVER.contains(&name))
     }
 
+    /// The program, which is its first word.
+    pub fn program(&self) -> Option<String> {
+        shlex::split(&self.0)?.into_iter().next()
+    }
+
     /// The words with everything filled in; `sh -c` and one word where a shell is asked for.
     ///
     /// # Errors

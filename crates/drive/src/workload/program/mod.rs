@@ -31,7 +31,7 @@ mod usage;
 mod values;
 
 pub use error::ProgramError;
-pub use installed::{installed, joined, option_words};
+pub use installed::{installed, is_there, joined, option_words};
 pub use line::{Line, PLACEHOLDERS, Values};
 pub use measure::{Begins, Client, Ran, run};
 pub use parse::{Interval, Parser, Report};

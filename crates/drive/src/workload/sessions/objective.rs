@@ -31,7 +31,7 @@ const FIGURES: [(&str, Figure); 7] = [
 ];
 
 /// What a key of it says of itself in every load that has an open loop.
-pub const OBJECTIVE_HELP: &str = "a latency and its limit, such as latency_ms_p99 <= 5: each sample searches for the \
+pub const OBJECTIVE_HELP: &str = "a latency and its limit, such as latency_ms_p99 <= 5 or p99 <= 5ms: each sample searches for the \
     highest rate that meets it (open loop), and that is the metric max_tps_under_objective; sample_s is the length of \
     a step; mean, p50, p90, p95, p99, p99_9 or max; not with rate; none: no such search";
 
@@ -80,15 +80,24 @@ impl FromStr for Objective {
         let known = || FIGURES.map(|(name, _)| name).join(", ");
         let expected = || format!("a latency, <= and milliseconds, such as latency_ms_p99 <= 5; one of {}", known());
         let (name, limit) = words.split_once("<=").ok_or_else(expected)?;
-        let found = FIGURES.into_iter().find(|(known, _)| *known == name.trim());
+        let short = |known: &str| known.strip_prefix("latency_ms_") == Some(name.trim());
+        let found = FIGURES.into_iter().find(|(known, _)| *known == name.trim() || short(known));
         let Some((_, figure)) = found else {
             let near = tare_text::nearest(name.trim(), FIGURES.map(|(name, _)| name));
             return Err(format!("{}{}", expected(), tare_text::did_you_mean(near)));
         };
-        let limit = limit.trim().parse().ok().filter(|limit: &f64| limit.is_finite() && *limit > 0.0);
+        let limit = milliseconds(limit.trim()).filter(|limit| limit.is_finite() && *limit > 0.0);
         let limit_ms = limit.ok_or_else(|| format!("{}; the limit is a number of milliseconds above 0", expected()))?;
         Ok(Self { figure, limit_ms })
     }
+}
+
+/// A number of milliseconds, or of the unit that stands behind it.
+fn milliseconds(words: &str) -> Option<f64> {
+    let units = [("ms", 1.0), ("us", 1e-3), ("s", 1e3)];
+    let (number, factor) =
+        units.into_iter().find_map(|(unit, factor)| Some((words.strip_suffix(unit)?, factor))).unwrap_or((words, 1.0));
+    number.trim_end().parse().ok().map(|number: f64| number * factor)
 }
 
 impl fmt::Display for Objective {
@@ -114,7 +123,10 @@ mod tests {
         let refused = |words: &str| words.parse::<Objective>().unwrap_err();
         assert!(refused("latency_ms_p98 <= 5").contains("did you mean \"latency_ms_p9"));
         assert!(refused("latency_ms_p99 < 5").starts_with("a latency, <= and milliseconds"));
-        assert!(refused("latency_ms_p99 <= 5 ms").contains("a number of milliseconds above 0"));
+        assert!(refused("latency_ms_p99 <= 5 m").contains("a number of milliseconds above 0"));
+        for words in ["p99 <= 5ms", "p99<=5000 us", "latency_ms_p99 <= 0.005s", "p99 <= 5"] {
+            assert_eq!(words.parse::<Objective>().unwrap().to_string(), "latency_ms_p99 <= 5", "{words}");
+        }
         assert!(refused("latency_ms_p99 <= 0").contains("above 0") && refused("").contains("such as"));
     }
 

@@ -68,6 +68,10 @@ impl Observer for Watcher<'_, '_> {
         self.connections.interrupt();
     }
 
+    fn is_enough(&mut self) -> bool {
+        self.stage.host.is_enough()
+    }
+
     fn poll(&mut self) -> Result<(), LoadError> {
         if self.stage.host.interrupted() { Err(LoadError::Interrupted) } else { Ok(()) }
     }

@@ -65,6 +65,8 @@ pub(super) struct Transaction {
     #[serde(default = "one")]
     pub weight: u32,
     pub statements: Vec<String>,
+    /// Whether they stand between BEGIN and COMMIT; absent: where there are several.
+    pub begin: Option<bool>,
 }
 
 fn one() -> u32 {

@@ -27,6 +27,7 @@ pub(super) struct Transaction {
     pub first_statement: usize,
     /// Whether any of its statements does more than read.
     pub writes: bool,
+    has_border: bool,
 }
 
 /// A statement, between whose parts its parameters stand.
@@ -83,7 +84,7 @@ impl Statement {
 impl Transaction {
     /// Whether BEGIN and COMMIT stand around it.
     pub fn has_border(&self) -> bool {
-        self.statements.len() > 1
+        self.has_border
     }
 }
 
@@ -119,7 +120,8 @@ impl Mix {
             let writes = !statements.iter().all(|statement| statement.reads);
             let first_statement = transactions.iter().map(|before| before.statements.len()).sum();
             let (name, weight) = (read.name, read.weight.into());
-            transactions.push(Transaction { name, weight, statements, draws, first_statement, writes });
+            let has_border = read.begin.unwrap_or(statements.len() > 1);
+            transactions.push(Transaction { name, weight, statements, draws, first_statement, writes, has_border });
         }
         let weights = transactions.iter().map(|t| t.weight).sum();
         if weights == 0 {

@@ -5,6 +5,7 @@
 //! | `settings`, `keys` | which file; the keys of a study |
 //! | `file` | the file as it is written |
 //! | `mix` | what it comes to: transactions with weights, parameters and how they are drawn |
+//! | `pgbench` | scripts of pgbench, as such a file |
 //! | `script` | SQL text, statement by statement |
 //! | `fill` | schema and rows |
 //! | `client` | one connection that runs transactions |
@@ -19,9 +20,11 @@ mod fill;
 mod keys;
 mod load;
 mod mix;
+mod pgbench;
 mod run;
 mod script;
 mod settings;
 mod tally;
 
+pub use pgbench::{Script, of_scripts};
 pub use settings::SqlSettings;

@@ -1,8 +1,8 @@
 //! Which database, and how it is started.
 
 use super::super::settings::Settings;
-use tare_engine::engine_names;
-use tare_text::Key;
+use tare_engine::{engine_name, engine_names};
+use tare_text::{Key, Value};
 
 /// The rows, in the order in which a study is written.
 pub const KEYS: &[Key<Settings>] = &[
@@ -10,7 +10,10 @@ pub const KEYS: &[Key<Settings>] = &[
         "name",
         "the database: sqlite (embedded, as a server process of its own), mariadb, mysql or postgresql",
         |s| Some(s.engine.name.clone().into()),
-        |s, v| v.one_of(&engine_names()).map(|v| s.engine.name = v.to_owned()),
+        |s, v| {
+            let name = Value::from(engine_name(&v.to_string()));
+            name.one_of(&engine_names()).map(|name| s.engine.name = name.to_owned())
+        },
     ),
     Key::path(
         "binary",

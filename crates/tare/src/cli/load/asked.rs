@@ -5,7 +5,7 @@ use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
 use crate::cli::{Exit, Problem, run};
 use std::path::Path;
-use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, target_of};
+use tare_engine::{Address, ConnectTarget, Engine, EngineError, target_of};
 use tare_study::language::made::{KeyValue, MadeStudy};
 use tare_study::language::parse::Overrides;
 use tare_study::language::settings::{Sampling, Settings};
@@ -33,15 +33,16 @@ impl<'a> Asked<'a> {
     pub fn new(server: &ServerArgs, args: &'a RunArgs, of_load: Vec<KeyValue>) -> Result<Self, Problem> {
         let engine = server.engine()?;
         let mut values = vec![("engine", "name", engine.name().into())];
-        // The table's own, whatever the user's files say.
-        values.push(("engine", "database", DEFAULT_DATABASE.into()));
         values.extend(server.keys.values().iter().cloned());
         values.extend(of_load);
         values.extend(args.keys.values().iter().filter(|(_, key, _)| !TIMES.contains(key)).cloned());
         let made = MadeStudy { name: "load", origin: "tare load", question: None, values, factors: Vec::new() };
         let (settings, sampling) = made.settings()?;
         let login = settings.engine.running.login(server.password()?);
-        let target = target_of(login, engine).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
+        let target = target_of(login, engine).map_err(|e| match e {
+            EngineError::NoAddress { .. } => e.into(),
+            _ => Problem::new(Exit::Usage, e.to_string()),
+        })?;
         Ok(Self { args, engine, target, settings, sampling, made })
     }
 
@@ -72,17 +73,21 @@ impl<'a> Asked<'a> {
         run::carry_out(study, out, password, json)
     }
 
-    /// Where the server was found, if that was not said: every trial goes there.
+    /// Where the server was found and as whom, as far as that was not said: every trial goes there.
     fn place(&self) -> Vec<KeyValue> {
-        if self.settings.engine.running.is_asked() {
-            return Vec::new();
-        }
-        match &self.target.address {
-            Address::Socket(path) => vec![("engine", "socket", path.display().to_string().into())],
-            Address::Tcp(host, port) => {
-                vec![("engine", "host", host.as_str().into()), ("engine", "port", u32::from(*port).into())]
+        let (running, target) = (&self.settings.engine.running, &self.target);
+        let mut found: Vec<KeyValue> = vec![("engine", "user", target.user.as_str().into())];
+        found.extend(target.database.as_deref().map(|database| ("engine", "database", database.into())));
+        if !running.is_asked() {
+            match &target.address {
+                Address::Socket(path) => found.push(("engine", "socket", path.display().to_string().into())),
+                Address::Tcp(host, port) => {
+                    found.push(("engine", "host", host.as_str().into()));
+                    found.push(("engine", "port", u32::from(*port).into()));
+                }
             }
         }
+        found
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::oltp_args::{LoadArgs, SaidArgs};
 use super::run_args::RunArgs;
-use crate::cli::output;
+use crate::cli::{Exit, Problem, interrupt, output};
+use crate::run::Stop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tare_drive::workload;
 use tare_drive::workload::Progress;
@@ -24,20 +25,29 @@ pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
 }
 
 /// Someone at a prompt, who sees a line an interval.
-pub struct Prompt<'a> {
-    interrupted: &'a AtomicBool,
+pub struct Prompt {
+    stop: Stop<'static>,
+    /// A sample is under way whose figures are worth something when it ends early.
+    measures: AtomicBool,
+    /// Whether a step is no result: those of a search.
+    is_search: bool,
     /// None: no lines.
     intervals: Option<Intervals>,
     /// None: no limit.
     events: Option<u64>,
 }
 
-impl<'a> Prompt<'a> {
+impl Prompt {
     /// One who asked for these lines.
-    pub fn new(said: &SaidArgs, run: &RunArgs, interrupted: &'a AtomicBool) -> Self {
+    ///
+    /// # Errors
+    /// When signals cannot be handled.
+    pub fn new(said: &SaidArgs, run: &RunArgs) -> Result<Self, Problem> {
         let every_s = if said.json { 0 } else { said.report_interval };
         let intervals = (every_s > 0).then_some(Intervals { every_s, percentile: said.percentile });
-        Self { interrupted, intervals, events: (run.events > 0).then_some(run.events) }
+        let events = (run.events > 0).then_some(run.events);
+        let (stop, is_search) = (interrupt::stop()?, run.searches());
+        Ok(Self { stop, measures: AtomicBool::new(false), is_search, intervals, events })
     }
 
     /// The line of an interval, with more words behind its threads.
@@ -48,8 +58,12 @@ impl<'a> Prompt<'a> {
     }
 }
 
-impl workload::Host for Prompt<'_> {
-    fn progress(&self, _step: Progress) {}
+impl workload::Host for Prompt {
+    fn progress(&self, step: Progress) {
+        if matches!(step, Progress::Sample { .. }) && !self.is_search {
+            self.measures.store(true, Ordering::Relaxed);
+        }
+    }
 
     fn intervals(&self) -> Option<Intervals> {
         self.intervals
@@ -63,9 +77,23 @@ impl workload::Host for Prompt<'_> {
         self.tell(interval, "");
     }
 
+    /// The first Ctrl-C ends what is measured, with its figures; the second one everything.
     fn interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
+        let asked = self.stop.asked.load(Ordering::Relaxed) && !self.measures.load(Ordering::Relaxed);
+        asked || self.stop.at_once.load(Ordering::Relaxed)
     }
+
+    fn is_enough(&self) -> bool {
+        self.stop.asked.load(Ordering::Relaxed) && self.measures.load(Ordering::Relaxed)
+    }
+}
+
+/// How a load ended whose figures are printed: with an interruption they are those so far.
+pub fn ended(elapsed_s: f64) -> Option<Exit> {
+    tare_engine::interrupted().then(|| {
+        output::note(&format!("interrupted: the figures are those of {elapsed_s:.1} s"));
+        Exit::Interrupted
+    })
 }
 
 /// In the words of sysbench's own lines, so that what reads those reads these.

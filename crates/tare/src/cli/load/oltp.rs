@@ -2,8 +2,10 @@
 
 use super::asked::Asked;
 use super::lines::{self, Prompt};
-use super::oltp_args::LoadArgs;
-use super::stage;
+use super::oltp_args::{LoadArgs, Weighed, Work};
+use super::rows::Rows;
+use super::subject::Subject;
+use super::{scripts, search, stage};
 use crate::cli::{Exit, Problem, interrupt, output};
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -11,6 +13,7 @@ use tare_drive::workload::oltp::{self, Fill, OltpSettings, Reconnect, Tables, Wo
 use tare_drive::workload::sessions::judge;
 use tare_drive::workload::{AnyLoad, sessions_on};
 use tare_load::Distribution;
+use tare_text::count;
 
 /// Makes, drops or measures, as the options say.
 ///
@@ -18,16 +21,23 @@ use tare_load::Distribution;
 /// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good).
 pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     // The argument table asks for it.
-    let workload = args.workload.ok_or_else(no_workload)?;
+    let workload = match &args.workload {
+        Some(Work::Oltp(workload)) => *workload,
+        Some(Work::File(path)) => return scripts::run(args, &[Weighed { path: path.clone(), weight: 1 }]),
+        None if args.scripts.file.is_empty() => return Err(no_workload()),
+        None => return scripts::run(args, &args.scripts.file),
+    };
     let mut values = vec![("workload", "name", workload.name().into())];
     values.extend(args.make_up.values());
     let asked = Asked::new(&args.server, &args.run, values)?;
     let AnyLoad::Oltp(settings) = asked.settings.workload.load else { return Err(no_workload()) };
     let failed = |e: oltp::OltpError| Problem::new(Exit::TrialFailed, e.to_string());
+    // One that is refused is refused alike, whatever was to be done.
+    let mut session = asked.engine.connect(&asked.target)?;
     if args.prepares() {
+        drop(session);
         return prepare(args, &asked, &settings).map_err(failed);
     }
-    let mut session = asked.engine.connect(&asked.target)?;
     let dropped = match settings.workload {
         Workload::BulkInsert => Tables { tables: asked.threads(), ..settings.tables },
         _ => settings.tables,
@@ -56,14 +66,21 @@ fn no_workload() -> Problem {
 fn measure(args: &LoadArgs, asked: &Asked<'_>, settings: &OltpSettings) -> Result<Exit, Problem> {
     let (again, engine) = (asked.target.clone(), asked.engine);
     let reconnect = args.reconnect.then(|| Reconnect::new(move || engine.connect(&again)));
-    let prompt = Prompt::new(&args.said, &args.run, interrupt::flag()?);
+    let subject = Subject::of(asked)?;
+    let prompt = Prompt::new(&args.said, &args.run)?;
+    if args.run.searches() {
+        return search::run(asked, &prompt, &subject, args.said.json);
+    }
     let (sample, around) =
         stage::measure(asked, &prompt, |stage| oltp::run_through(settings, stage, reconnect.as_ref()))?;
     let outage = reconnect.map(|reconnect| reconnect.outage());
     if args.said.json {
-        output::json(&super::view::Document::of(&sample, &around, outage, &args.said))?
+        output::json(&super::view::Document::of(&sample, &around, &subject, outage, &args.said))?
     } else {
-        super::view::print(&sample, &around, outage, &args.said)?
+        super::view::print(&sample, &around, &subject, outage, &args.said)?
+    }
+    if let Some(exit) = lines::ended(sample.elapsed_s) {
+        return Ok(exit);
     }
     judge(settings.pace, &sample).map_err(|e| {
         Problem::new(Exit::TrialFailed, e.to_string())
@@ -93,12 +110,16 @@ fn prepare(args: &LoadArgs, asked: &Asked<'_>, settings: &OltpSettings) -> Resul
         sessions: sessions_on(std::thread::available_parallelism().map_or(1, usize::from)),
         dialect: engine.dialect(),
     };
-    let progress = |_| match interrupted.load(Ordering::Relaxed) {
-        true => ControlFlow::Break(()),
-        false => ControlFlow::Continue(()),
+    let rows = Rows::of(Some(settings.tables.tables as u64 * settings.tables.rows));
+    let progress = |added| {
+        rows.add(added);
+        if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    match oltp::prepare(&fill, &|| engine.connect(target), &progress) {
-        Err(oltp::OltpError::Interrupted) => Ok(Exit::Interrupted),
-        other => other.map(|()| Exit::Done),
+    let made = oltp::prepare(&fill, &|| engine.connect(target), &progress);
+    match made {
+        Err(oltp::OltpError::Interrupted) => return Ok(Exit::Interrupted),
+        other => other?,
     }
+    rows.end(&count(settings.tables.tables, "table"));
+    Ok(Exit::Done)
 }

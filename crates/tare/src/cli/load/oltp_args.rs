@@ -4,6 +4,7 @@ use super::options::{Chosen, KeyOption, KeyOptions, switch};
 use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
 use clap::Args;
+use std::path::PathBuf;
 use tare_drive::workload::oltp::Workload;
 use tare_study::language::made::KeyValue;
 
@@ -11,9 +12,12 @@ use tare_study::language::made::KeyValue;
 #[derive(Debug, Args)]
 pub struct LoadArgs {
     /// point_select, read_only, read_write, write_only, update_index, update_non_index, insert, delete, bulk_insert,
-    /// select_random_points or select_random_ranges, with or without sysbench's `oltp_` before it
-    #[arg(value_name = "WORKLOAD", value_parser = workload, required = true)]
-    pub workload: Option<Workload>,
+    /// select_random_points or select_random_ranges, with or without sysbench's `oltp_` before it; or a file: statements
+    /// as SQL or as a script of pgbench, or TOML as the workload sql has it
+    #[arg(value_name = "WORKLOAD", value_parser = workload, required_unless_present = "file", conflicts_with = "file")]
+    pub workload: Option<Work>,
+    #[command(flatten)]
+    pub scripts: ScriptArgs,
     /// As sysbench has it: run, prepare (as --prepare) or cleanup (as --cleanup)
     #[arg(value_name = "COMMAND", value_parser = ["run", "prepare", "cleanup"], default_value = "run", hide_default_value = true)]
     pub command: String,
@@ -34,6 +38,49 @@ pub struct LoadArgs {
     /// Drop the tables in place of a run
     #[arg(long, conflicts_with = "out")]
     pub cleanup: bool,
+}
+
+/// What is run.
+#[derive(Debug, Clone)]
+pub enum Work {
+    /// A workload of sysbench's.
+    Oltp(Workload),
+    /// Statements of the user's own.
+    File(PathBuf),
+}
+
+/// Scripts of the user's own.
+#[derive(Debug, Args)]
+pub struct ScriptArgs {
+    /// A file of SQL or a script of pgbench, which comes WEIGHT times as often as one of weight 1 (may be repeated)
+    #[arg(short = 'f', long, value_name = "FILE[@WEIGHT]", value_parser = weighed)]
+    pub file: Vec<Weighed>,
+    /// A constant that scripts name as :NAME, such as pgbench's scale (may be repeated)
+    #[arg(short = 'D', long, value_name = "NAME=NUMBER", value_parser = defined)]
+    pub define: Vec<(String, i64)>,
+}
+
+/// A file and how often it comes.
+#[derive(Debug, Clone)]
+pub struct Weighed {
+    pub path: PathBuf,
+    pub weight: u32,
+}
+
+fn weighed(text: &str) -> Result<Weighed, String> {
+    let (path, weight) = match text.rsplit_once('@') {
+        Some((path, weight)) => {
+            let weight = weight.parse().ok().filter(|weight| *weight > 0);
+            (path, weight.ok_or("expected FILE@WEIGHT, the weight a whole number above 0")?)
+        }
+        None => (text, 1),
+    };
+    Ok(Weighed { path: path.into(), weight })
+}
+
+fn defined(text: &str) -> Result<(String, i64), String> {
+    let found = text.split_once('=').and_then(|(name, value)| Some((name.to_owned(), value.parse().ok()?)));
+    found.ok_or_else(|| "expected NAME=NUMBER".to_owned())
 }
 
 impl LoadArgs {
@@ -99,6 +146,11 @@ impl KeyOptions for MakeUpKeys {
 const RANGES: [&str; 4] = ["simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges"];
 
 impl MakeUpArgs {
+    /// Whether anything of it was said.
+    pub fn is_said(&self) -> bool {
+        !self.keys.values().is_empty() || self.db_ps_mode != "auto" || !self.range_selects
+    }
+
     /// The keys of the load that they set.
     pub fn values(&self) -> Vec<KeyValue> {
         let mut values = self.keys.values().to_vec();
@@ -128,10 +180,11 @@ pub struct SaidArgs {
 }
 
 /// A workload by its own name or that of sysbench's script.
-fn workload(text: &str) -> Result<Workload, String> {
+fn workload(text: &str) -> Result<Work, String> {
     match text {
+        file if file.ends_with(".sql") || file.ends_with(".toml") || file.contains('/') => Ok(Work::File(file.into())),
         "tpcc" => Err("tpcc stands right behind load, before all options: tare load tpcc --help".to_owned()),
-        _ => Workload::of_script(text).map_err(|e| e.to_string()),
+        _ => Workload::of_script(text).map(Work::Oltp).map_err(|e| e.to_string()),
     }
 }
 

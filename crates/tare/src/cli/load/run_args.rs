@@ -46,6 +46,12 @@ impl KeyOptions for RunKeys {
         },
         KeyOption { value: "N", ..KeyOption::new("rate", "workload", "rate") },
         KeyOption {
+            value: "LIMIT",
+            not_with: Some("rate"),
+            more: "; for example \"p99 <= 5ms\"; --time is then the length of a step [default: 5s]",
+            ..KeyOption::new("slo", "workload", "objective")
+        },
+        KeyOption {
             also: &["rand-seed"],
             taken: &["rand_seed"],
             more: " [default: 1; sysbench: the time of day]",
@@ -83,14 +89,23 @@ impl RunArgs {
         if self.events > 0 && self.time_s() == 0.0 { FOREVER_S } else { self.time_s() }
     }
 
+    /// Whether the highest rate that meets a limit is searched for.
+    pub fn searches(&self) -> bool {
+        self.keys.get("objective").is_some_and(|objective| objective.to_string() != "none")
+    }
+
     fn time_s(&self) -> f64 {
-        self.seconds("sample_s").unwrap_or(Sampling::default().sample_s)
+        let usual = if self.searches() { STEP_S } else { Sampling::default().sample_s };
+        self.seconds("sample_s").unwrap_or(usual)
     }
 
     fn seconds(&self, key: &str) -> Option<f64> {
         self.keys.get(key).and_then(Value::number)
     }
 }
+
+/// Length of a step of a search that someone waits for, seconds.
+const STEP_S: f64 = 5.0;
 
 /// A time that no one waits for: most of a century.
 const FOREVER_S: f64 = 3e9;

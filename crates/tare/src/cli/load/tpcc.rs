@@ -1,21 +1,20 @@
 //! `tare load tpcc`: TPC-C's transactions against any running server.
 
-use super::lines::Prompt;
+use super::lines::{self, Prompt};
+use super::rows::Rows;
+use super::search;
+use super::subject::Subject;
 use super::tpcc_args::{TpccArgs, TpccCommand};
 use super::tpcc_view::{self, Looked, NOT_OFFICIAL};
 use super::{asked::Asked, stage};
 use crate::cli::{Exit, Problem, interrupt, output};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::atomic::Ordering;
 use tare_drive::workload::sessions::judge;
 use tare_drive::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
 use tare_drive::workload::{AnyLoad, Load};
 use tare_engine::Session;
 use tare_text::count;
-
-/// Seconds between two lines about the rows that were added.
-const ROWS_EVERY_S: u64 = 10;
 
 /// Makes, checks, drops or measures, as the command says.
 ///
@@ -62,13 +61,9 @@ fn prepare(asked: &Asked<'_>, settings: &TpccSettings) -> Result<Exit, Problem> 
         sessions: std::thread::available_parallelism().map_or(1, usize::from),
         dialect: engine.dialect(),
     };
-    let (began, rows, told) = (Instant::now(), AtomicU64::new(0), AtomicU64::new(0));
+    let rows = Rows::of(None);
     let progress = |added| {
-        let sum = rows.fetch_add(added, Ordering::Relaxed) + added;
-        let tens = began.elapsed().as_secs() / ROWS_EVERY_S;
-        if told.fetch_max(tens, Ordering::Relaxed) < tens {
-            output::note(&format!("{sum} rows after {} s", tens * ROWS_EVERY_S));
-        }
+        rows.add(added);
         if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     match tpcc::prepare(&fill, &|| engine.connect(target), &progress) {
@@ -78,9 +73,7 @@ fn prepare(asked: &Asked<'_>, settings: &TpccSettings) -> Result<Exit, Problem> 
         }
         other => other.map_err(failed)?,
     }
-    let rows = rows.into_inner();
-    let seconds = began.elapsed().as_secs_f64();
-    output::note(&format!("{}, {rows} rows in {seconds:.1} s", count(settings.warehouses as usize, "warehouse")));
+    rows.end(&count(settings.warehouses as usize, "warehouse"));
     Ok(Exit::Done)
 }
 
@@ -135,13 +128,20 @@ fn measure(args: &TpccArgs, asked: Asked<'_>, of: &TpccSettings) -> Result<Exit,
     if let Some(out) = &args.run.out {
         return asked.keep(out, args.said.json);
     }
-    let prompt = Prompt::new(&args.said, &args.run, interrupt::flag()?);
+    let subject = Subject::of(&asked)?;
+    let prompt = Prompt::new(&args.said, &args.run)?;
+    if args.run.searches() {
+        return search::run(&asked, &prompt, &subject, args.said.json);
+    }
     let hear = |interval: &tare_load::Interval, nopm: f64| prompt.tell(interval, &format!("nopm: {nopm:.0} "));
     let (sample, around, tally) = stage::measure(&asked, &prompt, |stage| tpcc::run_through(of, stage, &hear))?;
     if args.said.json {
-        output::json(&tpcc_view::Document::of(&sample, &around, &tally, &args.said))?;
+        output::json(&tpcc_view::Document::of(&sample, &around, &subject, &tally, &args.said))?;
     } else {
-        tpcc_view::print(&sample, &around, &tally, &args.said)?;
+        tpcc_view::print(&sample, &around, &subject, &tally, &args.said)?;
+    }
+    if let Some(exit) = lines::ended(sample.elapsed_s) {
+        return Ok(exit);
     }
     judge(of.pace, &sample).map_err(|e| {
         Problem::new(Exit::TrialFailed, e.to_string())

@@ -1,6 +1,7 @@
 //! The result of `tare load tpcc`, for scripts and for people.
 
 use super::oltp_args::SaidArgs;
+use super::subject::Subject;
 use super::view;
 use crate::cli::{Problem, output};
 use serde::Serialize;
@@ -51,19 +52,31 @@ impl OfKind {
 
 impl<'a> Document<'a> {
     /// The document of a sample and of what its clients counted.
-    pub fn of(sample: &'a Sample, around: &'a Surroundings, tally: &Tally, said: &SaidArgs) -> Self {
+    pub fn of(
+        sample: &'a Sample,
+        around: &'a Surroundings,
+        subject: &'a Subject,
+        tally: &Tally,
+        said: &SaidArgs,
+    ) -> Self {
         Self {
             note: NOT_OFFICIAL,
             nopm: tally.new_orders_a_minute(sample.tps()),
             rolled_back: tally.rolled_back(),
             of_kinds: Kind::VARIANTS.iter().map(|kind| (kind.name(), OfKind::of(tally, *kind))).collect(),
-            load: view::Document::of(sample, around, None, said),
+            load: view::Document::of(sample, around, subject, None, said),
         }
     }
 }
 
 /// Prints a sample for people.
-pub fn print(sample: &Sample, around: &Surroundings, tally: &Tally, said: &SaidArgs) -> Result<(), Problem> {
+pub fn print(
+    sample: &Sample,
+    around: &Surroundings,
+    subject: &Subject,
+    tally: &Tally,
+    said: &SaidArgs,
+) -> Result<(), Problem> {
     let new_orders = tally.took(Kind::NewOrder).count();
     let nopm = tally.new_orders_a_minute(sample.tps());
     let mut text = format!(
@@ -77,7 +90,7 @@ pub fn print(sample: &Sample, around: &Surroundings, tally: &Tally, said: &SaidA
         text += &format!("{:>11.3}{:>11.3}{:>11.3}\n", of.latency_ms_mean, of.latency_ms_p95, of.latency_ms_p99);
     }
     output::text(&text)?;
-    view::print(sample, around, None, said)?;
+    view::print(sample, around, subject, None, said)?;
     output::text(&format!("! {NOT_OFFICIAL}\n"))
 }
 

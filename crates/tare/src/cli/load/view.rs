@@ -1,6 +1,7 @@
 //! The result of `tare load`, for scripts and for people.
 
 use super::oltp_args::SaidArgs;
+use super::subject::Subject;
 use super::threads;
 use crate::cli::{Problem, output};
 use serde::Serialize;
@@ -18,6 +19,8 @@ use tare_text::count;
 /// The document of `tare load --json`.
 #[derive(Debug, Serialize)]
 pub struct Document<'a> {
+    /// Which server, by which way, with what.
+    measured: &'a Subject,
     transactions: u64,
     elapsed_s: f64,
     tps: f64,
@@ -60,8 +63,15 @@ struct OutageDocument {
 impl<'a> Document<'a> {
     /// The document of a sample. `errors` are restarts and lost connections: each was answered by running its
     /// transaction again.
-    pub fn of(sample: &'a Sample, around: &'a Surroundings, outage: Option<Outage>, said: &SaidArgs) -> Self {
+    pub fn of(
+        sample: &'a Sample,
+        around: &'a Surroundings,
+        subject: &'a Subject,
+        outage: Option<Outage>,
+        said: &SaidArgs,
+    ) -> Self {
         Self {
+            measured: subject,
             transactions: sample.transactions,
             elapsed_s: sample.elapsed_s,
             tps: sample.tps(),
@@ -151,13 +161,20 @@ fn histogram(latencies: &Latencies) -> String {
 }
 
 /// Prints a sample for people.
-pub fn print(sample: &Sample, around: &Surroundings, outage: Option<Outage>, said: &SaidArgs) -> Result<(), Problem> {
+pub fn print(
+    sample: &Sample,
+    around: &Surroundings,
+    subject: &Subject,
+    outage: Option<Outage>,
+    said: &SaidArgs,
+) -> Result<(), Problem> {
     let mut text = outage.filter(|outage| outage.lost > 0).as_ref().map_or(String::new(), words);
     if said.histogram {
         text.push_str(&histogram(&sample.latencies));
     }
     let Sample { transactions, reads, writes, others, restarts, reconnects, elapsed_s, .. } = sample;
     let per_s = |count: u64| count as f64 / elapsed_s;
+    text += &subject.words();
     text += &format!("transactions  {transactions:>12}   {:.1} a second\n", sample.tps());
     text += &format!(
         "queries       {:>12}   {:.1} a second: {reads} read, {writes} write, {others} other\n",

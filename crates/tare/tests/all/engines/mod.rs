@@ -3,6 +3,7 @@
 mod builds;
 pub mod certificates;
 mod conformance;
+mod connections;
 mod leftovers;
 mod mariadb;
 mod mariadb_runs;

@@ -5,6 +5,7 @@ mod commands;
 mod counters;
 mod dbt3;
 mod dbt3_run;
+mod load_end;
 mod load_prompt;
 mod objective;
 mod own_sql;

@@ -11,6 +11,47 @@ fn run(program: &str, args: &[&str]) -> Output {
 }
 
 #[test]
+fn what_is_installed_under_a_prefix_is_found_and_works_also_over_an_earlier_one() {
+    let scratch = tempfile::TempDir::new().unwrap();
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let prefix = scratch.path().join("my prefix");
+    let bin = prefix.join("bin");
+    let path = |first: &Path| format!("{}:{}", first.display(), std::env::var("PATH").unwrap());
+    let install = |path: &str| {
+        let mut command = Command::new(top.join("scripts/install"));
+        command.arg(env!("CARGO_BIN_EXE_tare")).arg(&prefix).env("PATH", path).env_remove("DESTDIR");
+        let made = command.output().unwrap();
+        let (out, err) = (String::from_utf8(made.stdout).unwrap(), String::from_utf8(made.stderr).unwrap());
+        assert!(made.status.success(), "{err}");
+        assert_eq!(out.trim(), bin.join("tare").to_str().unwrap());
+        err
+    };
+    assert!(install("/usr/bin:/bin").contains("is not on the PATH"));
+    let other = scratch.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::os::unix::fs::symlink("/bin/true", other.join("tare")).unwrap();
+    assert!(install(&path(&other)).contains("another one comes first on the PATH"));
+    assert_eq!(install(&path(&bin)), "");
+    // As a shell finds it.
+    let shell = |line: &str| {
+        let output = Command::new("sh").args(["-c", line]).env("PATH", path(&bin)).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(shell("tare --version").trim(), concat!("tare ", env!("CARGO_PKG_VERSION")));
+    assert!(shell("tare run first-look --dry-run --topology 'core:2 pu:2' --json").contains("\"conditions\""));
+    for file in [
+        "man/man1/tare.1.gz",
+        "man/man1/tare-load.1.gz",
+        "bash-completion/completions/tare",
+        "zsh/site-functions/_tare",
+        "fish/vendor_completions.d/tare.fish",
+    ] {
+        assert!(prefix.join("share").join(file).metadata().is_ok_and(|meta| meta.len() > 0), "{file}");
+    }
+}
+
+#[test]
 fn what_a_package_unpacks_runs_and_explains_itself() {
     let scratch = tempfile::TempDir::new().unwrap();
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

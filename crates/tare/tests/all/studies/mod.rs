@@ -2,6 +2,7 @@
 
 mod ab;
 mod article;
+mod asked_wrongly;
 mod builds;
 mod captures;
 mod configuration;

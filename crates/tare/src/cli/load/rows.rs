@@ -1,0 +1,60 @@
+//! How far tables are filled, for someone who waits at a prompt.
+
+use crate::cli::output;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use tare_text::percent;
+
+/// Seconds between two lines.
+const EVERY_S: u64 = 2;
+
+/// Counts rows as they are added, and says now and then how many there are.
+pub struct Rows {
+    began: Instant,
+    added: AtomicU64,
+    told: AtomicU64,
+    /// As many as there will be, where that is known.
+    all: Option<u64>,
+}
+
+impl Rows {
+    /// None yet.
+    pub fn of(all: Option<u64>) -> Self {
+        Self { began: Instant::now(), added: AtomicU64::new(0), told: AtomicU64::new(0), all }
+    }
+
+    /// So many more.
+    pub fn add(&self, rows: u64) {
+        let sum = self.added.fetch_add(rows, Ordering::Relaxed) + rows;
+        let times = self.began.elapsed().as_secs() / EVERY_S;
+        if self.told.fetch_max(times, Ordering::Relaxed) < times {
+            output::note(&line(sum, self.all, times * EVERY_S));
+        }
+    }
+
+    /// What there is in the end, behind what it is of.
+    pub fn end(self, of: &str) {
+        let seconds = self.began.elapsed().as_secs_f64();
+        output::note(&format!("{of}, {} rows in {seconds:.1} s", self.added.into_inner()));
+    }
+}
+
+fn line(rows: u64, all: Option<u64>, after_s: u64) -> String {
+    match all.filter(|all| *all >= rows && *all > 0) {
+        Some(all) => format!("{rows} of {all} rows ({}) after {after_s} s", percent(rows as f64 / all as f64)),
+        None => format!("{rows} rows after {after_s} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_is_said_where_the_whole_is_known() {
+        assert_eq!(line(500, None, 4), "500 rows after 4 s");
+        assert_eq!(line(500, Some(400), 4), "500 rows after 4 s");
+        let known = line(500, Some(1000), 2);
+        assert!(known.starts_with("500 of 1000 rows (50") && known.ends_with("after 2 s"), "{known}");
+    }
+}

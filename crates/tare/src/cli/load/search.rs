@@ -1,0 +1,56 @@
+//! `tare load --slo`: the highest rate that meets a limit of latency, step by step.
+
+use super::asked::Asked;
+use super::lines::Prompt;
+use super::stage;
+use super::subject::Subject;
+use crate::cli::{Exit, Problem, output};
+use serde::Serialize;
+use tare_results::search::{Limit, SearchRecord};
+use tare_text::count;
+
+/// The document of `tare load --slo --json`.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    version: u32,
+    measured: &'a Subject,
+    #[serde(flatten)]
+    search: &'a SearchRecord,
+}
+
+/// Searches once, and prints every step with what was found.
+///
+/// # Errors
+/// As the load; exit code 4 where no rate meets the limit.
+pub fn run(asked: &Asked<'_>, prompt: &Prompt, subject: &Subject, json: bool) -> Result<Exit, Problem> {
+    let load = asked.settings.workload.load.load();
+    let driven = stage::measure(asked, prompt, |stage| Ok(vec![load.drive(stage)?]))?;
+    let search = driven.searches.first().ok_or_else(|| Problem::new(Exit::TrialFailed, "the search has no record"))?;
+    match json {
+        true => output::json(&Document { schema: "tare-load-search", version: 1, measured: subject, search })?,
+        false => output::text(&(subject.words() + &words(search)))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn words(search: &SearchRecord) -> String {
+    let mut text = String::from("step      asked a second   done a second   latency ms   limit met\n");
+    for (number, step) in search.steps.iter().enumerate() {
+        let value = step.value.map_or("-".to_owned(), |value| format!("{value:.3}"));
+        let met = if step.met { "yes" } else { "no" };
+        text += &format!("{:<4}{:>20.1}{:>16.1}{value:>13}   {met}\n", number + 1, step.asked_tps, step.done_tps);
+    }
+    let steps = count(search.steps.len(), "step");
+    if let Some(found) = search.found_tps {
+        text += &format!("highest rate  {found:.1} a second with {} ({steps})\n", search.objective);
+    }
+    if let Some([low, high]) = search.bracket_tps {
+        text +=
+            &format!("! rates met the limit and did not by turns: it lies between {low:.1} and {high:.1} a second\n");
+    }
+    if matches!(search.limit, Some(Limit::Client(_))) {
+        text += "! the client was the limit: the server may do more\n";
+    }
+    text
+}

@@ -1,0 +1,60 @@
+//! What a load at a prompt measured: which server, by which way, with what.
+
+use super::asked::Asked;
+use crate::cli::Problem;
+use serde::Serialize;
+use tare_engine::{Address, RunningServer, Server};
+use tare_text::count;
+
+/// The server and the load, as the server and the connection say it.
+#[derive(Debug, Serialize)]
+pub struct Subject {
+    engine: &'static str,
+    version: String,
+    /// socket or tcp.
+    transport: &'static str,
+    address: String,
+    /// Protocol version and cipher suite; null where the connection is not encrypted.
+    encryption: Option<String>,
+    workload: &'static str,
+    client_threads: usize,
+}
+
+impl Subject {
+    /// Asks the server.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    pub fn of(asked: &Asked<'_>) -> Result<Self, Problem> {
+        let server = RunningServer::attach(asked.engine, asked.target.clone())?;
+        Ok(Self {
+            engine: asked.engine.name(),
+            version: server.version().to_owned(),
+            transport: match server.address() {
+                Address::Socket(_) => "socket",
+                Address::Tcp(..) => "tcp",
+            },
+            address: server.address().to_string(),
+            encryption: server.encryption().map(str::to_owned),
+            workload: asked.settings.workload.load.load().name(),
+            client_threads: asked.threads(),
+        })
+    }
+
+    /// Two lines.
+    pub fn words(&self) -> String {
+        let Self { engine, version, transport, address, encryption, workload, client_threads } = self;
+        // PostgreSQL says which compiler made it, too.
+        let version = version.split(" on ").next().unwrap_or_default();
+        let server = match version {
+            "unknown" => (*engine).to_owned(),
+            // PostgreSQL's begins with its own name.
+            version if version.to_lowercase().starts_with(engine) => version.to_owned(),
+            version => format!("{engine} {version}"),
+        };
+        let how = encryption.as_deref().unwrap_or("not encrypted");
+        let way = if *transport == "socket" { "Unix socket" } else { "TCP" };
+        let threads = count(*client_threads, "client thread");
+        format!("server        {server}, {way} {address}, {how}\nload          {workload}, {threads}\n")
+    }
+}

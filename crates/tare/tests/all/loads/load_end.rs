@@ -1,0 +1,126 @@
+//! How a load at a prompt ends: what was measured, also when it ends early, and a search for the highest rate.
+
+use crate::engines::running_support::Theirs;
+use crate::support::{World, json, server_beside, text};
+use rustix::process::{Pid, Signal, kill_process};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+use tare_engine::{Mariadb, Postgresql, Server, Sqlite};
+
+/// A world with a server, its tables made.
+fn prepared() -> (World, Box<dyn Server>, String) {
+    let world = World::new();
+    let server = server_beside(&world, &Sqlite);
+    let socket = server.address().to_string();
+    let (_, err) = world.exits(0, &load(&socket, &["--prepare"]));
+    assert!(err.contains("1 table, 500 rows in "), "{err}");
+    (world, server, socket)
+}
+
+fn load<'a>(socket: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["load", "point_select", "--engine", "sqlite", "--rows", "500", "--socket", socket][..], more].concat()
+}
+
+#[test]
+fn the_end_says_which_server_was_measured_by_which_way_and_with_what() {
+    let theirs = Theirs::new(&Mariadb);
+    let args = theirs.load(&["--time", "200ms", "--warmup", "0", "--threads", "2"]);
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let (out, _) = theirs.world.exits(0, &args);
+    let version = theirs.server.version();
+    let address = theirs.server.address();
+    assert!(out.contains(&format!("server        mariadb {version}, Unix socket {address}, not encrypted\n")), "{out}");
+    assert!(out.contains("load          point_select, 2 client threads\n"), "{out}");
+    let (out, _) = theirs.world.exits(0, &[&args[..], &["--json"]].concat());
+    let measured = &json(&out)["measured"];
+    assert_eq!(measured["version"], version, "{measured}");
+    assert_eq!((&measured["transport"], &measured["workload"]), (&"socket".into(), &"point_select".into()));
+    assert!(measured["encryption"].is_null() && measured["client_threads"] == 2, "{measured}");
+}
+
+/// Gives it Ctrl-C when it has said such a line.
+fn interrupted_after(mut load: Child, said: &std::path::Path, line: &str) -> (i32, String) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !std::fs::read_to_string(said).unwrap_or_default().contains(line) {
+        assert!(Instant::now() < deadline && load.try_wait().unwrap().is_none(), "it never said {line}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill_process(Pid::from_child(&load), Signal::INT).unwrap();
+    let begun = Instant::now();
+    let output = load.wait_with_output().unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(5), "it ends soon");
+    (output.status.code().unwrap(), text(&output.stdout))
+}
+
+#[test]
+fn ctrl_c_ends_it_with_the_figures_so_far_and_in_the_warm_up_without() {
+    let (world, server, socket) = prepared();
+    for (warmup, figures) in [("0", true), ("60s", false)] {
+        let said = world.path("said");
+        let args = load(&socket, &["--time", "60s", "--warmup", warmup, "--threads", "2"]);
+        let mut command = world.tare(&args);
+        command.stdout(Stdio::piped()).stderr(std::fs::File::create(&said).unwrap());
+        let (code, out) = interrupted_after(command.spawn().unwrap(), &said, "[ 2s ]");
+        assert_eq!(code, 130, "{out}");
+        assert_eq!(out.contains("transactions ") && out.contains("latency ms "), figures, "{out}");
+        if figures {
+            let time = out.lines().find_map(|line| line.strip_prefix("time ")).unwrap();
+            let seconds: f64 = time.split_whitespace().next().unwrap().parse().unwrap();
+            assert!((2.0..5.0).contains(&seconds), "{out}");
+            let note = std::fs::read_to_string(&said).unwrap();
+            assert!(note.contains("interrupted: the figures are those of "), "{note}");
+        }
+    }
+    assert!(server.connect().is_ok());
+}
+
+#[test]
+fn a_limit_of_latency_is_searched_for_in_one_line() {
+    let (world, _server, socket) = prepared();
+    let short = ["--slo", "p99 <= 50ms", "--time", "300ms", "--warmup", "0", "--report-interval", "0"];
+    let (out, _) = world.exits(0, &load(&socket, &short));
+    assert!(out.contains("a second with latency_ms_p99 <= 50 (") && out.contains("limit met"), "{out}");
+    let (out, _) = world.exits(0, &load(&socket, &[&short[..], &["--json"]].concat()));
+    let document = json(&out);
+    assert_eq!((&document["schema"], &document["version"]), (&"tare-load-search".into(), &1.into()), "{document}");
+    assert!(document["found_tps"].as_f64().unwrap() > 0.0, "{document}");
+    assert!(document["steps"].as_array().unwrap().len() > 1 && document["measured"]["engine"] == "sqlite");
+    let (_, err) = world.exits(2, &load(&socket, &["--slo", "p98 <= 5ms"]));
+    assert!(err.contains("p98 <= 5ms") && err.contains("latency_ms_p99_9"), "{err}");
+    let (_, err) = world.exits(2, &load(&socket, &["--slo", "p99 <= 5ms", "--rate", "5"]));
+    assert!(err.contains("--rate") && err.contains("cannot be used with"), "{err}");
+}
+
+#[test]
+fn scripts_of_pgbench_are_run_by_weight_and_what_is_not_understood_is_said() {
+    let theirs = Theirs::new(&Postgresql);
+    let (world, socket) = (&theirs.world, theirs.server.address().to_string());
+    let write = |name: &str, text: &str| std::fs::write(world.path(name), text).unwrap();
+    write("look.sql", "\\set id random(1, 100 * :scale)\nSELECT c FROM sbtest1 WHERE id = :id;\n");
+    write(
+        "change.sql",
+        "\\set id random(1, 500)\nBEGIN;\nSELECT k FROM sbtest1\n WHERE id = :id;\nUPDATE sbtest1 SET k = k + 1 WHERE id = :id;\nEND;\n",
+    );
+    let way = ["--engine", "postgres", "--socket", &socket, "--time", "1s", "--warmup", "0", "--threads", "2"];
+    let (out, _) = world.exits(0, &[&["load", "change.sql"][..], &way].concat());
+    assert!(
+        out.contains("load          sql, 2 client threads\n") && out.contains("latency_ms_p99_of_change_2"),
+        "{out}"
+    );
+    // One parameter of one name has one meaning.
+    let both = ["load", "-f", "look.sql@3", "-f", "change.sql", "-D", "scale=5", "--json"];
+    let (out, _) = world.exits(0, &[&both[..], &way].concat());
+    let document = json(&out);
+    assert_eq!((&document["schema"], &document["version"]), (&"tare-load-sql".into(), &1.into()));
+    let ran = |name: &str| document["covariates"][format!("statement_executions_{name}")].as_f64().unwrap();
+    let ratio = ran("look_1") / ran("change_1");
+    assert!((2.4..3.7).contains(&ratio), "{ratio}");
+    assert!((ran("change_1") / ran("change_2") - 1.0).abs() < 0.1, "{document}");
+    assert!(document["measured"]["version"].as_str().unwrap().starts_with("PostgreSQL"), "{document}");
+    let (_, err) = world.exits(2, &[&["load", "-f", "look.sql", "-f", "change.sql"][..], &way].concat());
+    assert!(err.contains("look.sql:1: ") && err.contains("-D scale=N"), "{err}");
+    let (_, err) = world.exits(2, &[&["load", "none.sql"][..], &way].concat());
+    assert!(err.contains("cannot read the statements") && err.contains("none.sql"), "{err}");
+    let (_, err) = world.exits(2, &[&["load", "look.sql", "--rows", "5"][..], &way].concat());
+    assert!(err.contains("mean nothing to statements of a file"), "{err}");
+}

@@ -1,0 +1,70 @@
+//! What cannot be is refused before anything runs, in the words in which it was asked for.
+
+use crate::engines::running_support::Theirs;
+use crate::support::{World, json};
+use tare_engine::Mariadb;
+
+#[test]
+fn a_count_that_cannot_be_is_refused_as_the_option_that_said_it() {
+    let world = World::new();
+    for option in ["--trials", "--samples"] {
+        let output = world.tare(&["run", option, "0", "--dry-run"]).output().unwrap();
+        let err = crate::support::text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains(&format!("'{option} <N>'")) && err.contains("a whole number from 1 to"), "{err}");
+    }
+}
+
+#[test]
+fn a_command_that_is_none_gets_no_far_suggestion() {
+    let world = World::new();
+    let (_, err) = world.exits(2, &["metrics"]);
+    assert!(err.contains("'metrics'") && !err.contains("completions"), "{err}");
+    let (_, err) = world.exits(2, &["comparr"]);
+    assert!(err.contains("compare"), "{err}");
+}
+
+#[test]
+fn a_program_that_is_not_there_is_said_before_any_trial() {
+    let world = World::new();
+    let (_, err) = world.exits(3, &["run", "--command", "/nonexistent/prog --fast", "--runs", "3", "--out", "none"]);
+    assert!(err.contains("there is no program /nonexistent/prog") && !err.contains("trial 0"), "{err}");
+    assert!(!world.path("none").exists());
+    // What is made first is not there yet.
+    let made = format!("cp /bin/true {}", world.path("made").display());
+    let program = world.path("made").display().to_string();
+    world.exits(0, &["run", "--command", &program, "--prepare", &made, "--runs", "1", "--out", "some"]);
+}
+
+#[test]
+fn keys_are_a_document_too() {
+    let (out, _) = World::new().exits(0, &["studies", "--keys", "--json"]);
+    let document = json(&out);
+    assert_eq!((&document["schema"], &document["version"]), (&"tare-study-keys".into(), &1.into()));
+    let keys = document["keys"].as_array().unwrap();
+    for (section, name) in [("engine", "socket"), ("sampling", "trials"), ("machine", "thp")] {
+        let found = keys.iter().find(|key| key["section"] == section && key["name"] == name);
+        assert!(found.is_some_and(|key| key["help"].as_str().is_some_and(|help| !help.is_empty())), "{section}.{name}");
+    }
+}
+
+#[test]
+fn a_client_is_refused_where_a_server_is_named() {
+    let world = World::new();
+    let (_, err) = world.exits(3, &["run", "--engine", "mariadb", "--binary", "/usr/bin/mariadb", "--dry-run"]);
+    assert!(err.contains("/usr/bin/mariadb: is a client, not a server"), "{err}");
+}
+
+#[test]
+fn a_server_that_runs_already_needs_no_disk_for_its_data() {
+    let theirs = Theirs::new(&Mariadb);
+    let (out, _) = theirs.world.exits(0, &["run", &theirs.study(""), "--dry-run"]);
+    assert!(out.contains("of memory\n") && !out.contains("of disk"), "{out}");
+}
+
+#[test]
+fn the_mysql_that_get_mysql_unpacks_is_found() {
+    let world = World::new();
+    let (out, _) = world.exits(0, &["run", "--engine", "mysql", "--dry-run"]);
+    assert!(out.contains("client 0"), "{out}");
+}
