@@ -21,7 +21,7 @@ mod warm_up;
 mod warnings;
 
 pub use answer::AnswerJson;
-pub use comparison::{difference, failures, identical, note, notes};
+pub use comparison::{beyond_disturbance, difference, failures, identical, note, notes};
 pub use first_screen::{FirstScreen, first_screen};
 pub use further::further;
 pub(crate) use terms::{better_word, letter, mode_cause, modes};
