@@ -90,12 +90,23 @@ pub fn main() -> ExitCode {
     tare_files::close_to_others();
     super::secret::leave_environment();
     super::interrupt::outlive_file_limit();
-    let command = Args::parse().command;
+    let command = Args::try_parse().unwrap_or_else(|error| refuse(&error)).command;
     let exit = configure(&command).and_then(|()| run(command)).unwrap_or_else(|problem: Problem| {
         super::output::note(&problem.to_string());
+        super::output::error(&problem);
         problem.exit
     });
     ExitCode::from(exit as u8)
+}
+
+/// Ends on a command line that is none, or with the help that it asks for.
+fn refuse(error: &clap::Error) -> ! {
+    if error.use_stderr() {
+        let text = error.to_string();
+        let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        super::output::error(&Problem::new(Exit::Usage, what).advice("see the options with --help"));
+    }
+    error.exit()
 }
 
 /// Reads the user's own defaults, for the commands that go by them.

@@ -47,7 +47,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
         told.push(SetupJson { install: command.map(|words| words.join(" ")).filter(|_| found.path.is_none()), found });
     }
     if args.json {
-        output::json(&told)?
+        output::document("tare-setup", &serde_json::json!({ "programs": told }))?
     } else {
         output::text(&text(&told))?
     }

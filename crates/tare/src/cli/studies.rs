@@ -44,7 +44,11 @@ struct Listed {
 /// When there is no study of this name.
 pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
     if args.keys {
-        output::text(&keys())?;
+        if args.json {
+            output::document("tare-keys", &serde_json::json!({ "keys": key_rows() }))?;
+        } else {
+            output::text(&keys())?;
+        }
         return Ok(Exit::Done);
     }
     if args.engines {
@@ -65,7 +69,7 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
         listed.push(Listed { name: builtin.name, title: study.title });
     }
     if args.json {
-        output::json(&listed)?;
+        output::document("tare-studies", &serde_json::json!({ "studies": listed }))?;
     } else {
         let lines: String = listed.iter().map(|s| format!("{:24} {}\n", s.name, s.title)).collect();
         output::text(&format!(
@@ -74,6 +78,21 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
         ))?;
     }
     Ok(Exit::Done)
+}
+
+/// A key of a study file.
+#[derive(Serialize)]
+struct KeyJson {
+    section: &'static str,
+    name: &'static str,
+    help: String,
+}
+
+fn key_rows() -> Vec<KeyJson> {
+    let row =
+        |section, KeyInfo { name, help, in_study, .. }| KeyJson { section, name, help: format!("{help}{in_study}") };
+    let fields = field::all().into_iter().map(|field| row(field.section, field.info));
+    fields.chain(Sampling::KEYS.iter().map(|key| row("sampling", key.info()))).collect()
 }
 
 fn line(KeyInfo { name, help, in_study, .. }: KeyInfo) -> String {
