@@ -31,8 +31,8 @@ pub fn note(note: &Note) -> String {
         }
         Note::Disturbed { side, condition, trials, of } => format!(
             "{side}, {condition}: {trials} of {of} trials were disturbed and count all the same, for no attempt was \
-             left; a verdict that would be another one without them is inconclusive, unless it goes beyond what the CPU \
-             time taken could explain"
+             left; a verdict that would be another one without them is inconclusive, unless it goes beyond what the \
+             CPU time taken could explain"
         ),
         Note::NotCompared { side, condition, failed, put_aside } => {
             format!("{side}, {condition}: {failed} failed and {put_aside} disturbed and put aside, not compared")
