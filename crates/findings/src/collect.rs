@@ -1,5 +1,6 @@
 //! Trial records grouped by condition: which are analysed, which only counted.
 
+use super::compare::bound;
 use super::state::{self, State};
 use std::collections::{BTreeSet, HashMap};
 use tare_results::metric;
@@ -21,6 +22,9 @@ pub struct ConditionTrials<'a> {
     pub contaminated: Vec<&'a TrialRecord>,
     /// Whether its trials ran in blocks with those of the other conditions.
     pub blocked: bool,
+    /// Whether single values are taken at best: without what disturbances can explain at most
+    /// (`compare::bound`).
+    pub at_best: bool,
 }
 
 /// Groups records by condition, in the order of the plan, then of first appearance. Unrealizable conditions and those
@@ -42,6 +46,7 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
                 failed: Vec::new(),
                 contaminated: Vec::new(),
                 blocked,
+                at_best: false,
             });
             conditions.len() - 1
         });
@@ -77,7 +82,11 @@ impl<'a> ConditionTrials<'a> {
 
     /// The analysed trials that have this metric, each with its value.
     pub fn with(&self, metric: &str) -> Vec<(&'a TrialRecord, f64)> {
-        self.ok.iter().filter_map(|trial| Some((*trial, trial_mean(trial, metric)?))).collect()
+        let value = |trial: &TrialRecord| {
+            let mean = trial_mean(trial, metric)?;
+            Some(if self.at_best { bound::at_best(trial, metric, mean) } else { mean })
+        };
+        self.ok.iter().filter_map(|trial| Some((*trial, value(trial)?))).collect()
     }
 
     /// Trial means, each with the block it ran in: what [`tare_stats::ratio::by_block`] takes. Without blocks, a number
@@ -100,6 +109,11 @@ impl<'a> ConditionTrials<'a> {
     pub fn clean(&self) -> Self {
         let ok = self.ok.iter().copied().filter(|trial| !state::is_disturbed(trial)).collect();
         Self { ok, ..self.clone() }
+    }
+
+    /// The same trials, each as it was at best without what disturbed it.
+    pub fn at_best(&self) -> Self {
+        Self { at_best: true, ..self.clone() }
     }
 
     /// Every metric that an analysed trial has, in table order.

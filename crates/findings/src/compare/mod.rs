@@ -1,5 +1,6 @@
 //! Two sets of results, or two conditions, against each other: B / A of every metric, and what a gate makes of it.
 
+pub(crate) mod bound;
 pub mod groups;
 mod identical;
 mod losses;
@@ -10,8 +11,8 @@ mod run;
 mod verdicts;
 
 pub use model::{
-    Adjusted, AgainstFirst, Change, CompareError, Comparison, ConditionPair, Gate, Grouped, InGroups, Losses, Lost,
-    ManyComparison, MetricComparison, Note, Options, ProbeChange, Side,
+    Adjusted, AgainstFirst, Beyond, Change, CompareError, Comparison, ConditionPair, Gate, Grouped, InGroups, Losses,
+    Lost, ManyComparison, MetricComparison, Note, Options, ProbeChange, Side,
 };
 pub(crate) use pairs::{Matched, matched, run_of};
 pub use run::{compare, compare_many};

@@ -75,7 +75,7 @@ pub enum CompareError {
 pub enum Gate {
     /// No judged metric can be slower than allowed, at 95%, and neither side lost a trial.
     Passed,
-    /// A judged metric is slower than allowed, or B fails more often.
+    /// A judged metric is slower than allowed, by more than disturbance could explain, or B fails more often.
     Failed,
     /// The trials do not tell, or some of them are lost.
     Inconclusive,
@@ -112,6 +112,9 @@ pub struct MetricComparison {
     /// then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adjusted: Option<Adjusted>,
+    /// What is left of it where the measured disturbance explains all that it can, of a verdict that rests on that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<Beyond>,
     /// At 95% over all judged metrics together (Holm), or over all others together.
     pub verdict: Verdict,
     /// Whether the gate looks at it.
@@ -120,6 +123,18 @@ pub struct MetricComparison {
     pub disturbed: bool,
     /// Whether the two were compared block by block.
     pub paired: bool,
+}
+
+/// A difference beyond what the measured disturbance could explain.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Beyond {
+    /// The largest share of the time of a disturbed trial that others took, from 0 to 1.
+    pub taken: f64,
+    /// B / A of the means if that had stopped everything each time.
+    pub ratio: f64,
+    /// 95% interval of this ratio alone.
+    #[serde(flatten, with = "ends::ci")]
+    pub ci: Option<Interval>,
 }
 
 /// B - A of the means, in the metric's unit.

@@ -1,5 +1,6 @@
 //! Which conditions and metrics of A and B belong together.
 
+use super::bound;
 use super::model::{CompareError, ConditionPair, MetricComparison, Note, Side};
 use crate::collect::{self, ConditionTrials, in_blocks};
 use crate::confidence::CONFIDENCE;
@@ -27,6 +28,16 @@ pub(super) struct Values {
     pub probes: Option<[Vec<f64>; 2]>,
 }
 
+/// The two sides where disturbance explains the most of what is claimed of them.
+pub(super) struct Bounded {
+    /// A as measured, B at best: what is slower here is slower.
+    pub against_slower: Values,
+    /// A at best, B as measured: what is faster here is faster.
+    pub against_faster: Values,
+    /// The largest share of the time of a disturbed trial that others took, of A and of B.
+    pub taken: [f64; 2],
+}
+
 /// One metric of a pair of conditions.
 pub(super) struct Pair {
     pub comparison: MetricComparison,
@@ -34,6 +45,8 @@ pub(super) struct Pair {
     pub all: Values,
     /// The trials that nothing disturbed; none where there are none of these.
     pub clean: Option<Values>,
+    /// What is left where the measured disturbance explains all that it can; none where it bounds nothing.
+    pub bounded: Option<Bounded>,
     /// The probe that it is adjusted by, where readings are there.
     pub probe: Option<Probe>,
 }
@@ -78,6 +91,16 @@ impl Pair {
     /// What the interval shown alongside it rests on: no probe takes anything out.
     pub fn plain<'p>(&self, values: &'p Values) -> Arms<'p> {
         Arms { a: &values.a, b: &values.b, better: self.comparison.better, design: values.design }
+    }
+
+    /// The values that a verdict has against it at most; none where it has no bound.
+    pub fn against(&self, verdict: Verdict) -> Option<(&Values, f64)> {
+        let bounded = self.bounded.as_ref()?;
+        match verdict {
+            Verdict::Slower => Some((&bounded.against_slower, bounded.taken[1])),
+            Verdict::Faster => Some((&bounded.against_faster, bounded.taken[0])),
+            Verdict::Equivalent | Verdict::Inconclusive => None,
+        }
     }
 
     /// The values without disturbed trials: all of them where nothing was disturbed.
@@ -282,6 +305,7 @@ pub(super) fn metrics_of(
     let condition = ConditionPair { a: a.name.to_owned(), b: b.name.to_owned() };
     let disturbed = !(a.disturbed().is_empty() && b.disturbed().is_empty());
     let clean = disturbed.then(|| (a.clean(), b.clean()));
+    let taken = bound::of(a).zip(bound::of(b)).map(|(a, b)| [a, b]).filter(|_| disturbed);
     let in_b = b.metrics();
     let shared = a.metrics().into_iter().filter(|name| in_b.contains(name));
     shared
@@ -301,6 +325,7 @@ pub(super) fn metrics_of(
                 ci: None,
                 difference: None,
                 adjusted: None,
+                beyond: None,
                 verdict: Verdict::Inconclusive,
                 judged: false,
                 disturbed,
@@ -308,7 +333,12 @@ pub(super) fn metrics_of(
                 name: name.clone(),
             };
             let clean = clean.as_ref().map(|(a, b)| origin.values(a, b, &name, adjusted));
-            Pair { comparison, all, clean, probe: origin.probe() }
+            let bounded = taken.filter(|_| bound::applies(&name)).map(|taken| Bounded {
+                against_slower: origin.values(a, &b.at_best(), &name, adjusted),
+                against_faster: origin.values(&a.at_best(), b, &name, adjusted),
+                taken,
+            });
+            Pair { comparison, all, clean, bounded, probe: origin.probe() }
         })
         .collect()
 }

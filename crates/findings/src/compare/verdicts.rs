@@ -1,6 +1,6 @@
 //! Ratios, intervals and verdicts of paired metrics, and the gate.
 
-use super::model::{Adjusted, Change, CompareError, Gate, Losses, ProbeChange};
+use super::model::{Adjusted, Beyond, Change, CompareError, Gate, Losses, ProbeChange};
 use super::pairs::{Pair, Values};
 use crate::confidence::CONFIDENCE;
 use tare_results::metric::{self, Better};
@@ -31,15 +31,25 @@ pub(super) fn judge(pairs: &mut [Pair], asked: &[String]) -> Result<(), CompareE
 }
 
 /// Fills ratios, intervals and verdicts in, the pairs given being one family. A verdict that would be another one
-/// without the disturbed trials is none.
+/// without the disturbed trials is none, unless it holds where what disturbed them explains all that it can.
 pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
     let outcomes = compared(&pairs, min_effect, |pair| &pair.all);
     let disturbed = pairs.iter().any(|pair| pair.clean.is_some());
     let clean = if disturbed { compared(&pairs, min_effect, Pair::undisturbed) } else { Vec::new() };
+    let bounded = CLAIMS.map(|verdict| match disturbed {
+        true => compared(&pairs, min_effect, |pair| against(pair, verdict)),
+        false => Vec::new(),
+    });
     for (index, outcome) in outcomes.into_iter().enumerate() {
         let (Some(outcome), Some(pair)) = (outcome, pairs.get_mut(index)) else { continue };
         let without = clean.get(index).map(|found| found.map_or(Verdict::Inconclusive, |found| found.verdict));
         let agreed = pair.clean.is_none() || without == Some(outcome.verdict);
+        let beyond = (!agreed).then(|| beyond(index, outcome.verdict, &bounded)).flatten();
+        let beyond = beyond
+            .zip(pair.against(outcome.verdict))
+            .and_then(|(left, (_, taken))| Some(Beyond { taken, ratio: left.ratio()?.value, ci: left.ratio()?.ci }));
+        pair.comparison.beyond = beyond;
+        let agreed = agreed || beyond.is_some();
         // Both are shown; the verdict rests on what was said in advance.
         match pair.plain(&pair.all).effect(CONFIDENCE) {
             Ok(Effect::Ratio(plain)) => {
@@ -61,6 +71,21 @@ pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
     }
     of_probes(&mut pairs);
     pairs
+}
+
+/// The verdicts that disturbance could explain away.
+const CLAIMS: [Verdict; 2] = [Verdict::Slower, Verdict::Faster];
+
+/// What is left of a verdict where disturbance explains all that it can; none where that is another verdict.
+fn beyond(index: usize, verdict: Verdict, bounded: &[Vec<Option<ratio::Comparison>>]) -> Option<Effect> {
+    let family = CLAIMS.iter().position(|claim| *claim == verdict).and_then(|place| bounded.get(place))?;
+    let found = family.get(index).copied().flatten()?;
+    (found.verdict == verdict).then_some(found.effect)
+}
+
+/// The values that a verdict has against it: of what has no bound, those without disturbed trials.
+fn against(pair: &Pair, verdict: Verdict) -> &Values {
+    pair.against(verdict).map_or(pair.undisturbed(), |(values, _)| values)
 }
 
 /// What the probes themselves did, of every metric that is adjusted by one; all are one family.
@@ -97,7 +122,8 @@ fn compared<'p>(
 
 /// Failed: some judged metric is shown to be slower by more than the margin, adjusted for their number. Passed: the
 /// worse end of every judged interval lies within the margin; all must, so nothing needs adjusting. Else undecided, and
-/// undecided too where it would come out otherwise without the disturbed trials.
+/// undecided too where it would come out otherwise without the disturbed trials, unless it fails by more than what
+/// disturbed them could explain.
 ///
 /// Failed too where B is shown to lose trials more often; and nothing passes on what is left of a side that lost some.
 pub(super) fn gate(judged: &[Pair], losses: &[Losses], margin: f64) -> Gate {
@@ -112,10 +138,12 @@ pub(super) fn gate(judged: &[Pair], losses: &[Losses], margin: f64) -> Gate {
 fn of_metrics(judged: &[Pair], margin: f64) -> Gate {
     let with = gate_of(judged, margin, |pair| &pair.all);
     let disturbed = judged.iter().any(|pair| pair.clean.is_some());
-    match disturbed && gate_of(judged, margin, Pair::undisturbed) != with {
-        true => Gate::Inconclusive,
-        false => with,
+    if !disturbed || gate_of(judged, margin, Pair::undisturbed) == with {
+        return with;
     }
+    // Beyond what the disturbance could explain, it decides nothing.
+    let beyond = || gate_of(judged, margin, |pair| against(pair, Verdict::Slower)) == Gate::Failed;
+    if with == Gate::Failed && beyond() { Gate::Failed } else { Gate::Inconclusive }
 }
 
 fn gate_of<'p>(judged: &'p [Pair], margin: f64, values: impl Fn(&'p Pair) -> &'p Values) -> Gate {

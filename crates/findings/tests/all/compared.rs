@@ -182,3 +182,54 @@ fn a_file_keeps_blocks_and_marks_of_disturbed_trials() {
     });
     assert!(two.unwrap_err().to_string().contains("another block"), "a trial has one block");
 }
+
+/// A side of which every trial was disturbed: others took this share of the time of one of two CPUs.
+fn on_a_shared_runner(scale: f64, taken: f64) -> Results {
+    run(6, |i, luck| {
+        let mut record = trial(i, i, "c", 1000.0 * scale * luck, true);
+        let own = [("foreign_cpu_s", taken), ("foreign_cpu_fraction", taken / 2.0), ("steal_fraction", 0.0)];
+        record.samples[0].covariates = own.map(|(name, value)| (name.to_owned(), value)).into();
+        record
+    })
+}
+
+#[test]
+fn a_gate_fails_beyond_what_disturbance_could_explain() {
+    let good = steady(6);
+    let options = Options { fail_if_slower: Some(0.05), min_effect: 0.01, ..Options::default() };
+    let of = |b: &Results| {
+        let mut found = compare(whole(&good), whole(b), &options).unwrap();
+        (found.gate, found.metrics.remove(0))
+    };
+    // 88% slower where others took 76% of the time: at best it was 50% slower.
+    let (gate, slower) = of(&on_a_shared_runner(0.12, 0.76));
+    let beyond = slower.beyond.expect("a bound");
+    assert_eq!((gate, slower.verdict), (Some(Gate::Failed), Verdict::Slower));
+    assert!((beyond.taken, (beyond.ratio - 0.5).abs() < 0.01) == (0.76, true), "{beyond:?}");
+    assert!(beyond.ci.unwrap().contains(beyond.ratio), "{beyond:?}");
+    // What they took explains it: 60% slower of 76%, or no moment was left.
+    for (scale, taken) in [(0.4, 0.76), (0.12, 1.0), (0.12, 1.7)] {
+        let (gate, open) = of(&on_a_shared_runner(scale, taken));
+        assert_eq!((gate, open.verdict, open.beyond), (Some(Gate::Inconclusive), Verdict::Inconclusive, None));
+    }
+    // Where nothing was recorded of it there is no bound, and swapped memory has none.
+    let mut unknown = on_a_shared_runner(0.12, 0.76);
+    unknown.trials[3].samples[0].covariates.clear();
+    assert_eq!(of(&unknown).0, Some(Gate::Inconclusive));
+    let mut swapped = on_a_shared_runner(0.12, 0.76);
+    swapped.trials[3].samples[0].covariates.insert("server_swapped_bytes".to_owned(), 4096.0);
+    assert_eq!(of(&swapped).0, Some(Gate::Inconclusive));
+    // Stolen time is that of all CPUs of the benchmark, one after the other at worst: 2 of 20% leave 60%.
+    let mut stolen = on_a_shared_runner(0.5, 0.0);
+    for trial in &mut stolen.trials {
+        let own = [("bound_steal_fraction", 0.2), ("bound_busy_s", 1.2), ("bound_busy_fraction", 0.6)];
+        trial.samples[0].covariates.extend(own.map(|(name, value)| (name.to_owned(), value)));
+    }
+    let (gate, slower) = of(&stolen);
+    assert_eq!((gate, slower.beyond.map(|found| (100.0 * found.taken).round())), (Some(Gate::Failed), Some(40.0)));
+    // A that was disturbed makes B look faster by what it lost at most.
+    let many = compare(whole(&on_a_shared_runner(0.12, 0.76)), whole(&good), &options).unwrap();
+    assert_eq!((many.metrics[0].verdict, many.gate), (Verdict::Faster, Some(Gate::Inconclusive)));
+    let few = compare(whole(&on_a_shared_runner(0.4, 0.76)), whole(&good), &options).unwrap();
+    assert_eq!(few.metrics[0].verdict, Verdict::Inconclusive);
+}

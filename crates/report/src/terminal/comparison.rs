@@ -122,7 +122,8 @@ pub(super) fn explanation(options: &Options, style: Style, adjusted: bool) -> St
     let text = format!(
         "faster and slower say which way B is, by the metric's better direction and by more than {}; equivalent: the \
          difference is smaller. Intervals are for each ratio alone, verdicts at 95% over all marked * together. Conditions \
-         of one run are compared block by block. A verdict on disturbed trials stands only if it stands without them.{}",
+         of one run are compared block by block. A verdict on disturbed trials stands only if it stands \
+         without them, or beyond what the CPU time taken could explain.{}",
         percent(options.min_effect),
         match adjusted {
             true =>
@@ -164,15 +165,19 @@ impl Gated<'_> {
             (Gate::Failed, Some(more)) => {
                 format!("gate failed: {} fails more often, {}", more.side, words::failures(more))
             }
-            (Gate::Failed, None) => format!("gate failed: slower by more than {limit}"),
+            (Gate::Failed, None) => match self.metrics.iter().find_map(|metric| words::beyond_disturbance(metric)) {
+                Some(beyond) => format!("gate failed: slower by more than {limit}; {beyond}"),
+                None => format!("gate failed: slower by more than {limit}"),
+            },
             (Gate::Inconclusive, _) if lost > 0 => format!(
                 "gate inconclusive: {} gave no result, and nothing passes on what is left; see why with tare show, and \
                  run again",
                 count(lost, "trial")
             ),
             (Gate::Inconclusive, _) if disturbed => format!(
-                "gate inconclusive: disturbed trials decide whether anything is more than {limit} slower. Run again on a \
-                 quieter machine{}",
+                "gate inconclusive: disturbed trials decide whether anything is more than {limit} slower, and what \
+                 disturbed them could explain it. Run again on a quieter machine{}. The limits are \
+                 sampling.foreign_cpu_limit and sampling.steal_limit",
                 match self.one_run {
                     true => "",
                     false =>

@@ -1,6 +1,6 @@
 //! Sentences on a comparison.
 
-use tare_findings::compare::{Change, Losses, Note, ProbeChange};
+use tare_findings::compare::{Change, Losses, MetricComparison, Note, ProbeChange, Verdict};
 use tare_findings::figures::{Scale, change, count, list};
 use tare_findings::probes::Refusal;
 use tare_stats::Interval;
@@ -31,7 +31,8 @@ pub fn note(note: &Note) -> String {
         }
         Note::Disturbed { side, condition, trials, of } => format!(
             "{side}, {condition}: {trials} of {of} trials were disturbed and count all the same, for no attempt was \
-             left; a verdict that would be another one without them is inconclusive"
+             left; a verdict that would be another one without them is inconclusive, unless it goes beyond what the \
+             CPU time taken could explain"
         ),
         Note::NotCompared { side, condition, failed, put_aside } => {
             format!("{side}, {condition}: {failed} failed and {put_aside} disturbed and put aside, not compared")
@@ -73,6 +74,20 @@ pub fn note(note: &Note) -> String {
             if *shown { "resemble" } else { "may resemble" }
         ),
     }
+}
+
+/// What is left of a judged metric that is slower by more than what disturbed it could explain; none of any other.
+pub fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
+    let beyond = metric.beyond.filter(|_| metric.judged && metric.verdict == Verdict::Slower)?;
+    let left = |ratio: f64| change(ratio - 1.0);
+    let interval = beyond.ci.map_or(String::new(), |ci| format!(" ({} to {})", left(ci.low), left(ci.high)));
+    Some(format!(
+        "disturbed trials count, but others took at most {:.0}% of the time of any, and with everything stopped for \
+         that long {} would still be {}{interval}; limits: sampling.foreign_cpu_limit, sampling.steal_limit",
+        100.0 * beyond.taken,
+        metric.name,
+        left(beyond.ratio)
+    ))
 }
 
 /// How often the trials of two sides failed.

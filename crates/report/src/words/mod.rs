@@ -25,7 +25,7 @@ mod warnings;
 pub mod why;
 
 pub use answer::AnswerJson;
-pub use comparison::{difference, failures, identical, note, notes};
+pub use comparison::{beyond_disturbance, difference, failures, identical, note, notes};
 pub use first_screen::{FirstScreen, first_screen};
 pub use further::further;
 pub use history::{history, history_gate, line, step};

@@ -132,8 +132,8 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     if !args.json {
         plan_view::print_notes(&plan);
     }
-    let out = args.out.clone().unwrap_or_else(|| default_out(&study));
     let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
+    let out = args.out.clone().unwrap_or_else(|| default_out(&study.name, &tare_results::now()));
     let directory = Directory::create(&out, trust::whose(args.trust))?;
     directory.begin(&write::to_toml(&study), &plan, &environment(&machine))?;
     compare(&study, &plan, &directory, args)

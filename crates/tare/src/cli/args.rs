@@ -94,19 +94,17 @@ pub fn main() -> ExitCode {
     tare_files::close_to_others();
     super::secret::leave_environment();
     super::interrupt::outlive_file_limit();
-    let command = match Args::try_parse() {
-        Ok(args) => args.command,
-        Err(error) => refuse(error),
-    };
+    let command = Args::try_parse().unwrap_or_else(|error| refuse(error)).command;
     let exit = configure(&command).and_then(|()| run(command)).unwrap_or_else(|problem: Problem| {
         super::output::note(&problem.to_string());
+        super::output::error(&problem);
         problem.exit
     });
     ExitCode::from(exit as u8)
 }
 
-/// Ends with what is wrong in the arguments. A command that is not there is only taken for one whose name is as near
-/// as for every other word: clap takes `metrics` for `completions`.
+/// Ends on a command line that is none, or with the help that it asks for. A command that is not there is only taken
+/// for one whose name is as near as for every other word: clap takes `metrics` for `completions`.
 fn refuse(mut error: clap::Error) -> ! {
     if error.kind() == ErrorKind::InvalidSubcommand {
         let said = error.get(ContextKind::InvalidSubcommand).map(ToString::to_string).unwrap_or_default();
@@ -120,6 +118,11 @@ fn refuse(mut error: clap::Error) -> ! {
             }
             _ => {}
         }
+    }
+    if error.use_stderr() {
+        let text = error.to_string();
+        let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+        super::output::error(&Problem::new(Exit::Usage, what).advice("see the options with --help"));
     }
     error.exit()
 }

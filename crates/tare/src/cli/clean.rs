@@ -65,7 +65,7 @@ pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
         }
     }
     if args.json {
-        output::json(&told)?
+        output::document("tare-clean", &told)?
     } else {
         output::text(&text(&told, &cache))?
     }

@@ -63,7 +63,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
         [(_, a), (_, b)] => {
             let found = compare::compare(*a, *b, &options)?;
             match args.json {
-                true => super::output::json(&ComparisonJson::of(&found))?,
+                true => super::output::document("tare-compare", &ComparisonJson::of(&found))?,
                 false => super::output::text(&terminal::comparison(
                     &found,
                     &options,
@@ -86,7 +86,7 @@ pub fn run(args: Compare) -> Result<Exit, Problem> {
         _ => {
             let found = compare::compare_many(&sides, &options)?;
             match args.json {
-                true => super::output::json(&ManyComparisonJson::of(&found))?,
+                true => super::output::document("tare-compare-many", &ManyComparisonJson::of(&found))?,
                 false => {
                     super::output::text(&terminal::many(&found, &options, Style::of_stdout(config::get().colour)))?
                 }

@@ -42,7 +42,10 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     let (spin, drift) = (Duration::from_secs_f64(args.spin), Duration::from_secs_f64(drift));
     let diagnosis = examine(&System::of_environment(), &Options { cpus: None, window: spin, spin, drift });
     if args.json {
-        output::json(&DoctorJson { diagnosis: &diagnosis, programs: &programs, configuration: Configuration::read() })?
+        output::document(
+            "tare-doctor",
+            &DoctorJson { diagnosis: &diagnosis, programs: &programs, configuration: Configuration::read() },
+        )?
     } else {
         output::text(&format!("{}{}\n{}", missing(&programs), Configuration::read().line(), told(&diagnosis)))?
     }

@@ -33,7 +33,11 @@ pub fn print(under: &[PathBuf], json: bool) -> Result<(), Problem> {
         let install = if found.is_empty() { engine.install() } else { None };
         engines.push(Engine { engine: name, found, install });
     }
-    if json { output::json(&engines) } else { output::text(&lines(&engines)) }
+    if json {
+        output::document("tare-engines", &serde_json::json!({ "engines": engines }))
+    } else {
+        output::text(&lines(&engines))
+    }
 }
 
 fn of(binary: Binary, usual: Option<&PathBuf>) -> Found {

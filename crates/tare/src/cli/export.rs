@@ -68,7 +68,7 @@ pub fn run(args: Export) -> Result<Exit, Problem> {
         None => to_stdout(|out| write(&sources, args.format, args.table, out))?,
     }
     if let (true, Some(export)) = (args.json, args.out) {
-        output::json(&Written { export, format: args.format.to_string() })?;
+        output::document("tare-export", &Written { export, format: args.format.to_string() })?;
     }
     Ok(Exit::Done)
 }

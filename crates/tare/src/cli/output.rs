@@ -2,7 +2,9 @@
 
 use super::{Exit, Problem};
 use serde::Serialize;
+use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Prints text on standard output. A closed pipe is no problem.
 pub fn text(text: &str) -> Result<(), Problem> {
@@ -25,11 +27,67 @@ pub fn command(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Prints one JSON document.
+/// Version of every document; a document that changes incompatibly gets a number of its own.
+const VERSION: u32 = 1;
+
+/// Whether a document is on standard output already: an error after it gets none of its own.
+static PRINTED: AtomicBool = AtomicBool::new(false);
+
+/// What every document begins with: docs/schema has a file of each name.
+#[derive(Serialize)]
+struct Headed<'a, T> {
+    schema: &'static str,
+    version: u32,
+    #[serde(flatten)]
+    rest: &'a T,
+}
+
+/// Prints the one JSON document of a command: the fields of `value`, which has some, below its schema and version.
+pub fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Problem> {
+    json(&Headed { schema, version: VERSION, rest })
+}
+
+/// Prints one JSON document that has `schema` and `version` of its own.
 pub fn json<T: Serialize>(value: &T) -> Result<(), Problem> {
     let document = serde_json::to_string_pretty(value)
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot write JSON: {e}")))?;
+    debug_assert!(document.starts_with("{\n  \"schema\": "), "a document begins with its schema: {document:.60}");
+    PRINTED.store(true, Ordering::Relaxed);
     text(&(document + "\n"))
+}
+
+/// An error as a document.
+#[derive(Serialize)]
+struct ErrorJson<'a> {
+    error: &'a str,
+    #[serde(rename = "where")]
+    place: Option<&'a str>,
+    expected: Option<&'a str>,
+    advice: Option<&'a str>,
+    exit: u8,
+}
+
+/// Prints an error where the command line asks for JSON and no document is there yet. It stands on standard error too.
+pub fn error(problem: &Problem) {
+    if !asked(std::env::args_os().skip(1)) || PRINTED.load(Ordering::Relaxed) {
+        return;
+    }
+    // A reader that has gone away reads no error either.
+    let _ = document(
+        "tare-error",
+        &ErrorJson {
+            error: &problem.what,
+            place: problem.place.as_deref(),
+            expected: problem.expected.as_deref(),
+            advice: problem.advice.as_deref(),
+            exit: problem.exit as u8,
+        },
+    );
+}
+
+/// Whether these words of a command line ask for JSON.
+fn asked(words: impl Iterator<Item = OsString>) -> bool {
+    words.take_while(|word| word != "--").any(|word| word == "--json")
 }
 
 /// Seconds as people say them: `45 s`, `12 min`, `3 h 20 min`.

@@ -19,14 +19,17 @@ struct DryRun<'a> {
 /// Prints what would be done, for people or as JSON.
 pub fn print(plan: &Plan, json: bool) -> Result<(), Problem> {
     if json {
-        return super::output::json(&DryRun {
-            conditions: &plan.conditions,
-            trials: plan.trials.len(),
-            samples: plan.trials.len() * plan.samples,
-            estimated_s: plan.estimated_s,
-            needs: plan.needs,
-            notes: &plan.notes,
-        });
+        return super::output::document(
+            "tare-dry-run",
+            &DryRun {
+                conditions: &plan.conditions,
+                trials: plan.trials.len(),
+                samples: plan.trials.len() * plan.samples,
+                estimated_s: plan.estimated_s,
+                needs: plan.needs,
+                notes: &plan.notes,
+            },
+        );
     }
     let mut text = format!("study {}\n\n", plan.study);
     let width = plan.conditions.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).min(60);

@@ -34,7 +34,7 @@ pub fn run(args: &Repair) -> Result<Exit, Problem> {
     if args.json {
         let lines =
             damaged.into_iter().map(|d| Line { file: d.path.display().to_string(), line: d.line, what: d.what });
-        output::json(&serde_json::json!({ "set_aside": lines.collect::<Vec<_>>() }))?;
+        output::document("tare-repair", &serde_json::json!({ "set_aside": lines.collect::<Vec<_>>() }))?;
         return Ok(Exit::Done);
     }
     let mut text: String =

@@ -37,7 +37,7 @@ pub fn run(args: Report) -> Result<Exit, Problem> {
     });
     write_report_to(&results, &output)?;
     if args.json {
-        super::output::json(&Written { report: output })?;
+        super::output::document("tare-report", &Written { report: output })?;
     } else {
         super::output::text(&format!("{}\n", output.display()))?;
     }

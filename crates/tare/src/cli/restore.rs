@@ -20,7 +20,7 @@ pub struct RestoreArgs {
 pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
     let host = super::host::take()?;
     if args.json {
-        output::json(&host.restored)?;
+        output::document("tare-restore", &host.restored)?;
     } else {
         output::text(&told(&host.restored, host.reaped.len(), &host.half_made))?;
     }

@@ -5,7 +5,7 @@ use super::run_listener::TerminalListener;
 use super::study_file::{StudyChanges, StudyText};
 use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
 use crate::run::{Children, Listener, Run, RunEnd, RunError};
-use crate::state::{self, StateError};
+use crate::state::{self, Host, StateError};
 use clap::Args;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -55,6 +55,9 @@ pub struct RunArgs {
     /// Ask for the password of a server that runs already
     #[arg(long)]
     ask_password: bool,
+    /// Wait while another run has this machine, in place of ending
+    #[arg(long)]
+    wait: bool,
     /// Print one JSON document on standard output; progress still goes to standard error
     #[arg(long)]
     json: bool,
@@ -99,8 +102,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Problem> {
         }
         return left.map(|()| Exit::Done);
     }
-    let out = args.out.clone().unwrap_or_else(|| default_out(&study));
-    begin(&study, &plan, &machine, &out, &args.teller()?)
+    begin(&study, &plan, &machine, args.out.as_deref(), &args.teller()?)
 }
 
 /// Who is told, and what only they know.
@@ -109,6 +111,8 @@ pub struct Teller {
     pub password: Option<String>,
     /// Whether one JSON document is printed.
     pub json: bool,
+    /// Whether a machine that another run has is waited for.
+    pub wait: bool,
     /// Whether anyone's study and results are run.
     pub trusted: bool,
 }
@@ -120,7 +124,7 @@ impl RunArgs {
 
     fn teller(&self) -> Result<Teller, Problem> {
         let password = secret::password(self.ask_password)?;
-        Ok(Teller { password, json: self.json, trusted: self.trust })
+        Ok(Teller { password, json: self.json, wait: self.wait, trusted: self.trust })
     }
 }
 
@@ -133,19 +137,21 @@ pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool)
     interrupt::stop()?;
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
-    begin(&study, &plan, &machine, out, &Teller { password, json, trusted: false })
+    begin(&study, &plan, &machine, Some(out), &Teller { password, json, wait: false, trusted: false })
 }
 
 /// Begins the results directory of a study that is planned, and runs it.
-fn begin(study: &Study, plan: &Plan, machine: &Machine, out: &Path, teller: &Teller) -> Result<Exit, Problem> {
+fn begin(study: &Study, plan: &Plan, machine: &Machine, out: Option<&Path>, teller: &Teller) -> Result<Exit, Problem> {
     plan_view::something_left(plan)?;
     if !teller.json {
         plan_view::print_notes(plan);
         plan_view::print_unrealizable(plan);
     }
     room_for_data(plan)?;
-    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
-    let directory = Directory::create(out, trust::whose(teller.trusted))?;
+    let Some(_host) = unless_interrupted(host(teller.wait))? else { return Ok(Exit::Interrupted) };
+    // A name of its own is looked for under the lock, under which runs make theirs.
+    let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
+    let directory = Directory::create(&out, trust::whose(teller.trusted))?;
     directory.begin(&write::to_toml(study), plan, &environment(machine))?;
     finish(study, plan, &directory, teller)
 }
@@ -199,8 +205,13 @@ fn began_here(directory: &Folder) -> Result<(), Problem> {
     ))
 }
 
+/// Takes the machine, at once or as soon as it is free.
+fn host(wait: bool) -> Result<Host, Problem> {
+    if wait { super::host::take_in_turn(interrupt::stop()?.asked) } else { super::host::take() }
+}
+
 fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
-    let Some(_host) = unless_interrupted(super::host::take())? else { return Ok(Exit::Interrupted) };
+    let Some(_host) = unless_interrupted(host(args.wait))? else { return Ok(Exit::Interrupted) };
     let directory = Directory::lock(begun)?;
     let (study, plan) = begun_before(&directory)?;
     // The order that was drawn at the start counts, whatever this version would draw.
@@ -322,13 +333,13 @@ fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// Where results go that no one named a place for.
-pub fn default_out(study: &Study) -> PathBuf {
-    let stamp: String = tare_results::now()
-        .chars()
-        .take(19)
-        .map(|c| if c == ':' { '-' } else { c })
-        .collect::<String>()
-        .replace('T', "-");
-    PathBuf::from("tare-results").join(format!("{}-{stamp}", study.name))
+/// The folder of a run that begins now, which no earlier one has.
+pub fn default_out(study: &str, now: &str) -> PathBuf {
+    let stamp: String =
+        now.chars().take(19).map(|c| if c == ':' { '-' } else { c }).collect::<String>().replace('T', "-");
+    let folder = Path::new("tare-results");
+    let name = format!("{study}-{stamp}");
+    let further = (2..).map(|number| format!("{name}-{number}"));
+    let free = std::iter::once(name.clone()).chain(further).find(|name| !folder.join(name).exists());
+    folder.join(free.unwrap_or(name))
 }

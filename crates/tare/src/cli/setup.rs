@@ -58,7 +58,7 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
         }
     }
     if args.json {
-        output::json(&told)?
+        output::document("tare-setup", &serde_json::json!({ "programs": told }))?
     } else {
         output::text(&text(&told))?
     }

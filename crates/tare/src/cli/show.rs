@@ -56,7 +56,7 @@ fn progress(sharded: &Sharded) -> Result<(), Problem> {
 pub fn print(results: &Results, json: bool, all: bool, statistic: Option<Statistic>) -> Result<(), Problem> {
     let summary = tare_findings::summarize(results);
     if json {
-        super::output::json(&SummaryJson::of(&summary, results))
+        super::output::document("tare-show", &SummaryJson::of(&summary, results))
     } else {
         let style = Style { all, statistic, ..Style::of_stdout(config::get().colour) };
         super::output::text(&terminal::show(results, &summary, style))

@@ -43,12 +43,12 @@ struct Listed {
 /// # Errors
 /// When there is no study of this name.
 pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
-    if args.keys && args.json {
-        output::json(&KeysDocument::new())?;
-        return Ok(Exit::Done);
-    }
     if args.keys {
-        output::text(&keys())?;
+        if args.json {
+            output::document("tare-keys", &serde_json::json!({ "keys": key_rows() }))?;
+        } else {
+            output::text(&keys())?;
+        }
         return Ok(Exit::Done);
     }
     if args.engines {
@@ -69,7 +69,7 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
         listed.push(Listed { name: builtin.name, title: study.title });
     }
     if args.json {
-        output::json(&listed)?;
+        output::document("tare-studies", &serde_json::json!({ "studies": listed }))?;
     } else {
         let lines: String = listed.iter().map(|s| format!("{:24} {}\n", s.name, s.title)).collect();
         output::text(&format!(
@@ -80,31 +80,20 @@ pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
     Ok(Exit::Done)
 }
 
-/// The document of `tare studies --keys --json`.
-#[derive(Debug, Serialize)]
-struct KeysDocument {
-    schema: &'static str,
-    version: u32,
-    keys: Vec<KeyDocument>,
-}
-
-/// A key of a study.
-#[derive(Debug, Serialize)]
-struct KeyDocument {
+/// A key of a study file.
+#[derive(Serialize)]
+struct KeyJson {
     section: &'static str,
     name: &'static str,
     help: String,
 }
 
-impl KeysDocument {
-    fn new() -> Self {
-        let key = |section, name, help: String| KeyDocument { section, name, help };
-        let of = |section, info: KeyInfo| key(section, info.name, format!("{}{}", info.help, info.in_study));
-        let mut keys: Vec<KeyDocument> = field::all().into_iter().map(|field| of(field.section, field.info)).collect();
-        keys.extend(machine::names().into_iter().map(|name| key("machine", name, machine::help(name).to_owned())));
-        keys.extend(Sampling::KEYS.iter().map(|own| of("sampling", own.info())));
-        Self { schema: "tare-study-keys", version: 1, keys }
-    }
+fn key_rows() -> Vec<KeyJson> {
+    let of = |section, KeyInfo { name, help, in_study, .. }| KeyJson { section, name, help: format!("{help}{in_study}") };
+    let setting = |name| KeyJson { section: "machine", name, help: machine::help(name).to_owned() };
+    let fields = field::all().into_iter().map(|field| of(field.section, field.info));
+    let sampling = Sampling::KEYS.iter().map(|own| of("sampling", own.info()));
+    fields.chain(machine::names().into_iter().map(setting)).chain(sampling).collect()
 }
 
 fn line(KeyInfo { name, help, in_study, .. }: KeyInfo) -> String {

@@ -71,7 +71,7 @@ pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
     let page =
         args.html.as_ref().zip(measured.as_ref()).map(|(path, m)| (path, html::render_measured(&m.tables, &m.costs)));
     if args.json {
-        output::json(&summary(&machine, measured))?;
+        output::document("tare-topo", &summary(&machine, measured))?;
     } else {
         output::text(&drawing(&machine))?;
         if let Some(WithCosts { tables, costs }) = &measured {

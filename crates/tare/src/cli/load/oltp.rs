@@ -75,7 +75,7 @@ fn measure(args: &LoadArgs, asked: &Asked<'_>, settings: &OltpSettings) -> Resul
         stage::measure(asked, &prompt, |stage| oltp::run_through(settings, stage, reconnect.as_ref()))?;
     let outage = reconnect.map(|reconnect| reconnect.outage());
     if args.said.json {
-        output::json(&super::view::Document::of(&sample, &around, &subject, outage, &args.said))?
+        output::document("tare-load", &super::view::Document::of(&sample, &around, &subject, outage, &args.said))?
     } else {
         super::view::print(&sample, &around, &subject, outage, &args.said)?
     }

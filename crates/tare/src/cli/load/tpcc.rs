@@ -99,7 +99,7 @@ fn check(args: &TpccArgs, asked: &Asked<'_>, of: &TpccSettings) -> Result<Exit, 
     }
     let broken = looked.iter().filter(|one| !one.holds).count();
     if args.said.json {
-        output::json(&looked)?;
+        output::document("tare-load-tpcc-check", &serde_json::json!({ "conditions": looked }))?;
     }
     if broken == 0 {
         return Ok(Exit::Done);
@@ -136,7 +136,7 @@ fn measure(args: &TpccArgs, asked: Asked<'_>, of: &TpccSettings) -> Result<Exit,
     let hear = |interval: &tare_load::Interval, nopm: f64| prompt.tell(interval, &format!("nopm: {nopm:.0} "));
     let (sample, around, tally) = stage::measure(&asked, &prompt, |stage| tpcc::run_through(of, stage, &hear))?;
     if args.said.json {
-        output::json(&tpcc_view::Document::of(&sample, &around, &subject, &tally, &args.said))?;
+        output::document("tare-load-tpcc", &tpcc_view::Document::of(&sample, &around, &subject, &tally, &args.said))?;
     } else {
         tpcc_view::print(&sample, &around, &subject, &tally, &args.said)?;
     }

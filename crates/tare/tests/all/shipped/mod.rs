@@ -1,6 +1,7 @@
 //! What is shipped: commands that the docs show, pages of reference, packages, completions.
 
 mod documented;
+mod documents;
 mod housekeeping;
 mod package;
 mod reference;

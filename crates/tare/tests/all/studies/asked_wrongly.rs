@@ -40,7 +40,7 @@ fn a_program_that_is_not_there_is_said_before_any_trial() {
 fn keys_are_a_document_too() {
     let (out, _) = World::new().exits(0, &["studies", "--keys", "--json"]);
     let document = json(&out);
-    assert_eq!((&document["schema"], &document["version"]), (&"tare-study-keys".into(), &1.into()));
+    assert_eq!((&document["schema"], &document["version"]), (&"tare-keys".into(), &1.into()));
     let keys = document["keys"].as_array().unwrap();
     for (section, name) in [("engine", "socket"), ("sampling", "trials"), ("machine", "thp")] {
         let found = keys.iter().find(|key| key["section"] == section && key["name"] == name);

@@ -145,7 +145,7 @@ fn a_build_that_the_study_does_not_have_and_a_wrong_key_are_named() {
 fn the_servers_of_this_machine_are_listed_and_how_the_others_are_installed() {
     let world = World::new();
     let (out, _) = world.exits(0, &["studies", "--engines", "--json"]);
-    let engines = json(&out);
+    let engines = json(&out)["engines"].clone();
     let of = |name: &str| engines.as_array().unwrap().iter().find(|e| e["engine"] == name).unwrap().clone();
     for (name, product) in [("mariadb", "MariaDB"), ("postgresql", "PostgreSQL"), ("sqlite", "SQLite")] {
         let usual: Vec<_> =

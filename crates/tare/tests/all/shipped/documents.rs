@@ -1,0 +1,87 @@
+//! Every document of `--json` is of the schema that it names, a file in docs/schema.
+
+use crate::support::{World, json};
+use serde_json::Value;
+use std::path::Path;
+
+/// Holds a document against the properties of its schema: names, types, and what may not be missing.
+fn held(document: &Value, name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(format!("{name}.json"));
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    for required in schema["required"].as_array().unwrap() {
+        assert!(document.get(required.as_str().unwrap()).is_some(), "{name} has no {required}: {document}");
+    }
+    for (key, value) in document.as_object().unwrap() {
+        let wanted = &schema["properties"].get(key).unwrap_or_else(|| panic!("{name}: {key} is in no schema"));
+        let kind = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        let fits = match (wanted.get("const"), wanted.get("type")) {
+            (Some(only), _) => only == value,
+            (None, Some(Value::Array(kinds))) => kinds.iter().any(|one| one == kind),
+            (None, Some(one)) => one == kind,
+            (None, None) => true,
+        };
+        assert!(fits, "{name}: {key} is {value}, and not {wanted}");
+    }
+}
+
+#[test]
+fn every_document_is_of_the_schema_that_it_names() {
+    let world = World::new();
+    let lines: String = [("a", 100.0), ("b", 90.0), ("c", 80.0)]
+        .iter()
+        .flat_map(|(name, tps)| (0..5).map(move |i| format!("{name},{i},0,tps,{}\n", tps + 0.7 * f64::from(i))))
+        .collect();
+    let values = world.path("v.csv").display().to_string();
+    std::fs::write(&values, format!("condition,trial,sample,metric,value\n{lines}")).unwrap();
+    let [a, b, c] = ["a", "b", "c"].map(|name| format!("{values}:{name}"));
+    let doctor = ["doctor", "--spin", "0.01", "--drift", "0"];
+    let table: [(&str, i32, &[&str]); 18] = [
+        ("tare-show", 0, &["show", &values]),
+        ("tare-compare", 0, &["compare", &a, &b]),
+        ("tare-compare-many", 0, &["compare", &a, &b, &c]),
+        ("tare-dry-run", 0, &["run", "--dry-run"]),
+        ("tare-setup", 0, &["setup"]),
+        ("tare-studies", 0, &["studies"]),
+        ("tare-keys", 0, &["studies", "--keys"]),
+        ("tare-engines", 0, &["studies", "--engines"]),
+        ("tare-topo", 0, &["topo"]),
+        ("tare-doctor", 0, &doctor),
+        ("tare-clean", 0, &["clean", "--dry-run"]),
+        ("tare-report", 0, &["report", &values]),
+        ("tare-export", 0, &["export", &values, "--format", "csv", "--out", "o.csv"]),
+        ("tare-restore", 0, &["restore"]),
+        ("tare-error", 2, &["show", "nowhere"]),
+        ("tare-error", 2, &["show", "--no-such-option"]),
+        ("tare-error", 2, &["run", "no-such-study", "--dry-run"]),
+        ("tare-error", 2, &["compare", &a, &a]),
+    ];
+    for (name, exit, words) in table {
+        let (out, err) = world.exits(exit, &[words, &["--json"]].concat());
+        let document = json(&out);
+        assert_eq!((&document["schema"], &document["version"]), (&Value::from(name), &Value::from(1)), "{words:?}");
+        held(&document, name);
+        if name == "tare-error" {
+            assert_eq!(document["exit"], exit);
+            assert!(err.contains(document["error"].as_str().unwrap()), "{err}");
+        }
+    }
+}
+
+#[test]
+fn runs_that_begin_in_one_second_have_two_names_and_one_waits_for_the_other() {
+    let world = World::new();
+    let words = ["run", "--command", "sleep 0.3", "--runs", "2", "--wait"];
+    let mut runs: Vec<_> = (0..2)
+        .map(|_| world.tare(&words).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn())
+        .map(Result::unwrap)
+        .collect();
+    assert!(runs.iter_mut().all(|run| run.wait().unwrap().success()));
+    assert_eq!(crate::support::names(&world.path("tare-results")).len(), 2);
+}
