@@ -4,8 +4,7 @@
 //! boot, file system and hour, so they move together and enter as their mean.
 //!
 //! - [`find`] splits the line by the energy statistic of E-divisive (`divisive`), tested by permutation of its maximum;
-//! - single outlying runs are replaced by the median of their neighbourhood first (`outliers`), in the data and in
-//!   every permutation alike;
+//! - single outlying runs are replaced by the median of their neighbourhood first (`outliers`);
 //! - neighbours that resemble each other make the test harder by what that costs a mean ([`crate::serial`]);
 //! - a straight line that explains the runs better than steps is a [`Drift`] (`trend`).
 
@@ -208,6 +207,16 @@ mod tests {
         assert_eq!(found.segments(40), [0..25, 25..40]);
         let large = Options { minimum_effect: 0.1, ..OPTIONS };
         assert!(find(&values, &large).unwrap().changes.is_empty());
+    }
+
+    /// A step far beyond the noise: values that change places are no outliers of each other.
+    #[test]
+    fn the_largest_step_is_the_surest() {
+        for to in [94.0, 60.0, 10.0] {
+            let found = find(&noisy(16, |i| if i < 9 { 100.0 } else { to }), &OPTIONS).unwrap();
+            assert_eq!((places_of(&found), found.drift), (vec![9], None), "{to}: {found:?}");
+            assert!(found.changes[0].p_value < 0.005, "{found:?}");
+        }
     }
 
     fn places_of(found: &Found) -> Vec<usize> {
