@@ -2,7 +2,7 @@
 
 use super::scaling::interval;
 use super::style::{Style, add, finish};
-use super::text::{heading, plain};
+use super::text::{heading, plain, shorten};
 use tare_findings::compare::Verdict;
 use tare_findings::figures::{change, percent, times};
 use tare_findings::level_words::words_of;
@@ -10,6 +10,8 @@ use tare_findings::summary::{Grown, GrowthRanking, Profiled, Summary};
 
 /// Names of a ranking on a terminal; the report has more.
 const LISTED: usize = 8;
+/// Letters of a name: those of templates are longer than a line.
+const NAME: usize = 48;
 /// A change that would show as 0.00%.
 const LEAST: f64 = 0.000_05;
 
@@ -29,7 +31,7 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
     let moves = |(place, grown): &(usize, &Grown)| *place == 0 || grown.per_doubling.abs() >= LEAST;
     for (_, grown) in ranking.grown.iter().take(LISTED).enumerate().filter(moves) {
         let cells = vec![
-            shorten(&plain(&grown.name)),
+            shorten(&plain(&grown.name), NAME),
             percent(grown.first),
             percent(grown.last),
             change(grown.per_doubling),
@@ -42,16 +44,6 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
         if ranking.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&ranking.levels))) };
     let head = format!("{what} whose share of {of} grows over {}{at}, fastest first", ranking.over);
     format!("{}\n{}", heading(style, &head), finish(rows))
-}
-
-/// Names of templates are longer than a line.
-fn shorten(name: &str) -> String {
-    const CHARACTERS: usize = 48;
-    if name.chars().count() <= CHARACTERS {
-        return name.to_owned();
-    }
-    let tail: String = name.chars().rev().take(CHARACTERS - 1).collect();
-    format!("…{}", tail.chars().rev().collect::<String>())
 }
 
 /// Every other build against the first.

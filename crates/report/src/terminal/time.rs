@@ -1,11 +1,14 @@
 //! Where the time of a transaction goes: one line a condition, and in full.
 
 use super::style::{Style, add, finish};
-use super::text::{heading, plain, wrap};
+use super::text::{heading, plain, shorten, wrap};
 use crate::words::why as words;
 use tare_findings::figures::{Scale, count};
 use tare_findings::summary::Summary;
 use tare_findings::time::{ConditionTime, Part};
+
+/// Letters of a condition's name: the figures are to stand in 80 columns.
+const NAME: usize = 30;
 
 /// One line a condition, for `tare show`; none where nothing is known of it.
 pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
@@ -30,7 +33,7 @@ fn table(times: &[ConditionTime], style: Style) -> Option<String> {
             if found.is_empty() { "-".to_owned() } else { scale.number(found.iter().sum()) }
         };
         let cells = vec![
-            plain(&time.name),
+            shorten(&plain(&time.name), NAME),
             scale.number(time.us_per_transaction),
             sum(&|part| matches!(part, Part::ClientUser | Part::ClientSystem)),
             sum(&|part| *part == Part::ClientWaited),

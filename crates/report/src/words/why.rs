@@ -51,7 +51,7 @@ pub fn why(found: &Why) -> String {
     let head = format!("B takes {size} {way} a transaction ({} to {})", figure(low, "us"), figure(high, "us"));
     let mut named: Vec<&PartChange> = found.parts.iter().filter(|change| explains(change)).collect();
     named.sort_by(|a, b| b.us.abs().total_cmp(&a.us.abs()));
-    let named: Vec<String> = named.into_iter().take(NAMED).map(|change| share_words(change)).collect();
+    let named: Vec<String> = named.into_iter().take(NAMED).map(share_words).collect();
     let rest = found.not_explained.share.map_or(String::new(), |share| format!("; {} not explained", signed(share)));
     match named.is_empty() {
         true => format!("{head}: {}{rest}.", largest(found)),
