@@ -17,7 +17,7 @@ const LISTED: usize = 24;
 pub struct WaitsSummary {
     /// Trials in which it was captured.
     pub trials: usize,
-    /// Looks a second.
+    /// Looks at every thread in a second, mean over trials: fewer with many threads.
     pub looks_per_s: f64,
     /// CPU time that looking took, as a share of one CPU.
     pub looking_cpu_fraction: f64,
