@@ -17,7 +17,7 @@ const LISTED: usize = 24;
 pub struct WaitsSummary {
     /// Trials in which it was captured.
     pub trials: usize,
-    /// Looks a second.
+    /// Looks at every thread in a second, mean over trials: fewer with many threads.
     pub looks_per_s: f64,
     /// CPU time that looking took, as a share of one CPU.
     pub looking_cpu_fraction: f64,
@@ -77,8 +77,8 @@ pub(super) fn summary(trials: &[(&TrialRecord, &WaitsFile)]) -> Option<WaitsSumm
         |of: &dyn Fn(&WaitsFile) -> f64| trials.iter().map(|(_, file)| of(file)).sum::<f64>() / trials.len() as f64;
     (!trials.is_empty()).then(|| WaitsSummary {
         trials: trials.len(),
-        looks_per_s: mean(&|file| file.looks as f64 / file.elapsed_s.max(f64::MIN_POSITIVE)),
-        looking_cpu_fraction: mean(&|file| file.looking_cpu_s / file.elapsed_s.max(f64::MIN_POSITIVE)),
+        looks_per_s: mean(&|file| file.looks as f64 / file.elapsed_s.max(1e-9)),
+        looking_cpu_fraction: mean(&|file| file.looking_cpu_s / file.elapsed_s.max(1e-9)),
         connections: class(trials, |file| &file.connections),
         background: class(trials, |file| &file.background),
     })
@@ -113,7 +113,7 @@ fn class<'f>(trials: &[(&TrialRecord, &'f WaitsFile)], of: impl Fn(&'f WaitsFile
 /// Time of all threads of a class for each transaction of the capture sample, milliseconds.
 fn thread_ms(trial: &TrialRecord, time: &ThreadsTime) -> Option<f64> {
     let tps = trial.capture_sample?.tps;
-    (tps > 0.0).then(|| 1000.0 * time.threads as f64 / tps)
+    (tps > 0.0).then(|| 1000.0 * time.threads as f64 / tps).filter(|each| each.is_finite())
 }
 
 fn part((time, on, operation): Key<'_>, of_trials: &[Vec<&TimePart>], times: &[Option<f64>]) -> TimeSummary {

@@ -28,6 +28,8 @@ struct SetupJson {
     found: Found,
     /// The command that installs it; none when it is here or no package of it is known.
     install: Option<String>,
+    /// Whether that command is to be typed: `--install` adds no archive.
+    by_hand: bool,
 }
 
 /// Says for every program whether it is here and what would install it; with `--install` does so.
@@ -45,7 +47,8 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
             install(tool.name, command.as_deref())?;
             found = tool.find();
         }
-        told.push(SetupJson { install: command.map(|words| words.join(" ")).filter(|_| found.path.is_none()), found });
+        let install = command.map(|words| words.join(" ")).filter(|_| found.path.is_none());
+        told.push(SetupJson { install, by_hand: false, found });
     }
     if args.what.is_empty() || args.what.iter().any(|name| name == debug_symbols::NAME) {
         for mut symbols in debug_symbols::all(&release) {
@@ -53,8 +56,9 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
                 fetch(&symbols)?;
                 symbols.look_again();
             }
+            let by_hand = matches!(symbols.fetch, Some(Fetch::Type(_)));
             let install = symbols.fetch.filter(|_| symbols.found.path.is_none()).map(|fetch| line(&fetch));
-            told.push(SetupJson { found: symbols.found, install });
+            told.push(SetupJson { found: symbols.found, install, by_hand });
         }
     }
     if args.json {
@@ -134,9 +138,10 @@ fn run_command(command: &[&str]) -> Result<(), Problem> {
 
 fn text(told: &[SetupJson]) -> String {
     let mut text = String::new();
-    for SetupJson { found, install } in told {
+    for SetupJson { found, install, by_hand } in told {
         let place = match (&found.path, install) {
             (Some(path), _) => format!("here: {}", path.display()),
+            (None, Some(command)) if *by_hand => format!("missing; as root, type: {command}"),
             (None, Some(command)) => format!("missing; `tare setup {} --install` runs: {command}", found.name),
             (None, None) => "missing, and no package of it is known for this system".to_owned(),
         };

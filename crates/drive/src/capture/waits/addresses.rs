@@ -147,15 +147,15 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;
 
-    static TARE_NAMED_ZEROES: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+    static NAMED_ZEROES: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
     #[test]
     fn an_address_has_the_name_of_its_symbol_or_of_what_it_lies_in() {
         let own = std::process::id().cast_signed();
         let mut addresses = Addresses::default();
         let mut of = |address: usize| addresses.name(own, address as u64);
-        let start = std::ptr::from_ref(&TARE_NAMED_ZEROES).addr();
-        assert!(of(start).contains("TARE_NAMED_ZEROES"), "{}", of(start));
+        let start = std::ptr::from_ref(&NAMED_ZEROES).addr();
+        assert!(of(start).contains("NAMED_ZEROES"), "{}", of(start));
         assert_eq!(of(start + 64), format!("{}+0x40", of(start)));
         let heap = vec![1_u8; 1 << 20];
         assert_eq!(of(heap.as_ptr().addr()), "heap");

@@ -17,7 +17,7 @@ pub(super) enum Sleep {
     In(TimeUse, Option<String>),
 }
 
-/// One futex.
+/// Where a futex is, and how it is waited for: two threads on an equal one wait for the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Futex {
     /// The process whose address it is; none where processes share it, and it lies at one address in all.
