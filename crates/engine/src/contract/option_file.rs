@@ -16,6 +16,8 @@ const DEPTH: usize = 8;
 pub struct OptionFile {
     /// Option -> value, the last one of each; of a flag an empty value.
     pub options: BTreeMap<String, String>,
+    /// File and line, from 1, of each of them.
+    pub places: BTreeMap<String, (PathBuf, usize)>,
     /// Options that a private server cannot be given, each with the reason.
     pub left_out: Vec<(String, &'static str)>,
     /// The file, and those that it includes, in the order in which they were read.
@@ -66,10 +68,10 @@ impl Reader<'_> {
         let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
         self.found.files.push(path.to_owned());
         let mut ours = in_group;
-        for line in text.lines() {
+        for (number, line) in text.lines().enumerate() {
             match (self.read)(line.trim()) {
                 Line::Group(for_us) => ours = for_us,
-                Line::Option(name, value) if ours => self.option(name, value),
+                Line::Option(name, value) if ours => self.option(name, value, (path.to_owned(), number + 1)),
                 Line::File(other, must_exist) => {
                     let other = beside(path, &other);
                     if must_exist || other.exists() {
@@ -97,10 +99,13 @@ impl Reader<'_> {
         self.file(path, in_group, depth)
     }
 
-    fn option(&mut self, name: String, value: String) {
+    fn option(&mut self, name: String, value: String, place: (PathBuf, usize)) {
         match (self.placed)(&name, &value) {
             Some(reason) => self.found.left_out.push((name, reason)),
-            None => drop(self.found.options.insert(name, value)),
+            None => {
+                self.found.places.insert(name.clone(), place);
+                self.found.options.insert(name, value);
+            }
         }
     }
 }

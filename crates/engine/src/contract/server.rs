@@ -192,6 +192,19 @@ pub trait Engine: Send + Sync {
     /// # Errors
     /// As for [`Engine::binary`].
     fn knows_option(&self, name: &str, binary: Option<&Path>) -> Result<bool, EngineError>;
+    /// Which of these options the server program does not know; nothing is started for it.
+    ///
+    /// # Errors
+    /// As for [`Engine::binary`].
+    fn unknown_options(&self, names: &[&str], binary: &Path) -> Result<Vec<String>, EngineError> {
+        let mut unknown = Vec::new();
+        for name in names {
+            if !self.knows_option(name, Some(binary))? {
+                unknown.push((*name).to_owned());
+            }
+        }
+        Ok(unknown)
+    }
     /// What an option file in this engine's own form asks of this server program.
     ///
     /// # Errors

@@ -62,6 +62,10 @@ impl Engine for Mariadb {
         options::knows(&own::KIND, name, binary)
     }
 
+    fn unknown_options(&self, names: &[&str], binary: &Path) -> Result<Vec<String>, EngineError> {
+        options::unknown(&own::KIND, names, binary)
+    }
+
     fn read_options(&self, path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
         option_file::read(path, binary)
     }

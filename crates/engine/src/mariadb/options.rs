@@ -9,15 +9,35 @@ use crate::EngineError;
 
 /// Whether the program knows the option. `loose-` options are ignored where they are not known, so all know them.
 pub(crate) fn knows(kind: &Kind, option: &str, explicit: Option<&Path>) -> Result<bool, EngineError> {
-    let bare = option.trim_start_matches('-');
-    if bare.starts_with("loose") {
+    if is_loose(option) {
         return Ok(true);
     }
+    let known = all(kind, explicit)?;
+    Ok(is_among(&known, option, |known, name| known.contains(name)))
+}
+
+/// Which of these options of a file the program does not know. Every beginning that only one option has stands for it.
+pub(crate) fn unknown(kind: &Kind, options: &[&str], program: &Path) -> Result<Vec<String>, EngineError> {
+    let known = all(kind, Some(program))?;
+    let begins = |known: &BTreeSet<String>, name: &str| known.iter().any(|option| option.starts_with(name));
+    let unknown = options.iter().filter(|option| !is_loose(option) && !is_among(&known, option, begins));
+    Ok(unknown.map(|option| (*option).to_owned()).collect())
+}
+
+fn is_loose(option: &str) -> bool {
+    option.trim_start_matches('-').starts_with("loose")
+}
+
+fn all(kind: &Kind, explicit: Option<&Path>) -> Result<BTreeSet<String>, EngineError> {
     let binary = (kind.find)(explicit)?;
-    let known = names(&binary.ask(&["--no-defaults", "--verbose", "--help"])?);
-    let name = variable_name(bare);
-    // Every switch can be given as --skip-NAME.
-    Ok(known.contains(&name) || name.strip_prefix("skip_").is_some_and(|switch| known.contains(switch)))
+    Ok(names(&binary.ask(&["--no-defaults", "--verbose", "--help"])?))
+}
+
+/// Switches can be given with what they are to be before their name.
+fn is_among(known: &BTreeSet<String>, option: &str, has: impl Fn(&BTreeSet<String>, &str) -> bool) -> bool {
+    let name = variable_name(option.trim_start_matches('-'));
+    let plain = ["skip_", "disable_", "enable_", "maximum_"].iter().find_map(|word| name.strip_prefix(word));
+    has(known, &name) || plain.is_some_and(|plain| has(known, plain))
 }
 
 /// The names in what `--verbose --help` prints: options as `  --name=#`, then a table of variables.
@@ -61,5 +81,9 @@ mod tests {
             assert!(knows(&crate::mariadb::own::KIND, name, None).unwrap(), "{name}");
         }
         assert!(!knows(&crate::mariadb::own::KIND, "cache_size", None).unwrap());
+        let asked = ["key_buffer", "cache_size", "loose_anything", "skip_networking", "innodb_nothing"];
+        let program = (crate::mariadb::own::KIND.find)(None).unwrap().path;
+        let unknown = unknown(&crate::mariadb::own::KIND, &asked, &program).unwrap();
+        assert_eq!(unknown, ["cache_size", "innodb_nothing"]);
     }
 }

@@ -68,6 +68,10 @@ impl Engine for Mysql {
         options::knows(&kind::KIND, name, binary)
     }
 
+    fn unknown_options(&self, names: &[&str], binary: &Path) -> Result<Vec<String>, EngineError> {
+        options::unknown(&kind::KIND, names, binary)
+    }
+
     fn read_options(&self, path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
         option_file::read(path, binary)
     }

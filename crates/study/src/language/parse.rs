@@ -130,6 +130,7 @@ impl<'a> Parser<'a> {
         let Self { source, mut study, places, .. } = self;
         check::together(source, &places, &mut study)?;
         check::kinds(source, &places, &study)?;
+        check::without_effect(source, &study, &overrides.sets)?;
         check::alternatives(source, &places, &study)?;
         check::factors(source, &places, &study)?;
         check::ladder(source, &places, &study)?;

@@ -58,6 +58,8 @@ pub struct EngineSettings {
     pub data: Option<PathBuf>,
     /// An option file of the server's, whose options every trial starts with; none: only those of the study.
     pub defaults_file: Option<PathBuf>,
+    /// Whether options of that file which the server does not know are left out.
+    pub leaves_out_unknown: bool,
     /// How clients reach the server.
     pub transport: Transport,
     /// Seconds the server may take to become ready.
@@ -75,6 +77,7 @@ impl Default for EngineSettings {
             binary: None,
             data: None,
             defaults_file: None,
+            leaves_out_unknown: false,
             transport: Transport::Socket,
             start_timeout_s: 60.0,
             options: BTreeMap::new(),

@@ -1,16 +1,21 @@
 //! Option files of servers, read when a study is planned: trials run with what the plan holds.
 
 use super::design::Condition;
+use super::needs::{gigabytes, memory_here};
 use super::programs::Programs;
 use crate::language::settings::Settings;
-use tare_engine::engine_by_name;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::path::PathBuf;
+use tare_engine::{Engine, OptionFile, engine_by_name};
 
 /// Gives every condition the options of its file, under those of the study. Notes, and the reason of each condition
 /// that cannot have them.
 pub fn fold(conditions: &mut [Condition], programs: &Programs) -> (Vec<String>, Vec<Result<(), String>>) {
     let mut notes = Vec::new();
+    let mut asked = Asked::new();
     let folded = conditions.iter_mut().map(|condition| {
-        let found = read(&mut condition.settings, programs)?;
+        let found = read(&mut condition.settings, programs, &mut asked)?;
         notes.extend(found.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
         Ok(())
     });
@@ -18,14 +23,39 @@ pub fn fold(conditions: &mut [Condition], programs: &Programs) -> (Vec<String>, 
     (notes, folded)
 }
 
-fn read(settings: &mut Settings, programs: &Programs) -> Result<Vec<String>, String> {
+/// What programs do not know of files, by the paths of both: one is asked once.
+type Asked = BTreeMap<(PathBuf, PathBuf), Vec<String>>;
+
+fn read(settings: &mut Settings, programs: &Programs, asked: &mut Asked) -> Result<Vec<String>, String> {
     let engine = &mut settings.engine;
     let Some(path) = &engine.defaults_file else { return Ok(Vec::new()) };
     let binary = programs.of(&engine.name, engine.binary.as_deref())?;
     let known = engine_by_name(&engine.name).map_err(|e| e.to_string())?;
-    let file = known.read_options(path, &binary).map_err(|e| e.to_string())?;
+    let mut file = known.read_options(path, &binary).map_err(|e| e.to_string())?;
+    let unknown = match asked.entry((path.clone(), binary.path.clone())) {
+        Entry::Occupied(known) => known.get().clone(),
+        Entry::Vacant(place) => {
+            let names: Vec<&str> = file.options.keys().map(String::as_str).collect();
+            let unknown = known.unknown_options(&names, &binary.path).map_err(|e| e.to_string())?;
+            place.insert(unknown).clone()
+        }
+    };
+    let version = format!("{} {}", binary.product, binary.version);
+    let mut wrong = too_much_memory(known, &file, &engine.options).into_iter().collect::<Vec<_>>();
+    let mut gone = Vec::new();
+    for name in unknown {
+        let line = format!("{}: {version} has no option {name}", place_of(&file, &name));
+        file.options.remove(&name);
+        if engine.leaves_out_unknown { gone.push(format!("{line}, left out")) } else { wrong.push(line) }
+    }
+    if !wrong.is_empty() {
+        let how = "correct the file, set the option under [engine.options], or leave unknown ones out: \
+                   engine.unknown_options = \"leave_out\"";
+        return Err(format!("{}: {how}", wrong.join("; ")));
+    }
     let files: Vec<String> = file.files.iter().map(|path| path.display().to_string()).collect();
     let mut notes = vec![format!("{} options for {} from {}", file.options.len(), engine.name, files.join(", "))];
+    notes.extend(gone);
     let left = file.left_out.iter();
     notes.extend(left.map(|(name, reason)| format!("{name} of {} left out: {reason}", path.display())));
     for (name, value) in file.options {
@@ -35,4 +65,26 @@ fn read(settings: &mut Settings, programs: &Programs) -> Result<Vec<String>, Str
         }
     }
     Ok(notes)
+}
+
+/// File and line of an option.
+fn place_of(file: &OptionFile, name: &str) -> String {
+    file.places.get(name).map_or_else(String::new, |(path, line)| format!("{}:{line}", path.display()))
+}
+
+/// A pool that is larger than all memory of this machine, with the line that asks for it.
+fn too_much_memory(engine: &dyn Engine, file: &OptionFile, own: &BTreeMap<String, String>) -> Option<String> {
+    let has = memory_here()?;
+    let mut options = file.options.clone();
+    options.retain(|name, _| !own.keys().any(|own| own.replace('-', "_") == *name));
+    // Which options size the pool, the engine knows: the one without which the pool is another.
+    let pool = engine.footprint(&options, 0).pool_bytes;
+    let sizes = |name: &&String| {
+        let mut others = options.clone();
+        others.remove(*name);
+        engine.footprint(&others, 0).pool_bytes < pool
+    };
+    let name = options.keys().find(sizes).filter(|_| pool > has)?;
+    let (place, asked, has) = (place_of(file, name), gigabytes(pool), gigabytes(has));
+    Some(format!("{place}: {name} asks for {asked} of memory, and this machine has {has}"))
 }

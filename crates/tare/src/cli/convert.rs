@@ -113,12 +113,12 @@ impl From<NoiseError> for Problem {
     }
 }
 
-const NO_ADDRESS: &str = "name it: --socket PATH, or --host HOST and --port PORT (in a study under [engine]), or put it \
-                          into ~/.my.cnf, or PGHOST and PGPORT";
-const NO_SERVER: &str = "start the server, or name the place where it listens: --socket PATH, or --host HOST and --port \
-                         PORT (in a study under [engine])";
-const LOGIN: &str = "give the account's password: TARE_PASSWORD, --ask-password, ~/.my.cnf or ~/.pgpass; another account: \
-                     --user USER (in a study: engine.user)";
+const NO_ADDRESS: &str = "name it: --socket PATH, or --host HOST and --port PORT (in a study under [engine]), or put \
+                          it into ~/.my.cnf, or PGHOST and PGPORT";
+const NO_SERVER: &str = "start the server, or name the place where it listens: --socket PATH, or --host HOST and \
+                         --port PORT (in a study under [engine])";
+const LOGIN: &str = "give the account's password: TARE_PASSWORD, --ask-password, ~/.my.cnf or ~/.pgpass; another \
+                     account: --user USER (in a study: engine.user)";
 
 impl From<EngineError> for Problem {
     fn from(e: EngineError) -> Self {

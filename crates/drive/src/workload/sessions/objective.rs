@@ -31,7 +31,8 @@ const FIGURES: [(&str, Figure); 7] = [
 ];
 
 /// What a key of it says of itself in every load that has an open loop.
-pub const OBJECTIVE_HELP: &str = "a latency and its limit, such as latency_ms_p99 <= 5 or p99 <= 5ms: each sample searches for the \
+pub const OBJECTIVE_HELP: &str = "a latency and its limit, such as latency_ms_p99 <= 5 or p99 <= 5ms: each sample \
+    searches for the \
     highest rate that meets it (open loop), and that is the metric max_tps_under_objective; sample_s is the length of \
     a step; mean, p50, p90, p95, p99, p99_9 or max; not with rate; none: no such search";
 

@@ -68,11 +68,11 @@ fn split(script: &Script, defined: &BTreeMap<String, i64>) -> Result<(String, Ta
             Some((first, last)) => {
                 let range = [first, last].map(|text| value_of(text, &constants));
                 let [first, last] = range.map(|end| end.map(Value::Integer));
-                let range = vec![first.map_err(&wrong)?, last.map_err(&wrong)?];
+                let range = vec![first.map_err(wrong)?, last.map_err(wrong)?];
                 Value::Table(Table::from_iter([("range".to_owned(), Value::Array(range))]))
             }
             None => {
-                let value = value_of(how, &constants).map_err(&wrong)?;
+                let value = value_of(how, &constants).map_err(wrong)?;
                 constants.insert(name.to_owned(), value);
                 constant(value)
             }

@@ -38,6 +38,13 @@ pub const KEYS: &[Key<Settings>] = &[
         |s, v| s.engine.defaults_file = Some(v),
     ),
     Key::words(
+        "unknown_options",
+        "refuse or leave_out: what becomes of options of defaults_file that this server does not know; what is left \
+         out stands in the plan's notes",
+        |s| s.engine.leaves_out_unknown.then(|| "leave_out".into()),
+        |s, v| v.one_of(&["refuse", "leave_out"]).map(|word| s.engine.leaves_out_unknown = word == "leave_out"),
+    ),
+    Key::words(
         "transport",
         "socket (Unix) or tcp (loopback)",
         |s| Some(s.engine.transport.to_string().into()),

@@ -99,7 +99,8 @@ fn scripts_of_pgbench_are_run_by_weight_and_what_is_not_understood_is_said() {
     write("look.sql", "\\set id random(1, 100 * :scale)\nSELECT c FROM sbtest1 WHERE id = :id;\n");
     write(
         "change.sql",
-        "\\set id random(1, 500)\nBEGIN;\nSELECT k FROM sbtest1\n WHERE id = :id;\nUPDATE sbtest1 SET k = k + 1 WHERE id = :id;\nEND;\n",
+        "\\set id random(1, 500)\nBEGIN;\nSELECT k FROM sbtest1\n WHERE id = :id;\n\
+         UPDATE sbtest1 SET k = k + 1 WHERE id = :id;\nEND;\n",
     );
     let way = ["--engine", "postgres", "--socket", &socket, "--time", "1s", "--warmup", "0", "--threads", "2"];
     let (out, _) = world.exits(0, &[&["load", "change.sql"][..], &way].concat());

@@ -68,3 +68,47 @@ fn the_mysql_that_get_mysql_unpacks_is_found() {
     let (out, _) = world.exits(0, &["run", "--engine", "mysql", "--dry-run"]);
     assert!(out.contains("client 0"), "{out}");
 }
+
+#[test]
+fn a_placement_that_every_level_sets_for_itself_is_not_set_without_effect() {
+    let world = World::new();
+    let (_, err) = world.exits(2, &["run", "--dry-run", "--set", "placement.client=node:7"]);
+    assert!(err.contains("`placement.client` would change nothing") && err.contains("placements.NAME.client"), "{err}");
+    let one = ["run", "--dry-run", "--set", "factors.placement=float", "--set", "placements.float.client=cpus:0"];
+    world.exits(0, &one);
+    // Some levels leave it open.
+    world.exits(0, &["run", "--dry-run", "--set", "placement.memory=local"]);
+}
+
+#[test]
+fn everything_in_an_option_file_that_is_not_for_this_server_is_said_at_once_with_its_line() {
+    let world = World::new();
+    std::fs::write(
+        world.path("my.cnf"),
+        "[mysqld]\nkey_buffer = 16M\nquery_cash_size = 1\ninnodb_buffer_pool_size = 900T\ninnodb_log_filez = 2\n",
+    )
+    .unwrap();
+    let study = world.study(
+        "name = \"own\"\n[engine]\nname = \"mariadb\"\ndefaults_file = \"my.cnf\"\n[workload]\nrows = 500\n\
+         [sampling]\ntrials = 1\nwarmup_s = 0\nsample_s = 0.2\n",
+    );
+    for words in [&["run", &study, "--dry-run"][..], &["run", &study, "--out", "none"]] {
+        let (_, err) = world.exits(3, words);
+        for line in
+            ["my.cnf:3: MariaDB", "no option query_cash_size", "my.cnf:5: MariaDB", "no option innodb_log_filez"]
+        {
+            assert!(err.contains(line), "{line}: {err}");
+        }
+        assert!(err.contains("my.cnf:4: innodb_buffer_pool_size asks for") && err.contains("leave_out"), "{err}");
+        assert!(!err.contains("key_buffer"), "{err}");
+    }
+    assert!(!world.path("none").exists());
+    let left = ["--set", "engine.unknown_options=leave_out", "--set", "engine.options.innodb_buffer_pool_size=64M"];
+    let (_, err) = world.exits(3, &[&["run", &study, "--dry-run"][..], &left[..2]].concat());
+    assert!(err.contains("my.cnf:4") && !err.contains("query_cash_size"), "{err}");
+    // The study's own word on it.
+    world.exits(0, &[&["run", &study, "--out", "some"][..], &left].concat());
+    let plan = json(&std::fs::read_to_string(world.path("some/plan.json")).unwrap());
+    let notes = plan["notes"].to_string();
+    assert!(notes.contains("no option query_cash_size, left out") && notes.contains("my.cnf:5"), "{notes}");
+}
