@@ -38,6 +38,10 @@ impl Engine for Mariadb {
         5.0
     }
 
+    fn charset_question(&self) -> Option<&'static str> {
+        Some(session::CHARSET_QUESTION)
+    }
+
     fn programs(&self) -> &'static [&'static str] {
         &binary::PROGRAMS
     }

@@ -8,7 +8,7 @@ use super::{binary, kind};
 use crate::contract::server::Fill;
 use crate::login::of_option_file;
 use crate::mariadb::arguments::variable_name;
-use crate::mariadb::session::MariadbSession;
+use crate::mariadb::session::{CHARSET_QUESTION, MariadbSession};
 use crate::mariadb::{arguments, install as shared, option_file, options, server};
 use crate::{
     Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PrepareRequest, Server, Session,
@@ -38,6 +38,10 @@ impl Engine for Mysql {
 
     fn fresh_cost_s(&self) -> f64 {
         8.0
+    }
+
+    fn charset_question(&self) -> Option<&'static str> {
+        Some(CHARSET_QUESTION)
     }
 
     fn programs(&self) -> &'static [&'static str] {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::workload::AnyLoad;
-use tare_engine::Transport;
+use tare_engine::{Charset, Transport};
 use tare_noise::Level;
 use tare_results::probe::ProbeUse;
 use tare_topology::Placement;
@@ -60,6 +60,8 @@ pub struct EngineSettings {
     pub defaults_file: Option<PathBuf>,
     /// How clients reach the server.
     pub transport: Transport,
+    /// What connections to MariaDB and MySQL say that their text is written in.
+    pub charset: Charset,
     /// Seconds the server may take to become ready.
     pub start_timeout_s: f64,
     /// Engine options by name, checked after start.
@@ -76,6 +78,7 @@ impl Default for EngineSettings {
             data: None,
             defaults_file: None,
             transport: Transport::Socket,
+            charset: Charset::Server,
             start_timeout_s: 60.0,
             options: BTreeMap::new(),
             running: RunningSettings::default(),
