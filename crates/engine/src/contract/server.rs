@@ -163,6 +163,10 @@ pub trait Engine: Send + Sync {
     fn charset_question(&self) -> Option<&'static str> {
         None
     }
+    /// Whether pages of the data that this program makes have checksums; none where its versions do not differ in it.
+    fn data_checksums(&self, _binary: &Binary) -> Option<bool> {
+        None
+    }
     /// File names that its server programs have; none where it is part of this program.
     fn programs(&self) -> &'static [&'static str] {
         &[]
