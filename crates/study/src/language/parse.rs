@@ -96,7 +96,6 @@ fn empty() -> Study {
     }
 }
 
-/// The key of a load that names a file.
 const FILE: &str = "file";
 
 /// A study on its way.
@@ -459,8 +458,7 @@ impl<'a> Parser<'a> {
             }
             ("builds", Some((name, key))) => {
                 let value = Value::of_word(value);
-                let is_known = key.starts_with("options.") || field::find("engine", key).is_some();
-                if !is_known {
+                if !key.starts_with("options.") && field::find("engine", key).is_none() {
                     return Err(self.unknown_key("engine", key, 0..0));
                 }
                 set_build_key(&mut Settings::default(), key, &value).map_err(|e| self.source.error(0..0, set, e))?;

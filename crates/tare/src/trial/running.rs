@@ -69,7 +69,7 @@ fn encryption(server: &RunningServer) -> Option<AppliedSetting> {
 fn as_asked(engine: &str, server: &RunningServer, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
     let Some(found) = server.setting(option)? else {
         let reason = format!(
-            "the study says {level}, and the running server has no variable of this name, so that it cannot be verified: \
+            "the study says {level}, and the running server has no variable of this name to verify it by: \
              leave it out of the study"
         );
         let (engine, option) = (engine_by_name(engine)?.name(), option.to_owned());
