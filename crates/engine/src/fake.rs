@@ -101,8 +101,8 @@ impl Engine for Fake {
 
     fn start(&self, _: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
         let address = Address::Socket(PathBuf::new());
-        let (user, password, database, tls) = Default::default();
-        Ok(Box::new(FakeServer(ConnectTarget { address, user, password, database, tls })))
+        let (user, password, database, tls, charset) = Default::default();
+        Ok(Box::new(FakeServer(ConnectTarget { address, user, password, database, tls, charset })))
     }
 
     fn connect(&self, _: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {

@@ -31,6 +31,7 @@ mod transport;
 mod wire;
 
 pub use contract::address::{Address, ConnectTarget, PasswordKey, Tls, TlsIdentity, TlsMode, Transport};
+pub use contract::charset::Charset;
 pub use contract::code::{Code, SqlState};
 pub use contract::diagnostics::{Diagnostics, LockWait, Unavailable};
 pub use contract::dialect::{BulkLoad, Collation, Counted, Dialect, Identity, Index, Scan};

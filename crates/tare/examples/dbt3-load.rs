@@ -49,6 +49,7 @@ fn load(engine: &dyn Engine, scale: Scale, socket: PathBuf, directory: &Path) ->
         password: String::new(),
         database: Some(DEFAULT_DATABASE.into()),
         tls: Tls::default(),
+        charset: tare_engine::Charset::default(),
     };
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
     let fill = Fill { scale, indexes: Default::default(), dialect: engine.dialect(), parallel, directory };

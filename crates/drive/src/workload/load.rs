@@ -29,6 +29,10 @@ pub trait Load: Keys {
     fn needs_server(&self) -> bool {
         true
     }
+    /// Whether it opens its connections itself, with what a study says of them.
+    fn connects(&self) -> bool {
+        self.needs_server()
+    }
     /// Whether this machine has what it needs.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use super::charset::Charset;
 use strum::{Display, EnumString, VariantNames};
 use tare_text::UnknownWord;
 
@@ -129,6 +130,8 @@ pub struct ConnectTarget {
     pub database: Option<String>,
     /// Whether the connection is encrypted.
     pub tls: Tls,
+    /// What its text is written in, on servers that convert it.
+    pub charset: Charset,
 }
 
 impl ConnectTarget {

@@ -1,6 +1,7 @@
 //! What every engine promises, and what it is asked with.
 
 pub(crate) mod address;
+pub(crate) mod charset;
 pub(crate) mod code;
 pub(crate) mod diagnostics;
 pub(crate) mod dialect;

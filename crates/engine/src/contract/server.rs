@@ -9,7 +9,8 @@ use std::time::Duration;
 use super::diagnostics::{Diagnostics, Silent};
 use crate::programs::program::places;
 use crate::{
-    Address, Aslr, Binary, ConnectTarget, Dialect, EngineError, Login, OptionFile, SelfReport, Session, Transport,
+    Address, Aslr, Binary, Charset, ConnectTarget, Dialect, EngineError, Login, OptionFile, SelfReport, Session,
+    Transport,
 };
 
 /// The database that prepared data directories contain and that sessions start in: sysbench's default name.
@@ -61,13 +62,15 @@ pub struct StartRequest {
     pub listen: IpAddr,
     /// Database that sessions start in.
     pub database: Option<String>,
+    /// The character set of connections; what fills a directory writes UTF-8.
+    pub charset: Charset,
     /// Start it so that its lock waits can be read later, where that must be decided at start (MariaDB:
     /// performance_schema=ON with all instruments of locks off). An option of the same name wins.
     pub lock_waits: bool,
 }
 
 impl StartRequest {
-    /// A request with nothing set: socket, no options, inherited ASLR and allocator, 60 s to start.
+    /// A request with nothing set: socket, utf8mb4, no options, inherited ASLR and allocator, 60 s to start.
     pub fn new(data: DataDirectory, run_directory: impl Into<PathBuf>, log: impl Into<PathBuf>) -> Self {
         Self {
             binary: None,
@@ -83,6 +86,7 @@ impl StartRequest {
             transport: Transport::Socket,
             listen: IpAddr::V4(Ipv4Addr::LOCALHOST),
             database: Some(DEFAULT_DATABASE.to_owned()),
+            charset: Charset::Utf8mb4,
             lock_waits: false,
         }
     }
@@ -164,6 +168,16 @@ pub trait Engine: Send + Sync {
     fn socket_at(&self, path: PathBuf, port: Option<u16>) -> PathBuf {
         let _ = port;
         path
+    }
+
+    /// The question that its servers answer with the character set of the connection; none where a connection has no
+    /// choice of one.
+    fn charset_question(&self) -> Option<&'static str> {
+        None
+    }
+    /// Whether pages of the data that this program makes have checksums; none where its versions do not differ in it.
+    fn data_checksums(&self, _binary: &Binary) -> Option<bool> {
+        None
     }
     /// File names that its server programs have; none where it is part of this program.
     fn programs(&self) -> &'static [&'static str] {

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::{
-    Address, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, PasswordKey, Tls, TlsIdentity, TlsMode,
+    Address, Charset, ConnectTarget, DEFAULT_DATABASE, Engine, EngineError, Login, PasswordKey, Tls, TlsIdentity,
+    TlsMode,
 };
 
 /// The connection that a login comes to, with what the user's own files say of `engine`'s servers.
@@ -41,6 +42,7 @@ pub fn target_of(login: Login, engine: &dyn Engine) -> Result<ConnectTarget, Eng
         password: all.password.unwrap_or_default(),
         database: Some(all.database.unwrap_or_else(|| DEFAULT_DATABASE.to_owned())),
         tls: Tls { mode, ca: all.tls_ca, identity, password_key },
+        charset: Charset::default(),
     })
 }
 

@@ -42,6 +42,10 @@ impl Engine for Mariadb {
         sockets_of_mysql()
     }
 
+    fn charset_question(&self) -> Option<&'static str> {
+        Some(session::CHARSET_QUESTION)
+    }
+
     fn programs(&self) -> &'static [&'static str] {
         &binary::PROGRAMS
     }

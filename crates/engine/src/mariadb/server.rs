@@ -19,8 +19,8 @@ use crate::process::instance::{Instance, Stage};
 use crate::process::port::{free_port, random_password};
 use crate::process::server_process::{Launch, StopPolicy};
 use crate::{
-    Address, Binary, ConnectTarget, Dialect, EngineError, PasswordKey, SelfReport, Server, Session, StartRequest,
-    StopOutcome, Tls, Transport,
+    Address, Binary, Charset, ConnectTarget, Dialect, EngineError, PasswordKey, SelfReport, Server, Session,
+    StartRequest, StopOutcome, Tls, Transport,
 };
 
 /// The account of a TCP instance; the socket's is root without password.
@@ -70,6 +70,7 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Maria
         password: String::new(),
         database: None,
         tls: Tls::default(),
+        charset: Charset::Utf8mb4,
     };
     let mut instance = stage.spawn(&launch)?;
     let mut version = String::new();
@@ -80,7 +81,8 @@ pub(crate) fn start(kind: &'static Kind, request: &StartRequest) -> Result<Maria
     };
     let explain = |log: &str| explain(kind.name, log, &data, &binary.version);
     let mut session = instance.wait_ready(kind.name, request, Some(&socket), connect, explain)?;
-    let mut target = ConnectTarget { database: request.database.clone(), ..administration.clone() };
+    let mut target =
+        ConnectTarget { database: request.database.clone(), charset: request.charset, ..administration.clone() };
     if let Some(listens) = listens {
         target = tcp_target(kind, &mut *session, listens, target)?;
     }

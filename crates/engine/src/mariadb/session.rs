@@ -10,6 +10,9 @@ use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::wire::Connection;
 use crate::{Code, ConnectTarget, EngineError, Param, Session, SqlError, SqlErrorKind, StatementId};
 
+/// What the server believes that this connection sends.
+pub(crate) const CHARSET_QUESTION: &str = "SELECT @@character_set_client";
+
 /// A connection; see [`crate::wire`] for what a statement costs.
 pub(crate) struct MariadbSession(Connection<Stream>);
 

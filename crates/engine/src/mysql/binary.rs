@@ -55,9 +55,23 @@ fn asked(path: &Path) -> Result<(&'static str, String, Option<String>), EngineEr
         return Err(unusable(format!("is MariaDB ({}): use engine mariadb", start(&told.text))));
     }
     match told.version {
+        Some(version) if is_too_old(&version) => Err(unusable(format!(
+            "is {} {version}: its mysqld has no --initialize, by which data are made; use 5.7.6 or newer",
+            told.product
+        ))),
         Some(version) => Ok((told.product, version, told.libraries)),
         None => Err(unusable(format!("is not a MySQL server: --version prints {:?}", start(&told.text)))),
     }
+}
+
+/// The first version with --initialize.
+const OLDEST: [u32; 3] = [5, 7, 6];
+
+/// Whether it is known to be older than what is started here.
+fn is_too_old(version: &str) -> bool {
+    let numbers = version.split(['.', '-']).map_while(|number| number.parse().ok());
+    let numbers: Vec<u32> = numbers.take(OLDEST.len()).collect();
+    numbers.len() == OLDEST.len() && numbers.as_slice() < OLDEST.as_slice()
 }
 
 #[cfg(test)]
@@ -82,6 +96,14 @@ mod tests {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         let found = find(Some(&path)).unwrap();
         assert_eq!((found.product, found.version.as_str()), ("Percona Server", "8.0.36-28"));
+        std::fs::write(
+            &path,
+            "#!/bin/sh\necho 'mysqld  Ver 5.6.14 for Linux on x86_64 (MySQL Community Server (GPL))'\n",
+        )
+        .unwrap();
+        let error = find(Some(&path)).unwrap_err().to_string();
+        assert!(error.contains("5.6.14: its mysqld has no --initialize") && error.contains("5.7.6"), "{error}");
+        std::fs::write(&path, format!("#!/bin/sh\necho '{answer}'\n")).unwrap();
         let error = Mariadb.binary(Some(&path)).unwrap_err().to_string();
         assert!(error.contains("is Percona Server 8.0.36-28: use engine mysql"), "{error}");
     }

@@ -8,7 +8,7 @@ use super::{binary, kind};
 use crate::contract::server::Fill;
 use crate::login::{of_option_file, of_variables_of_mysql, sockets_of_mysql};
 use crate::mariadb::arguments::variable_name;
-use crate::mariadb::session::MariadbSession;
+use crate::mariadb::session::{CHARSET_QUESTION, MariadbSession};
 use crate::mariadb::{arguments, install as shared, option_file, options, server};
 use crate::{
     Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PrepareRequest, Server, Session,
@@ -42,6 +42,10 @@ impl Engine for Mysql {
 
     fn usual_sockets(&self, _port: Option<u16>) -> Vec<PathBuf> {
         sockets_of_mysql()
+    }
+
+    fn charset_question(&self) -> Option<&'static str> {
+        Some(CHARSET_QUESTION)
     }
 
     fn programs(&self) -> &'static [&'static str] {

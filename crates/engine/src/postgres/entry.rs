@@ -64,6 +64,12 @@ impl Engine for Postgresql {
         if path.is_dir() { socket_of_postgres(&path, port) } else { path }
     }
 
+    /// Release notes of PostgreSQL 18: initdb turns them on by default, and older ones do not.
+    fn data_checksums(&self, binary: &Binary) -> Option<bool> {
+        let digits = binary.version.split(|c: char| !c.is_ascii_digit()).next();
+        digits.and_then(|digits| digits.parse::<u32>().ok()).map(|major| major >= 18)
+    }
+
     fn programs(&self) -> &'static [&'static str] {
         &["postgres"]
     }

@@ -73,6 +73,7 @@ pub(super) fn start(request: &StartRequest) -> Result<PostgresServer, EngineErro
         password: String::new(),
         database: Some(ANY_DATABASE.to_owned()),
         tls: Tls::default(),
+        charset: crate::Charset::default(),
     };
     let mut instance = stage.spawn(&launch)?;
     let mut version = String::new();

@@ -118,6 +118,7 @@ fn start_server(request: &StartRequest) -> Result<SqliteServer, EngineError> {
         password: String::new(),
         database: None,
         tls: Tls::default(),
+        charset: crate::Charset::default(),
     };
     let port_file = stage.run().join(PORT);
     if request.transport == Transport::Tcp {

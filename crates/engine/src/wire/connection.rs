@@ -327,6 +327,7 @@ mod tests {
             password: password.into(),
             database: Some("db".into()),
             tls: Tls::default(),
+            charset: crate::Charset::Utf8mb4,
         }
     }
 

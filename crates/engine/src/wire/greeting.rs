@@ -25,9 +25,6 @@ const NEEDED: u32 = PROTOCOL_41 | SECURE_CONNECTION | PLUGIN_AUTH | DEPRECATE_EO
 /// MariaDB's extended capability 4: column metadata of a prepared statement is sent again only when it changed.
 const CACHE_METADATA: u32 = 1 << 4;
 
-/// Collation id of utf8mb4_general_ci, known to every version.
-const UTF8MB4: u8 = 45;
-
 /// What the server says first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Greeting {
@@ -126,7 +123,7 @@ impl Greeting {
         let mut out = vec![0; HEADER];
         out.extend_from_slice(&flags.to_le_bytes());
         out.extend_from_slice(&(64u32 << 20).to_le_bytes());
-        out.push(UTF8MB4);
+        out.push(target.charset.collation());
         out.extend_from_slice(&[0; 19]);
         out.extend_from_slice(&(self.extended & CACHE_METADATA).to_le_bytes());
         out

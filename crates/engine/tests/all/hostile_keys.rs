@@ -85,6 +85,7 @@ impl Thief {
             password: "Zx9-secret".into(),
             database: None,
             tls: Tls { password_key, ..Tls::default() },
+            charset: Default::default(),
         };
         let error = engine.connect(&target).err().expect("no one gets in here").to_string();
         assert!(!error.contains("Zx9-secret"), "{error}");

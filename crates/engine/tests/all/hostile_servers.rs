@@ -32,6 +32,7 @@ impl Fake {
             password: "secret".into(),
             database: None,
             tls: Tls::default(),
+            charset: Default::default(),
         }
     }
 

@@ -42,6 +42,7 @@ fn target(port: u16, mode: TlsMode) -> ConnectTarget {
         password: "Zx9-secret".into(),
         database: None,
         tls: Tls { mode, ..Tls::default() },
+        charset: Default::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use tare_drive::sut::Surroundings;
 use tare_drive::workload::{Counts, Driven, Progress};
-use tare_engine::{Address, ConnectTarget, PasswordKey, Tls};
+use tare_engine::{Address, Charset, ConnectTarget, PasswordKey, Tls};
 use tare_results::schema::{AppliedSetting, Environment};
 use tare_text::Value;
 use tare_topology::Fingerprint;
@@ -38,6 +38,7 @@ pub struct Target {
     user: String,
     password: String,
     database: Option<String>,
+    charset: Charset,
     /// The server's own key (PEM), where it has one: a password that it asks for is encrypted with it.
     key: Option<String>,
 }
@@ -46,12 +47,12 @@ impl Target {
     /// The target of a server that listens for TCP; none of one that listens at a socket.
     pub fn of(target: &ConnectTarget) -> Option<Self> {
         let Address::Tcp(host, port) = &target.address else { return None };
-        let ConnectTarget { user, password, database, tls, .. } = target.clone();
+        let ConnectTarget { user, password, database, charset, tls, .. } = target.clone();
         let key = match tls.password_key {
             PasswordKey::Pem(key) => Some(key),
             PasswordKey::None | PasswordKey::File(_) | PasswordKey::OfServer => None,
         };
-        Some(Self { host: host.clone(), port: *port, user, password, database, key })
+        Some(Self { host: host.clone(), port: *port, user, password, database, charset, key })
     }
 
     /// The address to connect to. Servers that are started here have no certificates.
@@ -61,6 +62,7 @@ impl Target {
             user: self.user,
             password: self.password,
             database: self.database,
+            charset: self.charset,
             tls: Tls { password_key: self.key.map_or(PasswordKey::None, PasswordKey::Pem), ..Tls::default() },
         }
     }

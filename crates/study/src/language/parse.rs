@@ -9,6 +9,7 @@ use super::spec::{Design, Factor, Study, set_build_key};
 use super::{check, machine, refused};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::path::Path;
 use tare_results::question::{self, Question};
 use tare_text::{Keyed, Value};
 use toml::Spanned;
@@ -94,6 +95,8 @@ fn empty() -> Study {
         sampling: Sampling::default(),
     }
 }
+
+const FILE: &str = "file";
 
 /// A study on its way.
 pub(super) struct Parser<'a> {
@@ -219,11 +222,22 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let level = match (section, name) {
+            (WORKLOAD, FILE) => self.alongside(self.source.words(name, value)?),
             (WORKLOAD, _) => self.source.words(name, value)?,
             ("engine", "restart") | ("client", "ssh" | "program") => self.arguments(name, value)?,
             _ => self.source.scalar(name, value)?,
         };
         self.set(section, name, &level, key.span(), value.span())
+    }
+
+    /// The path of a file that a study names: relative to the study's own folder.
+    fn alongside(&self, path: Value) -> Value {
+        match Path::new(self.source.origin).parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => {
+                Value::Text(folder.join(path.to_string()).to_string_lossy().into_owned())
+            }
+            _ => path,
+        }
     }
 
     /// A list of arguments as one text; one text is taken as it is.
@@ -381,7 +395,10 @@ impl<'a> Parser<'a> {
     }
 
     fn factor(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Factor, StudyError> {
-        let levels = self.source.list(name, value)?;
+        let mut levels = self.source.list(name, value)?;
+        if name == FILE {
+            levels.iter_mut().for_each(|(level, _)| *level = self.alongside(level.clone()));
+        }
         let placed = levels.iter().map(|(level, span)| (name.to_owned(), level.clone(), Place::At(span.clone())));
         self.places.levels.extend(placed);
         Ok(Factor { name: name.to_owned(), levels: levels.into_iter().map(|(level, _)| level).collect() })
@@ -436,6 +453,17 @@ impl<'a> Parser<'a> {
                 let value = Value::of_word(value);
                 field.set(&mut Settings::default(), &value).map_err(|e| self.source.error(0..0, set, e))?;
                 let keys = self.study.placements.entry(name.to_owned()).or_default();
+                keys.retain(|(k, _)| k != key);
+                keys.push((key.to_owned(), value));
+                Ok(())
+            }
+            ("builds", Some((name, key))) => {
+                let value = Value::of_word(value);
+                if !key.starts_with("options.") && field::find("engine", key).is_none() {
+                    return Err(self.unknown_key("engine", key, 0..0));
+                }
+                set_build_key(&mut Settings::default(), key, &value).map_err(|e| self.source.error(0..0, set, e))?;
+                let keys = self.study.builds.entry(name.to_owned()).or_default();
                 keys.retain(|(k, _)| k != key);
                 keys.push((key.to_owned(), value));
                 Ok(())

@@ -38,3 +38,20 @@ fn a_mistake_is_placed_where_it_was_written_in_the_file_or_on_the_command_line()
     assert_eq!(of(&numbers, &[]), ("own".to_owned(), 5, 15), "a level that is no text has its own place too");
     assert_eq!(of(text, &["factors.threads=1,0"]).0, "--set factors.threads");
 }
+
+#[test]
+fn a_build_is_made_and_changed_from_the_command_line() {
+    let of = |set: &str| {
+        let text = "name = \"own\"\n[builds.old]\nname = \"mariadb\"\nbinary = \"/a\"\n[builds.new]\nname = \"mysql\"\n\
+                    [factors]\nbuild = [\"old\", \"new\"]\n";
+        parse(Source { origin: "own", text }, &Overrides { sets: vec![set.to_owned()], ..Overrides::default() })
+    };
+    for (set, binary) in [("builds.old.binary=/b", "/b"), ("builds.old.options.max_connections=9", "/a")] {
+        let conditions = conditions(&of(set).unwrap()).unwrap();
+        let old = conditions.iter().find(|condition| condition.levels["build"].to_string() == "old").unwrap();
+        assert_eq!(old.settings.engine.binary.as_deref(), Some(std::path::Path::new(binary)));
+        assert_eq!(old.settings.engine.options.contains_key("max_connections"), binary == "/a");
+    }
+    let wrong = of("builds.old.binry=/b").unwrap_err();
+    assert!(wrong.what.contains("unknown key of [engine] `binry`"), "{wrong:?}");
+}

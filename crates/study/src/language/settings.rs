@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::workload::AnyLoad;
-use tare_engine::Transport;
+use tare_engine::{Charset, Transport};
 use tare_noise::Level;
 use tare_results::probe::ProbeUse;
 use tare_topology::Placement;
@@ -62,6 +62,8 @@ pub struct EngineSettings {
     pub leaves_out_unknown: bool,
     /// How clients reach the server.
     pub transport: Transport,
+    /// What connections to MariaDB and MySQL say that their text is written in.
+    pub charset: Charset,
     /// Seconds the server may take to become ready.
     pub start_timeout_s: f64,
     /// Engine options by name, checked after start.
@@ -79,6 +81,7 @@ impl Default for EngineSettings {
             defaults_file: None,
             leaves_out_unknown: false,
             transport: Transport::Socket,
+            charset: Charset::Server,
             start_timeout_s: 60.0,
             options: BTreeMap::new(),
             running: RunningSettings::default(),

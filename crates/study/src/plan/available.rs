@@ -5,7 +5,7 @@ use crate::language::process::ProcessSettings;
 use crate::language::settings::Settings;
 use std::sync::OnceLock;
 use tare_cpuset::{Limits, Wanted};
-use tare_engine::{Address, Binary, engine_by_name};
+use tare_engine::{Address, Binary, Charset, engine_by_name};
 use tare_noise::{Availability, System};
 use tare_topology::{MemoryPolicy, Side};
 
@@ -18,6 +18,7 @@ pub fn available(settings: &Settings, engine_varies: bool, programs: Option<&Pro
     threads(settings)?;
     process(settings)?;
     running(settings)?;
+    charset(settings)?;
     let starts_one = settings.workload.load.load().needs_server() && !settings.engine.running.is_asked();
     if let Some(programs) = programs.filter(|_| starts_one) {
         let binary = programs.of(&settings.engine.name, settings.engine.binary.as_deref())?;
@@ -102,6 +103,22 @@ fn running(settings: &Settings) -> Result<(), String> {
     match elsewhere.filter(|_| placement.server != Side::Float || placement.background != Side::Float) {
         Some(host) => Err(format!("{host} is another machine: its threads can only be placed by a run there")),
         None => Ok(()),
+    }
+}
+
+/// A character set can be chosen where the load opens its connections itself, to a server that converts text.
+fn charset(settings: &Settings) -> Result<(), String> {
+    let (charset, load) = (settings.engine.charset, settings.workload.load.load());
+    if charset == Charset::Server {
+        return Ok(());
+    }
+    let engine = engine_by_name(&settings.engine.name).map_err(|e| e.to_string())?;
+    if engine.charset_question().is_none() {
+        return Err(format!("charset = {charset}: {} lets no connection choose one in this program", engine.name()));
+    }
+    match load.connects() {
+        true => Ok(()),
+        false => Err(format!("charset = {charset}: the workload {} opens no connections of this program", load.name())),
     }
 }
 

@@ -4,7 +4,7 @@ use super::design::Condition;
 use super::programs::Programs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
-use tare_engine::Binary;
+use tare_engine::{Binary, engine_by_name};
 
 /// The factor whose levels are paths of server programs.
 const BINARY: &str = "binary";
@@ -28,7 +28,9 @@ pub fn settle(conditions: &mut [Condition], programs: &Programs) -> Vec<String> 
         programs.of(&engine.name, engine.binary.as_deref()).ok()
     };
     let names = rename(conditions, &asked);
-    notes(conditions, &names, &asked)
+    let mut notes = notes(conditions, &names, &asked);
+    notes.extend(checksums(conditions, &asked));
+    notes
 }
 
 /// The names alone, of programs that may not be asked.
@@ -77,6 +79,27 @@ fn notes(
         }
     }
     notes
+}
+
+/// Builds whose data, each made by its own program, differ in more than what made them.
+fn checksums(conditions: &[Condition], asked: &dyn Fn(&Condition) -> Option<Binary>) -> Option<String> {
+    let mut made: [BTreeSet<String>; 2] = Default::default();
+    let own = conditions.iter().filter(|c| c.settings.engine.data.is_none() && !c.settings.engine.running.is_asked());
+    for condition in own {
+        let engine = engine_by_name(&condition.settings.engine.name).ok()?;
+        if let Some(binary) = asked(condition)
+            && let Some(on) = engine.data_checksums(&binary)
+        {
+            made[usize::from(on)].insert(format!("{} {}", binary.product, binary.version));
+        }
+    }
+    let [off, on] = made.map(|made| made.into_iter().collect::<Vec<_>>().join(", "));
+    (!off.is_empty() && !on.is_empty()).then(|| {
+        format!(
+            "data that {on} makes have checksums on their pages, those of {off} have none: a difference between them \
+             holds that too; name data of one kind for each (engine.data)"
+        )
+    })
 }
 
 /// A program that is a level.

@@ -3,7 +3,7 @@
 use super::dataset::TrialData;
 use super::host::{TrialHost, note_captures, note_no_captures};
 use super::two_hosts::{Clients, Job};
-use super::{Trial, TrialError, contamination, dataset, machine, process, running, server_start};
+use super::{Trial, TrialError, asked, contamination, dataset, machine, process, running, server_start};
 use crate::state::{self, StateError};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -357,14 +357,9 @@ impl Trial<'_> {
         let settings = &self.task.condition.settings;
         let mut applied = Vec::new();
         for (option, level) in &settings.engine.options {
-            let value = server.setting(option)?.unwrap_or_else(|| "unknown to the server".into());
-            applied.push(AppliedSetting {
-                factor: format!("option.{option}"),
-                level: level.clone(),
-                found: None,
-                verified: format!("the server says {value}"),
-            });
+            applied.push(asked::option(server, option, level)?);
         }
+        applied.extend(asked::charset(&settings.engine, server)?);
         if settings.capture.locks
             && let Some(setting) = server.lock_wait_setting()
             && let Some(value) = server.setting(setting)?

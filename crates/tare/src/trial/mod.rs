@@ -10,11 +10,13 @@
 //! | `dataset`, `server_start` | the data, brought back to what was prepared, and the server on them |
 //! | `reach`, `restart`, `running` | a server that someone else runs, in place of one on a copy of the data |
 //! | `machine`, `process` | settings of the machine and of the server process: set, verified |
+//! | `asked` | options and the character set, as the server answers them |
 //! | `two_hosts`, `agent` | the server's half of a trial whose clients are on another host, and the clients' |
 //! | `contamination` | which samples were interfered with |
 //! | `error` | why a trial has no result |
 
 pub mod agent;
+mod asked;
 pub mod contamination;
 mod dataset;
 mod error;

@@ -10,6 +10,7 @@ use tare_engine::{RunningServer, engine_by_name, target_of};
 pub fn attach(trial: &Trial<'_>) -> Result<RunningServer, TrialError> {
     let settings = &trial.task.condition.settings.engine;
     let engine = engine_by_name(&settings.name)?;
-    let target = target_of(settings.running.login(trial.password.clone()), engine)?;
+    let mut target = target_of(settings.running.login(trial.password.clone()), engine)?;
+    target.charset = settings.charset;
     Ok(RunningServer::attach(engine, target)?)
 }

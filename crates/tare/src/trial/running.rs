@@ -3,7 +3,7 @@
 
 use super::reach::attach;
 use super::restart::restarted;
-use super::{Trial, TrialError};
+use super::{Trial, TrialError, asked};
 use crate::state;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,6 +33,7 @@ pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServe
     };
     record.server_version = Some(server.version().to_owned());
     record.settings.extend(encryption(&server));
+    record.settings.extend(asked::charset(&settings.engine, &server)?);
     for (option, level) in &settings.engine.options {
         record.settings.push(as_asked(&settings.engine.name, &server, option, level)?);
     }
@@ -66,7 +67,14 @@ fn encryption(server: &RunningServer) -> Option<AppliedSetting> {
 
 /// An option is not set there, only read: another value than the study's is another condition.
 fn as_asked(engine: &str, server: &RunningServer, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
-    let found = server.setting(option)?.unwrap_or_else(|| "unknown to the server".into());
+    let Some(found) = server.setting(option)? else {
+        let reason = format!(
+            "the study says {level}, and the running server has no variable of this name to verify it by: \
+             leave it out of the study"
+        );
+        let (engine, option) = (engine_by_name(engine)?.name(), option.to_owned());
+        return Err(EngineError::OptionRefused { engine, option, reason }.into());
+    };
     if !tare_engine::same_value(level, &found) {
         let reason = format!(
             "the study says {level}, the running server has {found}, and nothing is set on a server that runs already: \

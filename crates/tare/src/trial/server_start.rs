@@ -24,6 +24,7 @@ pub fn start(trial: &Trial<'_>, data: &TrialData, clients: Option<&Clients>) -> 
         options: settings.engine.options.clone(),
         start_timeout: Duration::from_secs_f64(settings.engine.start_timeout_s),
         transport: settings.engine.transport,
+        charset: settings.engine.charset,
         lock_waits: settings.capture.locks,
         ..StartRequest::new(data.directory()?, state::run_directory(), log)
     };

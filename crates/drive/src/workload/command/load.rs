@@ -74,6 +74,11 @@ impl Load for CommandSettings {
         "command"
     }
 
+    /// A program does.
+    fn connects(&self) -> bool {
+        false
+    }
+
     fn check(&self, _threads: usize) -> Result<(), String> {
         if self.discard && !self.metrics.is_empty() {
             return Err("output = \"log\" where metrics are read from it".to_owned());

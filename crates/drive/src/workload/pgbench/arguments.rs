@@ -117,6 +117,7 @@ mod tests {
             password: String::new(),
             database: Some("sbtest".into()),
             tls: Default::default(),
+            charset: Default::default(),
         };
         let settings = PgbenchSettings { program: Some("pgbench".into()), ..PgbenchSettings::default() };
         let line = settings.run(&target, 4, 3, 7, Path::new("/l/log")).join(" ");

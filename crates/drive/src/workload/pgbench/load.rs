@@ -78,6 +78,11 @@ impl Load for PgbenchSettings {
         "pgbench"
     }
 
+    /// A program does.
+    fn connects(&self) -> bool {
+        false
+    }
+
     fn available(&self, _threads: usize) -> Result<(), String> {
         program::installed(&self.program(), "postgresql-contrib")
     }

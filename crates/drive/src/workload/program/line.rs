@@ -218,6 +218,7 @@ mod tests {
             password: String::new(),
             database: None,
             tls: Default::default(),
+            charset: Default::default(),
         };
         let filled = |address, text: &str| {
             let mut values = Values::default();

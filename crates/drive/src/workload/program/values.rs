@@ -90,6 +90,7 @@ mod tests {
             password: "secret".into(),
             database: None,
             tls: Default::default(),
+            charset: Default::default(),
         };
         let of = ServerValues::of("e", &target);
         let _ = std::fs::remove_file(&guessed);

@@ -8,7 +8,8 @@ impl Keyed for SqlSettings {
     const KEYS: &'static [Key<Self>] = &[
         Key::words(
             "file",
-            "sql: the file of your statements, transactions and data (docs/sql.md); a run keeps what it says",
+            "sql: the file of your statements, transactions and data (docs/sql.md), relative to the study; a run keeps \
+             what it says",
             // What it said is kept as `statements`.
             |_| None,
             |s, v| s.read(&v.to_string()),

@@ -84,6 +84,7 @@ mod tests {
             password: "p".into(),
             database: Some("sbtest".into()),
             tls: Default::default(),
+            charset: Default::default(),
         };
         let run = TimedRun { sample: 0, warmup_s: 2, measured_s: 5 };
         let line = settings.run("mysql", &target(Address::Socket("/r/s".into())), 4, 0, run).join(" ");

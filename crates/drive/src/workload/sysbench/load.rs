@@ -52,6 +52,11 @@ impl Load for SysbenchSettings {
         "sysbench"
     }
 
+    /// A program does.
+    fn connects(&self) -> bool {
+        false
+    }
+
     fn available(&self, _threads: usize) -> Result<(), String> {
         program::installed(&self.program, "sysbench")
     }

@@ -50,6 +50,14 @@ pub const KEYS: &[Key<Settings>] = &[
         |s| Some(s.engine.transport.to_string().into()),
         |s, v| v.parsed().map(|v| s.engine.transport = v),
     ),
+    Key::words(
+        "charset",
+        "MariaDB and MySQL: the character set of the load's connections: server (what the server has as its default), \
+         utf8mb4, utf8mb3, latin1, ascii or binary; a server converts what differs from its tables, which costs CPU \
+         time; sysbench, pgbench and commands choose their own",
+        |s| Some(s.engine.charset.to_string().into()),
+        |s, v| v.parsed().map(|v| s.engine.charset = v),
+    ),
     Key::seconds(
         "start_timeout_s",
         "seconds the server may take to become ready",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use crate::engines::support::{PATIENCE, Place, one, prepared, script, wait_until_gone};
-use tare_engine::{Aslr, Engine, Mariadb, Param, Server, StartRequest, StopOutcome};
+use tare_engine::{Aslr, Charset, ConnectTarget, Engine, Mariadb, Param, Server, StartRequest, StopOutcome};
 
 #[test]
 fn columns_that_change_procedures_accounts_and_packets_of_sixteen_mebibytes_and_more() {
@@ -94,4 +94,34 @@ fn mariadbs_own_script_that_stays_is_started_verified_and_stopped() {
     let error = Mariadb.start(&StartRequest { options, ..request() }).err().unwrap();
     assert!(error.to_string().contains("no_such_option"), "{error}");
     assert!(!place.path("run").exists() && !place.path("copy").exists());
+}
+
+/// A table of latin1 holds `é` as one byte; what was sent for it over a connection in UTF-8 was two.
+#[test]
+fn a_connection_has_the_character_set_that_was_asked_for() {
+    let place = Place::new();
+    let data = prepared(&Mariadb, &place, None);
+    let options = BTreeMap::from([("character_set_server".to_owned(), "latin1".to_owned())]);
+    let server = Mariadb.start(&StartRequest { options, ..place.start_request(&data, None) }).unwrap();
+    let connect = |charset| Mariadb.connect(&ConnectTarget { charset, ..server.target().clone() }).unwrap();
+    let mut first = connect(Charset::Utf8mb4);
+    first.run("CREATE TABLE accents (c CHAR(1)) CHARACTER SET latin1").unwrap();
+    first.run("INSERT INTO accents VALUES ('\u{e9}')").unwrap();
+    for (asked, found, is_of_single_bytes) in [
+        (Charset::Server, "latin1", "1"),
+        (Charset::Latin1, "latin1", "1"),
+        (Charset::Utf8mb4, "utf8mb4", "0"),
+        (Charset::Utf8mb3, "utf8mb3", "0"),
+        (Charset::Binary, "binary", "1"),
+    ] {
+        let mut session = connect(asked);
+        let said = one(&mut *session, Mariadb.charset_question().unwrap()).unwrap();
+        assert!(said == found && asked.is(&said), "{asked}: {said}");
+        let stored = one(&mut *session, "SELECT HEX(c) FROM accents");
+        assert_eq!(stored.as_deref(), Some("E9"), "{asked}");
+        // Two bytes that this program sends: one letter, or two.
+        let single = one(&mut *session, "SELECT LENGTH('\u{e9}') = CHAR_LENGTH('\u{e9}')");
+        assert_eq!(single.as_deref(), Some(is_of_single_bytes), "{asked}");
+    }
+    assert!(!Charset::Latin1.is("utf8mb4") && Charset::Utf8mb3.is("utf8"));
 }

@@ -149,3 +149,38 @@ fn sysbench_runs_on_tables_that_tare_prepared_and_tare_on_them_too() {
     assert!(err.contains("--prepare"), "{err}");
     server.stop(Duration::from_secs(30)).unwrap();
 }
+
+#[test]
+fn the_character_set_of_connections_is_recorded_and_an_option_that_nothing_shows_is_not_called_verified() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"sets\"\n[engine]\nname = \"mariadb\"\n\
+         [engine.options]\ncharacter_set_server = \"latin1\"\nloose_no_such_thing = 1\n[workload]\nrows = 100\n\
+         [sampling]\ntrials = 1\nattempts = 1\nwarmup_s = 0\nsample_s = 0.3\n\
+         [factors]\ncharset = [\"server\", \"latin1\", \"utf8mb4\"]\n",
+    );
+    world.exits(0, &["run", &study, "--out", "results"]);
+    let records = trials(&world.path("results"));
+    assert_eq!(records.len(), 3);
+    for record in records {
+        assert_eq!(record["outcome"], "ok", "{record}");
+        let said = |factor: &str| {
+            let settings = record["settings"].as_array().unwrap();
+            settings.iter().find(|s| s["factor"] == factor).unwrap()["verified"].as_str().unwrap().to_owned()
+        };
+        let set = record["levels"]["charset"].as_str().unwrap();
+        let set = if set == "server" { "latin1" } else { set };
+        assert_eq!(said("charset"), format!("the server says {set}"));
+        assert_eq!(said("option.character_set_server"), "the server says latin1");
+        assert!(said("option.loose_no_such_thing").starts_with("not verified"), "{record}");
+    }
+    // A server that keeps to its own says so, and the trial is no result.
+    let set = "engine.options.character_set_client_handshake=OFF";
+    world.exits(4, &["run", &study, "--out", "deaf", "--set", set, "--set", "factors.charset=utf8mb4"]);
+    let failed = trials(&world.path("deaf"));
+    assert!(failed[0].to_string().contains("charset: asked for utf8mb4, the running server has latin1"), "{failed:?}");
+    let (_, err) =
+        world.exits(3, &["run", &study, "--engine", "sqlite", "--set", "factors.charset=latin1", "--dry-run"]);
+    assert!(err.contains("charset = latin1: sqlite lets no connection choose one"), "{err}");
+    world.assert_clean();
+}

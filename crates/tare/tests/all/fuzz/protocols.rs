@@ -37,6 +37,7 @@ fn target(socket: &Path, user: &str, database: Option<String>) -> ConnectTarget 
         password: "secret".into(),
         database,
         tls: Default::default(),
+        charset: Default::default(),
     }
 }
 

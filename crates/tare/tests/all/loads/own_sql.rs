@@ -126,3 +126,19 @@ fn a_mistake_in_the_file_is_shown_and_nothing_starts() {
     let (_, err) = world.exits(2, &["run", &study, "--out", "r"]);
     assert!(err.contains("a file of statements in place of mix.toml"), "{err}");
 }
+
+#[test]
+fn a_file_is_found_next_to_the_study_that_names_it() {
+    let world = World::new();
+    std::fs::create_dir(world.path("sub")).unwrap();
+    std::fs::write(world.path("sub/mix.toml"), "[[transaction]]\nname = \"one\"\nstatements = [\"SELECT 1\"]\n")
+        .unwrap();
+    let (key, factor) = ("file = \"mix.toml\"\n", "[factors]\nfile = [\"mix.toml\"]\n");
+    for file in [key, factor] {
+        let text = format!("name = \"own\"\n[workload]\nname = \"sql\"\n{file}");
+        std::fs::write(world.path("sub/study.toml"), text).unwrap();
+        world.exits(0, &["run", "sub/study.toml", "--dry-run"]);
+    }
+    // What stands on the command line is relative to where that is typed.
+    world.exits(0, &["run", "sub/study.toml", "--dry-run", "--set", "factors.file=sub/mix.toml"]);
+}

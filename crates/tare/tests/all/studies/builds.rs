@@ -160,3 +160,21 @@ fn the_servers_of_this_machine_are_listed_and_how_the_others_are_installed() {
     let missing = mysql["found"].as_array().unwrap().is_empty();
     assert_eq!(mysql["install"].is_string(), missing, "{mysql}");
 }
+
+#[test]
+fn data_whose_checksums_differ_by_version_are_said_to_before_a_trial() {
+    let world = World::new();
+    let study = world.study(&format!(
+        "name = \"sums\"\n[engine]\nname = \"postgresql\"\n{REST}[factors]\nbuild = [\"old\", \"new\"]\n\
+         [builds.old]\n[builds.new]\nbinary = \"new/postgres\"\n"
+    ));
+    std::fs::create_dir(world.path("new")).unwrap();
+    for (version, differs) in [("18.1", true), ("15.9", false)] {
+        let program = world.path("new/postgres");
+        std::fs::write(&program, format!("#!/bin/sh\necho 'postgres (PostgreSQL) {version}'\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let (out, _) = world.exits(0, &["run", &study, "--dry-run", "--set", "builds.old.start_timeout_s=9"]);
+        let note = format!("data that PostgreSQL {version} makes have checksums on their pages");
+        assert!(out.contains(&format!("new is PostgreSQL {version}")) && out.contains(&note) == differs, "{out}");
+    }
+}

@@ -6,7 +6,7 @@ use crate::two_hosts::delay::ADDRESSES;
 use crate::two_hosts::far::wait_until;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use tare_engine::{Address, ConnectTarget, Engine, Mariadb, Mysql, Postgresql, Tls};
+use tare_engine::{Address, Charset, ConnectTarget, Engine, Mariadb, Mysql, Postgresql, Tls};
 
 /// A short study of an engine whose clients are on the other host.
 fn study(engine: &dyn Engine) -> String {
@@ -44,7 +44,8 @@ fn refusal(engine: &'static dyn Engine, network: &str, port: u16, user: &str) ->
         let kind = Some(rustix::thread::LinkNameSpaceType::Network);
         rustix::thread::move_into_link_name_space(std::os::fd::AsFd::as_fd(&network), kind).unwrap();
         let address = Address::Tcp(ADDRESSES[0].to_owned(), port);
-        let target = ConnectTarget { address, user, password: String::new(), database: None, tls: Tls::default() };
+        let (password, tls, charset) = (String::new(), Tls::default(), Charset::default());
+        let target = ConnectTarget { address, user, password, database: None, tls, charset };
         engine.connect(&target).err().map(|error| error.to_string())
     })
     .join()

@@ -1,0 +1,36 @@
+//! What was asked of the server and its connections, and what they answer now.
+
+use super::TrialError;
+use tare_engine::{Engine, EngineError, Server, engine_by_name};
+use tare_results::schema::AppliedSetting;
+use tare_study::language::settings::EngineSettings;
+
+/// An option of a server that was started with it. It took the option, or it would not have started; whether it has the
+/// value is known only where it says so.
+///
+/// # Errors
+/// When it does not answer.
+pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
+    let verified = match server.setting(option)? {
+        Some(value) => format!("the server says {value}"),
+        None => "not verified: the server was started with it and has no variable of this name to ask".to_owned(),
+    };
+    Ok(AppliedSetting { factor: format!("option.{option}"), level: level.to_owned(), found: None, verified })
+}
+
+/// The character set of the connections that the load opens, as the server says it; none where there is no choice.
+///
+/// # Errors
+/// When the server has another than was asked for.
+pub fn charset(asked: &EngineSettings, server: &dyn Server) -> Result<Option<AppliedSetting>, TrialError> {
+    let engine: &dyn Engine = engine_by_name(&asked.name)?;
+    let Some(question) = engine.charset_question() else { return Ok(None) };
+    let failed = |source| EngineError::Sql { statement: question.to_owned(), source };
+    let rows = server.connect()?.query(question).map_err(failed)?;
+    let found = rows.into_iter().flatten().flatten().next().unwrap_or_default();
+    if !asked.charset.is(&found) {
+        return Err(EngineError::NotInEffect { setting: "charset", asked: asked.charset.to_string(), found }.into());
+    }
+    let (factor, level) = ("charset".to_owned(), asked.charset.to_string());
+    Ok(Some(AppliedSetting { factor, level, found: None, verified: format!("the server says {found}") }))
+}
