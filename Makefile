@@ -7,7 +7,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # From the leaves up; the program and tidy belong to the tree.
 LIBRARIES := text files counters stats cpuset latency load topology noise
 
-.PHONY: arm book build check clean deb demo deny fuzz install kills limits package setup setup-arm test test-long test-numa tidy
+.PHONY: arm book build check clean deb demo deny fuzz install kills limits package safeguards setup setup-arm test test-long test-numa tidy
 
 ## demo: install what is missing, build, and measure what placement and luck do on this machine (about a minute after the build)
 demo: build
@@ -58,6 +58,10 @@ kills:
 ## limits: 100,000 conditions and samples are answered or refused within 2 s, timed with the release build
 limits: build
 	benches/limits
+
+## safeguards: takes safeguards out, one at a time, and sees the test that holds each of them fail (scripts/safeguards, as root)
+safeguards:
+	scripts/safeguards
 
 ## tidy: what the compiler does not guard: directions, circles, docs, links, leftovers (crates/tidy)
 tidy:

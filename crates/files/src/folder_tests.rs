@@ -114,6 +114,8 @@ fn a_copy_is_open_to_no_one_whom_its_source_is_closed_to() {
     let source = scratch.path().join("source");
     fs::write(&source, "secret").unwrap();
     set_mode(&source, 0o640);
+    // Else what root makes there is private anyway.
+    set_mode(folder.path(), 0o755);
     folder.new_copy("copy", &fs::File::open(&source).unwrap()).unwrap();
     assert_eq!(mode(&folder.path().join("copy")) & !0o640, 0);
 }

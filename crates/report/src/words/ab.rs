@@ -105,8 +105,8 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
 }
 
 fn left_out(ab: &Ab) -> String {
-    let lost = (ab.lost > 0).then(|| format!(", {} lost to failed trials", ab.lost)).unwrap_or_default();
-    let disturbed = (ab.disturbed > 0).then(|| format!(", {} left out as disturbed", ab.disturbed)).unwrap_or_default();
+    let lost = if ab.lost > 0 { format!(", {} lost to failed trials", ab.lost) } else { String::new() };
+    let disturbed = if ab.disturbed > 0 { format!(", {} left out as disturbed", ab.disturbed) } else { String::new() };
     format!("{lost}{disturbed}")
 }
 

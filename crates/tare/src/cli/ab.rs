@@ -176,7 +176,7 @@ fn fresh_seed() -> u64 {
 
 /// Adds pairs until it is settled; shows what is decided however that ends.
 fn compare(study: &Study, plan: &Plan, directory: &Directory, args: &AbArgs) -> Result<Exit, Problem> {
-    let teller = Teller { password: None, json: args.json, trusted: args.trust };
+    let teller = Teller { password: None, json: args.json, wait: false, trusted: args.trust };
     let end = execute(study, plan, directory, &teller, &mut PairListener::default());
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;

@@ -89,7 +89,8 @@ struct KeyJson {
 }
 
 fn key_rows() -> Vec<KeyJson> {
-    let of = |section, KeyInfo { name, help, in_study, .. }| KeyJson { section, name, help: format!("{help}{in_study}") };
+    let of =
+        |section, KeyInfo { name, help, in_study, .. }| KeyJson { section, name, help: format!("{help}{in_study}") };
     let setting = |name| KeyJson { section: "machine", name, help: machine::help(name).to_owned() };
     let fields = field::all().into_iter().map(|field| of(field.section, field.info));
     let sampling = Sampling::KEYS.iter().map(|own| of("sampling", own.info()));

@@ -10,6 +10,7 @@ mod leftovers;
 mod length;
 mod links;
 mod manifests;
+mod mutants;
 mod opening;
 mod proofs;
 mod prose;

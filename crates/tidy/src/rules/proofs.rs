@@ -5,7 +5,7 @@ use crate::{Finding, Tree};
 use proc_macro2::{TokenStream, TokenTree};
 
 /// Where every `unsafe` has its argument and its tests.
-const PAGE: &str = "docs/unsafe.md";
+pub(super) const PAGE: &str = "docs/unsafe.md";
 
 /// Finds rows without a test that exists, and files whose uses of `unsafe` are not those of their row.
 pub fn check(tree: &Tree) -> Vec<Finding> {
@@ -51,7 +51,7 @@ fn uses(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Rows, with their lines, of the tables of a page whose last column is headed `tests`.
-fn rows(text: &str) -> Vec<(usize, Vec<&str>)> {
+pub(super) fn rows(text: &str) -> Vec<(usize, Vec<&str>)> {
     let (mut found, mut inside, mut counts) = (Vec::new(), false, false);
     for (number, line) in (1..).zip(text.lines()) {
         let Some(row) = line.strip_prefix('|').and_then(|rest| rest.trim_end().strip_suffix('|')) else {
@@ -74,7 +74,7 @@ fn rows_of(page: &str) -> impl Iterator<Item = (usize, Vec<&str>)> {
 }
 
 /// What stands between backticks.
-fn words(cell: &str) -> Vec<&str> {
+pub(super) fn words(cell: &str) -> Vec<&str> {
     cell.split('`').skip(1).step_by(2).collect()
 }
 

@@ -1,8 +1,8 @@
 //! Every rule by its name.
 
 use super::{
-    book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, opening, proofs, prose,
-    quotes, test_names, threads, variables, words,
+    book, circles, comments, directions, docs, folders, leftovers, length, links, manifests, mutants, opening, proofs,
+    prose, quotes, test_names, threads, variables, words,
 };
 use crate::{Finding, Tree};
 
@@ -23,6 +23,7 @@ pub const RULES: &[(&str, Rule)] = &[
     ("prose", prose::check),
     ("quotes", quotes::check),
     ("proofs", proofs::check),
+    ("mutants", mutants::check),
     ("manifests", manifests::check),
     ("comments", comments::check),
     ("variables", variables::check),
