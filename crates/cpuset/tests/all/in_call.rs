@@ -25,7 +25,7 @@ fn a_thread_is_seen_to_sleep_in_its_call_to_run_and_to_end() {
     let reader = std::thread::spawn(move || {
         tell.send(ThreadRef::of_this_thread()).unwrap();
         one.read_exact(&mut [0; 1]).unwrap();
-        while std::io::Read::read(&mut one, &mut [0; 1]).unwrap() > 0 {}
+        while one.read(&mut [0; 1]).unwrap() > 0 {}
     });
     let thread = told.recv().unwrap();
     let file = InCallFile::open(thread).unwrap();

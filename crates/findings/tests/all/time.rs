@@ -38,6 +38,7 @@ fn captures(row_lock_ms: f64, locks: &[(&str, f64)]) -> Captures {
         wait_fraction: *wait_fraction,
     });
     Captures {
+        waits: None,
         status: Some(StatusFile { schema: SCHEMA, elapsed_s: 1.0, differences }),
         locks: Some(LocksFile {
             schema: SCHEMA,

@@ -48,7 +48,7 @@ fn a_build_is_made_and_changed_from_the_command_line() {
     };
     for (set, binary) in [("builds.old.binary=/b", "/b"), ("builds.old.options.max_connections=9", "/a")] {
         let conditions = conditions(&of(set).unwrap()).unwrap();
-        let old = conditions.iter().find(|condition| condition.levels["build"].to_string() == "old").unwrap();
+        let old = conditions.iter().find(|condition| condition.levels["build"] == "old").unwrap();
         assert_eq!(old.settings.engine.binary.as_deref(), Some(std::path::Path::new(binary)));
         assert_eq!(old.settings.engine.options.contains_key("max_connections"), binary == "/a");
     }
