@@ -21,16 +21,20 @@ const FEWEST_PERMUTATIONS: usize = 199;
 /// looked for again with Q divided by what that costs: the square of a distance of means grows by it, and with it Q.
 pub(super) fn splits(values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
     let (held, _) = outliers::held(values, outliers::reach(values));
-    let found = divided(&held, 1.0, rate, seed);
+    let found = divided(values, 1.0, rate, seed);
     match inflation(&held, &found, seed) {
-        cost if cost > 1.0 && !found.is_empty() => divided(&held, cost, rate, seed),
+        cost if cost > 1.0 && !found.is_empty() => divided(values, cost, rate, seed),
         _ => found,
     }
 }
 
 /// Splits added one by one as long as the next one is significant at `rate`: the best of all segments, against the best
 /// of all segments when runs change places inside theirs.
-fn divided(held: &[f64], cost: f64, rate: f64, seed: u64) -> Vec<Split> {
+fn divided(values: &[f64], cost: f64, rate: f64, seed: u64) -> Vec<Split> {
+    let reach = outliers::reach(values);
+    let (held, _) = outliers::held(values, reach);
+    // A step whose runs have changed places is no series of outliers.
+    let at_random_reach = reach.max(outliers::reach_in_any_order(values));
     let mut found: Vec<Split> = Vec::new();
     loop {
         let places: Vec<usize> = found.iter().map(|split| split.place).collect();
@@ -41,12 +45,12 @@ fn divided(held: &[f64], cost: f64, rate: f64, seed: u64) -> Vec<Split> {
             };
             all.iter().filter_map(of).max_by(|a, b| a.1.total_cmp(&b.1))
         };
-        let Some((place, q)) = best(held) else { break };
-        let mut at_random = held.to_vec();
+        let Some((place, q)) = best(&held) else { break };
+        let mut at_random = values.to_vec();
         let mut rng = generator(seed);
         let next = || {
             all.iter().for_each(|segment| shuffle(&mut rng, &mut at_random[segment.clone()]));
-            best(&at_random).map_or(0.0, |(_, q)| q)
+            best(&outliers::held(&at_random, at_random_reach).0).map_or(0.0, |(_, q)| q)
         };
         match significant(q / cost, rate, held.len(), next) {
             Some(p_value) => found.push(Split { place, p_value }),
@@ -54,7 +58,7 @@ fn divided(held: &[f64], cost: f64, rate: f64, seed: u64) -> Vec<Split> {
         }
         found.sort_by_key(|split| split.place);
     }
-    settled(held, found)
+    settled(&held, found)
 }
 
 /// By how much runs that resemble their neighbours widen the variance of the mean of a segment.
