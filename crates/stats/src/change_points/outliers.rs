@@ -3,7 +3,7 @@
 use crate::descriptive::{median, quantile};
 
 /// Runs of a neighbourhood, the run itself in the middle or, at an end, inside. Three of one segment are its median, so
-/// that a segment of [`super::SHORTEST`] runs is never an outlier as a whole.
+/// that a segment of `SHORTEST` runs is never an outlier as a whole.
 const NEIGHBOURHOOD: usize = 5;
 /// Standard deviations from its median from which on a run is an outlier.
 const FAR: f64 = 4.0;
